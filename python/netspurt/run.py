@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from netspurt.table import Table
 from netspurt.typed import TypedError, parse, read
 
 if TYPE_CHECKING:
+    from netspurt.analysis.crossings import Crossing
     from netspurt.plots import RunPlots
 
 MANIFEST = _core.RUN_MANIFEST
@@ -147,6 +149,8 @@ class Run:
                 raise RunError(
                     "this run has no echo probes: add `[echo_probes.NAME]` to its scenario"
                 )
+            if name == "crossings":
+                raise RunError("`crossings` is computed from other tables: call run.crossings()")
             if name not in RECORDED:
                 raise RunError(f"there is no table {name!r}; this run has {kept}")
             recorded = "segments" if name in ("sack_blocks", "syns") else name
@@ -215,6 +219,51 @@ class Run:
     def drops(self) -> Table:
         """Packets that queues and hosts dropped or links lost."""
         return self.table("drops")
+
+    def crossings(
+        self,
+        flow: str | None = None,
+        direction: str | None = None,
+        *,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> list[Crossing]:
+        """Return when round trips exceeded the RTO, and what followed, in order of time.
+
+        Parameters
+        ----------
+        flow, direction
+            The flow, by default the first, and its `forward` or `reverse` direction.
+        start, end
+            Only crossings from and up to these times [s].
+
+        Raises
+        ------
+        RunError
+            If the run has neither `rto` nor `rtt`.
+        ValueError
+            If it has no such flow.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> run = ns.load("early-timeout").run()
+        >>> [round(one.t, 3) for one in run.crossings() if one.spurious]
+        [8.954]
+        """
+        from netspurt.analysis.crossings import crossings
+        from netspurt.plots.style import View, pick
+
+        rto, rtt = self.table("rto"), self.table("rtt")
+        own = {"flow": pick(rto, "flow", flow, "flow"), "direction": direction or "forward"}
+        sender = self.flows.where(**own)["from"].tolist()
+        segments, sent = self.tables.get("segments"), None
+        if segments is not None and sender and sender[0] in segments["node"]:
+            sent = segments.where(node=sender[0], way="out", kind="retransmission", **own)
+        found = crossings(rto.where(**own), rtt.where(**own), sent)
+        view = View(start=start, end=end)
+        low, high = view.start or -math.inf, math.inf if view.end is None else view.end
+        return [one for one in found if low <= one.t <= high]
 
     @property
     def plot(self) -> RunPlots:

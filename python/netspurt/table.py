@@ -14,6 +14,7 @@ from netspurt import _core
 from netspurt.markup import html_lines, html_table
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
     import pyarrow as pa
 
@@ -47,6 +48,31 @@ def polars() -> ModuleType:
     except ImportError as missing:
         raise ImportError("to_polars() needs polars: pip install 'netspurt[polars]'") from missing
     return polars
+
+
+def pandas() -> ModuleType:
+    """Return the package pandas.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message says how to install it.
+    """
+    try:
+        import pandas
+    except ImportError as missing:
+        raise ImportError("to_pandas() needs pandas: pip install pandas") from missing
+    library: ModuleType = pandas
+    return library
+
+
+def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
+    """Return a column for pandas; what a masked array lacks is `NA` there."""
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    values = library.array(column.data)
+    values[np.ma.getmaskarray(column)] = library.NA
+    return values
 
 
 @dataclass(frozen=True)
@@ -135,7 +161,7 @@ class Table(Mapping[str, NDArray[Any]]):
     def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
         raise TypeError(
             "a table is no array: take a column, as in table['flow'], or a data frame, as in "
-            "pandas.DataFrame.from_arrow(table) or table.to_polars()"
+            "table.to_pandas() or table.to_polars()"
         )
 
     def texts(self) -> Iterator[tuple[str, ...]]:
@@ -147,6 +173,19 @@ class Table(Mapping[str, NDArray[Any]]):
             there = [True] * self.rows if column.valid is None else column.valid.tolist()
             columns.append([_text(v) if t else "" for v, t in zip(values, there, strict=True)])
         yield from zip(*columns, strict=True)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries of Python's values; `None` if one does not exist.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> flows = ns.new_scenario().replace({"stop": "20 s"}).run().flows
+        >>> flows.records()[0]["flow"]
+        'transfer'
+        """
+        columns = [self[name].tolist() for name in self]
+        return [dict(zip(self, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def seconds(self, name: str = "t_ns") -> NDArray[np.float64]:
         """Return a column of nanoseconds in seconds; NaN if a value does not exist."""
@@ -223,6 +262,20 @@ class Table(Mapping[str, NDArray[Any]]):
             else:
                 series.append(library.Series(name, column.values))
         frame: pl.DataFrame = library.DataFrame(series)
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas data frame; needs pandas, and no Arrow."""
+        library = pandas()
+        columns = {}
+        for name in self:
+            column = self._column(name)
+            if column.texts is None:
+                columns[name] = pandas_column(library, self[name])
+            else:
+                words = list(dict.fromkeys(column.texts))
+                columns[name] = library.Categorical(self[name].tolist(), categories=words)
+        frame: pd.DataFrame = library.DataFrame(columns)
         return frame
 
 

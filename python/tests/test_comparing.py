@@ -256,3 +256,23 @@ def test_two_flows_are_not_compared_unasked(here: Command, tmp_path: Path) -> No
         assert ran.returncode == 2
         assert f"flows that both runs have: {there}; name one with --flow" in ran.stderr
     assert "same for 4.962 s" in here("compare", "two", "two", "--flow", "b").stdout
+
+
+def test_runs_that_are_compared_say_what_differs_between_their_scenarios(
+    here: Command, tmp_path: Path
+) -> None:
+    base = ns.new_scenario().replace({"stop": "20 s"})
+    base.run().save(tmp_path / "a")
+    base.replace({"links.modem.queue": "10 packets", "seed": 7}).run().save(tmp_path / "b")
+    lines = here("compare", "a", "b").stdout.splitlines()
+    at = lines.index("the scenarios differ:")
+    assert [line.split() for line in lines[at + 2 :]] == [
+        ["seed", "1", "7"],
+        ["links.modem.queue", "3", "packets", "10", "packets"],
+    ]
+    told = json.loads(here("compare", "a", "b", "--json").stdout)["scenarios"]
+    assert told[1] == {"key": "links.modem.queue", "first": "3 packets", "second": "10 packets"}
+    assert "the scenarios are the same" in here("compare", "a", "a").stdout
+    other = base.replace({"flows.transfer.profile": "linux-6"}).run()
+    other.save(tmp_path / "c")
+    assert " more keys; --json has all" in here("compare", "a", "c").stdout

@@ -47,6 +47,7 @@ ALONE = {
     "run",
     "scenarios",
     "script",
+    "sites",
     "sweep",
     "table",
 }

@@ -46,6 +46,24 @@ def test_pandas_takes_a_table_as_it_is(run: ns.Run) -> None:
             same(frame[name].tolist(), table[name])
 
 
+def test_tables_and_cases_become_data_frames_of_pandas_without_arrow(
+    run: ns.Run, cases: ns.Cases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    every: list[Any] = [*run.tables.values(), cases]
+    for table in every:
+        frame = table.to_pandas()
+        assert list(frame) == list(table)
+        assert len(frame) == len(table)
+        for name in table:
+            found = [None if value is pandas.NA else value for value in frame[name].tolist()]
+            assert found == table[name].tolist(), name
+    endless = run.flows.to_pandas()["finished_ns"]
+    assert endless.isna().all()
+    assert str(endless.dtype) == "Int64", "whole numbers stay whole"
+
+
 def test_polars_takes_a_table_as_it_is(run: ns.Run, cases: ns.Cases) -> None:
     polars = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
@@ -91,7 +109,7 @@ def test_a_table_is_never_taken_for_an_array_of_its_names(run: ns.Run, cases: ns
         with pytest.raises(TypeError, match=r"(is|are) no array"):
             np.asarray(table)
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(TypeError, match=r"pandas\.DataFrame\.from_arrow"):
+    with pytest.raises(TypeError, match=r"table\.to_pandas\(\)"):
         pandas.DataFrame(run.flows)
 
 

@@ -231,7 +231,9 @@ def test_passes_are_listed_for_people_and_programs(netspurt: Command) -> None:
     rows = list(csv.DictReader(netspurt(*PASSES, "--csv").stdout.splitlines()))
     assert len(rows) == len(told["passes"]) == len(table) - 3
     for line, row, one in zip(table[2:-1], rows, told["passes"], strict=True):
-        assert list(row.values()) == [str(value) for value in one.values()]
+        assert list(row.values()) == [
+            str(value).lower() if isinstance(value, bool) else str(value) for value in one.values()
+        ]
         shown = line.split()
         assert shown[:3] == [str(one["pass"]), one["rise"], one["set"]]
         assert float(shown[6]) == pytest.approx(one["swing_s"] * 1e3, abs=5e-4)

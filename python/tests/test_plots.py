@@ -27,11 +27,11 @@ def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
 
 def test_a_time_sequence_plot_has_a_bar_for_each_segment(start_run: ns.Run) -> None:
     shown = labels(start_run, "time-sequence")
-    assert set(shown) == {"sent", "retransmitted", "ACK", "duplicate ACK", "dropped or lost"}
-    sent, retransmitted = shown["sent"], shown["retransmitted"]
+    again = [shown.pop(label) for label in list(shown) if label.startswith("retransmitted: ")]
+    assert set(shown) >= {"sent", "ACK", "duplicate ACK", "dropped or lost"}
+    sent = shown["sent"]
     assert isinstance(sent, LineCollection)
-    assert isinstance(retransmitted, LineCollection)
-    counts = len(sent.get_segments()), len(retransmitted.get_segments())
+    counts = len(sent.get_segments()), sum(len(bars.get_segments()) for bars in again)
     flows = start_run.flows
     assert counts == (
         int(flows["sent"][0] - flows["retransmissions"][0]),
@@ -216,13 +216,28 @@ def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_
 
 def test_retransmissions_lie_above_all_else_and_are_seen_at_every_zoom(start_run: ns.Run) -> None:
     shown = labels(start_run, "time-sequence")
-    retransmitted = shown.pop("retransmitted")
+    shown.pop("spurious", None)
+    again = {label: shown.pop(label) for label in list(shown) if label.startswith("retransmitted")}
     above = max(other.get_zorder() for other in shown.values())
-    assert retransmitted.get_zorder() > above
+    assert min(bars.get_zorder() for bars in again.values()) > above
     axes = draw(start_run, "time-sequence").axes[0]
-    count = int(start_run.flows["retransmissions"][0])
-    dots = [line for line in axes.lines if len(x_of(line)) == count and line.get_marker() == "o"]
-    assert [dot.get_markersize() >= 4 for dot in dots] == [True]
+    counts = [len(bars.get_segments()) for bars in again.values()]
+    assert sum(counts) == int(start_run.flows["retransmissions"][0])
+    dots = [line for line in axes.lines if line.get_marker() == "o" and line.get_markersize() >= 4]
+    assert {len(x_of(dot)) for dot in dots} >= set(counts)
+
+
+def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run) -> None:
+    shown = labels(start_run, "time-sequence")
+    again = start_run.segments.where(node="source", kind="retransmission")
+    for label, causes in (
+        ("retransmitted: timeout", {"rto"}),
+        ("retransmitted: in order after a timeout", {"go-back-n"}),
+    ):
+        count = sum(cause in causes for cause in again["cause"].tolist())
+        assert len(shown[label].get_segments()) == count > 0
+    rings = x_of(shown["spurious"])
+    assert rings.tolist() == again.select(again["spurious"]).seconds().tolist()
 
 
 def test_a_tick_for_a_duplicate_ack_is_a_packet_high(start_run: ns.Run) -> None:

@@ -22,12 +22,17 @@ from netspurt.plots.beside import Side, draw_beside
 from netspurt.plots.cases import draw_cases, in_ratios, legible, positions
 from netspurt.plots.measures import in_words
 from netspurt.plots.style import RED, bytes_axis, new_figure
+from netspurt.plots.thinning import kept, last_of_columns, merged
 
 LABELS = {
     "time-sequence": "sequence number [kB]",
     "cwnd": "cwnd, ssthresh, flight size [kB]",
     "rto": "timer, round trip [s]",
     "queue": "queued or in transmission [packets]",
+    "outstanding": "outstanding data [kB]",
+    "throughput": "throughput [kbit/s]",
+    "density": "packets in a second",
+    "flows": "octets sent [kB]",
 }
 
 
@@ -57,7 +62,9 @@ def test_every_kind_has_the_runs_title_units_and_a_legend(start_run: ns.Run, kin
     legend = axes.get_legend()
     assert legend is not None
     assert {text.get_text() for text in legend.get_texts()} == set(shown(axes))
-    flow = {"time-sequence": "transfer at source", "queue": ""}.get(kind, "transfer")
+    flow = {"cwnd": "transfer", "rto": "transfer", "queue": "", "flows": ""}.get(
+        kind, "transfer at source"
+    )
     assert axes.get_title(loc="right") == flow
 
 
@@ -101,14 +108,12 @@ def test_a_time_sequence_has_a_bar_for_each_segment_of_its_time(
     handles = shown(axes_of(start_run, "time-sequence", View(start=first, end=last)))
     seen = start_run.segments.where(node="source")
     inside = (seen.seconds() >= first) & (seen.seconds() <= last)
-    for kind, label in (("data", "sent"), ("retransmission", "retransmitted")):
+    for kind, label in (("data", "sent"), ("retransmission", "retransmitted: ")):
         own = seen.select(inside & (seen["kind"] == kind))
-        if not len(own):
-            assert label not in handles
-            continue
-        bars = handles[label]
-        assert isinstance(bars, LineCollection)
-        drawn = sorted((bar[0][0], bar[0][1], bar[1][1]) for bar in bars.get_segments())
+        all_bars = [handles[name] for name in handles if name.startswith(label)]
+        assert (len(all_bars) > 0) == (len(own) > 0)
+        segments = [bar for bars in all_bars for bar in bars.get_segments()]
+        drawn = sorted((bar[0][0], bar[0][1], bar[1][1]) for bar in segments)
         ends = own["seq"] + own["len_bytes"]
         assert drawn == sorted(zip(own.seconds(), own["seq"], ends, strict=True))
     acks = y_of(handles["ACK"])
@@ -189,8 +194,9 @@ def test_the_replies_are_the_reverse_direction_seen_beside_who_sends_them() -> N
 
 
 def beside(start_run: ns.Run, parted: float | None) -> Figure:
-    sides = Side(start_run, "one", 0.0), Side(start_run, "other", 2.0)
-    return draw_beside(sides, View(flow="transfer", node="source"), 10.0, parted)
+    view = View(flow="transfer", node="source")
+    sides = Side(start_run, "one", 0.0, view), Side(start_run, "other", 2.0, view)
+    return draw_beside(sides, 10.0, parted)
 
 
 def test_two_runs_stand_side_by_side_from_their_first_data_on(start_run: ns.Run) -> None:
@@ -368,14 +374,14 @@ def test_sweeps_are_drawn_into_an_axes_of_the_callers() -> None:
 
 
 def test_two_runs_are_drawn_into_two_axes_of_the_callers(start_run: ns.Run) -> None:
-    sides = (Side(start_run, "one", 0.0), Side(start_run, "two", 0.0))
+    view = View(flow="transfer", node="source")
+    sides = (Side(start_run, "one", 0.0, view), Side(start_run, "two", 0.0, view))
     both = Figure().subplots(1, 2)
-    where = View(flow="transfer", node="source")
-    assert draw_beside(sides, where, 10.0, None, ax=both) is both[0].figure
+    assert draw_beside(sides, 10.0, None, ax=both) is both[0].figure
     assert all(axes.has_data() for axes in both)
     with pytest.raises(ValueError, match="needs 2 axes, and ax has 1"):
-        draw_beside(sides, where, 10.0, None, ax=both[:1])
-    assert draw_beside(sides, where, 10.0, None, size=(8, 3)).get_size_inches().tolist() == [8, 3]
+        draw_beside(sides, 10.0, None, ax=both[:1])
+    assert draw_beside(sides, 10.0, None, size=(8, 3)).get_size_inches().tolist() == [8, 3]
 
 
 def test_a_long_title_leaves_room_for_what_stands_at_its_right(start_run: ns.Run) -> None:
@@ -389,3 +395,32 @@ def test_a_long_title_leaves_room_for_what_stands_at_its_right(start_run: ns.Run
     assert not boxes[0].overlaps(boxes[1]) or boxes[0].y0 > boxes[1].y0
     assert all(box.x0 >= 0 and box.x1 <= inside.x1 for box in boxes)
     assert axes.get_title(loc="left").count("\n") >= 2
+
+
+def test_a_long_run_is_drawn_with_as_many_marks_as_a_picture_has_room_for() -> None:
+    count = 50_000
+    t: NDArray[np.float64] = np.linspace(0.0, 500.0, count, endpoint=False)
+    low = 1000.0 * np.arange(count)
+    bars = merged(np.column_stack([t, low, low + 1000]))
+    assert len(bars) == 4000
+    assert (bars[0, 1], bars[-1, 2]) == (0, 1000 * count), "no octet is left out"
+    assert (bars[1:, 1] == bars[:-1, 2]).all(), "and no gap opens"
+    climbing = last_of_columns(t)
+    assert len(climbing) == 4000
+    assert climbing[-1] == count - 1
+    few = np.column_stack([t, low, low + 1])[:20_000]
+    assert merged(few) is few
+    assert len(kept(*few[:, :2].T)) == 20_000
+    assert len(kept(t, np.zeros(count))) == 4000
+
+
+def test_the_time_axis_says_that_marks_were_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ns.new_scenario().replace({"stop": "20 s"}).run()
+    whole = run.plot.time_sequence().axes[0]
+    monkeypatch.setattr("netspurt.plots.time_sequence.MOST", 10)
+    monkeypatch.setattr("netspurt.plots.thinning.MOST", 10)
+    monkeypatch.setattr("netspurt.plots.thinning.COLUMNS", 5)
+    thinned = run.plot.time_sequence().axes[0]
+    assert "marks at one instant" in thinned.get_xlabel()
+    assert "marks at one instant" not in whole.get_xlabel()
+    assert thinned.get_ylim() == pytest.approx(whole.get_ylim(), rel=0.05)

@@ -136,7 +136,6 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("table r queue --flow transfer", "the table queue has no flows: leave --flow out"),
         ("table r links --to 3", "the table links has no instants: leave --from and --to out"),
         ("table r --limit 3", "--limit applies to one table: name it, as in `table r flows`"),
-        ("table r --csv", "--csv applies to one table"),
         ("table r --flow transfer", "--flow applies to one table"),
         ("table r --direction reverse", "--direction applies to one table"),
         ("table r --from 0", "--from applies to one table"),

@@ -153,3 +153,40 @@ def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Pa
     assert drawn.returncode == 2
     assert "no case has the measure completion_ns_mean" in drawn.stderr
     assert not (tmp_path / "sweep.png").exists()
+
+
+def test_a_count_of_events_that_no_run_shows_has_an_upper_end() -> None:
+    order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
+    cases = two(np.zeros(100), np.zeros(100)) | {"sent": np.full(200, 50.0)}
+    old, new = summarise(cases, "timeouts", ["algorithm"], order)
+    assert (old.mean.value, old.mean.low) == (0, 0)
+    assert old.mean.high == new.mean.high == pytest.approx(3.6889 / 100, rel=1e-4)
+    (share,) = summarise(cases, "timeouts/sent", [], order)
+    # Two algorithms of one repeat may have had the same losses: 100 chances of 50 packets each.
+    assert share.mean.high == pytest.approx(1 - 0.025 ** (1 / 5000), rel=1e-9)
+    (row,) = compare(cases, "timeouts", "algorithm", order, paired=True)
+    assert (row.verdict, row.difference.low) == ("same", -row.difference.high)
+    assert row.difference.high == old.mean.high
+
+
+def test_an_upper_end_of_none_is_of_counts_and_of_more_than_one_run() -> None:
+    one = {name: column[:1] for name, column in two(np.zeros(3), np.zeros(3)).items()}
+    (row,) = summarise(one, "timeouts", [], {})
+    assert np.isnan(row.mean.high)
+    cases = two(np.zeros(9), np.zeros(9)) | {"waited_ns": np.zeros(18)}
+    (row,) = summarise(cases, "waited_ns", [], {})
+    assert (row.mean.low, row.mean.high) == (0, 0)
+    cases = two(np.zeros(9), np.ones(9))
+    (told,) = compare(cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True)
+    assert told.verdict == "worse"
+
+
+def test_a_rate_of_rare_events_is_within_the_interval_of_runs_that_show_none() -> None:
+    rng = np.random.default_rng(7)
+    told = [rng.poisson(0.02, size=100) for _ in range(1000)]
+    quiet = [one for one in told if not one.any()]
+    assert len(quiet) > 50
+    for one in quiet[:5]:
+        cases = {"case": np.arange(100), "repeat": np.arange(100) + 1, "lost": one.astype(float)}
+        (row,) = summarise(cases, "lost", [], {})
+        assert row.mean.low <= 0.02 <= row.mean.high

@@ -4,6 +4,7 @@ mod array;
 mod delays;
 mod errors;
 mod estimator;
+mod explain;
 mod orbit;
 mod replay;
 mod scenario;
@@ -97,6 +98,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyTable>()?;
     module.add_class::<PyScript>()?;
     module.add_class::<Played>()?;
+    module.add_class::<explain::PyExplanation>()?;
+    module.add_class::<explain::PyExplaining>()?;
     orbit::register(module)?;
     module.add("ReplayError", module.py().get_type::<ReplayError>())?;
     module.add("DelaysError", module.py().get_type::<DelaysError>())?;

@@ -34,11 +34,13 @@ pub enum Cause {
     Syn,
     /// The timer of a shim at the host's edge fired.
     Shim,
+    /// It cannot be known, as for some retransmissions in captures.
+    Unknown,
 }
 
 impl Cause {
     /// Every cause, in the order of their codes.
-    pub const ALL: [Cause; 9] = [
+    pub const ALL: [Cause; 10] = [
         Cause::Fast,
         Cause::SackRecovery,
         Cause::Rack,
@@ -48,7 +50,11 @@ impl Cause {
         Cause::GoBackN,
         Cause::Syn,
         Cause::Shim,
+        Cause::Unknown,
     ];
+
+    /// Those that a sender knows of its own retransmissions, in the order of their codes.
+    pub const KNOWN: &[Cause] = Cause::ALL.split_last().expect("causes").1;
 
     /// The name in tables.
     pub const fn name(self) -> &'static str {
@@ -62,6 +68,7 @@ impl Cause {
             Cause::GoBackN => "go-back-n",
             Cause::Syn => "syn",
             Cause::Shim => "shim",
+            Cause::Unknown => "unknown",
         }
     }
 }

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval, Resamples
+from netspurt.analysis.counts import most_unseen
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, NDArray[np.generic]]
@@ -289,6 +290,14 @@ def _interval(sums: Floats, seed: int = 1) -> Interval:
     return _widened(value, drawn.low, drawn.high, [spread])
 
 
+def _unseen(
+    cases: Columns, measure: str, rows: NDArray[np.intp], columns: tuple[Floats, Floats]
+) -> float:
+    """Return how many events there may be of which these cases have none; NaN if they have some."""
+    repeats = len(np.unique(np.asarray(cases["repeat"])[rows]))
+    return most_unseen(measure, columns[0][rows], columns[1][rows], repeats)
+
+
 def summarise(
     cases: Columns,
     measure: str,
@@ -319,6 +328,8 @@ def summarise(
             each = top[has] / bottom[has]
         each = each[np.isfinite(each)]
         mean = _interval(_by_repeat(cases, has, top, bottom))
+        unseen = _unseen(cases, measure, has, (top, bottom))
+        mean = mean if np.isnan(unseen) else replace(mean, high=unseen)
         if len(each) and each.min() >= 0:
             # A mean of values that are not negative is not negative.
             mean = replace(mean, low=float(np.maximum(mean.low, 0.0)))
@@ -387,10 +398,7 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
     if axis in by:
         raise ValueError(f"{axis} is the compared axis and cannot form groups")
     has = np.isfinite(top) & np.isfinite(bottom)
-    combination = np.zeros(len(has), dtype=np.int64)
-    for name in others:
-        texts = _labels(cases, name, order)
-        combination = combination * len(texts) + _places(cases, name, texts)
+    combination = _combinations(cases, others, order)
     beside = _Beside(combination, np.asarray(cases["repeat"]).astype(np.int64), has, paired)
     rows = dict(groups(cases, [*by, axis], order))
     found = []
@@ -402,6 +410,7 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
                 continue
             chosen = beside.comparable(second, first)
             difference = _difference(cases, chosen, (top, bottom), paired=paired)
+            difference = _allowing(difference, cases, measure, chosen)
             told = {0: "cannot tell", sign: "better", -sign: "worse"}[difference.sign]
             pairs = min(map(len, chosen))
             without = len(first) + len(second) - sum(map(len, chosen))
@@ -484,6 +493,25 @@ def direction(measure: str, better: str | None) -> int:
             f"it is not known which values of {measure!r} are better: give less or more"
         )
     return 1 if chosen == "more" else -1
+
+
+def _combinations(
+    cases: Columns, names: Sequence[str], order: Mapping[str, Sequence[object]]
+) -> NDArray[np.int64]:
+    """Return for each case the number of its combination of labels of these axes."""
+    combination = np.zeros(len(cases["case"]), dtype=np.int64)
+    for name in names:
+        texts = _labels(cases, name, order)
+        combination = combination * len(texts) + _places(cases, name, texts)
+    return combination
+
+
+def _allowing(
+    difference: Interval, cases: Columns, measure: str, rows: Sequence[NDArray[np.intp]]
+) -> Interval:
+    """Return the difference of two counts; allow for events that neither shows."""
+    unseen = float(np.max([_unseen(cases, measure, one, figure(cases, measure)) for one in rows]))
+    return difference if np.isnan(unseen) else replace(difference, low=-unseen, high=unseen)
 
 
 def _difference(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.output import columns, number, paint, print_json, width, wrapped
+from netspurt.cli.output import columns, number, paint, width, wrapped
+from netspurt.cli.programs import Form
 
 if TYPE_CHECKING:
     from netspurt.analysis import Adaptation as Followed
@@ -26,7 +27,7 @@ Adaptation = Annotated[
 _LEAST = 2
 
 
-def tell_adaptations(replays: list[Replay], *, as_json: bool) -> None:
+def tell_adaptations(replays: list[Replay], form: Form) -> None:
     """Print for each timer how many samples of a new length it saw until it exceeded their delays.
 
     Raises
@@ -35,8 +36,9 @@ def tell_adaptations(replays: list[Replay], *, as_json: bool) -> None:
         If a recording has no lengths, or they do not come in bursts.
     """
     found = [(of, _changes(of)) for of in replays]
-    if as_json:
-        print_json([_data(of, changes) for of, changes in found])
+    if not form.for_people:
+        told = [_data(of, changes) for of, changes in found]
+        form.print(told, (row for data in told for row in _rows(data)))
         return
     for place, (of, changes) in enumerate(found):
         for line in [*([""] if place else []), *_lines(of, changes)]:
@@ -86,6 +88,16 @@ def _data(of: Replay, changes: dict[str, list[Followed]]) -> dict[str, Any]:
             for name, found in changes.items()
         ],
     }
+
+
+def _rows(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for one in data["estimators"]:
+        for change in one["changes"]:
+            yield {
+                "recording": data["recording"],
+                "estimator": one["estimator"],
+                **change,
+            }
 
 
 def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, ways_of
+from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_replies, print_json
+from netspurt.cli.output import columns, hint_at_replies
+from netspurt.cli.programs import AsCsv, AsJson, Form
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.analysis.settings import Difference
+    from netspurt.captures import Explained
     from netspurt.plots import View
     from netspurt.run import Run
 
@@ -20,10 +27,14 @@ _AROUND = 4
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    first: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
     second: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
     flow: Annotated[
-        str | None, typer.Option(help="The flow; by default the only one that both have.")
+        str | None,
+        typer.Option(
+            help="The flow; by default the only one that both have, and in a capture the "
+            "connection with most data; A,B names one for each."
+        ),
     ] = None,
     direction: Direction = None,
     node: Annotated[
@@ -44,50 +55,114 @@ def compare(
             help="Draw both time-sequence plots side by side: .png, .svg or .pdf.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print as JSON, with every event's times.")
-    ] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Align two runs by segment and show their first difference."""
-    from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.compare import events, mechanisms, opening, why
-    from netspurt.plots import View
-    from netspurt.run import open_run
+    """Align two runs, or a run and a capture, by segment and show their first difference.
 
-    runs = [open_run(first), open_run(second)]
+    CSV has a row for each event, with its times in both runs; JSON has these, too.
+    """
+    from netspurt.analysis.compare import compare as align
+    from netspurt.analysis.settings import differences
+    from netspurt.plots import View
+
+    form = Form(as_json, as_csv)
     given = flow is not None or direction is not None
-    flow = flow or _common_flow(runs)
-    node = node or _sender(runs[0], flow, direction)
-    where = View(flow=flow, direction=direction, node=node)
-    seen = [events(run.segments, flow, node) for run in runs]
-    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
-    span = min(ends) if span is None else span
-    seen = [[event for event in own if event.t_s <= span] for own in seen]
+    flows = flow_of_each(flow)
+    runs = [open_tables(path, name) for path, name in zip((first, second), flows, strict=True)]
+    ways = ways_of(runs, flows, direction, node)
+    seen, span = _seen(runs, ways, span)
     told = align(seen[0], seen[1])
+    scenarios = [run.scenario for run in runs if is_run(run)]
+    unlike = differences(*scenarios) if len(scenarios) == len(runs) else None
     if plot is not None:
-        _draw(plot, told, (runs, seen), where)
-    if as_json:
-        more = {"why": why(told, seen[0], seen[1]), "span_s": span, "events": _events(seen)}
-        more["mechanisms"] = [mechanisms(own) for own in seen]
-        print_json(_as_json(told, flow, node) | more)
+        views = [View(flow=way.flow, direction=way.direction, node=way.node) for way in ways]
+        _draw(plot, told, (runs, seen), views)
+    if not form.for_people:
+        more = {"span_s": span, "scenarios": [vars(one) for one in unlike or ()]}
+        document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen) | more
+        form.print(document, document["events"])
         return
     names = [_called(run) for run in runs]
-    for line in _lines(told, seen, names, (where.titled(flow), node)):
+    for line in _lines(told, seen, names, (ways[0].titled, ways[0].node)):
         typer.echo(line)
-    for line in _differences(seen, names):
+    for line in (*_differences(seen, names), *_settings(unlike, names)):
         typer.echo(line)
-    for run, own, name in zip(runs, seen, names, strict=True):
-        gap = opening(run.segments, flow, node)
-        opens = node == _sender(run, flow)
+    for line in _early_acks(runs, ways, seen, names):
+        typer.echo(line)
+    if plot is not None:
+        typer.echo(plot)
+    if not given and is_run(runs[0]):
+        hint_at_replies(runs[0])
+
+
+def _early_acks(
+    runs: list[Run | Explained],
+    ways: list[ComparedWay],
+    seen: list[list[Seen]],
+    names: list[str],
+) -> Iterator[str]:
+    """Say in which runs the ACK of the handshake may be in a queue before the data."""
+    from netspurt.analysis.compare import opening
+
+    for run, way, own, name in zip(runs, ways, seen, names, strict=True):
+        if not is_run(run):
+            continue
+        gap = opening(run.segments, way.flow, way.node)
+        opens = way.node == sender_of(run, way.flow)
         if opens and gap is not None and gap < _first_round_trip(own):
-            typer.echo(
+            yield (
                 f"in {name} the ACK of the handshake left {1e3 * gap:.1f} ms before the first data "
                 "segment, so it may take a place in a queue that the data needs"
             )
-    if plot is not None:
-        typer.echo(plot)
-    if not given:
-        hint_at_replies(runs[0])
+
+
+def _seen(
+    runs: list[Run | Explained], ways: list[ComparedWay], span: float | None
+) -> tuple[list[list[Seen]], float]:
+    """Return the events of a flow at a node in both runs within a span, and the span [s]."""
+    seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
+    ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
+    span = min(ends) if span is None else span
+    return [[event for event in own if event.t_s <= span] for own in seen], span
+
+
+def _details(told: Comparison, seen: list[list[Seen]]) -> dict[str, Any]:
+    from netspurt.analysis.compare import mechanisms, why
+
+    return {
+        "why": why(told, seen[0], seen[1]),
+        "mechanisms": [mechanisms(own) for own in seen],
+        "events": _events(seen),
+    }
+
+
+#: The most keys of scenarios that are shown, and the most characters of a value.
+_KEYS, _VALUE = 12, 40
+
+
+def _settings(unlike: list[Difference] | None, names: list[str]) -> list[str]:
+    """Return lines on the keys whose values differ between the scenarios of the two runs.
+
+    There are none if one of the two is a capture.
+    """
+    if unlike is None:
+        return []
+    if not unlike:
+        return ["the scenarios are the same"]
+    rows = [("key", *names)]
+    rows += [(one.key, _value(one.first), _value(one.second)) for one in unlike[:_KEYS]]
+    lines = ["the scenarios differ:", *(f"  {line}" for line in columns(rows))]
+    more = len(unlike) - _KEYS
+    return lines + ([f"  ... {more} more keys; --json has all"] if more > 0 else [])
+
+
+def _value(value: Any) -> str:
+    """Return a value of a scenario as it writes it, cut if it is long."""
+    if value is None:
+        return "-"
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
 
 
 def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
@@ -116,8 +191,8 @@ def _first_round_trip(seen: list[Seen]) -> float:
 def _draw(
     file: Path,
     told: Comparison,
-    both: tuple[list[Run], list[list[Seen]]],
-    where: View,
+    both: tuple[list[Run | Explained], list[list[Seen]]],
+    views: list[View],
 ) -> None:
     """Draw the two runs side by side, until neither has anything more to show."""
     from netspurt.plots import save
@@ -127,10 +202,11 @@ def _draw(
     names = [_called(run) for run in runs]
     if names[0] == names[1]:
         names = [str(run.folder) for run in runs]
-    sides = [Side(run, name, own[0].at_s) for run, name, own in zip(runs, names, seen, strict=True)]
+    starts = [own[0].at_s for own in seen]
+    sides = [Side(*each) for each in zip(runs, names, starts, views, strict=True)]
     parted = [event.t_s for event in told.parted if event is not None]
     span = max(own[-1].t_s for own in seen)
-    figure = draw_beside((sides[0], sides[1]), where, span, min(parted, default=None))
+    figure = draw_beside((sides[0], sides[1]), span, min(parted, default=None))
     save(figure, [file])
 
 
@@ -151,25 +227,7 @@ def _moment(row: dict[str, Any]) -> float:
     return float(row["second_s"] if first is None else first)
 
 
-def _common_flow(runs: list[Run]) -> str:
-    own, other = (dict.fromkeys(str(flow) for flow in run.flows["flow"]) for run in runs)
-    both = [flow for flow in own if flow in other]
-    if len(both) != 1:
-        count = ", ".join(both) if both else "none"
-        raise ValueError(f"flows that both runs have: {count}; name one with --flow")
-    return both[0]
-
-
-def _sender(run: Run, flow: str, direction: str | None = None) -> str:
-    """Return the node that sends in a direction of a flow, by default forward."""
-    rows = run.flows.where(flow=flow, direction="forward")
-    if len(rows) == 0:
-        there = ", ".join(list(dict.fromkeys(run.flows["flow"].tolist()))[:8])
-        raise ValueError(f"the run has no flow {flow}: there are {there}")
-    return str(rows["to" if direction == "reverse" else "from"][0])
-
-
-def _called(run: Run) -> str:
+def _called(run: Run | Explained) -> str:
     return f"{run.folder.name if run.folder else run.title}"
 
 

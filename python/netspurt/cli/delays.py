@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli import paths, surrogates
+from netspurt.cli import constancy, paths, surrogates
 from netspurt.cli.groups import defaulting_to
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import columns, complain, number, paint, print_json, width
+from netspurt.cli.output import columns, complain, number, paint, width
+from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.recordings import How, read_all
 from netspurt.cli.timelining import write_recorded
 from netspurt.cli.words import App
@@ -26,12 +28,13 @@ app = App(
     cls=defaulting_to("show"),
     no_args_is_help=False,
     help="Show the contents of recorded delays, as in netspurt delays FILE. A recording is a file "
-    "of ping or of another tool. netspurt delays FILE --help lists the options of that; the "
-    "commands below show more.",
+    "of ping or of another tool. The commands below show more.",
 )
 
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
+#: A note that so many recordings have is printed once; `--json` has it with each.
+_SHARED = 3
 
 
 @app.command("show", hidden=True)
@@ -43,7 +46,6 @@ def delays(
             show_default=False,
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
     format_: Annotated[
         str | None,
         typer.Option("--format", metavar="NAME", help="Read the files as this format."),
@@ -55,16 +57,23 @@ def delays(
         Path | None,
         typer.Option(metavar="OUT", help="Write a file that a link follows to see these delays."),
     ] = None,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the contents of recorded delays: probes, losses, delays, and malformed lines."""
+    form = Form(as_json, as_csv)
     how = How(format_, interval, columns_of(column), lost_after)
     readings = {str(file): reading for file, reading in read_all(files, how)}
     if timeline is not None:
         write_recorded(readings.values(), timeline)
-    elif as_json:
-        print_json([_summary(name, reading) for name, reading in readings.items()])
-    else:
+    elif form.for_people:
         _describe(readings)
+    else:
+        told = [_summary(name, reading) for name, reading in readings.items()]
+        form.print(told, _rows(told))
+        for error in readings.values() if as_csv else ():
+            if isinstance(error, Exception):
+                complain(error)
     if any(isinstance(reading, Exception) for reading in readings.values()):
         raise typer.Exit(2)
 
@@ -92,12 +101,14 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
     for table in (_counts_table(summaries), _statistics_table(summaries)):
         for n, line in enumerate(table):
             typer.echo(paint(line, "bold") if n == 0 else line)
+    said = Counter(note for reading in found for one in reading for note in one.notes)
     for name, reading in readings.items():
         if isinstance(reading, Exception):
             complain(reading)
             continue
         for recording in reading:
-            for note in [*day_words(recording), *recording.notes, *recording.loss_words()]:
+            own = [note for note in recording.notes if said[note] < _SHARED]
+            for note in [*day_words(recording), *own, *recording.loss_words()]:
                 for line in _hanging(f"{recording.name}: {note}"):
                     typer.echo(line)
         for one in reading.malformed[:SHOWN]:
@@ -106,6 +117,10 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
         if len(reading.malformed) > SHOWN:
             more = len(reading.malformed) - SHOWN
             typer.echo(f"{name}: {more} more malformed lines; --json lists all")
+    for note, count in said.items():
+        if count >= _SHARED:
+            for line in _hanging(f"{count} recordings: {note}"):
+                typer.echo(line)
 
 
 def _counts_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
@@ -179,7 +194,7 @@ def _hanging(text: str) -> list[str]:
     )
 
 
-def _summary(name: str, reading: Recordings | Exception) -> Any:
+def _summary(name: str, reading: Recordings | Exception) -> dict[str, Any]:
     if isinstance(reading, Exception):
         return {"file": name, "error": str(reading)}
     return {
@@ -192,7 +207,15 @@ def _summary(name: str, reading: Recordings | Exception) -> Any:
     }
 
 
+def _rows(told: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each recording."""
+    for one in told:
+        for recording in one.get("recordings", ()):
+            yield {"file": one["file"], **recording}
+
+
 app.command("report")(paths.report)
 app.command("lengths")(paths.lengths)
 app.command("bursts")(paths.bursts)
+app.command("constancy")(constancy.constancy)
 app.command("surrogate")(surrogates.surrogate)

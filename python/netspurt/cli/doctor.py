@@ -6,12 +6,12 @@ import importlib.util
 import platform
 import shutil
 import sys
-from typing import Annotated
 
 import typer
 
 from netspurt import _core
-from netspurt.cli.output import columns, paint, print_json
+from netspurt.cli.output import columns, paint
+from netspurt.cli.programs import AsCsv, AsJson, Form
 
 #: Optional Python packages and their purposes.
 _EXTRAS = {
@@ -27,14 +27,14 @@ _PEERS = {
 }
 
 
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
-) -> None:
+def doctor(as_csv: AsCsv = False, as_json: AsJson = False) -> None:
     """Show what this machine can do and what is missing."""
+    form = Form(as_json, as_csv)
     rows = [*_always(), *_core.capabilities(), *_optional()]
-    if as_json:
+    if not form.for_people:
         keys = ("name", "available", "found", "purpose")
-        print_json([dict(zip(keys, row, strict=True)) for row in rows])
+        told = [dict(zip(keys, row, strict=True)) for row in rows]
+        form.print(told, told)
         return
     lines = columns([("", name, found, purpose) for name, _, found, purpose in rows])
     for line, (_, available, _, _) in zip(lines, rows, strict=True):

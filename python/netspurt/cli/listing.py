@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netspurt.captures import Explained
     from netspurt.run import Run
 
 #: The names of the tables, which are computed from `segments` at the node that sends.
@@ -13,7 +14,7 @@ NAMES = ("send-ack", "packetdat")
 
 
 def listed(
-    run: Run,
+    run: Run | Explained,
     name: str,
     flow: str | None,
     direction: str | None,

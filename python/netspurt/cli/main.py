@@ -15,6 +15,7 @@ from netspurt.cli import (
     comparing,
     delays,
     doctor,
+    explaining,
     fragments,
     plotting,
     polling,
@@ -23,6 +24,7 @@ from netspurt.cli import (
     running,
     scripts,
     shipped,
+    sites,
     tables,
     timelining,
 )
@@ -31,6 +33,7 @@ from netspurt.cli.orbits import app as orbit_app
 from netspurt.cli.output import complain, harmless_output
 from netspurt.cli.papers import app as papers_app
 from netspurt.cli.sweeping import app as sweep_app
+from netspurt.cli.truth import app as truth_app
 from netspurt.cli.words import App
 
 app = App(
@@ -75,6 +78,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "replay": replaying.replay,
     },
     "Make links that move": {"orbit": orbit_app, "timeline": timelining.timeline},
+    "Explain captures": {"explain": explaining.explain},
     "Use real paths and the kernel's TCP": {
         "live": live_app,
         "probe": probing.probe,
@@ -83,10 +87,12 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "poll": polling.poll,
         "capture": polling.capture,
         "match": polling.match,
+        "sites": sites.sites,
         "fragments": fragments.fragments,
     },
     "Check": {
         "papers": papers_app,
+        "truth": truth_app,
         "script": scripts.script,
         "doctor": doctor.doctor,
         "schema": running.schema,

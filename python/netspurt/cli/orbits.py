@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netspurt.cli.options import span_of
-from netspurt.cli.output import columns, number, paint, print_json
+from netspurt.cli.output import columns, number, paint
+from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.words import App
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ PowersPerDecibel = Annotated[
         "signal loses.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
 @app.command("passes", epilog=_STATIONS)
@@ -116,34 +116,30 @@ def passes(
     elevation: Elevation = 0.0,
     margin: Margin = 0.0,
     at_least: AtLeast = "5min",  # type: ignore[assignment]
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """List the passes of a path over a satellite, and the delays in each."""
     from netspurt.orbit import extreme_passes
 
-    _only_one(as_csv, as_json)
+    form = Form(as_json, as_csv)
     path = _path([source, *(via or []), satellite, *([to] if to else [])], elevation, margin)
     begin = _start(path, satellite_at=1 + len(via or []), start=start)
     found = path.passes(begin, hours)
     chosen = extreme_passes(found, at_least=at_least)
     numbers = None if chosen is None else [found.index(one) + 1 for one in chosen]
     notes = path.notes(begin, hours)
-    if as_json:
+    if not form.for_people:
         least, most = numbers or (None, None)
-        print_json(
-            {
-                "path": path.name,
-                "notes": notes,
-                "passes": [_as_json(n, one) for n, one in enumerate(found, 1)],
-                "least_variable": least,
-                "most_variable": most,
-            }
-        )
-    elif as_csv:
-        out = csv.DictWriter(sys.stdout, _FIELDS, lineterminator="\n")
-        out.writeheader()
-        out.writerows(_as_json(n, one) for n, one in enumerate(found, 1))
+        rows = [_as_json(n, one) for n, one in enumerate(found, 1)]
+        told = {
+            "path": path.name,
+            "notes": notes,
+            "passes": rows,
+            "least_variable": least,
+            "most_variable": most,
+        }
+        form.print(told, rows, _FIELDS)
     else:
         _describe(path.name, found, hours)
         if numbers and chosen:
@@ -152,7 +148,7 @@ def passes(
                 f"least variable: pass {least}, {_ms(low.swing)} ms; most variable: pass {most}, "
                 f"{_ms(high.swing)} ms (of whole passes of {number(at_least)} s or more)"
             )
-    _say(notes, aside=as_json or as_csv)
+    _say(notes, aside=not form.for_people)
 
 
 @app.command("delays", epilog=_STATIONS)
@@ -180,11 +176,11 @@ def delays(
     ] = None,
     errors: ErrorRate = None,
     per_db: PowersPerDecibel = 1.0,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the points as CSV.")] = False,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the delay in one pass, and write it as a link's timeline."""
-    _only_one(as_csv, as_json)
+    form = Form(as_json, as_csv)
     if errors is not None and (out is None or out.suffix != ".toml"):
         raise typer.BadParameter("add --out FILE.toml", param_hint="--bit-error-rate")
     if out is not None and out.suffix not in (".csv", ".toml"):
@@ -199,10 +195,9 @@ def delays(
     if out is not None:
         rates = [] if errors is None else points.bit_errors(errors, per_db)
         out.write_text(_csv(points) if out.suffix == ".csv" else _toml(points, heading, rates))
-    if as_csv:
-        sys.stdout.write(_csv(points))
-    elif as_json:
-        print_json({"path": path.name, **_as_json(nth, one), **_points(points, degree)})
+    if not form.for_people:
+        told = {"path": path.name, **_as_json(nth, one), **_points(points, degree)}
+        form.print(told, map(_point, _texts(points)))
     else:
         typer.echo(paint(heading, "bold"))
         for line in columns(_rows(one, points.fit(degree))):
@@ -304,14 +299,25 @@ def _points(points: PathDelays, degree: int | None) -> dict[str, Any]:
     }
 
 
+_COLUMNS = ("t_s", "distance_km", "delay_s")
+
+
 def _csv(points: PathDelays) -> str:
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow(("t_s", "distance_km", "delay_s"))
+    out.writerow(_COLUMNS)
+    out.writerows(_texts(points))
+    return text.getvalue()
+
+
+def _texts(points: PathDelays) -> Iterator[tuple[str, ...]]:
     columns_ = (points.t_ns.tolist(), points.km.tolist(), points.delay_ns.tolist())
     for t, km, delay in zip(*columns_, strict=True):
-        out.writerow((f"{t / 1e9:.9g}", f"{km:.6f}", f"{delay / 1e9:.9f}"))
-    return text.getvalue()
+        yield f"{t / 1e9:.9g}", f"{km:.6f}", f"{delay / 1e9:.9f}"
+
+
+def _point(texts: tuple[str, ...]) -> dict[str, str]:
+    return dict(zip(_COLUMNS, texts, strict=True))
 
 
 def _toml(points: PathDelays, heading: str, rates: Sequence[float]) -> str:
@@ -372,11 +378,6 @@ def _chosen(found: list[Pass], word: str | None, at_least: float) -> tuple[int, 
         named = "" if word is None else f"--pass {word}: "
         raise ValueError(f"{named}there are passes 1 to {len(found)}; name one, or least, or most")
     return int(word), found[int(word) - 1]
-
-
-def _only_one(as_csv: bool, as_json: bool) -> None:
-    if as_csv and as_json:
-        raise ValueError("--csv and --json both say how to print: give one of them")
 
 
 def _say(notes: list[str], *, aside: bool) -> None:

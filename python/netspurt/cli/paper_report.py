@@ -22,28 +22,30 @@ from netspurt.cli.output import (
     width,
     wrapped,
 )
+from netspurt.cli.programs import Form
 from netspurt.papers import Claim, Judged, Paper, PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Value
 from netspurt.scenario import as_toml
 
 
-def list_papers(*, as_json: bool) -> None:
+def list_papers(form: Form) -> None:
     """Print the papers on the shelf."""
     papers = [read_paper(key) for key in shelf()]
-    if as_json:
+    if not form.for_people:
         keys = ("key", "title", "authors", "published")
-        print_json([{k: getattr(p, k) for k in keys} | {"claims": len(p.claims)} for p in papers])
+        told = [{k: getattr(p, k) for k in keys} | {"claims": len(p.claims)} for p in papers]
+        form.print(told, told)
         return
     rows = [(p.key, str(len(p.claims)), p.title, p.published) for p in papers]
     for line in columns([("paper", "claims", "title", "published"), *rows], right=(1,)):
         typer.echo(line)
 
 
-def show(key: str, *, as_json: bool) -> None:
+def show(key: str, form: Form) -> None:
     """Print the claims of a paper."""
     paper = read_paper(key)
-    if as_json:
+    if not form.for_people:
         rows = [
             {
                 **vars(claim),
@@ -52,7 +54,7 @@ def show(key: str, *, as_json: bool) -> None:
             }
             for claim in paper.claims
         ]
-        print_json({"key": paper.key, "title": paper.title, "claims": rows})
+        form.print({"key": paper.key, "title": paper.title, "claims": rows}, rows)
         return
     typer.echo(paint(paper.title, "bold"))
     typer.echo(f"{paper.authors}; {paper.published}; {len(paper.claims)} claims\n")
@@ -78,9 +80,35 @@ def _claim_lines(paper: Paper) -> Iterator[str]:
         yield from wrapped([("", judged)], (ids, room))
 
 
-def check_for_programs(papers: list[Paper], study: Path | None = None) -> None:
-    """Judge papers and print the verdicts as JSON."""
-    print_json([judged.as_dict() for paper in papers for judged in _judge(paper, study)[1]])
+def check_for_programs(papers: list[Paper], form: Form, study: Path | None = None) -> None:
+    """Judge papers and print the verdicts as JSON or CSV."""
+    told = [judged.as_dict() for paper in papers for judged in _judge(paper, study)[1]]
+    form.print(told, told)
+
+
+def check_in_brief(paper: Paper, study: Path | None = None) -> None:
+    """Judge a paper, and print how many claims have each verdict and which are not reproduced."""
+    _, verdicts = _judge(paper, study)
+    for line in _brief(paper, verdicts):
+        typer.echo(line)
+
+
+def _brief(paper: Paper, verdicts: list[Judged]) -> Iterator[str]:
+    yield paint(f"{paper.key}: {_counts(verdicts)}", "bold")
+    missed = [one for one in verdicts if one.verdict is Verdict.NOT_REPRODUCED]
+    rows = [
+        (one.claim.id, one.claim.says, f"printed {_printed(one.claim)}, measured {_measured(one)}")
+        for one in missed
+    ]
+    if rows:
+        ids = max(len(row[0]) for row in rows)
+        room = max(width(120) - ids - 6, 2 * _NARROW)
+        yield from (f"  {line}" for line in wrapped(rows, (ids, room // 2, room - room // 2)))
+
+
+def _counts(verdicts: list[Judged]) -> str:
+    counts = Counter(judged.verdict for judged in verdicts)
+    return " · ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v])
 
 
 def check_for_people(paper: Paper, folder: Path, study: Path | None = None) -> None:
@@ -182,10 +210,9 @@ def _report(paper: Paper, verdicts: list[Judged]) -> Iterator[str]:
         if told and judged.claim.note:
             for text in textwrap.wrap(judged.claim.note, width(_WIDTH) - _INDENT - 2):
                 yield paint(" " * (_INDENT + 2) + text, "dim")
-    counts = Counter(judged.verdict for judged in verdicts)
-    summary = " · ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v])
     yield ""
-    yield from (paint(f"  {line}", "bold") for line in textwrap.wrap(summary, width() - 2))
+    summary = textwrap.wrap(_counts(verdicts), width() - 2)
+    yield from (paint(f"  {line}", "bold") for line in summary)
 
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "below": "< ", "far below": "≪ "}

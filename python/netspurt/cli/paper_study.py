@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from netspurt.cli.output import columns, progress
+from netspurt.cli.programs import Form
 from netspurt.papers import read_paper
 from netspurt.papers.contacts import EARTH_KM, Curve, contacts, write
 from netspurt.papers.study import Study
 
 
-def write_curves(key: str, out: Path | None) -> None:
+def write_curves(key: str, out: Path | None, form: Form) -> None:
     """Compute the contacts of a paper, write what links follow, and print a table of them."""
     paper = read_paper(key)
     folder = out or Path("curves") / key
     made = write(paper, folder)
+    found = contacts(paper)
+    if not form.for_people:
+        told = [_row(name, contact.satellite, made[name]) for name, contact in found.items()]
+        form.print({"folder": str(folder), "contacts": told}, told)
+        return
     heading = (
         "contact",
         "satellite",
@@ -29,11 +36,23 @@ def write_curves(key: str, out: Path | None) -> None:
         "steps s",
     )
     rows: list[tuple[str, ...]] = [heading]
-    for name, contact in contacts(paper).items():
+    for name, contact in found.items():
         rows.append((name, contact.satellite, *_cells(made[name])))
     for line in columns(rows, right=(2, 3, 4, 5, 6)):
         typer.echo(line)
     typer.echo(f"one way, over an Earth of {EARTH_KM} km; wrote {len(made)} files to {folder}/")
+
+
+def _row(name: str, satellite: str, curve: Curve) -> dict[str, Any]:
+    return {
+        "contact": name,
+        "satellite": satellite,
+        "lasts_s": curve.lasts,
+        "points": len(curve.t_ns),
+        "delay_s_min": float(curve.delay_ns.min()) / 1e9,
+        "delay_s_max": float(curve.delay_ns.max()) / 1e9,
+        "steps_s": [t for t, _ in curve.jumps()],
+    }
 
 
 def _cells(curve: Curve) -> tuple[str, ...]:

@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from netspurt.cli.options import count
+from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.words import App
 
 app = App(help="Reproduce published experiments, number by number.")
 
 RUNS = Path("runs") / "papers"
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
 def _keys(incomplete: str) -> list[str]:
@@ -31,11 +30,11 @@ def _ids(incomplete: str) -> list[str]:
 
 
 @app.command("list")
-def list_papers(as_json: AsJson = False) -> None:
+def list_papers(as_csv: AsCsv = False, as_json: AsJson = False) -> None:
     """List the papers."""
     from netspurt.cli import paper_report
 
-    paper_report.list_papers(as_json=as_json)
+    paper_report.list_papers(Form(as_json, as_csv))
 
 
 @app.command("show")
@@ -43,12 +42,13 @@ def show(
     key: Annotated[
         str, typer.Argument(help="The paper.", show_default=False, autocompletion=_keys)
     ],
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a paper claims, and how each claim is judged."""
     from netspurt.cli import paper_report
 
-    paper_report.show(key, as_json=as_json)
+    paper_report.show(key, Form(as_json, as_csv))
 
 
 @app.command("check")
@@ -56,6 +56,7 @@ def check(
     key: Annotated[
         str | None, typer.Argument(help="The paper; by default all.", autocompletion=_keys)
     ] = None,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
     explain: Annotated[
         str | None,
@@ -68,22 +69,35 @@ def check(
         Path | None,
         typer.Option(help="Take a paper's transfers from the folder of `netspurt papers study`."),
     ] = None,
+    brief: Annotated[
+        bool,
+        typer.Option("--brief", help="Print the counts, and the claims that are not reproduced."),
+    ] = False,
 ) -> None:
     """Run a paper's experiments and judge every claim."""
     from netspurt.cli import paper_report
     from netspurt.papers import read_paper, shelf
 
-    if out is not None and (as_json or explain is not None):
-        raise ValueError("--out is for pictures, which --json and --explain draw none of")
+    form = Form(as_json, as_csv)
+    if out is not None and (brief or explain is not None or not form.for_people):
+        others = "--json, --csv, --brief and --explain"
+        raise ValueError(f"--out is for pictures, which {others} draw none of")
+    if brief and (explain is not None or not form.for_people):
+        raise ValueError("--brief is for people: leave --json, --csv and --explain out")
+    if explain is not None and as_csv:
+        raise ValueError("--explain is of one claim: take --json, which has all of it")
     if study is not None and key is None and explain is None:
         raise ValueError("--study is of one paper: name its key")
     papers = [read_paper(k) for k in ([key] if key else shelf())]
     if explain is not None:
         paper_report.explain(papers, explain, as_json=as_json, study=study)
-    elif as_json:
-        paper_report.check_for_programs(papers, study)
+    elif not form.for_people:
+        paper_report.check_for_programs(papers, form, study)
     else:
         for paper in papers:
+            if brief:
+                paper_report.check_in_brief(paper, study)
+                continue
             paper_report.check_for_people(paper, out or RUNS / paper.key, study)
 
 
@@ -122,11 +136,13 @@ def curves(
         str, typer.Argument(help="The paper.", show_default=False, autocompletion=_keys)
     ],
     out: Annotated[Path | None, typer.Option(help="The folder; by default curves/KEY.")] = None,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the contacts of a paper's satellites and write the delays that links follow."""
     from netspurt.cli.paper_study import write_curves
 
-    write_curves(key, out)
+    write_curves(key, out, Form(as_json, as_csv))
 
 
 @app.command("study")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,8 @@ import typer
 from netspurt.cli import path_report as report_of
 from netspurt.cli.one_way import share_of
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import columns, complain, number, paint, print_json, rate, width, wrapped
+from netspurt.cli.output import columns, complain, number, paint, rate, width, wrapped
+from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ Files = Annotated[
         help="Recordings, or folders of them: see `netspurt delays`.", show_default=False
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="Read the files as this format.")
 ]
@@ -48,10 +48,16 @@ _MEMO = (40, 125, 256)
 _WORTH = 0.8
 
 
-def _each(
-    files: list[Path], how: How, about: Callable[[Delays], tuple[Any, list[str]]], *, as_json: bool
+def each(
+    files: list[Path],
+    how: How,
+    about: Callable[[Delays], tuple[Any, list[str]]],
+    form: Form,
+    rows: Callable[[Any], Iterable[Row]] = lambda _: (),
 ) -> None:
     """Print what `about` says of each recording, for programs or for people.
+
+    CSV has the `rows` of each.
 
     Raises
     ------
@@ -72,11 +78,11 @@ def _each(
                 wrong = True
                 continue
             told.append(data)
-            for line in () if as_json else ([] if first else [""]) + lines:
+            for line in ([] if first else [""]) + lines if form.for_people else ():
                 typer.echo(line)
             first = False
-    if as_json:
-        print_json(told)
+    if not form.for_people:
+        form.print(told, (row for data in told for row in rows(data)))
     if wrong:
         raise typer.Exit(2)
 
@@ -98,41 +104,43 @@ def report(
     how = How(format_, interval, columns_of(column), lost_after)
 
     def about(recording: Delays) -> tuple[Any, list[str]]:
-        data = _head_data(recording) | report_of.path_data(recording, times=times)
+        data = head_data(recording) | report_of.path_data(recording, times=times)
         data["period"] = _period_data(recording, times, chance)
         return data, list(_report_lines(recording, data))
 
-    _each(files, how, about, as_json=as_json)
+    each(files, how, about, Form(as_json))
 
 
-def _head_data(recording: Delays) -> dict[str, Any]:
+def head_data(recording: Delays) -> dict[str, Any]:
+    """Return what a recording is and its counts, for programs."""
     keys = ("name", "format", "measure", "order", "send_times")
     counts = ("sent", "received", "lost", "late", "duplicates")
     return {key: getattr(recording, key) for key in (*keys, *counts)} | {"notes": recording.notes}
 
 
 def _report_lines(recording: Delays, data: dict[str, Any]) -> Iterator[str]:
-    yield from _heading(recording)
+    yield from heading(recording)
     if data["delay"] is None or data["delay"]["median_ms"] is None:
         return
-    yield from _folded(report_of.delay_line(data, recording.measure))
+    yield from folded(report_of.delay_line(data, recording.measure))
     yield ""
     yield from report_of.bars(report_of.histogram_of(recording))
     yield ""
     if data["line"] is not None:
-        yield from _folded(report_of.length_text(data["line"], recording.measure))
+        yield from folded(report_of.length_text(data["line"], recording.measure))
     yield from (
         report_of.burst_lines(data["bursts"]) if data["bursts"] else ["no bursts of long delays"]
     )
     yield from _period_lines(data["period"])
 
 
-def _folded(text: str) -> Iterator[str]:
+def folded(text: str) -> Iterator[str]:
     """Yield a sentence as lines."""
     return wrapped([[text]], [width(100)])
 
 
-def _heading(recording: Delays) -> Iterator[str]:
+def heading(recording: Delays) -> Iterator[str]:
+    """Yield a recording's name, counts and notes."""
     counts = (
         (recording.sent, "probes"),
         (recording.received, "answered"),
@@ -142,9 +150,9 @@ def _heading(recording: Delays) -> Iterator[str]:
     )
     text = ", ".join(f"{number(count)} {what}" for count, what in counts)
     read_as = f" · read as {recording.format}" if recording.format else ""
-    yield from _folded(paint(f"{recording.name}: {text}{read_as}", "bold"))
+    yield from folded(paint(f"{recording.name}: {text}{read_as}", "bold"))
     for note in recording.notes:
-        yield from _folded(paint(note, "dim"))
+        yield from folded(paint(note, "dim"))
 
 
 def bursts(
@@ -155,6 +163,7 @@ def bursts(
     interval: Interval = None,
     column: Column = None,
     lost_after: LostAfter = None,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """List every burst of long delays, and test whether they come at regular intervals.
@@ -166,14 +175,19 @@ def bursts(
     def about(recording: Delays) -> tuple[Any, list[str]]:
         found = _bursts(recording, times)
         period = _period_data(recording, times, chance)
-        data = _head_data(recording) | {"bursts": found, "period": period}
+        data = head_data(recording) | {"bursts": found, "period": period}
         return data, [
-            *_heading(recording),
+            *heading(recording),
             *(_burst_table(found) if found else ["no bursts of long delays"]),
             *_period_lines(period),
         ]
 
-    _each(files, how, about, as_json=as_json)
+    each(files, how, about, Form(as_json, as_csv), _rows_of("bursts"))
+
+
+def _rows_of(key: str) -> Callable[[Any], Iterable[Row]]:
+    """Return the rows of a recording for CSV: those of a list of its data, each with its name."""
+    return lambda data: ({"recording": data["name"], **row} for row in data[key])
 
 
 def _bursts(recording: Delays, times: float) -> list[dict[str, Any]]:
@@ -245,7 +259,7 @@ def _period_lines(period: dict[str, Any]) -> Iterator[str]:
         text = f"the bursts come every {span}, {chance}; strength {period['strength']:.2f}"
     else:
         text = f"no period: the best of {period['events']} bursts is {span}, {chance}"
-    yield from _folded(text)
+    yield from folded(text)
 
 
 def _chance(period: dict[str, Any]) -> str:
@@ -281,6 +295,7 @@ def lengths(
     interval: Interval = None,
     column: Column = None,
     lost_after: LostAfter = None,
+    as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit delay on length, with one line or two, and draw a point for each answered probe."""
@@ -289,19 +304,19 @@ def lengths(
 
     def about(recording: Delays) -> tuple[Any, list[str]]:
         fit, points = _fit(recording, break_)
-        data = _head_data(recording) | {
+        data = head_data(recording) | {
             "points": points,
             "break_octets": fit.break_octets,
             "lines": [report_of.line_data(line) for line in fit.lines],
             "memo": _memo(fit, recording.measure),
         }
-        lines = [*_heading(recording), *_length_lines(recording, fit, data)]
+        lines = [*heading(recording), *_length_lines(recording, fit, data)]
         if out is not None:
             drawn.append(_draw(recording, fit, out, drawn))
             lines.append(str(drawn[-1]))
         return data, lines
 
-    _each(files, how, about, as_json=as_json)
+    each(files, how, about, Form(as_json, as_csv), _rows_of("lines"))
 
 
 def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
@@ -365,7 +380,7 @@ def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator
     yield paint(next(lines), "dim")
     yield from lines
     if data["memo"] is not None:
-        yield from _folded(f"as in RFC 889, one way: {_memo_text(data['memo'])}")
+        yield from folded(f"as in RFC 889, one way: {_memo_text(data['memo'])}")
     yield from _two_lines(recording, fit)
 
 

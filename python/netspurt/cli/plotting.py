@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli.crossing import crossing_lines, crossings_of
+from netspurt.cli.crossing import crossing_lines
+from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, one_of
 from netspurt.cli.output import hint_at_replies
 
-#: Kinds of plots, in the order in which `all` draws them.
-_KINDS = ("time-sequence", "cwnd", "rto", "queue")
+if TYPE_CHECKING:
+    from netspurt.captures import Explained
+
+#: Kinds of plots that any packets have, whether they were simulated or captured.
+TRAFFIC = ("outstanding", "throughput", "density", "flows")
+
+#: Kinds of plots.
+_KINDS = ("time-sequence", "cwnd", "rto", "queue", *TRAFFIC)
+#: Those of runs that `all` draws, and those of captures.
+_OF_RUNS = ("time-sequence", "cwnd", "rto", "queue")
+_OF_CAPTURES = ("time-sequence", "rto", *TRAFFIC)
 _ALL = "all"
 
 Kind = Annotated[
@@ -28,38 +38,66 @@ Kind = Annotated[
 
 
 def plot(
-    run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    run: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
     kind: Kind = _KINDS[0],
     out: Annotated[
         Path | None,
-        typer.Option(help="The file, .png, .svg or .pdf; by default .png and .svg in the run."),
+        typer.Option(
+            help="The file, .png, .svg or .pdf; by default .png and .svg in the run, or beside "
+            "the capture."
+        ),
     ] = None,
-    flow: Annotated[str | None, typer.Option(help="The flow; by default the first.")] = None,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            help="The flow; by default the first, and in a capture that with most data. c0 is the "
+            "first connection of a capture. `flows` plots take several, A,B."
+        ),
+    ] = None,
     direction: Direction = None,
     node: Annotated[str | None, typer.Option(help="The spied node; by default the first.")] = None,
     link: Annotated[str | None, typer.Option(help="The link; by default all with queues.")] = None,
     start: From = None,
     end: To = None,
 ) -> None:
-    """Draw a run as PNG and SVG."""
+    """Draw a run or a capture as PNG and SVG."""
     from netspurt.plots import OPTIONS, View, draw, save
-    from netspurt.run import open_run
 
-    opened = open_run(run)
+    opened = open_tables(run, flow)
     if kind == _ALL and out:
-        raise ValueError("--kind all draws four pictures: leave --out out, or name one kind")
+        raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
+    captured = is_explained(opened)
+    several = kind == "flows"
+    if captured and flow is None and direction is None and not several:
+        flow, direction = busiest(opened) or (None, None)
     given = {"flow": flow, "direction": direction, "node": node, "link": link}
-    for each in _KINDS if kind == _ALL else [kind]:
+    for each in _all_of(captured=captured) if kind == _ALL else [kind]:
         applied = given
         if kind == _ALL:
             applied = {name: given[name] for name in OPTIONS[each]}
+            applied |= {"flow": None} if each == "flows" else {}
         figure = draw(opened, each, View(start=start, end=end, **applied))
-        files = [out] if out else [run / f"{each}.png", run / f"{each}.svg"]
+        stem = run.parent / f"{run.name}-{each}" if captured else run / each
+        files = [out] if out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
         save(figure, files)
         for file in files:
             typer.echo(file)
-        if each == "rto":
-            for line in crossing_lines(crossings_of(opened, flow, direction, start, end)):
+        if each == "rto" and is_run(opened):
+            for line in crossing_lines(opened.crossings(flow, direction, start=start, end=end)):
                 print(line, file=sys.stderr)
-    if flow is None and direction is None:
+    if is_explained(opened):
+        if not several:
+            _name_the_connection(opened, flow)
+    elif is_run(opened) and flow is None and direction is None:
         hint_at_replies(opened)
+
+
+def _all_of(*, captured: bool) -> tuple[str, ...]:
+    return _OF_CAPTURES if captured else _OF_RUNS
+
+
+def _name_the_connection(opened: Explained, flow: str | None) -> None:
+    """Say which connection was drawn, if the capture has several."""
+    count = len(set(opened.table("connections")["connection"].tolist()))
+    if count > 1:
+        print(f"drawn: {flow} of {count} connections; --flow chooses another", file=sys.stderr)

@@ -13,7 +13,8 @@ import typer
 
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import span_of
-from netspurt.cli.output import columns, complain, number, paint, print_json
+from netspurt.cli.output import columns, complain, number, paint
+from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.quantities import known
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def poll(
     captures: Annotated[
         bool, typer.Option("--captures/--no-captures", help="Capture each fetch.")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fetch a page of each site once a minute, with a capture and ICMP echoes for each fetch."""
     from dataclasses import replace
@@ -46,6 +48,7 @@ def poll(
     from netspurt.poll import poll as run
     from netspurt.poll import read_catalogue
 
+    form = Form(as_json, as_csv)
     sites = read_catalogue(catalogue)
     if every is not None:
         sites = replace(sites, every=every)
@@ -54,7 +57,7 @@ def poll(
 
     def told(row: dict[str, Any]) -> None:
         rows.append(row)
-        if not as_json:
+        if form.for_people:
             typer.echo(_line(row))
             sys.stdout.flush()
 
@@ -63,8 +66,8 @@ def poll(
     except KeyboardInterrupt:
         if not rows:
             raise
-    if as_json:
-        print_json({"folder": str(folder), "fetches": rows})
+    if not form.for_people:
+        form.print({"folder": str(folder), "fetches": rows}, rows)
     else:
         for text in _summary(rows):
             typer.echo(text)
@@ -135,12 +138,15 @@ def match(
     second: Annotated[
         Path, typer.Argument(help="A capture of the same traffic elsewhere.", show_default=False)
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """Match the connections of two captures, segment by segment. Exit with 1 if none match."""
+    from netspurt.poll import Matched as Row
     from netspurt.poll import cut_off
     from netspurt.poll import match as run
 
+    form = Form(as_json, as_csv)
     found = run(first, second)
     for file in (first, second):
         cut = cut_off(file)
@@ -153,9 +159,11 @@ def match(
                 ),
                 "warning:",
             )
-    if as_json:
-        print_json([{**vars(one), "out_s": known(one.out_s), "back_s": known(one.back_s)}
-                    for one in found])  # fmt: skip
+    if not form.for_people:
+        told = [
+            {**vars(one), "out_s": known(one.out_s), "back_s": known(one.back_s)} for one in found
+        ]
+        form.print(told, told, [*Row.__dataclass_fields__])
     else:
         for text in _matches(found):
             typer.echo(text)

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,7 +15,8 @@ from netspurt.cli import replay_options as option
 from netspurt.cli.adapting import Adaptation, tell_adaptations
 from netspurt.cli.one_way import Rfc889
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import complain, print_json, progress
+from netspurt.cli.output import complain, progress
+from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
 from netspurt.cli.replay_report import (
     as_data,
@@ -57,7 +58,8 @@ def replay(
     rfc889: Rfc889 = False,
     versus: option.Versus = None,
     adaptation: Adaptation = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """Replay retransmission timers on recorded delays, and recommend one."""
     from netspurt.advice import Price
@@ -66,8 +68,9 @@ def replay(
     named = [*(estimators or USUAL), *([versus] if versus else [])]
     late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
     read = How(read_as, interval, columns_of(column), late)
-    how = _How(order, clock, told, quiet=as_json)
-    show = _Show(Price(cost, loss), tune, pool, every, rfc889, versus, adaptation, as_json)
+    form = Form(as_json, as_csv)
+    how = _How(order, clock, told, quiet=not form.for_people)
+    show = _Show(Price(cost, loss), tune, pool, every, rfc889, versus, adaptation, form)
     _fit_together(out, pictures, show)
     delays, wrong = _recordings(files, read, how)
     if every:
@@ -79,7 +82,7 @@ def replay(
         _tell(replays, show)
     if out is not None and replays:
         for path in _save(replays, out, pictures or ["png", "svg"]):
-            if not as_json:
+            if form.for_people:
                 typer.echo(path)
     if wrong:
         raise typer.Exit(2)
@@ -96,7 +99,7 @@ class _Show:
     rfc889: bool
     versus: str | None
     adaptation: bool
-    as_json: bool
+    form: Form
 
 
 def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> None:
@@ -183,18 +186,21 @@ def _tell(replays: list[Replay], show: _Show) -> None:
     from netspurt.advice import advise
 
     if show.adaptation:
-        tell_adaptations(replays, as_json=show.as_json)
+        tell_adaptations(replays, show.form)
         return
     if show.pool and replays:
         advice = advise(replays, show.price, tune=show.tune)
-        if show.as_json:
-            print_json({"recordings": [of.delays.name for of in replays], "advice": advice.data()})
-        else:
+        if show.form.for_people:
             _echo(pooled_lines(advice))
+        else:
+            names, data = [of.delays.name for of in replays], advice.data()
+            show.form.print({"recordings": names, "advice": data}, data["costs"])
         return
-    if show.as_json:
-        told = [(of, advise([of], show.price, tune=show.tune)) for of in replays]
-        print_json([as_data(of, advice, show.versus) for of, advice in told])
+    if not show.form.for_people:
+        told = [
+            as_data(of, advise([of], show.price, tune=show.tune), show.versus) for of in replays
+        ]
+        show.form.print(told, _rows(told, "versus" if show.versus else "estimators"))
         return
     if show.versus:
         _echo(versus_lines(replays, show.versus))
@@ -205,6 +211,11 @@ def _tell(replays: list[Replay], show: _Show) -> None:
         _echo(rfc889_lines(of) if show.rfc889 else lines(advise([of], show.price, tune=show.tune)))
 
 
+def _rows(told: list[dict[str, Any]], key: str) -> Iterator[Row]:
+    """Yield the rows of a list of each recording's data, with the recording's name."""
+    return ({"recording": one["recording"], **row} for one in told for row in one[key])
+
+
 def _echo(text: Iterator[str]) -> None:
     for line in text:
         typer.echo(line)
@@ -213,9 +224,11 @@ def _echo(text: Iterator[str]) -> None:
 def _tell_settings(delays: list[Delays], named: list[str], how: _How, show: _Show) -> None:
     """Print every setting of all estimators: for all recordings together, or for each."""
     groups = [delays] if show.pool or show.rfc889 else [[one] for one in delays]
-    if show.as_json:
+    if not show.form.for_people:
         settings = (_settings(group, named, how, show.price) for group in groups if group)
-        print_json([setting_data(*one) for group in settings for one in group])
+        told = [setting_data(*one) for group in settings for one in group]
+        rows = ({"cost_s": one["cost_s"], **row} for one in told for row in one["recordings"])
+        show.form.print(told, rows)
         return
     for place, group in enumerate(group for group in groups if group):
         if place:

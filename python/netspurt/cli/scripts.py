@@ -11,7 +11,8 @@ import typer
 
 from netspurt import _core
 from netspurt.cli.options import setting
-from netspurt.cli.output import columns, complain, paint, print_json
+from netspurt.cli.output import columns, complain, paint
+from netspurt.cli.programs import AsCsv, AsJson, Form
 
 
 def script(
@@ -37,19 +38,23 @@ def script(
             help="Also play each with each of its fails_with changes, which must make it fail.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """Play scripts against the connection. Exit with 0 if all pass and with 1 if one fails."""
+    form = Form(as_json, as_csv)
     if prove and (set_ or profile):
         message = "it plays the scripts' own switches, so --set and --profile do not apply"
         raise typer.BadParameter(message, param_hint="--prove")
     values = [setting(text) for text in set_ or []]
     found = [one for file in files for one in _scripts(file)]
     results = [_play(path, label, values, profile, prove=prove) for path, label in found]
-    if as_json:
-        print_json([_summary(result) for result in results])
-    else:
+    if form.for_people:
         _describe(results)
+    else:
+        form.print([_summary(result) for result in results], map(_row, results))
+        if as_csv:
+            _complain(results)
     if any(result.error for result in results):
         raise typer.Exit(2)
     if not all(result.verdict == "ok" for result in results):
@@ -142,6 +147,18 @@ def _complain(results: list[Result]) -> None:
         complain(first.error)
         if others:
             typer.echo(f"    the same in {len(others)} more", err=True)
+
+
+def _row(one: Result) -> dict[str, Any]:
+    return {
+        "verdict": one.verdict,
+        "script": one.label,
+        "file": one.name,
+        "title": one.script.title if one.script else None,
+        "seconds": one.seconds if one.played else None,
+        "line": one.played.line if one.played else None,
+        "headline": one.played.headline if one.played else None,
+    }
 
 
 def _summary(one: Result) -> Any:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli import completing
-from netspurt.cli.output import columns, number, paint, print_json
+from netspurt.cli.output import columns, number, paint
+from netspurt.cli.programs import AsCsv, AsJson, Form
 
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
@@ -33,26 +34,29 @@ def scenarios(
             help="Write the scenario to this file, and beside it the files that its links follow.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the scenarios that come with netspurt, or print one to copy it."""
+    form = Form(as_json, as_csv)
     if name is None:
         if out is not None:
             raise typer.BadParameter("name the scenario to write", param_hint="--out")
-        _list(as_json=as_json)
-    elif as_json:
-        raise typer.BadParameter("only the list is printed as JSON", param_hint="--json")
+        _list(form)
+    elif not form.for_people:
+        hint = "--json" if as_json else "--csv"
+        raise typer.BadParameter("only the list is printed for programs", param_hint=hint)
     else:
         _copy(name, out)
 
 
-def _list(*, as_json: bool) -> None:
+def _list(form: Form) -> None:
     from netspurt.scenario import load
     from netspurt.shipped import names
 
     rows = [_row(name, load(name)) for name in names()]
-    if as_json:
-        print_json(rows)
+    if not form.for_people:
+        form.print(rows, rows)
         return
     cells = [
         (row["name"], row["command"], number(row["cases"]) if row["cases"] else "", row["title"])

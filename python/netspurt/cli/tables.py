@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netspurt.cli import completing, crossing, listing
+from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, From, To, count
 from netspurt.cli.output import columns, number
+from netspurt.cli.programs import AsCsv, AsJson, Form, cell
 
 if TYPE_CHECKING:
+    from netspurt.captures import Explained
+    from netspurt.run import Run
     from netspurt.table import Table
 
 
 def table(
-    run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    run: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
     name: Annotated[
         str | None,
         typer.Argument(
@@ -33,43 +35,44 @@ def table(
     direction: Direction = None,
     start: From = None,
     end: To = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print as CSV.")] = False,
     limit: Annotated[
         int | None, typer.Option(parser=count, metavar="N", help="The maximum number of rows.")
     ] = None,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Print a table of a run."""
+    """Print a table of a run or a capture."""
     import numpy as np
 
-    from netspurt.run import open_run
     from netspurt.table import aligned
 
-    opened = open_run(run)
+    form = Form(as_json, as_csv)
+    opened = open_tables(run, flow)
     if name is None:
         given = {"--flow": flow, "--direction": direction, "--from": start, "--to": end}
-        given |= {"--csv": as_csv or None, "--limit": limit}
+        given |= {"--limit": limit}
         for option in (option for option, value in given.items() if value is not None):
             raise ValueError(f"{option} applies to one table: name it, as in `table {run} flows`")
-        for each in opened.tables.values():
-            typer.echo(f"{each.name}: {number(len(each))} rows of {', '.join(each)}")
+        _list(opened, form)
         return
     if name == crossing.NAME:
-        found = crossing.crossings_of(opened, flow, direction, start, end)
-        _print_texts(crossing.COLUMNS, crossing.rows_of(found), limit, as_csv=as_csv)
+        if not is_run(opened):
+            raise ValueError("crossings need the sender's timer, which no capture tells")
+        found = opened.crossings(flow, direction, start=start, end=end)
+        _print_rows(crossing.COLUMNS, [crossing.row_of(one) for one in found], limit, form)
         return
     if name in listing.NAMES:
-        names, rows = listing.listed(opened, name, flow, direction, start, end)
-        _print_texts(names, rows, limit, as_csv=as_csv)
+        names, texts = listing.listed(opened, name, flow, direction, start, end)
+        _print_rows(names, [dict(zip(names, row, strict=True)) for row in texts], limit, form)
         return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
     chosen = _during(chosen, start, end)
     shown = len(chosen) if limit is None else min(limit, len(chosen))
     left_out = len(chosen) - shown
     chosen = chosen.take(np.arange(shown))
-    if as_csv:
-        out = csv.writer(sys.stdout, lineterminator="\n")
-        out.writerow(chosen)
-        out.writerows(chosen.texts())
+    if not form.for_people:
+        rows = chosen.records()
+        form.print(rows, rows, [*chosen])
         return
     for line in aligned(chosen):
         typer.echo(line)
@@ -77,20 +80,30 @@ def table(
         typer.echo(f"... {number(left_out)} more rows")
 
 
-def _print_texts(
-    names: Sequence[str], rows: list[tuple[str, ...]], limit: int | None, *, as_csv: bool
+def _list(run: Run | Explained, form: Form) -> None:
+    """Print the names of a run's tables, with their sizes and columns."""
+    tables = run.tables.values()
+    if not form.for_people:
+        told = [{"table": each.name, "rows": len(each), "columns": [*each]} for each in tables]
+        form.print(told, told)
+        return
+    for each in tables:
+        typer.echo(f"{each.name}: {number(len(each))} rows of {', '.join(each)}")
+
+
+def _print_rows(
+    names: Sequence[str], rows: list[dict[str, Any]], limit: int | None, form: Form
 ) -> None:
     """Print a table that no file of the run holds; all its columns are right-aligned."""
     shown = rows[:limit]
-    if as_csv:
-        out = csv.writer(sys.stdout, lineterminator="\n")
-        out.writerows([names, *shown])
+    if not form.for_people:
+        form.print(shown, shown, names)
         return
-    cells = [[cell or "-" for cell in row] for row in shown]
+    cells = [[cell(value) or "-" for value in row.values()] for row in shown]
     for line in columns([names, *cells], right=range(len(names))):
         typer.echo(line)
     if len(shown) < len(rows):
-        typer.echo(f"... {len(rows) - len(shown)} more rows")
+        typer.echo(f"... {number(len(rows) - len(shown))} more rows")
 
 
 def _of(table: Table, wanted: dict[str, str | None]) -> Table:

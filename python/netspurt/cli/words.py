@@ -24,6 +24,13 @@ class Command(TyperCommand):
         for one in self.params:
             _name(one)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option whose word is `[=WORD]` may stand without a value."""
+        alone = {
+            name for one in self.params if str(one.metavar).startswith("[=") for name in one.opts
+        }
+        return super().parse_args(ctx, [f"{one}=" if one in alone else one for one in args])
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's
         """Return the words of the usage line: arguments in capitals, optional ones in brackets."""
         pieces = [self.options_metavar or ""]
@@ -32,6 +39,12 @@ class Command(TyperCommand):
                 more = "..." if one.nargs != 1 and not str(one.metavar).endswith("...") else ""
                 pieces.append(f"{one.metavar}{more}" if one.required else f"[{one.metavar}]{more}")
         return pieces
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the usage line, without the name of a command that need not be named."""
+        path = ctx.command_path
+        words = path.rsplit(" ", maxsplit=1)[0] if self.hidden else path
+        formatter.write_usage(words, " ".join(self.collect_usage_pieces(ctx)))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, without the types that Python has for them."""

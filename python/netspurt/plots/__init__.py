@@ -15,10 +15,12 @@ from matplotlib.figure import Figure
 
 from netspurt.plots.cwnd import draw_cwnd
 from netspurt.plots.files import ENDINGS, File, save, saved
+from netspurt.plots.flows import draw_flows
 from netspurt.plots.queue import draw_queue
 from netspurt.plots.rto import draw_rto
 from netspurt.plots.style import SETTINGS, Size, View, new_figure, set_title
 from netspurt.plots.time_sequence import draw_time_sequence
+from netspurt.plots.traffic import draw_density, draw_outstanding, draw_throughput
 from netspurt.table import Table
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ KINDS: dict[str, Callable[[Axes, Tables, View], None]] = {
     "cwnd": draw_cwnd,
     "rto": draw_rto,
     "queue": draw_queue,
+    "outstanding": draw_outstanding,
+    "throughput": draw_throughput,
+    "density": draw_density,
+    "flows": draw_flows,
 }
 
 #: The options of a view, other than time, that apply to each kind.
@@ -56,6 +62,10 @@ OPTIONS = {
     "cwnd": ("flow", "direction"),
     "rto": ("flow", "direction"),
     "queue": ("link",),
+    "outstanding": ("flow", "direction", "node"),
+    "throughput": ("flow", "direction", "node"),
+    "density": ("flow", "direction", "node"),
+    "flows": ("flow", "direction", "node"),
 }
 
 

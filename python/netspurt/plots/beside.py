@@ -33,16 +33,18 @@ class Side:
         The name shown.
     start_s
         When the first data segment left, in seconds from the start of the run.
+    view
+        The flow, its direction, and the node that observed it.
     """
 
     run: Tables
     name: str
     start_s: float
+    view: View
 
 
-def draw_beside(  # noqa: PLR0913 - what to draw, and where
+def draw_beside(
     sides: tuple[Side, Side],
-    where: View,
     span_s: float,
     parted_s: float | None,
     *,
@@ -55,8 +57,6 @@ def draw_beside(  # noqa: PLR0913 - what to draw, and where
     ----------
     sides
         The two runs.
-    where
-        The flow, its direction, and the node that observed it.
     span_s
         The duration shown, in seconds.
     parted_s
@@ -70,7 +70,7 @@ def draw_beside(  # noqa: PLR0913 - what to draw, and where
     with rc_context(SETTINGS):
         for axes, side in zip(both, sides, strict=True):
             end = side.start_s + span_s
-            draw_time_sequence(axes, side.run, replace(where, start=side.start_s, end=end))
+            draw_time_sequence(axes, side.run, replace(side.view, start=side.start_s, end=end))
             set_title(axes, side.name)
             axes.tick_params(labelleft=True)
             _from_data(axes, side.start_s, span_s)

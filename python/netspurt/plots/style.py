@@ -30,6 +30,7 @@ GREEN = "#009e73"
 ORANGE = "#e69f00"
 PURPLE = "#a2559c"
 RED = "#d32f2f"
+BROWN = "#8c510a"
 SKY = "#56b4e9"
 GREY = "#9a9a9a"
 

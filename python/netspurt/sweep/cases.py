@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.markup import html_lines, html_table
-from netspurt.table import Table, polars, pyarrow
+from netspurt.table import Table, pandas, pandas_column, polars, pyarrow
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
     import pyarrow as pa
 
@@ -65,7 +66,7 @@ class Cases(Mapping[str, NDArray[Any]]):
     def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
         raise TypeError(
             "cases are no array: take a column, as in cases['sent'], or a data frame, as in "
-            "pandas.DataFrame.from_arrow(cases) or cases.to_polars()"
+            "cases.to_pandas() or cases.to_polars()"
         )
 
     def to_arrow(self) -> pa.Table:
@@ -96,6 +97,14 @@ class Cases(Mapping[str, NDArray[Any]]):
                 name: column.tolist() if isinstance(column, np.ma.MaskedArray) else column
                 for name, column in self.items()
             }
+        )
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the cases as a pandas data frame; needs pandas, and no Arrow."""
+        library = pandas()
+        frame: pd.DataFrame = library.DataFrame(
+            {name: pandas_column(library, column) for name, column in self.items()}
         )
         return frame
 

@@ -27,7 +27,7 @@ use super::ledger::Ledger;
 use super::trips::{Trip, round_trips};
 
 /// By end: its socket, of which retransmits are asked, and whether it finds losses by time; `None`
-/// of ends that only read.
+/// of the simulator's ends.
 pub type Sockets = Vec<Option<(FlowSocket, bool)>>;
 
 /// A node's capture.

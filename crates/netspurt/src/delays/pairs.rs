@@ -5,7 +5,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 
 use crate::segment::Flags;
-use crate::wire::{CaptureReader, Checks, decode};
+use crate::wire::{CaptureReader, Datagrams, TcpView};
 
 use super::pcap::broken;
 use super::reading::RecordingError;
@@ -62,9 +62,12 @@ fn each(
     source: impl Read,
     mut take: impl FnMut(i64, SegmentKey, Pair),
 ) -> Result<(), RecordingError> {
-    let mut reader = CaptureReader::new(source).map_err(broken)?;
+    let mut reader = CaptureReader::unpacking(source).map_err(broken)?;
+    let mut datagrams = Datagrams::default();
     while let Ok(Some(packet)) = reader.next_packet() {
-        if let Some((key, pair)) = packet.ip().and_then(segment) {
+        let ip = packet.captured_ip().and_then(|ip| datagrams.take(packet.unix_ns, ip));
+        let view = ip.and_then(|ip| TcpView::of(ip.bytes, ip.original_bytes as usize).ok());
+        if let Some((key, pair)) = view.as_ref().and_then(segment) {
             take(packet.unix_ns, key, pair);
         }
     }
@@ -72,15 +75,13 @@ fn each(
 }
 
 /// A packet as a segment that occupies sequence numbers.
-fn segment(ip: &[u8]) -> Option<(SegmentKey, Pair)> {
-    let packet = decode(ip, Checks::Captured).ok()?;
-    let segment = packet.segment;
-    let (opens, closes) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::FIN));
-    let (seq, len) = (segment.seq, u32::from(segment.len));
+fn segment(packet: &TcpView) -> Option<(SegmentKey, Pair)> {
+    let (opens, closes) = (packet.flags.has(Flags::SYN), packet.flags.has(Flags::FIN));
+    let (seq, len) = (packet.seq, packet.payload_bytes);
     if len == 0 && !opens && !closes {
         return None;
     }
-    let (from, to) = (packet.source, packet.destination);
+    let [from, to] = packet.ends;
     let control = u8::from(opens) | u8::from(closes) << 1;
     let key = (from, to, seq, len, control, packet.ip_id);
     Some((key, Pair { from, to, seq, len, opens, first_ns: None, second_ns: None }))

@@ -8,10 +8,10 @@ use indexmap::IndexMap;
 
 use crate::ids::Side;
 use crate::observe::{Flows, Lifetimes, Passing, Retired, TwoWay};
-use crate::segment::{Flags, Segment};
+use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{
-    CaptureFault, CaptureReader, CapturedEcho, Checks, Decoded, decode, decode_echo,
+    CaptureFault, CaptureReader, CapturedEcho, CapturedIp, Datagrams, TcpView, decode_echo,
 };
 
 use super::began::Began;
@@ -40,7 +40,7 @@ struct Trips {
 
 impl Conversation {
     /// A packet of `side` was captured at `at`; `directions` counts the directions seen so far.
-    fn take(&mut self, side: Side, at: Time, packet: &Decoded<'_>, directions: &mut usize) {
+    fn take(&mut self, side: Side, at: Time, packet: &TcpView, directions: &mut usize) {
         let mut hear = |trips: &mut Trips| {
             trips.place.get_or_insert_with(|| {
                 *directions += 1;
@@ -49,10 +49,10 @@ impl Conversation {
         };
         hear(&mut self.trips[side.index()]);
         let answered = &mut self.trips[side.peer().index()];
-        if packet.segment.flags.has(Flags::ACK) {
+        if packet.flags.has(Flags::ACK) {
             hear(answered);
         }
-        match self.seen.take(side, at, &packet.segment).sample {
+        match self.seen.take(side, at, packet).sample {
             Some(sample) if sample.ambiguous => answered.ambiguous += 1,
             Some(sample) => answered.samples.push((sample.sent, sample.rtt, sample.wire_bytes)),
             None => {}
@@ -130,9 +130,12 @@ struct Contents {
     directions: usize,
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
+    datagrams: Datagrams,
     /// Packets of unknown link types, and of other protocols.
     unknown_links: u64,
     other: u64,
+    /// Packets without a time.
+    untimed: u64,
     /// The error that ended the file early.
     cut: Option<CaptureFault>,
 }
@@ -145,15 +148,18 @@ impl Contents {
             directions: 0,
             probers: IndexMap::new(),
             packets: 0,
+            datagrams: Datagrams::default(),
             unknown_links: 0,
             other: 0,
+            untimed: 0,
             cut: None,
         };
         loop {
             match reader.next_packet() {
                 Ok(Some(packet)) => {
                     this.packets += 1;
-                    match packet.ip() {
+                    match packet.captured_ip() {
+                        Some(_) if !packet.timed => this.untimed += 1,
                         Some(ip) => this.take(packet.unix_ns, ip),
                         None => this.unknown_links += 1,
                     }
@@ -168,8 +174,8 @@ impl Contents {
     }
 
     /// The packet `ip` was captured at `unix_ns`.
-    fn take(&mut self, unix_ns: i64, ip: &[u8]) {
-        if let Some(echo) = decode_echo(ip) {
+    fn take(&mut self, unix_ns: i64, ip: CapturedIp<'_>) {
+        if let Some(echo) = decode_echo(ip.bytes) {
             let ends = (echo.source, echo.destination);
             let (from, to) = if echo.reply { (ends.1, ends.0) } else { ends };
             // The first sequence number is arbitrary; only differences count.
@@ -177,13 +183,14 @@ impl Contents {
             let prober = (from, to, echo.identifier);
             return self.probers.entry(prober).or_insert_with(fresh).saw(unix_ns, &echo);
         }
-        let Ok(packet) = decode(ip, Checks::Captured) else {
+        // A segment whose fragments are not all there yet.
+        let Some(whole) = self.datagrams.take(unix_ns, ip) else { return };
+        let Ok(packet) = TcpView::of(whole.bytes, whole.original_bytes as usize) else {
             self.other += 1;
             return;
         };
         let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
-        let ends = [packet.source, packet.destination];
-        let Segment { flags, seq, ack, .. } = packet.segment;
+        let TcpView { ends, flags, seq, ack, .. } = packet;
         let (sighting, flow) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
         flow.take(sighting.side, at, &packet, &mut self.directions);
     }
@@ -220,12 +227,16 @@ pub(super) fn parse(
         let place = usize::try_from(contents.packets).unwrap_or(usize::MAX).saturating_add(1);
         reading.malformed.push(Malformed::new(place, "", cut.to_string()));
     }
+    if contents.untimed > 0 {
+        let why = format!("{} packets without a time are not used", contents.untimed);
+        reading.malformed.push(Malformed::new(1, "", why));
+    }
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
             format!(
-                "a capture of {} packets ({} on links and {} of protocols not known here) \
-                 without a round trip of TCP or of ICMP echoes",
-                contents.packets, contents.unknown_links, contents.other
+                "a capture of {} packets ({} on links and {} of protocols not known here, {} \
+                 without a time) without a round trip of TCP or of ICMP echoes",
+                contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
             "capture both directions",
         ));

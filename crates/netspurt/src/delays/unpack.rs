@@ -1,10 +1,8 @@
-//! The contents of files that are compressed with gzip or zstd.
+//! The contents of compressed files, whole and within limits.
 
 use std::io::Read;
 
-use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use crate::unpack::{Packing, Unpacked};
 
 use super::reading::RecordingError;
 
@@ -22,58 +20,18 @@ const MOST_RATIO: u64 = 100;
 /// # Errors
 /// When it is damaged, contains more than `most` octets, or far more than its size lets expect.
 pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>, RecordingError> {
+    let Some(packing) = Packing::of(bytes) else { return Ok(None) };
     let most = most.min(ANY_RATIO.max(MOST_RATIO * bytes.len() as u64));
-    match bytes {
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => frames(bytes, most).map(Some),
-        [0x1f, 0x8b, ..] => {
-            let mut unpacked = Vec::new();
-            append("gzip", MultiGzDecoder::new(bytes), &mut unpacked, most)?;
-            Ok(Some(unpacked))
-        }
-        _ => Ok(None),
-    }
-}
-
-/// The contents of all frames of zstd, of which a file may have several (RFC 8878 §3).
-fn frames(mut packed: &[u8], most: u64) -> Result<Vec<u8>, RecordingError> {
     let mut unpacked = Vec::new();
-    while !packed.is_empty() {
-        let skipped = match StreamingDecoder::new(&mut packed) {
-            Ok(frame) => {
-                append("zstd", frame, &mut unpacked, most)?;
-                0
-            }
-            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                length,
-                ..
-            })) => length as usize,
-            Err(error) => return Err(broken("zstd", error)),
-        };
-        packed = packed.get(skipped..).ok_or_else(|| broken("zstd", "cut off in a frame"))?;
+    let contents = Unpacked::new(bytes).map(|contents| contents.take(most + 1));
+    contents
+        .and_then(|mut contents| contents.read_to_end(&mut unpacked))
+        .map_err(|error| RecordingError::new(error.to_string(), "is the file whole?"))?;
+    if unpacked.len() as u64 > most {
+        let what = format!("the file that {} compressed contains", packing.name());
+        return Err(too_long(&what, most, "decompress it first, and split it if it is long"));
     }
-    Ok(unpacked)
-}
-
-/// Appends what `reader` gives, up to `most` octets in all.
-fn append(
-    tool: &str,
-    reader: impl Read,
-    unpacked: &mut Vec<u8>,
-    most: u64,
-) -> Result<(), RecordingError> {
-    let room = most - unpacked.len() as u64;
-    reader.take(room + 1).read_to_end(unpacked).map_err(|error| broken(tool, error))?;
-    match unpacked.len() as u64 > most {
-        true => {
-            let what = format!("the file that {tool} compressed contains");
-            Err(too_long(&what, most, "decompress it first, and split it if it is long"))
-        }
-        false => Ok(()),
-    }
-}
-
-fn broken(tool: &str, error: impl core::fmt::Display) -> RecordingError {
-    RecordingError::new(format!("{tool}: {error}"), "is the file whole?")
+    Ok(Some(unpacked))
 }
 
 /// The error of a text, or of the contents of a file, beyond the limit.

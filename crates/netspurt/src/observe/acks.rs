@@ -2,9 +2,9 @@
 
 use core::cmp::Ordering;
 
-use crate::segment::{Flags, Segment};
+use crate::segment::Flags;
 
-use super::Sequence;
+use super::{Observed, Sequence};
 
 /// The kind of a pure ACK, compared with those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,20 +62,18 @@ impl Acks {
     /// Processes the acknowledgement in `segment` and returns the kind that it has if the segment
     /// carries nothing else (RFC 5681 §2; whether data is outstanding is not checked).
     #[inline]
-    pub fn take(&mut self, segment: &Segment) -> AckKind {
-        let ack = self.octet(segment.ack);
+    pub fn take(&mut self, segment: &impl Observed) -> AckKind {
+        let (ack, window, flags) = (self.octet(segment.ack()), segment.window(), segment.flags());
         let kind = match ack.cmp(&self.highest()) {
             Ordering::Greater => AckKind::New,
-            Ordering::Equal if self.window.is_none_or(|last| last == segment.window) => {
-                AckKind::Duplicate
-            }
+            Ordering::Equal if self.window.is_none_or(|last| last == window) => AckKind::Duplicate,
             Ordering::Equal => AckKind::WindowUpdate,
             Ordering::Less => AckKind::Old,
         };
-        if !segment.flags.has(Flags::SYN) {
+        if !flags.has(Flags::SYN) {
             self.sequence.raise(ack);
-            self.window = Some(segment.window);
-        } else if segment.flags.has(Flags::ACK) {
+            self.window = Some(window);
+        } else if flags.has(Flags::ACK) {
             // The window of a SYN is not scaled, unlike later ones (RFC 7323 §2.2), so the first
             // window after it has nothing to be compared with.
             self.sequence.raise(ack);

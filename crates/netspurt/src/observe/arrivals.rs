@@ -1,9 +1,8 @@
 //! The arrivals of one direction.
 
 use crate::ranges::Ranges;
-use crate::segment::Segment;
 
-use super::Sequence;
+use super::{Observed, Sequence};
 
 /// What a segment with payload adds when it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +34,9 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// A segment with payload arrived.
-    pub fn take(&mut self, segment: &Segment) -> Brought {
+    pub fn take(&mut self, segment: &impl Observed) -> Brought {
         let left = self.sequence.take(segment).left;
-        let right = left + u64::from(segment.len);
+        let right = left + u64::from(segment.len());
         if self.octets.holds(left, right) {
             return Brought::Duplicate;
         }

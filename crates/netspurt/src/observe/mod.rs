@@ -8,6 +8,7 @@
 mod acks;
 mod arrivals;
 mod flows;
+mod observed;
 mod one_way;
 mod rounds;
 mod sequence;
@@ -18,7 +19,8 @@ mod two_way;
 pub use acks::{AckKind, Acks};
 pub use arrivals::{Arrivals, Brought};
 pub use flows::{Flows, Lifetimes, Passing, Retired, Sighting};
-pub use one_way::{Answer, OneWay, Outstanding};
+pub use observed::Observed;
+pub use one_way::{Answer, CoveredBy, OneWay, Outstanding};
 pub use rounds::Rounds;
 pub use sequence::{Sequence, Transmission};
 pub use two_way::TwoWay;

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use crate::ranges::Ranges;
 use crate::sample::{RttSample, SampleSource};
-use crate::segment::{Flags, Segment};
+use crate::segment::Flags;
 use crate::units::{Duration, Time};
 
-use super::{Rounds, Sequence, Transmission};
+use super::{Observed, Rounds, Sequence, Transmission};
 
 /// A segment that was sent and is not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +21,22 @@ pub struct Outstanding<T> {
     /// When it was sent last.
     pub last_sent: Time,
     /// Octets of its first transmission, headers included.
-    pub wire_bytes: u16,
+    pub wire_bytes: u32,
     /// How often octets of it were sent again.
     pub retransmissions: u16,
     /// Whether a SACK block has reported it.
     pub sacked: bool,
     /// What the observer keeps of it.
     pub kept: T,
+}
+
+/// How an acknowledgement covers a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoveredBy {
+    /// By its number.
+    InOrder,
+    /// By a SACK block.
+    ByBlock,
 }
 
 /// The octets that a segment acknowledges.
@@ -73,7 +82,7 @@ pub struct OneWay<T = ()> {
     sacked: Ranges,
     rounds: Rounds,
     retransmissions: u64,
-    smss_bytes: u16,
+    smss_bytes: u32,
     /// Whether an acknowledgement was seen.
     answered: bool,
 }
@@ -136,8 +145,8 @@ impl<T: Copy> OneWay<T> {
 
     /// A segment was sent at `at`; `kept` is stored with it; `None` if it occupies no sequence
     /// numbers.
-    pub fn sent(&mut self, at: Time, segment: &Segment, kept: T) -> Option<Transmission> {
-        if segment.seq_len() == 0 || segment.flags.has(Flags::RST) {
+    pub fn sent(&mut self, at: Time, segment: &impl Observed, kept: T) -> Option<Transmission> {
+        if segment.seq_len() == 0 || segment.flags().has(Flags::RST) {
             return None;
         }
         let highest = self.sequence.highest();
@@ -149,13 +158,13 @@ impl<T: Copy> OneWay<T> {
         }
         // Octets that are already acknowledged were seen late.
         if right > highest && right > self.una {
-            self.smss_bytes = self.smss_bytes.max(segment.len);
+            self.smss_bytes = self.smss_bytes.max(segment.len());
             self.outstanding.push_back(Outstanding {
                 left: left.max(highest),
                 right,
                 first_sent: at,
                 last_sent: at,
-                wire_bytes: segment.size_bytes,
+                wire_bytes: segment.size_bytes(),
                 // New octets after old ones: an acknowledgement of them is ambiguous.
                 retransmissions: again.into(),
                 sacked: false,
@@ -192,28 +201,46 @@ impl<T: Copy> OneWay<T> {
     }
 
     /// A segment of the reverse direction came at `at`: returns what it acknowledges.
-    pub fn answered(&mut self, at: Time, segment: &Segment) -> Answer {
-        if !segment.flags.has(Flags::ACK) {
+    #[inline]
+    pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {
+        self.answered_each(at, segment, |_, _| {})
+    }
+
+    /// The same; `each` is shown every segment that it is the first to cover, and whether in order
+    /// (or else by a SACK block). A segment may be covered by a block first and in order later.
+    pub fn answered_each(
+        &mut self,
+        at: Time,
+        segment: &impl Observed,
+        mut each: impl FnMut(&mut Outstanding<T>, CoveredBy),
+    ) -> Answer {
+        if !segment.flags().has(Flags::ACK) {
             return Answer::default();
         }
         self.answered = true;
         let mut covered = NewlyCovered { first: None, once: None, sacked: None, again: false };
-        let acked_bytes = self.take_ack(segment.ack, &mut covered);
+        let acked_bytes = self.take_ack(segment.ack(), &mut covered, &mut each);
         for block in segment.sack() {
             let [left, right] = [block.left, block.right].map(|edge| self.sequence.octet(edge));
-            self.take_block((left.max(self.una), right), &mut covered);
+            self.take_block((left.max(self.una), right), &mut covered, &mut each);
         }
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
     }
 
     /// The number of octets that `ack` acknowledges for the first time.
-    fn take_ack(&mut self, ack: u32, covered: &mut NewlyCovered<T>) -> u64 {
+    fn take_ack(
+        &mut self,
+        ack: u32,
+        covered: &mut NewlyCovered<T>,
+        each: &mut impl FnMut(&mut Outstanding<T>, CoveredBy),
+    ) -> u64 {
         let ack = self.sequence.octet(ack);
         let Some(acked_bytes) = ack.checked_sub(self.una).filter(|bytes| *bytes > 0) else {
             return 0;
         };
         self.una = ack;
-        while let Some(one) = self.outstanding.front().filter(|one| one.right <= ack) {
+        while let Some(one) = self.outstanding.front_mut().filter(|one| one.right <= ack) {
+            each(one, CoveredBy::InOrder);
             covered.in_order(*one);
             self.outstanding.pop_front();
         }
@@ -228,7 +255,12 @@ impl<T: Copy> OneWay<T> {
 
     /// A SACK block reports the octets from `left` to `right`. A block below the cumulative
     /// acknowledgement reports duplicates (RFC 2883 §4).
-    fn take_block(&mut self, (left, right): (u64, u64), covered: &mut NewlyCovered<T>) {
+    fn take_block(
+        &mut self,
+        (left, right): (u64, u64),
+        covered: &mut NewlyCovered<T>,
+        each: &mut impl FnMut(&mut Outstanding<T>, CoveredBy),
+    ) {
         if right > self.sequence.highest() || self.sacked.holds(left, right) {
             return;
         }
@@ -241,6 +273,7 @@ impl<T: Copy> OneWay<T> {
             for one in self.outstanding.range_mut(first..).take_while(|one| one.left < gap_end) {
                 if !one.sacked && left <= one.left && one.right <= right {
                     (one.sacked, news) = (true, true);
+                    each(one, CoveredBy::ByBlock);
                     covered.by_block(*one);
                 }
             }
@@ -272,10 +305,10 @@ impl<T: Copy> OneWay<T> {
             rtt: at.saturating_since(timed.first_sent),
             ambiguous: clean.is_none(),
             source: SampleSource::EachSegment,
-            wire_bytes: timed.wire_bytes.into(),
+            wire_bytes: timed.wire_bytes,
             acked_bytes,
             flight_bytes: self.sequence.highest().saturating_sub(self.una),
-            smss_bytes: self.smss_bytes.into(),
+            smss_bytes: self.smss_bytes,
             retransmissions: u8::try_from(timed.retransmissions).unwrap_or(u8::MAX),
             ack_delay: Duration::ZERO,
             round: self.rounds.count(),

@@ -1,7 +1,9 @@
 //! The sequence space of one direction, unwrapped.
 
-use crate::segment::Segment;
+use crate::segment::Flags;
 use crate::seq;
+
+use super::Observed;
 
 /// A segment's position in its sequence space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +62,11 @@ impl Sequence {
     }
 
     /// The space of a direction whose first observed segment is `segment`.
-    pub const fn seen_from(segment: &Segment) -> Self {
-        if segment.flags.has(crate::segment::Flags::SYN) {
-            return Self { highest: Self::ROOM, isn: segment.seq, midway: true };
+    pub fn seen_from(segment: &impl Observed) -> Self {
+        if segment.flags().has(Flags::SYN) {
+            return Self { highest: Self::ROOM, isn: segment.seq(), midway: true };
         }
-        Self::midway(segment.seq)
+        Self::midway(segment.seq())
     }
 
     /// The same space with every octet below `highest` sent.
@@ -97,8 +99,8 @@ impl Sequence {
     /// retransmission if it begins below the highest octet so far; if the observer missed octets,
     /// it may never have seen the first copy.
     #[inline]
-    pub fn take(&mut self, segment: &Segment) -> Transmission {
-        let left = self.octet(segment.seq);
+    pub fn take(&mut self, segment: &impl Observed) -> Transmission {
+        let left = self.octet(segment.seq());
         let right = left + u64::from(segment.seq_len());
         let again = left < self.highest && left < right;
         self.raise(right);

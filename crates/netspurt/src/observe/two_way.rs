@@ -1,10 +1,10 @@
 //! Both directions of a connection, observed at one point.
 
 use crate::ids::Side;
-use crate::segment::{Flags, Segment};
+use crate::segment::Flags;
 use crate::units::Time;
 
-use super::{Answer, OneWay, Sequence};
+use super::{Answer, Observed, OneWay, Sequence};
 
 /// A connection, observed at one point. The observer need not have seen its SYN or both directions.
 ///
@@ -34,18 +34,18 @@ impl TwoWay {
     }
 
     /// A segment from `side` was seen at `at`: returns what it acknowledges of the other direction.
-    pub fn take(&mut self, side: Side, at: Time, segment: &Segment) -> Answer {
-        if segment.seq_len() > 0 && !segment.flags.has(Flags::RST) {
+    pub fn take(&mut self, side: Side, at: Time, segment: &impl Observed) -> Answer {
+        if segment.seq_len() > 0 && !segment.flags().has(Flags::RST) {
             let own = self.ways[side.index()]
                 .get_or_insert_with(|| OneWay::new(Sequence::seen_from(segment)));
             own.sent(at, segment, ());
         }
-        if !segment.flags.has(Flags::ACK) {
+        if !segment.flags().has(Flags::ACK) {
             return Answer::default();
         }
         // Acknowledged octets were sent, whether or not they were seen.
         let other = self.ways[side.peer().index()]
-            .get_or_insert_with(|| OneWay::new(Sequence::midway(segment.ack)));
+            .get_or_insert_with(|| OneWay::new(Sequence::midway(segment.ack())));
         other.answered(at, segment)
     }
 }

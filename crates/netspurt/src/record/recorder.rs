@@ -7,7 +7,7 @@ use crate::ids::{Direction, EndId, TransmissionId};
 use crate::segment::Segment;
 
 use super::names::{Names, nanos};
-use super::segments::Segments;
+use super::segments::SegmentRows;
 use super::table::{Column, Data, Table};
 
 /// The two directions of a link, and none of what happened at no link.
@@ -23,7 +23,7 @@ const REASONS: [&str; 6] = ["queue-full", "loss", "aqm", "too-big", "reassembly"
 #[derive(Debug)]
 pub struct Recorder {
     names: Names,
-    segments: Segments,
+    segments: SegmentRows,
     cwnd: Cwnd,
     rto: Rto,
     rtt: Rtt,
@@ -85,7 +85,7 @@ impl Recorder {
     /// A recorder with these names.
     pub fn new(names: Names) -> Self {
         Self {
-            segments: Segments::new(names.clone()),
+            segments: SegmentRows::new(names.clone()),
             names,
             cwnd: Cwnd::default(),
             rto: Rto::default(),

@@ -55,7 +55,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
 
 /// The table of segments under construction, column by column.
 #[derive(Debug)]
-pub(super) struct Segments {
+pub(super) struct SegmentRows {
     names: Names,
     /// By observed node and sending endpoint.
     seen: Vec<Vec<SeenSender>>,
@@ -121,7 +121,7 @@ struct Syns {
     sack_permitted: Vec<bool>,
 }
 
-impl Segments {
+impl SegmentRows {
     pub(super) fn new(names: Names) -> Self {
         Self {
             seen: vec![Vec::new(); names.nodes.len()],

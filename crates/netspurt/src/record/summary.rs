@@ -20,7 +20,7 @@ pub struct FlowSum {
     pub start: Option<Time>,
     /// When all its data was acknowledged.
     pub finished: Option<Time>,
-    /// Segments with payload sent.
+    /// SegmentRows with payload sent.
     pub sent: u64,
     /// Of these, retransmissions.
     pub retransmissions: u64,
@@ -30,7 +30,7 @@ pub struct FlowSum {
     pub fast_retransmits: u64,
     /// Octets acknowledged to the sender.
     pub acked_bytes: u64,
-    /// Segments with payload that arrived.
+    /// SegmentRows with payload that arrived.
     pub received: u64,
     /// Of these, segments that brought nothing new.
     pub duplicates: u64,

@@ -2,6 +2,7 @@
 
 use crate::packed::packed_value;
 use crate::sample::{RttSample, SampleSource};
+use crate::units::Duration;
 
 use super::arith::{Ratio, Smooth};
 
@@ -15,8 +16,18 @@ pub enum Deviations {
 }
 
 /// A smoothed round trip and its smoothed variation.
+///
+/// ```
+/// use netspurt::rto::MeanDeviation;
+/// use netspurt::units::Duration;
+/// let ms = Duration::from_millis;
+/// let first = MeanDeviation::sampled(None, ms(80));
+/// assert_eq!((first.mean(), first.timer(ms(1))), (ms(80), ms(240)));
+/// let second = MeanDeviation::sampled(Some(first), ms(80));
+/// assert_eq!((second.timer(ms(1)), second.timer(ms(1000))), (ms(200), ms(1000)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MeanDeviation {
+pub struct MeanDeviation {
     pub(super) srtt: Smooth,
     pub(super) rttvar: Smooth,
 }
@@ -24,6 +35,29 @@ pub(super) struct MeanDeviation {
 packed_value!(MeanDeviation { srtt, rttvar });
 
 impl MeanDeviation {
+    /// After a sample that follows `before`, with the gains 1/8 and 1/4 (RFC 6298 §2.3).
+    pub fn sampled(before: Option<Self>, rtt: Duration) -> Self {
+        const ALPHA: Ratio = Ratio::new(1, 8);
+        const BETA: Ratio = Ratio::new(1, 4);
+        let rtt = Smooth::of(rtt);
+        before.map_or(Self::first(rtt), |before| before.with(rtt, ALPHA, BETA))
+    }
+
+    /// The smoothed round trip.
+    pub fn mean(self) -> Duration {
+        self.srtt.span()
+    }
+
+    /// The smoothed variation.
+    pub fn variation(self) -> Duration {
+        self.rttvar.span()
+    }
+
+    /// The timer with this least value: the mean and four variations (RFC 6298 §2.3).
+    pub fn timer(self, floor: Duration) -> Duration {
+        (self.mean() + self.variation() * 4).max(floor)
+    }
+
     /// After the first sample (RFC 6298 §2.2).
     pub(super) fn first(rtt: Smooth) -> Self {
         Self { srtt: rtt, rttvar: rtt.half() }

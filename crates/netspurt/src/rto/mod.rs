@@ -55,7 +55,7 @@ pub use freebsd::{FreeBsd, FreeBsdConfig};
 pub use jacobson88::{Jacobson88, Jacobson88Config};
 pub use keys::EstimatorError;
 pub use linux::{Linux, LinuxConfig};
-pub use mean::Deviations;
+pub use mean::{Deviations, MeanDeviation};
 pub use mills::{Mills, MillsConfig};
 pub use ns2::{Ns2, Ns2Config};
 pub use ns3::{Ns3, Ns3Config};

@@ -59,8 +59,10 @@ fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> R
         problem
     };
     let Some(text) = files.get(&file) else {
-        return Err(problem(format!("the file `{file}` is not there"))
-            .fix("a file beside the scenario's, which is read from a file, too"));
+        return Err(problem(format!("the file `{file}` is not there")).fix(format!(
+            "a file beside the scenario's; one that --set names is looked for in the working \
+             directory; `netspurt delays LOG --timeline {file}` makes one of a recording"
+        )));
     };
     let values: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));

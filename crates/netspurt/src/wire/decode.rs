@@ -4,8 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::segment::{Ecn, Segment};
 
+use super::extensions::{
+    Extension, Extensions, FRAGMENT, HOP_BY_HOP, ROUTING, jumbo_payload, last_stop,
+};
 use super::head::{IpHead, TcpHead};
-use super::options::{IPV4_HEADER_BYTES, read_options};
+use super::options::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, read_options};
 use super::{LONGEST, TCP};
 
 /// Which parts of a packet must be correct.
@@ -30,8 +33,8 @@ pub enum Fault {
     /// A header is shorter than the minimum, or longer than the packet.
     #[error("a header's length is impossible")]
     HeaderLength,
-    /// The packet's length leaves no room for its headers; a jumbogram's length, zero, is an
-    /// example (RFC 2675 §2, not supported).
+    /// The packet's length leaves no room for its headers. A jumbogram's length, zero, is an example
+    /// (RFC 2675 §2) in [`decode`], whose segments are 65535 octets at most.
     #[error("the packet's length is impossible")]
     Length,
     /// The checksum of an IPv4 header is wrong.
@@ -46,8 +49,8 @@ pub enum Fault {
     /// Another protocol, by its number.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
-    /// It has an IPv6 routing header with segments left: the destination that the checksum uses is
-    /// not known (RFC 8200 §8.1, not supported).
+    /// It has an IPv6 routing header with segments left, of a kind whose last destination, which the
+    /// checksum uses (RFC 8200 §8.1), is not known.
     #[error("a routing header with stops ahead")]
     Routed,
 }
@@ -85,12 +88,13 @@ pub struct Decoded<'a> {
 }
 
 /// The fields of an IP header.
-struct Ip {
-    addresses: [IpAddr; 2],
-    id: u16,
-    ecn: Ecn,
+pub(super) struct Ip {
+    pub(super) addresses: [IpAddr; 2],
+    pub(super) id: u16,
+    pub(super) ecn: Ecn,
+    pub(super) hop_limit: u8,
     /// The range of the TCP segment.
-    tcp: (usize, usize),
+    pub(super) tcp: (usize, usize),
 }
 
 /// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets behind its end are ignored.
@@ -110,10 +114,9 @@ struct Ip {
 /// When the bytes are not a whole TCP segment over IP, or fail the `checks`. The offset is that of
 /// the wrong field, or of the end if octets are missing.
 pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> {
-    let [first] = array(bytes, 0)?;
-    let ip = match first >> 4 {
-        4 => ipv4(bytes, checks)?,
-        6 => ipv6(bytes)?,
+    let ip = match version(bytes)? {
+        4 => ipv4(bytes, checks, None)?,
+        6 => ipv6(bytes, None)?,
         version => return Err(fault(0, Fault::Version(version))),
     };
     let (at, end) = ip.tcp;
@@ -147,6 +150,24 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
     })
 }
 
+/// The version of IP of a packet.
+fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
+    let [first] = array(bytes, 0)?;
+    Ok(first >> 4)
+}
+
+/// The IP header of a captured packet, of which `original_bytes` octets were on the link, and where
+/// TCP is in it. A length of zero in its header is that of a packet that the network card cuts
+/// later, or of a jumbogram: then the jumbogram's length or the link's counts.
+#[inline]
+pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, DecodeError> {
+    match version(bytes)? {
+        4 => ipv4(bytes, Checks::Captured, Some(original_bytes)),
+        6 => ipv6(bytes, Some(original_bytes)),
+        version => Err(fault(0, Fault::Version(version))),
+    }
+}
+
 /// The segment of a header without its options.
 #[expect(clippy::cast_possible_truncation, reason = "a packet is 65535 octets at most")]
 fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
@@ -162,7 +183,9 @@ fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     }
 }
 
-fn ipv4(bytes: &[u8], checks: Checks) -> Result<Ip, DecodeError> {
+/// Where TCP is behind a header of IPv4. If its length is zero, that on the link counts.
+#[inline]
+fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
     let (protocol, at) = head.payload();
     if at < usize::from(IPV4_HEADER_BYTES) {
@@ -178,55 +201,84 @@ fn ipv4(bytes: &[u8], checks: Checks) -> Result<Ip, DecodeError> {
     if protocol != TCP {
         return Err(fault(9, Fault::NotTcp(protocol)));
     }
-    let end = head.total_bytes();
+    let end = match (head.total_bytes(), on_link_bytes) {
+        (0, Some(original)) => original,
+        (end, _) => end,
+    };
     if end < at + TcpHead::BYTES {
         return Err(fault(2, Fault::Length));
     }
     Ok(Ip::of(head, at, end))
 }
 
-fn ipv6(bytes: &[u8]) -> Result<Ip, DecodeError> {
+/// Where TCP is behind the headers of IPv6. If its length is zero, that of a jumbogram counts, or
+/// else that on the link.
+#[inline]
+fn ipv6(bytes: &[u8], on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
-    let at = extensions(bytes, head.payload().0)?;
-    let end = head.total_bytes();
-    if end < at + TcpHead::BYTES || end > LONGEST {
-        return Err(fault(4, Fault::Length));
+    let mut ip = Ip::of(head, IPV6_HEADER_BYTES.into(), head.total_bytes());
+    let next = head.payload().0;
+    if next != TCP {
+        pass_extensions(bytes, next, &mut ip)?;
     }
-    Ok(Ip::of(head, at, end))
+    let (at, end) = &mut ip.tcp;
+    match on_link_bytes {
+        Some(original) if *end == usize::from(IPV6_HEADER_BYTES) => {
+            *end = jumbogram(bytes, next).unwrap_or(original);
+            if *end > original {
+                return Err(fault(4, Fault::Length));
+            }
+        }
+        None if *end > LONGEST => return Err(fault(4, Fault::Length)),
+        _ => {}
+    }
+    match *end < *at + TcpHead::BYTES {
+        true => Err(fault(4, Fault::Length)),
+        false => Ok(ip),
+    }
 }
 
 impl Ip {
     fn of(head: IpHead<'_>, at: usize, end: usize) -> Self {
-        Self { addresses: head.addresses(), id: head.id(), ecn: head.ecn(), tcp: (at, end) }
+        Self {
+            addresses: head.addresses(),
+            id: head.id(),
+            ecn: head.ecn(),
+            hop_limit: head.hop_limit(),
+            tcp: (at, end),
+        }
     }
 }
 
-/// The offset of TCP behind the extension headers of an IPv6 packet (RFC 8200 §4); the first header
-/// has the kind `next`.
-fn extensions(bytes: &[u8], mut next: u8) -> Result<usize, DecodeError> {
-    const HOP_BY_HOP: u8 = 0;
-    const ROUTING: u8 = 43;
-    const FRAGMENT: u8 = 44;
-    const DESTINATION: u8 = 60;
-    let (mut at, mut next_at) = (40, 6);
-    while next != TCP {
-        if ![HOP_BY_HOP, ROUTING, FRAGMENT, DESTINATION].contains(&next) {
-            return Err(fault(next_at, Fault::NotTcp(next)));
-        }
-        let head: [u8; 8] = array(bytes, at)?;
-        if next == ROUTING && head[3] != 0 {
-            return Err(fault(at + 3, Fault::Routed));
+/// Passes the extension headers of an IPv6 packet, the first of the kind `next`: sets the offset of
+/// TCP and the last destination.
+fn pass_extensions(bytes: &[u8], next: u8, ip: &mut Ip) -> Result<(), DecodeError> {
+    let mut extensions = Extensions::of(bytes, next);
+    for Extension { kind, at, octets, .. } in extensions.by_ref() {
+        if kind == ROUTING && octets[3] != 0 {
+            let stop = last_stop(octets).ok_or(fault(at + 3, Fault::Routed))?;
+            ip.addresses[1] = stop.into();
         }
         // A fragment that is first and last is a whole packet (RFC 6946 §4).
-        if next == FRAGMENT && u16::from_be_bytes([head[2], head[3]]) & 0xfff9 != 0 {
+        if kind == FRAGMENT && u16::from_be_bytes([octets[2], octets[3]]) & 0xfff9 != 0 {
             return Err(fault(at + 2, Fault::Fragment));
         }
-        // The fragment header has no length field: the octet is reserved.
-        let eights = if next == FRAGMENT { 0 } else { usize::from(head[1]) };
-        (next, next_at) = (head[0], at);
-        at += 8 * (eights + 1);
     }
-    Ok(at)
+    if extensions.is_cut() {
+        return Err(fault(bytes.len(), Fault::Truncated));
+    }
+    if extensions.next != TCP {
+        return Err(fault(extensions.named_at, Fault::NotTcp(extensions.next)));
+    }
+    ip.tcp.0 = extensions.at;
+    Ok(())
+}
+
+/// Octets of a jumbogram with its headers, from an option for each hop (RFC 2675 §2).
+fn jumbogram(bytes: &[u8], next: u8) -> Option<usize> {
+    let first = Extensions::of(bytes, next).next().filter(|first| first.kind == HOP_BY_HOP)?;
+    let length = jumbo_payload(first.octets)?;
+    usize::try_from(length).ok()?.checked_add(IPV6_HEADER_BYTES.into())
 }
 
 /// The sum of the pseudo header (RFC 9293 §3.1, RFC 8200 §8.1).
@@ -269,7 +321,7 @@ pub(super) fn checksum(before: u64, bytes: &[u8]) -> u16 {
     !u16::try_from(sum).unwrap_or(0)
 }
 
-const fn fault(offset: usize, what: Fault) -> DecodeError {
+pub(super) const fn fault(offset: usize, what: Fault) -> DecodeError {
     DecodeError { offset, what }
 }
 

@@ -87,6 +87,15 @@ impl<'a> IpHead<'a> {
         }
     }
 
+    /// The time to live, or hop limit.
+    #[inline]
+    pub fn hop_limit(self) -> u8 {
+        match self {
+            Self::V4(head) => head[8],
+            Self::V6(head) => head[7],
+        }
+    }
+
     /// The packet's part of its datagram; IPv6 has this in an extension header.
     #[inline]
     pub fn part(self) -> Part {
@@ -125,6 +134,15 @@ impl<'a> TcpHead<'a> {
     #[inline]
     pub fn of(octets: &'a [u8]) -> Option<Self> {
         octets.first_chunk().map(Self)
+    }
+
+    /// The header that `octets` begin and zeros fill up; `None` if they end before its flags do.
+    pub(super) fn filled(octets: &[u8]) -> Option<[u8; TCP_HEADER_BYTES as usize]> {
+        const FLAGS_AT: usize = 13;
+        let octets = octets.get(..octets.len().min(Self::BYTES)).filter(|o| o.len() > FLAGS_AT)?;
+        let mut whole = [0; Self::BYTES];
+        whole[..octets.len()].copy_from_slice(octets);
+        Some(whole)
     }
 
     /// The offset of TCP in `packet`, and its header. `None` if TCP does not directly follow the IP

@@ -2,18 +2,25 @@
 
 mod capture;
 mod cut;
+mod datagrams;
 mod decode;
 mod encode;
+mod extensions;
 mod head;
 mod icmp;
 mod link_type;
 mod options;
 mod pcapng;
+mod tcp_view;
 #[cfg(test)]
 mod tests;
 
-pub use capture::{CaptureFault, CaptureReader, CapturedPacket, is_capture};
+pub use capture::{
+    CaptureDrops, CaptureFault, CaptureReader, CaptureTrouble, CapturedIp, CapturedPacket,
+    is_capture,
+};
 pub use cut::{cut, set_ecn};
+pub use datagrams::{Datagrams, FragmentCounts};
 pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};
 pub use encode::{Packet, encode};
 pub use head::{IpHead, TcpHead};
@@ -24,6 +31,7 @@ pub use options::{
     full_payload, header_bytes, option_bytes,
 };
 pub use pcapng::PcapngWriter;
+pub use tcp_view::{CapturedOptions, TcpView};
 
 /// The protocol number of TCP in IP headers.
 pub const TCP: u8 = 6;

@@ -66,7 +66,7 @@ pub fn header_bytes(segment: &Segment) -> u16 {
     BARE_HEADER_BYTES + option_bytes(segment)
 }
 
-/// Options under construction.
+/// OptionReader under construction.
 pub(super) struct Layout {
     bytes: [u8; ROOM],
     length: usize,
@@ -138,59 +138,110 @@ impl Layout {
     }
 }
 
-/// Reads the options in `bytes` into `segment`, whose flags are already set; returns the offset of
-/// the first malformed one.
-///
-/// The rules are those of RFC 9293 §3.1 and of common stacks. An option whose length is below two
-/// or exceeds the header ends the reading; earlier options are kept. Skipped are unknown options,
-/// known options of a wrong length, and options that do not belong (a SYN's on another segment,
-/// SACK blocks on a SYN). Of two of a kind the later counts.
-pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize> {
-    let syn = segment.flags.has(Flags::SYN);
-    let mut says = SynOptions::default();
-    let (mut at, mut malformed) = (0, None);
-    while let Some(&kind) = bytes.get(at) {
-        match kind {
-            END => break,
-            NO_OPERATION => {
-                at += 1;
-                continue;
-            }
-            _ => {}
-        }
-        let length = bytes.get(at + 1).map_or(0, |length| usize::from(*length));
-        let Some(body) = bytes.get(at + 2..at + length) else {
-            malformed = Some(at);
-            break;
-        };
+/// The block whose edges have these octets on the wire (RFC 2018 §3).
+pub(super) const fn block_of([a, b, c, d, e, f, g, h]: [u8; 8]) -> SackBlock {
+    SackBlock { left: u32::from_be_bytes([a, b, c, d]), right: u32::from_be_bytes([e, f, g, h]) }
+}
+
+/// An option that is read.
+pub(super) enum KnownOption<'a> {
+    Timestamps(Timestamps),
+    Mss(u16),
+    WindowScale(u8),
+    SackPermitted,
+    /// The edges of the blocks.
+    Sack(&'a [[u8; 8]]),
+    /// An unknown option, or one of a wrong length.
+    Other,
+}
+
+impl<'a> KnownOption<'a> {
+    fn of(kind: u8, body: &'a [u8]) -> Self {
         match (kind, body) {
-            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => segment.set_timestamps(Timestamps {
+            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => Self::Timestamps(Timestamps {
                 val: u32::from_be_bytes([a, b, c, d]),
                 ecr: u32::from_be_bytes([e, f, g, h]),
             }),
-            (MSS, &[high, low]) => says.mss = Some(u16::from_be_bytes([high, low])),
-            (WINDOW_SCALE, &[shift]) => says.window_scale = Some(shift),
-            (SACK_PERMITTED, []) => says.sack = true,
-            (SACK, body) if !syn => read_sack(body, segment),
-            _ => {}
+            (MSS, &[high, low]) => Self::Mss(u16::from_be_bytes([high, low])),
+            (WINDOW_SCALE, &[shift]) => Self::WindowScale(shift),
+            (SACK_PERMITTED, []) => Self::SackPermitted,
+            (SACK, body) => match body.as_chunks::<8>() {
+                (edges, []) if !edges.is_empty() => Self::Sack(edges),
+                _ => Self::Other,
+            },
+            _ => Self::Other,
         }
-        at += length;
+    }
+}
+
+/// The options in the octets of a header, one after the other.
+///
+/// The rules are those of RFC 9293 §3.1 and of common stacks. An option whose length is below two
+/// or exceeds the header ends the reading.
+pub(super) struct OptionReader<'a> {
+    octets: &'a [u8],
+    at: usize,
+    malformed: Option<usize>,
+}
+
+impl<'a> OptionReader<'a> {
+    pub(super) const fn new(octets: &'a [u8]) -> Self {
+        Self { octets, at: 0, malformed: None }
+    }
+
+    /// The offset of the malformed option that ended the reading.
+    pub(super) const fn malformed(&self) -> Option<usize> {
+        self.malformed
+    }
+}
+
+impl<'a> Iterator for OptionReader<'a> {
+    type Item = KnownOption<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<KnownOption<'a>> {
+        while self.octets.get(self.at) == Some(&NO_OPERATION) {
+            self.at += 1;
+        }
+        let kind = *self.octets.get(self.at).filter(|kind| **kind != END)?;
+        let length = self.octets.get(self.at + 1).map_or(0, |length| usize::from(*length));
+        let Some(body) = self.octets.get(self.at + 2..self.at + length) else {
+            self.malformed = Some(self.at);
+            self.octets = &[];
+            return None;
+        };
+        self.at += length;
+        Some(KnownOption::of(kind, body))
+    }
+}
+
+/// Reads the options in `bytes` into `segment`, whose flags are already set; returns the offset of
+/// the first malformed one.
+///
+/// Skipped are unknown options, known options of a wrong length, and options that do not belong (a
+/// SYN's on another segment, SACK blocks on a SYN). Of two of a kind the later counts.
+pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize> {
+    let syn = segment.flags.has(Flags::SYN);
+    let mut says = SynOptions::default();
+    let mut options = OptionReader::new(bytes);
+    for option in &mut options {
+        match option {
+            KnownOption::Timestamps(stamps) => segment.set_timestamps(stamps),
+            KnownOption::Mss(mss) => says.mss = Some(mss),
+            KnownOption::WindowScale(shift) => says.window_scale = Some(shift),
+            KnownOption::SackPermitted => says.sack = true,
+            KnownOption::Sack(edges) if !syn => {
+                let mut blocks = SackBlocks::default();
+                for edges in edges.iter().take(SackBlocks::MAX) {
+                    blocks.add(block_of(*edges));
+                }
+                segment.set_sack(&blocks);
+            }
+            KnownOption::Sack(_) | KnownOption::Other => {}
+        }
     }
     if syn {
         segment.set_syn_options(says);
     }
-    malformed
-}
-
-/// The first blocks of a SACK option's `body`, as many as a segment holds.
-fn read_sack(body: &[u8], segment: &mut Segment) {
-    let (edges, []) = body.as_chunks::<8>() else { return };
-    let mut blocks = SackBlocks::default();
-    for &[a, b, c, d, e, f, g, h] in edges.iter().take(SackBlocks::MAX) {
-        let [left, right] = [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes);
-        blocks.add(SackBlock { left, right });
-    }
-    if !edges.is_empty() {
-        segment.set_sack(&blocks);
-    }
+    options.malformed()
 }

@@ -28,7 +28,7 @@ pub(super) struct SentSegment {
     pub(super) retransmitted: bool,
 }
 
-packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, Shim });
+packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, Shim, Unknown });
 
 packed_value!(SentSegment { seq, at, len, times, sacked, lost, retransmitted });
 

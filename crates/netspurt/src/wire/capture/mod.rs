@@ -3,23 +3,27 @@
 //! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. The file is read as a stream, with
 //! memory for one packet.
 
-use std::io::{self, Read};
-
-use super::link_type::LinkType;
+mod blocks;
+mod buffer;
+mod fault;
+mod interface;
+mod number;
+mod pcap;
 
 #[cfg(test)]
 mod tests;
 
-/// Octets that are read at once.
-const ROOM: usize = 1 << 18;
+use std::io::Read;
 
-/// The longest packet, or block that is read, in octets: snapshots are at most 256 KiB.
-const MOST: usize = 1 << 20;
+use crate::unpack::Unpacked;
 
-/// The most interfaces that a section may describe.
-const MOST_INTERFACES: usize = 1 << 16;
-
-const NANOSECONDS: u64 = 1_000_000_000;
+use super::link_type::LinkType;
+use blocks::{AROUND, SECTION_HEADER, Section};
+use buffer::Buffer;
+pub use fault::{CaptureFault, CaptureTrouble};
+pub use interface::CaptureDrops;
+use interface::MOST;
+use pcap::{HEADER_BYTES, PcapLayout};
 
 /// Whether a file that begins with `bytes` is a capture.
 ///
@@ -27,107 +31,70 @@ const NANOSECONDS: u64 = 1_000_000_000;
 /// assert!(netspurt::wire::is_capture(&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0]));
 /// ```
 pub fn is_capture(bytes: &[u8]) -> bool {
-    bytes.first_chunk().is_some_and(|magic| CaptureFormat::of(*magic).is_some())
-}
-
-/// Why reading a capture stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum CaptureFault {
-    /// It does not begin like a capture.
-    #[error("neither pcap nor pcapng")]
-    Unknown,
-    /// It ends too early.
-    #[error("the capture ends within a packet")]
-    Cut,
-    /// The lengths or the numbers of a block contradict each other.
-    #[error("malformed block at octet {0}")]
-    Malformed(u64),
-    /// Reading the file failed.
-    #[error("the capture cannot be read: {0}")]
-    Io(#[from] io::Error),
+    let begins = |magic: &[u8; 4]| *magic == SECTION_HEADER || pcap::magic(*magic).is_some();
+    bytes.first_chunk().is_some_and(begins)
 }
 
 /// A packet as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedPacket<'a> {
-    /// Its time, in nanoseconds since 1970.
+    /// Its time, in nanoseconds since 1970; without a time of its own, that of the packet before
+    /// it, and 0 if there was none.
     pub unix_ns: i64,
+    /// Whether it has a time of its own. pcapng's simple packets do not, and neither do stamps that
+    /// 64 bits cannot hold.
+    pub timed: bool,
     /// The link type of its interface.
     pub link: LinkType,
+    /// The number of its interface in the section of a pcapng file, from 0; 0 in pcap.
+    pub interface: u32,
+    /// Octets that it had on the link, captured or not; never less than those captured.
+    pub original_bytes: u32,
     /// The captured octets, from the link's header on.
     pub bytes: &'a [u8],
+}
+
+/// A captured IP packet.
+///
+/// ```
+/// use netspurt::wire::{CapturedIp, Datagrams};
+/// let bytes: &[u8] = &[0x45, 0, 5, 220];
+/// let ip = CapturedIp { bytes, original_bytes: 1500 };
+/// assert_eq!(Datagrams::default().take(0, ip), Some(ip));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapturedIp<'a> {
+    /// The captured octets, from the IP header on; octets of the link may follow it.
+    pub bytes: &'a [u8],
+    /// Octets that these had on the link, captured or not.
+    pub original_bytes: u32,
 }
 
 impl<'a> CapturedPacket<'a> {
     /// The packet from its IP header on; `None` if the link's header names another protocol, or the
     /// link type is not supported.
+    #[inline]
     pub fn ip(&self) -> Option<&'a [u8]> {
         self.link.behind(self.bytes)
     }
-}
 
-/// An interface: its link type, and the unit of its stamps.
-#[derive(Clone, Copy, Debug)]
-struct Interface {
-    link: LinkType,
-    /// Stamps per second.
-    rate: u64,
-    /// Seconds to add.
-    offset: i64,
-}
-
-impl Interface {
-    /// The nanoseconds since 1970 of a stamp; `None` if they do not fit into 64 bits.
-    fn unix_ns(self, stamp: u64) -> Option<i64> {
-        let ns = match self.rate {
-            NANOSECONDS => i64::try_from(stamp).ok()?,
-            1_000_000 => i64::try_from(stamp).ok()?.checked_mul(1000)?,
-            rate => {
-                let ns = u128::from(stamp) * u128::from(NANOSECONDS) / u128::from(rate);
-                i64::try_from(ns).ok()?
-            }
-        };
-        ns.checked_add(self.offset.checked_mul(NANOSECONDS.cast_signed())?)
+    /// The packet from its IP header on, with the length that this had on the link.
+    #[inline]
+    pub fn captured_ip(&self) -> Option<CapturedIp<'a>> {
+        let bytes = self.ip()?;
+        let missing = self.original_bytes as usize - self.bytes.len();
+        let original_bytes = u32::try_from(bytes.len() + missing).ok()?;
+        Some(CapturedIp { bytes, original_bytes })
     }
 }
 
-/// The two formats, and the byte order of their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The two formats.
+#[derive(Debug)]
 enum CaptureFormat {
-    Pcap { big: bool, rate: u64 },
-    Pcapng { big: bool },
+    Pcap(PcapLayout),
+    /// None before the first section.
+    Pcapng(Option<Section>),
 }
-
-impl CaptureFormat {
-    /// The format of a file that begins with `magic`.
-    fn of(magic: [u8; 4]) -> Option<Self> {
-        match magic {
-            SECTION_HEADER => Some(Self::Pcapng { big: false }),
-            [0xa1, 0xb2, 0xc3, 0xd4] => Some(Self::Pcap { big: true, rate: 1_000_000 }),
-            [0xd4, 0xc3, 0xb2, 0xa1] => Some(Self::Pcap { big: false, rate: 1_000_000 }),
-            [0xa1, 0xb2, 0x3c, 0x4d] => Some(Self::Pcap { big: true, rate: NANOSECONDS }),
-            [0x4d, 0x3c, 0xb2, 0xa1] => Some(Self::Pcap { big: false, rate: NANOSECONDS }),
-            _ => None,
-        }
-    }
-
-    const fn is_big(self) -> bool {
-        match self {
-            Self::Pcap { big, .. } | Self::Pcapng { big } => big,
-        }
-    }
-}
-
-/// The kind of block that begins a section; it is the same in both byte orders.
-const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-const INTERFACE: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
-/// Octets of a block other than its body: its kind, and twice its length.
-const AROUND: usize = 12;
-
-const OPTION_END: u16 = 0;
-const OPTION_TIMESTAMP_RESOLUTION: u16 = 9;
-const OPTION_TIMESTAMP_OFFSET: u16 = 14;
 
 /// Reads captures.
 ///
@@ -143,27 +110,53 @@ const OPTION_TIMESTAMP_OFFSET: u16 = 14;
 /// ```
 #[derive(Debug)]
 pub struct CaptureReader<R> {
-    source: R,
-    buffer: Vec<u8>,
-    /// The range of unread octets in the buffer.
-    start: usize,
-    end: usize,
-    /// The octets of the file before these.
-    used: u64,
+    buffer: Buffer<R>,
     format: CaptureFormat,
-    interfaces: Vec<Interface>,
-    /// Whether the source has no more octets.
+    /// Packets so far.
+    packets: u64,
+    /// The time of the last one that had one.
+    last_ns: i64,
+    /// Drops that sections told that have ended.
+    drops: Option<CaptureDrops>,
+    /// Whether nothing follows.
     over: bool,
 }
 
 /// The next item of a capture.
-enum CaptureStep {
-    /// A packet: its place in the buffer, and its description.
-    Packet { unix_ns: i64, link: LinkType, start: usize, end: usize },
+enum CaptureItem {
+    /// A packet, with its place in the buffer.
+    Packet(FoundPacket),
     /// Another item.
     Other,
     /// The end.
     End,
+}
+
+/// A packet, with the place of its octets in the buffer.
+struct FoundPacket {
+    unix_ns: Option<i64>,
+    link: LinkType,
+    interface: u32,
+    original_bytes: u32,
+    place: usize,
+    captured_bytes: usize,
+}
+
+type NextItem = Result<CaptureItem, CaptureTrouble>;
+
+impl<R: Read> CaptureReader<Unpacked<R>> {
+    /// Starts to read a capture that may be compressed with gzip or zstd.
+    ///
+    /// # Errors
+    /// When `source` fails or does not contain a capture.
+    pub fn unpacking(source: R) -> Result<Self, CaptureFault> {
+        let contents = Unpacked::new(source);
+        Self::new(contents.map_err(|error| CaptureFault {
+            what: error.into(),
+            offset: 0,
+            packets: 0,
+        })?)
+    }
 }
 
 impl<R: Read> CaptureReader<R> {
@@ -172,244 +165,162 @@ impl<R: Read> CaptureReader<R> {
     /// # Errors
     /// When `source` fails or is not a capture.
     pub fn new(source: R) -> Result<Self, CaptureFault> {
-        const PCAP_HEADER: usize = 24;
-        let mut this = Self {
-            source,
-            buffer: vec![0; ROOM],
-            start: 0,
-            end: 0,
-            used: 0,
-            format: CaptureFormat::Pcapng { big: false },
-            interfaces: Vec::new(),
-            over: false,
-        };
-        if !this.fill(4)? {
-            return Err(CaptureFault::Unknown);
-        }
-        this.format = CaptureFormat::of(this.array(0)).ok_or(CaptureFault::Unknown)?;
-        if let CaptureFormat::Pcap { rate, .. } = this.format {
-            if !this.fill(PCAP_HEADER)? {
-                return Err(CaptureFault::Cut);
+        let mut buffer = Buffer::new(source);
+        match Self::format(&mut buffer) {
+            Ok(format) => {
+                Ok(Self { buffer, format, packets: 0, last_ns: 0, drops: None, over: false })
             }
-            // The upper half holds the length of the link's checksum behind packets.
-            #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-            let link = LinkType(this.word(20) as u16);
-            this.interfaces.push(Interface { link, rate, offset: 0 });
-            this.pass(PCAP_HEADER);
+            Err(what) => Err(CaptureFault { what, offset: 0, packets: 0 }),
         }
-        Ok(this)
+    }
+
+    /// The format by the first octets; the header of a pcap file is passed.
+    fn format(buffer: &mut Buffer<R>) -> Result<CaptureFormat, CaptureTrouble> {
+        let begins = buffer.fill(4)? && is_capture(buffer.unread());
+        if !begins {
+            return Err(CaptureTrouble::Unknown);
+        }
+        if buffer.unread().starts_with(&SECTION_HEADER) {
+            return Ok(CaptureFormat::Pcapng(None));
+        }
+        if !buffer.fill(HEADER_BYTES)? {
+            return Err(CaptureTrouble::Cut("its header"));
+        }
+        let header = buffer.unread().first_chunk().expect("it was filled");
+        let layout = PcapLayout::of(header)?;
+        buffer.pass(HEADER_BYTES);
+        Ok(CaptureFormat::Pcap(layout))
     }
 
     /// The next packet; `None` at the end of the file.
     ///
     /// # Errors
     /// When the file fails, ends within a packet, or is malformed. Nothing is read after that.
+    #[inline]
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureFault> {
         while !self.over {
-            let next = match self.format {
-                CaptureFormat::Pcap { .. } => self.record(),
-                CaptureFormat::Pcapng { .. } => self.block(),
+            let offset = self.buffer.offset();
+            let item = match &self.format {
+                CaptureFormat::Pcap(layout) => Self::record(&mut self.buffer, layout),
+                CaptureFormat::Pcapng(_) => self.block(),
             };
-            self.over = matches!(next, Ok(CaptureStep::End) | Err(_));
-            if let CaptureStep::Packet { unix_ns, link, start, end } = next? {
-                return Ok(Some(CapturedPacket { unix_ns, link, bytes: &self.buffer[start..end] }));
+            match item {
+                Ok(CaptureItem::Packet(found)) => return Ok(Some(self.give(&found))),
+                Ok(CaptureItem::Other) => {}
+                Ok(CaptureItem::End) => self.over = true,
+                Err(what) => {
+                    self.over = true;
+                    return Err(CaptureFault { what, offset, packets: self.packets });
+                }
             }
         }
         Ok(None)
     }
 
-    /// The next record of a pcap file.
-    fn record(&mut self) -> Result<CaptureStep, CaptureFault> {
-        const HEADER: usize = 16;
-        if !self.begins(HEADER)? {
-            return Ok(CaptureStep::End);
+    /// Packets read so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Octets of the file, or of the contents of a compressed file, read so far.
+    pub fn octets(&self) -> u64 {
+        self.buffer.offset()
+    }
+
+    /// Packets that the capture missed, as far as it told so far; `None` if it told nothing. pcap
+    /// never does; pcapng does at its end.
+    pub fn drops(&self) -> Option<CaptureDrops> {
+        let section = match &self.format {
+            CaptureFormat::Pcapng(Some(section)) => section.drops(),
+            _ => None,
+        };
+        [self.drops, section].into_iter().flatten().reduce(CaptureDrops::and)
+    }
+
+    #[inline]
+    fn give(&mut self, found: &FoundPacket) -> CapturedPacket<'_> {
+        self.packets += 1;
+        if let Some(unix_ns) = found.unix_ns {
+            self.last_ns = unix_ns;
         }
-        let [seconds, below, length] = [0, 4, 8].map(|at| self.word(at));
-        let length = self.whole(HEADER, length)?;
-        let interface = self.interfaces[0];
-        let stamp = u64::from(seconds) * interface.rate + u64::from(below);
-        let start = self.start + HEADER;
-        self.pass(HEADER + length);
-        Ok(interface.unix_ns(stamp).map_or(CaptureStep::Other, |unix_ns| CaptureStep::Packet {
-            unix_ns,
-            link: interface.link,
-            start,
-            end: start + length,
+        let bytes = self.buffer.at(found.place, found.captured_bytes);
+        #[expect(clippy::cast_possible_truncation, reason = "at most `MOST`")]
+        let captured_bytes = found.captured_bytes as u32;
+        CapturedPacket {
+            unix_ns: self.last_ns,
+            timed: found.unix_ns.is_some(),
+            link: found.link,
+            interface: found.interface,
+            original_bytes: found.original_bytes.max(captured_bytes),
+            bytes,
+        }
+    }
+
+    /// The next record of a pcap file.
+    #[inline]
+    fn record(buffer: &mut Buffer<R>, layout: &PcapLayout) -> NextItem {
+        if !buffer.fill(layout.record_bytes)? {
+            return Self::end(buffer, "a packet's header");
+        }
+        let record = layout.record(buffer.unread());
+        let captured_bytes = record.captured_bytes as usize;
+        if captured_bytes > MOST {
+            return Err(CaptureTrouble::Length(record.captured_bytes));
+        }
+        let whole = layout.record_bytes + captured_bytes;
+        if !buffer.fill(whole)? {
+            return Err(CaptureTrouble::Cut("a packet"));
+        }
+        Ok(CaptureItem::Packet(FoundPacket {
+            unix_ns: record.unix_ns,
+            link: layout.link(),
+            interface: 0,
+            original_bytes: record.original_bytes,
+            place: buffer.pass(whole) + layout.record_bytes,
+            captured_bytes,
         }))
     }
 
     /// The next block of a pcapng file.
-    fn block(&mut self) -> Result<CaptureStep, CaptureFault> {
-        const ORDER: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
-        if !self.begins(AROUND)? {
-            return Ok(CaptureStep::End);
-        }
-        let section = self.array(0) == SECTION_HEADER;
-        if section {
-            let order: [u8; 4] = self.array(8);
-            self.format = CaptureFormat::Pcapng { big: order == ORDER };
-            let reversed = [ORDER[3], ORDER[2], ORDER[1], ORDER[0]];
-            if order != ORDER && order != reversed {
-                return Err(self.malformed());
-            }
-            self.interfaces.clear();
-        }
-        let (kind, length) = (self.word(0), self.word(4));
-        let length = usize::try_from(length).map_err(|_| self.malformed())?;
-        if length < AROUND || !length.is_multiple_of(4) {
-            return Err(self.malformed());
-        }
-        if section || ![INTERFACE, ENHANCED_PACKET].contains(&kind) {
-            self.skip(length)?;
-            return Ok(CaptureStep::Other);
-        }
-        if length > MOST {
-            return Err(self.malformed());
-        }
-        if !self.fill(length)? {
-            return Err(CaptureFault::Cut);
-        }
-        if self.word(length - 4) as usize != length {
-            return Err(self.malformed());
-        }
-        let next = match kind {
-            INTERFACE => self.describe(length),
-            _ => self.packet(length),
+    fn block(&mut self) -> NextItem {
+        let Self { buffer, format: CaptureFormat::Pcapng(section), drops, .. } = self else {
+            unreachable!("the caller looked at the format");
         };
-        let next = next.ok_or_else(|| self.malformed());
-        self.pass(length);
-        next
-    }
-
-    /// Reads the description of an interface in a block of `length` octets; `None` if it is
-    /// malformed.
-    fn describe(&mut self, length: usize) -> Option<CaptureStep> {
-        const OPTIONS_AT: usize = 16;
-        if length < OPTIONS_AT + 4 || self.interfaces.len() == MOST_INTERFACES {
-            return None;
+        if !buffer.fill(AROUND)? {
+            return Self::end(buffer, "a block");
         }
-        let mut interface = Interface { link: LinkType(self.half(8)), rate: 1_000_000, offset: 0 };
-        let (mut at, end) = (OPTIONS_AT, length - 4);
-        while at + 4 <= end {
-            let (code, size) = (self.half(at), usize::from(self.half(at + 2)));
-            match (code, size) {
-                (OPTION_END, _) => break,
-                _ if at + 4 + size > end => return None,
-                (OPTION_TIMESTAMP_RESOLUTION, 1) => {
-                    interface.rate = rate(self.array::<1>(at + 4)[0])?;
-                }
-                (OPTION_TIMESTAMP_OFFSET, 8) => {
-                    let [first, second] = [self.word(at + 4), self.word(at + 8)].map(u64::from);
-                    let big = self.format.is_big();
-                    let (high, low) = if big { (first, second) } else { (second, first) };
-                    interface.offset = (high << 32 | low).cast_signed();
-                }
-                _ => {}
-            }
-            at += 4 + size.next_multiple_of(4);
+        let head = buffer.unread().first_chunk().expect("it was filled");
+        if head.starts_with(&SECTION_HEADER) {
+            let before = section.replace(Section::begin(head)?);
+            let told = [*drops, before.and_then(|section| section.drops())];
+            *drops = told.into_iter().flatten().reduce(CaptureDrops::and);
         }
-        self.interfaces.push(interface);
-        Some(CaptureStep::Other)
-    }
-
-    /// The packet in a block of `length` octets; `None` if the block is malformed.
-    fn packet(&self, length: usize) -> Option<CaptureStep> {
-        const DATA_AT: usize = 28;
-        let room = length.checked_sub(DATA_AT + 4)?;
-        let [number, high, low, captured] = [8, 12, 16, 20].map(|at| self.word(at));
-        let captured = usize::try_from(captured).ok().filter(|octets| *octets <= room)?;
-        let interface = self.interfaces.get(usize::try_from(number).ok()?)?;
-        let start = self.start + DATA_AT;
-        let unix_ns = interface.unix_ns(u64::from(high) << 32 | u64::from(low));
-        Some(unix_ns.map_or(CaptureStep::Other, |unix_ns| CaptureStep::Packet {
-            unix_ns,
-            link: interface.link,
-            start,
-            end: start + captured,
+        let section = section.as_mut().expect("a file begins with a section");
+        let (length, known) = section.block(head)?;
+        let before = if known { 0 } else { length - 4 };
+        if !(buffer.skip(before)? && buffer.fill(length - before)?) {
+            return Err(CaptureTrouble::Cut("a block"));
+        }
+        let block = &buffer.unread()[..length - before];
+        section.ends(length, block.last_chunk().expect("it was filled"))?;
+        let found = if known { section.read(block)? } else { None };
+        let place = buffer.pass(length - before);
+        let Some(found) = found else { return Ok(CaptureItem::Other) };
+        if found.captured_bytes > MOST {
+            return Err(CaptureTrouble::Length(found.captured_bytes as u32));
+        }
+        Ok(CaptureItem::Packet(FoundPacket {
+            unix_ns: found.unix_ns,
+            link: found.link,
+            interface: found.interface,
+            original_bytes: found.original_bytes,
+            place: place + found.at,
+            captured_bytes: found.captured_bytes,
         }))
     }
 
-    /// Whether an item begins here; its first `octets` are then in the buffer.
-    fn begins(&mut self, octets: usize) -> Result<bool, CaptureFault> {
-        if !self.fill(octets)? {
-            return if self.start == self.end { Ok(false) } else { Err(CaptureFault::Cut) };
-        }
-        Ok(true)
+    /// The end of the file, where `what` would begin.
+    fn end(buffer: &Buffer<R>, what: &'static str) -> NextItem {
+        if buffer.is_empty() { Ok(CaptureItem::End) } else { Err(CaptureTrouble::Cut(what)) }
     }
-
-    /// The length in the header of a pcap record, whose octets are then in the buffer.
-    fn whole(&mut self, header: usize, length: u32) -> Result<usize, CaptureFault> {
-        let length = usize::try_from(length).ok().filter(|length| *length <= MOST);
-        let length = length.ok_or_else(|| self.malformed())?;
-        if !self.fill(header + length)? {
-            return Err(CaptureFault::Cut);
-        }
-        Ok(length)
-    }
-
-    /// Reads until the buffer has `octets`; returns whether there were enough.
-    fn fill(&mut self, octets: usize) -> Result<bool, CaptureFault> {
-        if self.end - self.start >= octets {
-            return Ok(true);
-        }
-        if self.buffer.len() - self.start < octets {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-            self.buffer.resize(self.buffer.len().max(octets), 0);
-        }
-        while self.end - self.start < octets {
-            match self.source.read(&mut self.buffer[self.end..]) {
-                Ok(0) => return Ok(false),
-                Ok(count) => self.end += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(true)
-    }
-
-    /// Marks `octets` of the buffer as read.
-    fn pass(&mut self, octets: usize) {
-        self.start += octets;
-        self.used += octets as u64;
-    }
-
-    /// Skips `octets`, in the buffer or not.
-    fn skip(&mut self, mut octets: usize) -> Result<(), CaptureFault> {
-        while octets > 0 {
-            let part = octets.min(ROOM);
-            if !self.fill(part)? {
-                return Err(CaptureFault::Cut);
-            }
-            self.pass(part);
-            octets -= part;
-        }
-        Ok(())
-    }
-
-    fn malformed(&self) -> CaptureFault {
-        CaptureFault::Malformed(self.used)
-    }
-
-    /// The octets at offset `at` in the unread part of the buffer.
-    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
-        *self.buffer[self.start + at..].first_chunk().expect("it was filled")
-    }
-
-    fn half(&self, at: usize) -> u16 {
-        let octets = self.array(at);
-        if self.format.is_big() { u16::from_be_bytes(octets) } else { u16::from_le_bytes(octets) }
-    }
-
-    fn word(&self, at: usize) -> u32 {
-        let octets = self.array(at);
-        if self.format.is_big() { u32::from_be_bytes(octets) } else { u32::from_le_bytes(octets) }
-    }
-}
-
-/// Stamps per second by the option `if_tsresol`: a negative power of 10, or of 2 if the highest bit
-/// is set.
-fn rate(option: u8) -> Option<u64> {
-    let power = u32::from(option & 0x7f);
-    if option & 0x80 == 0 { 10_u64.checked_pow(power) } else { 2_u64.checked_pow(power) }
 }

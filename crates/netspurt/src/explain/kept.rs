@@ -1,0 +1,23 @@
+//! What is kept of an outstanding segment.
+
+use crate::observe::Outstanding;
+use crate::wire::TcpView;
+
+/// What is kept of an outstanding segment beside its place and its times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CapturedSegment {
+    /// The sender's time stamp on its last transmission, if it has one.
+    pub ts_val: Option<u32>,
+    /// The IP identification of its last transmission.
+    pub ip_id: u16,
+}
+
+impl CapturedSegment {
+    /// What is kept of `packet`.
+    pub fn of(packet: &TcpView) -> Self {
+        Self { ts_val: packet.options.timestamps.map(|stamps| stamps.val), ip_id: packet.ip_id }
+    }
+}
+
+/// A segment of a way that an acknowledgement is the first to cover.
+pub type Acknowledged = Outstanding<CapturedSegment>;

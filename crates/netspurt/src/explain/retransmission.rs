@@ -1,0 +1,100 @@
+//! A retransmission in a capture: its cause, the verdict on it, and the evidence.
+
+use crate::segment::{Cause, CauseCode};
+use crate::units::{Duration, Time};
+
+use super::rule::Rule;
+
+/// Whether a retransmission was needed, as far as a capture can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Verdict {
+    /// It cannot be known from this capture.
+    #[default]
+    Unknown,
+    /// No earlier copy arrived in full.
+    Needed,
+    /// An earlier copy arrived, or was still to arrive.
+    Spurious,
+}
+
+impl Verdict {
+    /// The names in tables, in the order of the values.
+    pub const NAMES: [&str; 3] = ["unknown", "needed", "spurious"];
+}
+
+/// What a verdict or a cause rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum VerdictEvidence {
+    /// Nothing was seen that decides.
+    #[default]
+    None,
+    /// A D-SACK block reported the octets as duplicates (RFC 2883 §4).
+    DSack,
+    /// An acknowledgement echoed a time stamp older than the retransmission's (RFC 3522 §3.2).
+    Echo,
+    /// An acknowledgement came sooner than the path's shortest round trip allows.
+    Timing,
+    /// The octets were acknowledged, and no D-SACK followed from a receiver that sends them.
+    NoDSack,
+    /// The octets had been acknowledged before they were sent again.
+    Acknowledged,
+    /// A duplicate acknowledgement followed a round trip later, as a duplicate segment calls for
+    /// (RFC 5681 §4.2), where the connection does not use SACK.
+    DuplicateAck,
+    /// The capture was taken at the receiver, and shows whether an earlier copy had arrived.
+    AtReceiver,
+    /// One acknowledgement covered more than the two segments that it may wait for (RFC 5681 §4.2),
+    /// so an earlier copy had arrived.
+    Jump,
+}
+
+impl VerdictEvidence {
+    /// The names in tables, in the order of the values.
+    pub const NAMES: [&str; 9] = [
+        "none",
+        "d-sack",
+        "echoed-stamp",
+        "ack-timing",
+        "no-d-sack",
+        "acknowledged-before",
+        "duplicate-ack",
+        "at-receiver",
+        "ack-jump",
+    ];
+}
+
+/// A retransmission.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExplainedRetransmission {
+    /// When it was captured.
+    pub at: Time,
+    /// Its first octet, counted from the SYN.
+    pub left: u64,
+    /// The octet after its last.
+    pub right: u64,
+    /// Time since the octets were captured last; zero if they were not.
+    pub gap: Duration,
+    /// Why it was sent; no code stands for *unknown*.
+    pub cause: CauseCode,
+    /// What the cause was inferred by.
+    pub rule: Rule,
+    /// The probability that the cause is right, from 0 to 1.
+    pub cause_confidence: f32,
+    /// Whether it was needed.
+    pub verdict: Verdict,
+    /// The probability that the verdict is right, from 0 to 1.
+    pub verdict_confidence: f32,
+    /// What the verdict rests on.
+    pub evidence: VerdictEvidence,
+    /// Whether the original is missing from the capture.
+    pub original_missing: bool,
+}
+
+impl ExplainedRetransmission {
+    /// Whether a retransmission timer sent it.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.cause.get(), Some(Cause::Rto | Cause::Syn))
+    }
+}

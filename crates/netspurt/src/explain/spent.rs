@@ -1,0 +1,91 @@
+//! What a connection spent its time on.
+
+use crate::units::{Duration, Time};
+
+/// What a connection waits for at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WaitingFor {
+    /// The handshake.
+    #[default]
+    Handshake,
+    /// An application: all data is acknowledged, and nobody has more.
+    Application,
+    /// The path: all data that the application had is on its way.
+    Delivery,
+    /// The congestion window, or the pace of the sender: data is on its way, and more would be
+    /// allowed by the receiver.
+    CongestionWindow,
+    /// The receiver: its window has no room for another segment.
+    ReceiveWindow,
+    /// The repair of what was lost or taken for lost.
+    Repair,
+    /// A retransmission timer that fires at the end of the wait.
+    Timeout,
+}
+
+impl WaitingFor {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+    /// All, in the order of their values.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Handshake,
+        Self::Application,
+        Self::Delivery,
+        Self::CongestionWindow,
+        Self::ReceiveWindow,
+        Self::Repair,
+        Self::Timeout,
+    ];
+    /// The names in tables, in the order of the values.
+    pub const NAMES: [&str; Self::COUNT] = [
+        "handshake",
+        "application",
+        "delivery",
+        "congestion_window",
+        "receive_window",
+        "repair",
+        "timeout",
+    ];
+}
+
+/// The time that a connection spent, by what it waited for.
+///
+/// Every span between two packets counts for what the connection waited for since the first of
+/// them, as the point of the capture shows it; the wait for a timer counts when the timer has
+/// fired.
+///
+/// ```
+/// use netspurt::explain::{TimeSpent, WaitingFor};
+/// use netspurt::units::{Duration, Time};
+/// let at = |ms| Time::ZERO + Duration::from_millis(ms);
+/// let mut spent = TimeSpent::default();
+/// spent.packet(at(0), None, WaitingFor::Handshake);
+/// spent.packet(at(30), None, WaitingFor::CongestionWindow);
+/// spent.packet(at(230), Some(WaitingFor::Timeout), WaitingFor::Repair);
+/// assert_eq!(spent.of(WaitingFor::Timeout), Duration::from_millis(200));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeSpent {
+    spent: [Duration; WaitingFor::COUNT],
+    last: Option<Time>,
+    waiting: WaitingFor,
+}
+
+impl TimeSpent {
+    /// A packet was captured at `at`. The wait before it was for `waited`, if the packet tells so;
+    /// from now on the connection waits for `waiting`.
+    #[inline]
+    pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
+        let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
+        let place = waited.unwrap_or(self.waiting) as usize;
+        self.spent[place] = self.spent[place] + span;
+        self.last = Some(self.last.map_or(at, |last| last.max(at)));
+        self.waiting = waiting;
+    }
+
+    /// The time spent waiting for `what`.
+    pub const fn of(&self, what: WaitingFor) -> Duration {
+        self.spent[what as usize]
+    }
+}

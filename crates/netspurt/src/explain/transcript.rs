@@ -1,0 +1,257 @@
+//! The packets of a capture as the tables of runs, so that plots and comparisons take them.
+
+use std::collections::HashMap;
+
+use crate::event::{Event, Way, What};
+use crate::ids::{EndId, FlowId, Side, TransmissionId};
+use crate::observe::{Observed, Sighting};
+use crate::record::{FlowName, FlowSum, Names, Recorder, Table, flows_table};
+use crate::rto::{EstimatorConfig, RtoEstimator};
+use crate::sample::RttSample;
+use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
+use crate::seq::to_wire;
+use crate::units::Time;
+use crate::wire::TcpView;
+
+use super::{EndedConnection, ExplainedRetransmission, Verdict};
+
+/// The most octets of payload in a row; what network cards cut later may be longer.
+const MOST_PAYLOAD: u32 = 0xf000;
+
+/// The timer in the table `rto`.
+const TIMER: &str = "linux";
+
+/// The one node of a capture.
+const NODE: &str = "capture";
+
+/// A packet as it was captured.
+#[derive(Clone, Copy, Debug)]
+struct Logged {
+    at: Time,
+    connection: u64,
+    side: Side,
+    view: TcpView,
+    /// The round trip that it ends.
+    sample: Option<RttSample>,
+}
+
+/// The packets of connections, in the order of the capture.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    packets: Vec<Logged>,
+}
+
+/// What the packets of one direction have in common.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    /// The most octets of payload in one.
+    payload_bytes: u16,
+    /// Packets with payload.
+    sent: u64,
+    /// When the first of them was captured.
+    start: Option<Time>,
+    /// How far numbers go below the one that counts as 0.
+    below: u32,
+}
+
+/// What became of a connection that a transcript tells of.
+struct Known {
+    flow: FlowId,
+    /// By side: the number on the wire that counts as 0.
+    bases: [u32; 2],
+    /// By side, instant and number on the wire: the retransmissions.
+    again: [HashMap<(Time, u32), ExplainedRetransmission>; 2],
+}
+
+impl Transcript {
+    /// Adds a packet that belongs to `sighting`, and the round trip that it ends.
+    pub fn add(&mut self, at: Time, sighting: Sighting, view: &TcpView, sample: Option<RttSample>) {
+        let Sighting { number: connection, side, .. } = sighting;
+        let sample = sample.filter(|sample| !sample.ambiguous);
+        self.packets.push(Logged { at, connection, side, view: *view, sample });
+    }
+
+    /// The tables of a run for the `connections`. `rto` is what Linux's timer would be on their
+    /// round trips; no capture tells of cwnd, queues and drops, and these tables are empty. Times
+    /// count from `start`. Flows are called `c` and the number of the connection.
+    pub fn tables(&self, connections: &[EndedConnection], start: Time) -> Vec<Table> {
+        let mut known: HashMap<u64, Known> = (0..)
+            .zip(connections)
+            .map(|(flow, one)| (one.number, Known::of(FlowId(flow), one)))
+            .collect();
+        let extents = self.extents(&known);
+        for (number, known) in &mut known {
+            for side in Side::BOTH {
+                let below = extents.get(&(*number, side)).map_or(0, |extent| extent.below);
+                let base = &mut known.bases[side.index()];
+                *base = base.wrapping_sub(below);
+            }
+        }
+        let mut recorder = Recorder::new(names(connections, &extents));
+        let timed_by = EstimatorConfig::named(TIMER).expect("a timer's name");
+        let mut timers: HashMap<EndId, Box<dyn RtoEstimator>> = HashMap::new();
+        let mut spurious = Vec::new();
+        let since = |at: Time| Time::ZERO + at.saturating_since(start);
+        let mut count = 0;
+        for packet in &self.packets {
+            let Some(known) = known.get(&packet.connection) else { continue };
+            let at = since(packet.at);
+            let (segment, verdict) = known.segment(packet);
+            for piece in pieces(segment, packet.view.payload_bytes) {
+                let id = TransmissionId::from_bits(count);
+                count += 1;
+                if verdict == Some(Verdict::Spurious) {
+                    spurious.push(id);
+                }
+                let way = if packet.side == Side::From { Way::Out } else { Way::In };
+                let frame = Segment { id, ..piece };
+                recorder.take(&Event { at, what: What::Seen { node: 0, way, frame } });
+            }
+            if let Some(sample) = packet.sample {
+                let end = known.flow.end(packet.side.peer());
+                let (sent, rtt) = (since(sample.sent), sample.rtt);
+                let timer = timers.entry(end).or_insert_with(|| timed_by.build());
+                timer.on_sample(&sample);
+                recorder.take(&Event { at, what: What::Rtt { end, sent, rtt } });
+                recorder.take(&Event { at, what: What::Rto { end, state: timer.state() } });
+            }
+        }
+        let flows = flows_table(recorder.names(), &sums(connections, &extents, since));
+        std::iter::once(flows).chain(recorder.finish(&spurious)).collect()
+    }
+
+    fn extents(&self, known: &HashMap<u64, Known>) -> HashMap<(u64, Side), Extent> {
+        let mut extents: HashMap<(u64, Side), Extent> = HashMap::new();
+        for Logged { at, connection, side, view, .. } in &self.packets {
+            let Some(known) = known.get(connection) else { continue };
+            let below = |number: u32, side: Side| {
+                let behind = known.bases[side.index()].wrapping_sub(number).cast_signed();
+                // Data begins at 1.
+                u32::try_from(behind).map_or(0, |behind| behind + 1)
+            };
+            let own = extents.entry((*connection, *side)).or_default();
+            let octets = u16::try_from(view.payload_bytes.min(MOST_PAYLOAD)).unwrap_or(u16::MAX);
+            own.payload_bytes = own.payload_bytes.max(octets);
+            if view.payload_bytes > 0 {
+                own.sent += 1;
+                own.start.get_or_insert(*at);
+                own.below = own.below.max(below(view.seq, *side));
+            }
+            if view.flags.has(Flags::ACK) {
+                let other = extents.entry((*connection, side.peer())).or_default();
+                other.below = other.below.max(below(view.ack, side.peer()));
+            }
+        }
+        extents
+    }
+}
+
+fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>) -> Names {
+    let flows = connections.iter().map(|one| {
+        let largest = |side| extents.get(&(one.number, side)).map_or(0, |way| way.payload_bytes);
+        FlowName {
+            name: format!("c{}", one.number),
+            from: 0,
+            to: 0,
+            smss: largest(Side::From).max(largest(Side::To)).max(1),
+            echo_probes: false,
+            answers: largest(Side::To) > 0,
+            messages: [None; 2],
+            ipv6: one.ends[0].is_ipv6(),
+        }
+    });
+    Names::new(vec![NODE.into()], Vec::new(), flows.collect())
+}
+
+/// The sums of the directions with data.
+fn sums(
+    connections: &[EndedConnection],
+    extents: &HashMap<(u64, Side), Extent>,
+    since: impl Fn(Time) -> Time,
+) -> Vec<(EndId, FlowSum)> {
+    let all = (0..).map(FlowId).zip(connections).flat_map(|(flow, one)| {
+        Side::BOTH.into_iter().map(move |side| (flow.end(side), one, side))
+    });
+    all.filter_map(|(end, one, side)| {
+        let (way, extent) = (one.way(side)?, extents.get(&(one.number, side))?);
+        let first = way.sequence.first() + 1;
+        let sum = FlowSum {
+            start: extent.start.map(&since),
+            sent: extent.sent,
+            retransmissions: way.statistics.data.retransmissions,
+            acked_bytes: way.una.saturating_sub(first),
+            ..FlowSum::default()
+        };
+        (extent.sent > 0).then_some((end, sum))
+    })
+    .collect()
+}
+
+impl Known {
+    fn of(flow: FlowId, connection: &EndedConnection) -> Self {
+        let ways = Side::BOTH.map(|side| connection.way(side));
+        let again = ways.map(|way| {
+            let Some(way) = way else { return HashMap::new() };
+            let wire = |octet: u64| to_wire(way.sequence.isn(), octet);
+            let all = way.retransmissions.iter();
+            all.map(|&again| ((again.at, wire(again.left)), again)).collect()
+        });
+        let bases = ways.map(|way| way.map_or(0, |way| way.sequence.isn()));
+        Self { flow, bases, again }
+    }
+
+    /// The segment of a packet, with its cause, and the verdict on it if it is a retransmission.
+    fn segment(&self, packet: &Logged) -> (Segment, Option<Verdict>) {
+        let Logged { at, side, view, .. } = packet;
+        let bases = [*side, side.peer()].map(|side| self.bases[side.index()]);
+        let segment = relative(view, self.flow.end(side.peer()), bases);
+        let again = self.again[side.index()].get(&(*at, view.seq)).filter(|_| view.seq_len() > 0);
+        let cause = again.map(|again| again.cause.get().unwrap_or(Cause::Unknown));
+        (Segment { cause: cause.into(), ..segment }, again.map(|again| again.verdict))
+    }
+}
+
+/// The segment of a captured packet to `dest`, with numbers that count from the bases of its own
+/// octets and of those it acknowledges; its payload is cut to what a segment can have.
+fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
+    let octets = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
+    let mut segment = Segment {
+        dest,
+        seq: view.seq.wrapping_sub(own),
+        ack: if view.flags.has(Flags::ACK) { view.ack.wrapping_sub(other) } else { 0 },
+        len: octets(view.payload_bytes.min(MOST_PAYLOAD)),
+        size_bytes: octets(view.size_bytes),
+        window: view.window,
+        flags: view.flags,
+        ecn: view.ecn,
+        ..Segment::default()
+    };
+    if let Some(stamps) = view.options.timestamps {
+        segment.set_timestamps(stamps);
+    }
+    let mut blocks = SackBlocks::default();
+    for SackBlock { left, right } in view.sack().iter().take(SackBlocks::MAX) {
+        let [left, right] = [left, right].map(|edge| edge.wrapping_sub(other));
+        blocks.add(SackBlock { left, right });
+    }
+    if view.flags.has(Flags::SYN) {
+        segment.set_syn_options(view.options.syn);
+    } else if !view.sack().is_empty() {
+        segment.set_sack(&blocks);
+    }
+    segment
+}
+
+/// The segment itself, or the pieces of one with more payload than a segment can have.
+fn pieces(first: Segment, payload_bytes: u32) -> impl Iterator<Item = Segment> {
+    let mut left = payload_bytes;
+    let mut next = Some(first);
+    std::iter::from_fn(move || {
+        let piece = next?;
+        left -= u32::from(piece.len);
+        let len = u16::try_from(left.min(MOST_PAYLOAD)).unwrap_or(0);
+        let seq = piece.seq.wrapping_add(piece.len.into());
+        next = (left > 0).then_some(Segment { seq, len, ..piece });
+        Some(piece)
+    })
+}

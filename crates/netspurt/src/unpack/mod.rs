@@ -1,0 +1,252 @@
+//! The contents of files that are compressed with gzip or zstd, as streams.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use crate::guard::guarded;
+
+#[cfg(test)]
+mod tests;
+
+/// Contents up to here may be any multiple of the compressed file: 64 MiB.
+const ANY_RATIO: u64 = 1 << 26;
+/// Beyond it they are at most so many times as long as what was read of the file. Segments of 64 KiB
+/// whose payload is zeros reach 4000; gzip ends at 1032 (RFC 1951), zstd at 32 768 (RFC 8878).
+const MOST_RATIO: u64 = 10_000;
+
+/// Octets that are read at once of a compressed file.
+const ROOM: usize = 1 << 16;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// gzip, of one member or several (RFC 1952 §2.2).
+    Gzip,
+    /// zstd, of one frame or several (RFC 8878 §3).
+    Zstd,
+}
+
+impl Packing {
+    /// How a file is compressed that begins with `bytes`; `None` if it is not.
+    ///
+    /// ```
+    /// use netspurt::unpack::Packing;
+    /// assert_eq!(Packing::of(&[0x1f, 0x8b, 8, 0]), Some(Packing::Gzip));
+    /// assert_eq!(Packing::of(b"PING"), None);
+    /// ```
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            // A frame; a frame to skip, which parallel compressors write first (RFC 8878 §3.1.2).
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// Reads the contents of a file, whether it is compressed or not.
+///
+/// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. A file that
+/// contains more than 64 MiB and more than 10 000 times its own length is an error, since it was
+/// made to keep readers busy.
+///
+/// ```
+/// use std::io::Read;
+/// use netspurt::unpack::Unpacked;
+/// let mut text = String::new();
+/// Unpacked::new(&b"not compressed"[..]).unwrap().read_to_string(&mut text).unwrap();
+/// assert_eq!(text, "not compressed");
+/// ```
+pub struct Unpacked<R: Read> {
+    contents: PackedStream<R>,
+    /// Octets of contents read so far.
+    length: u64,
+}
+
+enum PackedStream<R: Read> {
+    Plain(Begun<R>),
+    Gzip(Box<MultiGzDecoder<BufReader<Begun<R>>>>),
+    Zstd(Box<Frames<R>>),
+}
+
+impl<R: Read> Unpacked<R> {
+    /// Reads the first octets of `source`, which show how it is compressed.
+    ///
+    /// # Errors
+    /// When `source` fails.
+    pub fn new(source: R) -> io::Result<Self> {
+        let begun = Begun::new(source)?;
+        let contents = match Packing::of(begun.first()) {
+            None => PackedStream::Plain(begun),
+            Some(Packing::Gzip) => PackedStream::Gzip(Box::new(MultiGzDecoder::new(
+                BufReader::with_capacity(ROOM, begun),
+            ))),
+            Some(Packing::Zstd) => PackedStream::Zstd(Box::new(Frames {
+                source: BufReader::with_capacity(ROOM, begun),
+                decoder: FrameDecoder::new(),
+                within: false,
+            })),
+        };
+        Ok(Self { contents, length: 0 })
+    }
+
+    /// How the file is compressed.
+    pub fn packing(&self) -> Option<Packing> {
+        match self.contents {
+            PackedStream::Plain(_) => None,
+            PackedStream::Gzip(_) => Some(Packing::Gzip),
+            PackedStream::Zstd(_) => Some(Packing::Zstd),
+        }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let (packing, count, packed) = match &mut self.contents {
+            PackedStream::Plain(begun) => return begun.read(out),
+            PackedStream::Gzip(gzip) => {
+                (Packing::Gzip, gzip.read(out), gzip.get_ref().get_ref().length)
+            }
+            PackedStream::Zstd(frames) => {
+                (Packing::Zstd, frames.read(out), frames.source.get_ref().length)
+            }
+        };
+        let name = packing.name();
+        let count = count.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            kind => io::Error::new(kind, format!("{name}: {error}")),
+        })?;
+        self.length += count as u64;
+        if self.length > ANY_RATIO.max(packed.saturating_mul(MOST_RATIO)) {
+            let message = format!(
+                "the file that {name} compressed contains more than {MOST_RATIO} times its length"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(count)
+    }
+}
+
+/// A source whose first octets have been looked at.
+struct Begun<R> {
+    first: [u8; 4],
+    /// The range of `first` that was not yet handed on.
+    start: usize,
+    end: usize,
+    source: R,
+    /// Octets handed on.
+    length: u64,
+}
+
+impl<R: Read> Begun<R> {
+    fn new(mut source: R) -> io::Result<Self> {
+        let (mut first, mut end) = ([0; 4], 0);
+        while end < first.len() {
+            match source.read(&mut first[end..]) {
+                Ok(0) => break,
+                Ok(count) => end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Self { first, start: 0, end, source, length: 0 })
+    }
+
+    fn first(&self) -> &[u8] {
+        &self.first[self.start..self.end]
+    }
+}
+
+impl<R: Read> Read for Begun<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = match self.start < self.end {
+            true => (&self.first[self.start..self.end]).read(out)?,
+            false => return self.source.read(out).inspect(|count| self.length += *count as u64),
+        };
+        self.start += count;
+        self.length += count as u64;
+        Ok(count)
+    }
+}
+
+/// The frames of a file of zstd.
+struct Frames<R: Read> {
+    source: BufReader<Begun<R>>,
+    decoder: FrameDecoder,
+    /// Whether a frame has begun whose contents were not yet all handed on.
+    within: bool,
+}
+
+impl<R: Read> Frames<R> {
+    /// Begins the next frame; returns whether it has contents.
+    fn begin(&mut self) -> io::Result<bool> {
+        let Self { source, decoder, .. } = self;
+        match guarded(|| decoder.reset(&mut *source)) {
+            Some(Ok(())) => Ok(true),
+            Some(Err(FrameDecoderError::ReadFrameHeaderError(
+                ReadFrameHeaderError::SkipFrame { length, .. },
+            ))) => {
+                let skipped = io::copy(&mut source.take(length.into()), &mut io::sink())?;
+                match skipped == u64::from(length) {
+                    true => Ok(false),
+                    false => Err(cut()),
+                }
+            }
+            Some(Err(error)) => Err(damaged(error)),
+            None => Err(damaged("a frame that the decoder does not survive")),
+        }
+    }
+
+    /// Decodes a block of the frame.
+    fn block(&mut self) -> io::Result<()> {
+        let Self { source, decoder, .. } = self;
+        let strategy = BlockDecodingStrategy::UptoBlocks(1);
+        match guarded(|| decoder.decode_blocks(source, strategy)) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(error)) => Err(damaged(error)),
+            None => Err(damaged("a block that the decoder does not survive")),
+        }
+    }
+}
+
+impl<R: Read> Read for Frames<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            while self.within && self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                self.block()?;
+            }
+            if self.within {
+                let count = self.decoder.read(out)?;
+                if count > 0 {
+                    return Ok(count);
+                }
+            }
+            if self.source.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            self.within = self.begin()?;
+        }
+    }
+}
+
+fn cut() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "cut off in a frame")
+}
+
+fn damaged(error: impl core::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}

@@ -1,0 +1,113 @@
+use flate2::Compression;
+use flate2::read::GzEncoder;
+use proptest::prelude::*;
+
+use super::*;
+
+fn gzip(octets: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    GzEncoder::new(octets, Compression::fast()).read_to_end(&mut packed).unwrap();
+    packed
+}
+
+/// A frame with one raw block, of fewer than 256 octets (RFC 8878 §3.1.1).
+fn zstd(octets: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(octets.len()).unwrap();
+    let header = [0x28, 0xb5, 0x2f, 0xfd, 0x20, length];
+    let block = (u32::from(length) << 3 | 1).to_le_bytes();
+    [&header, &block[..3], octets].concat()
+}
+
+/// A frame to skip (RFC 8878 §3.1.2).
+const SKIPPED: [u8; 11] = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
+
+fn all(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    Unpacked::new(source)?.read_to_end(&mut contents)?;
+    Ok(contents)
+}
+
+/// Returns an octet at a time, after an interruption.
+struct Drops<'a>(&'a [u8], bool);
+
+impl Read for Drops<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.1 = !self.1;
+        if self.1 {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let most = out.len().min(1);
+        self.0.read(&mut out[..most])
+    }
+}
+
+#[test]
+fn every_member_and_every_frame_is_read_however_slowly_it_comes() {
+    let files = [
+        [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
+        [zstd(b"one\n"), SKIPPED.to_vec(), zstd(b""), zstd(b"two\n")].concat(),
+        [SKIPPED.to_vec(), zstd(b"one\ntwo\n")].concat(),
+        b"one\ntwo\n".to_vec(),
+    ];
+    for file in files {
+        assert_eq!(all(&file[..]).unwrap(), b"one\ntwo\n");
+        assert_eq!(all(Drops(&file, false)).unwrap(), b"one\ntwo\n");
+    }
+    for short in [&b""[..], b"a", b"abc"] {
+        assert_eq!(all(short).unwrap(), short);
+    }
+}
+
+#[test]
+fn what_comes_before_a_cut_is_read_and_the_cut_is_told() {
+    for (file, name) in [
+        ([gzip(b"whole"), gzip(b"some text of some length")].concat(), "gzip: "),
+        ([zstd(b"whole"), zstd(b"some text of some length")].concat(), "zstd: "),
+        ([zstd(b"whole"), SKIPPED.to_vec()].concat(), "zstd: cut off"),
+    ] {
+        let mut reader = Unpacked::new(&file[..file.len() - 2]).unwrap();
+        let mut first = [0; 5];
+        reader.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"whole");
+        let error = reader.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+        assert!(error.starts_with(name), "{error}");
+    }
+}
+
+/// Blocks that repeat one octet: 128 KiB from four octets (RFC 8878 §3.1.1.2).
+#[test]
+fn a_file_that_was_made_to_keep_readers_busy_is_refused() {
+    let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];
+    for _ in 0..1000 {
+        bomb.extend([2, 0, 16, 0]);
+    }
+    let mut reader = Unpacked::new(&bomb[..]).unwrap();
+    let (mut room, mut length) = (vec![0; 1 << 17], 0);
+    let error = loop {
+        match reader.read(&mut room) {
+            Ok(count) => length += count as u64,
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("more than 10000 times its length"), "{error}");
+    assert!((ANY_RATIO - (1 << 17)..=ANY_RATIO).contains(&length), "{length}");
+}
+
+proptest! {
+    #[test]
+    fn hostile_octets_never_panic(octets: Vec<u8>, magic in 0_usize..3, at: u16, octet: u8) {
+        let magics: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], &SKIPPED];
+        let _ = all(&[magics[magic], &octets].concat()[..]);
+        let mut file = if magic == 0 { gzip(&octets) } else { zstd(&octets[..octets.len().min(255)]) };
+        let at = usize::from(at) % file.len();
+        file[at] = octet;
+        let _ = all(&file[..]);
+    }
+
+    #[test]
+    fn contents_come_back(octets: Vec<u8>) {
+        prop_assert_eq!(all(&gzip(&octets)[..]).unwrap(), &octets[..]);
+        let short = &octets[..octets.len().min(255)];
+        prop_assert_eq!(all(&zstd(short)[..]).unwrap(), short);
+    }
+}

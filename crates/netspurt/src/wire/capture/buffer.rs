@@ -1,0 +1,98 @@
+//! The unread octets of a stream.
+
+use std::io::{self, Read};
+
+/// Octets that are read at once.
+pub(super) const ROOM: usize = 1 << 18;
+
+/// The unread octets of a stream, of which some are in memory.
+#[derive(Debug)]
+pub(super) struct Buffer<R> {
+    source: R,
+    octets: Vec<u8>,
+    /// The range of those that were not yet passed.
+    start: usize,
+    end: usize,
+    /// The octets of the stream before these.
+    passed: u64,
+}
+
+impl<R: Read> Buffer<R> {
+    pub(super) fn new(source: R) -> Self {
+        Self { source, octets: vec![0; ROOM], start: 0, end: 0, passed: 0 }
+    }
+
+    /// Reads until `octets` are in memory; returns whether there were enough.
+    #[inline]
+    pub(super) fn fill(&mut self, octets: usize) -> io::Result<bool> {
+        if self.end - self.start >= octets { Ok(true) } else { self.read_on(octets) }
+    }
+
+    #[cold]
+    fn read_on(&mut self, octets: usize) -> io::Result<bool> {
+        if self.octets.len() - self.start < octets {
+            self.octets.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            self.octets.resize(self.octets.len().max(octets), 0);
+        }
+        while self.end - self.start < octets {
+            match self.source.read(&mut self.octets[self.end..]) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Passes `octets` that are in memory; returns their place there.
+    #[inline]
+    pub(super) fn pass(&mut self, octets: usize) -> usize {
+        let place = self.start;
+        self.start += octets;
+        self.passed += octets as u64;
+        place
+    }
+
+    /// Passes `octets`, in memory or not; returns whether there were enough.
+    pub(super) fn skip(&mut self, mut octets: usize) -> io::Result<bool> {
+        while octets > 0 {
+            let part = octets.min(ROOM);
+            if !self.fill(part)? {
+                return Ok(false);
+            }
+            self.pass(part);
+            octets -= part;
+        }
+        Ok(true)
+    }
+
+    /// Whether nothing unread is in memory.
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// The offset of the next octet in the stream.
+    pub(super) fn offset(&self) -> u64 {
+        self.passed
+    }
+
+    /// The unread octets in memory.
+    #[inline]
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.octets[self.start..self.end]
+    }
+
+    /// `octets` in memory at a place that [`pass`](Self::pass) returned, until more are read.
+    #[inline]
+    pub(super) fn at(&self, place: usize, octets: usize) -> &[u8] {
+        &self.octets[place..place + octets]
+    }
+
+    /// Octets of memory.
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.octets.len()
+    }
+}

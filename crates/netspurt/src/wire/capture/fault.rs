@@ -1,0 +1,72 @@
+//! Why reading a capture stopped, and where.
+
+use core::fmt;
+use std::io;
+
+/// What is wrong with a capture.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureTrouble {
+    /// It does not begin like a capture.
+    #[error("neither pcap nor pcapng")]
+    Unknown,
+    /// A version of its format that is not known.
+    #[error("version {major}.{minor} of {format} is not known")]
+    Version {
+        /// pcap or pcapng.
+        format: &'static str,
+        /// The number of a format that older readers cannot read.
+        major: u16,
+        /// The number of a format that they can.
+        minor: u16,
+    },
+    /// It ends too early.
+    #[error("the capture ends within {0}")]
+    Cut(&'static str),
+    /// A packet is said to be longer than any packet.
+    #[error("a packet of {0} captured octets, more than any packet has")]
+    Length(u32),
+    /// The lengths or the numbers of a block contradict each other.
+    #[error("malformed block: {0}")]
+    Malformed(&'static str),
+    /// Reading the file failed.
+    #[error("the capture cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Why reading a capture stopped, and where.
+///
+/// ```
+/// use netspurt::wire::{CaptureReader, CaptureTrouble};
+/// let fault = CaptureReader::new(&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0][..]).unwrap_err();
+/// assert!(matches!(fault.what, CaptureTrouble::Cut(_)));
+/// assert_eq!(
+///     fault.to_string(),
+///     "the capture ends within its header, at octet 0, before packet 1"
+/// );
+/// ```
+#[derive(Debug)]
+pub struct CaptureFault {
+    /// What is wrong.
+    pub what: CaptureTrouble,
+    /// The offset of the header, record or block, in octets of the file; of a compressed file, in
+    /// octets of its contents.
+    pub offset: u64,
+    /// Packets before it, all of which were read.
+    pub packets: u64,
+}
+
+impl fmt::Display for CaptureFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.what.fmt(f)?;
+        match self.what {
+            CaptureTrouble::Unknown => Ok(()),
+            _ => write!(f, ", at octet {}, before packet {}", self.offset, self.packets + 1),
+        }
+    }
+}
+
+impl core::error::Error for CaptureFault {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.what.source()
+    }
+}

@@ -1,0 +1,63 @@
+//! The interface at which packets were captured.
+
+use crate::wire::LinkType;
+
+/// The longest captured packet, in octets. Snapshots are at most 256 KiB; segments that a network
+/// card cuts later have up to 512 KiB.
+pub(super) const MOST: usize = 1 << 20;
+
+const NANOSECONDS: u64 = 1_000_000_000;
+
+/// An interface: its link type, and the unit of its stamps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interface {
+    pub(super) link: LinkType,
+    /// Stamps per second.
+    pub(super) rate: u64,
+    /// Seconds to add.
+    pub(super) offset: i64,
+    /// The most octets that were captured of a packet; 0 if there was no limit.
+    pub(super) snap_bytes: u32,
+}
+
+impl Interface {
+    /// The nanoseconds since 1970 of a stamp; `None` if they do not fit into 64 bits.
+    #[inline]
+    pub(super) fn unix_ns(self, stamp: u64) -> Option<i64> {
+        let ns = match self.rate {
+            NANOSECONDS => i64::try_from(stamp).ok()?,
+            1_000_000 => i64::try_from(stamp).ok()?.checked_mul(1000)?,
+            rate => {
+                let ns = u128::from(stamp) * u128::from(NANOSECONDS) / u128::from(rate);
+                i64::try_from(ns).ok()?
+            }
+        };
+        ns.checked_add(self.offset.checked_mul(NANOSECONDS.cast_signed())?)
+    }
+
+    /// Stamps per second by the option `if_tsresol`: a negative power of 10, or of 2 if the highest
+    /// bit is set. `None` if 64 bits do not hold them.
+    pub(super) fn rate(option: u8) -> Option<u64> {
+        let power = u32::from(option & 0x7f);
+        if option & 0x80 == 0 { 10_u64.checked_pow(power) } else { 2_u64.checked_pow(power) }
+    }
+}
+
+/// Packets that a capture missed, as far as it tells: statistics of pcapng's interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureDrops {
+    /// Dropped by interfaces, for lack of resources.
+    pub interface: u64,
+    /// Dropped by the system before the capturing program got them.
+    pub system: u64,
+}
+
+impl CaptureDrops {
+    /// The sum of both.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            interface: self.interface.saturating_add(other.interface),
+            system: self.system.saturating_add(other.system),
+        }
+    }
+}

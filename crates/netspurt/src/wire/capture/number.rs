@@ -1,0 +1,48 @@
+//! Numbers in headers, in the byte order of the machine that wrote them.
+
+/// A byte order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    Big,
+    Little,
+}
+
+impl ByteOrder {
+    /// The number of 16 bits at offset `at`.
+    ///
+    /// # Panics
+    /// When `octets` are too few.
+    #[inline]
+    pub(super) fn half(self, octets: &[u8], at: usize) -> u16 {
+        let two = [octets[at], octets[at + 1]];
+        match self {
+            Self::Big => u16::from_be_bytes(two),
+            Self::Little => u16::from_le_bytes(two),
+        }
+    }
+
+    /// The number of 32 bits at offset `at`.
+    ///
+    /// # Panics
+    /// When `octets` are too few.
+    #[inline]
+    pub(super) fn word(self, octets: &[u8], at: usize) -> u32 {
+        let four = *octets[at..].first_chunk().expect("the caller checked the length");
+        match self {
+            Self::Big => u32::from_be_bytes(four),
+            Self::Little => u32::from_le_bytes(four),
+        }
+    }
+
+    /// The number of 64 bits at offset `at`.
+    ///
+    /// # Panics
+    /// When `octets` are too few.
+    pub(super) fn long(self, octets: &[u8], at: usize) -> u64 {
+        let eight = *octets[at..].first_chunk().expect("the caller checked the length");
+        match self {
+            Self::Big => u64::from_be_bytes(eight),
+            Self::Little => u64::from_le_bytes(eight),
+        }
+    }
+}

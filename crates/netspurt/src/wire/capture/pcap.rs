@@ -1,0 +1,103 @@
+//! The records of pcap files (draft-ietf-opsawg-pcap), and of those that patched programs wrote.
+
+use crate::wire::LinkType;
+
+use super::fault::CaptureTrouble;
+use super::interface::Interface;
+use super::number::ByteOrder;
+
+/// How a pcap file is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PcapLayout {
+    order: ByteOrder,
+    interface: Interface,
+    /// Octets of a record before its packet.
+    pub(super) record_bytes: usize,
+    lengths: PcapLengths,
+}
+
+/// The order of a packet's two lengths in its record.
+#[derive(Clone, Copy, Debug)]
+enum PcapLengths {
+    CapturedFirst,
+    /// Version 2.0 to 2.2, and DG/UX.
+    OriginalFirst,
+    /// Version 2.3: some programs wrote the one, some the other; the captured length is the
+    /// smaller.
+    SmallerIsCaptured,
+}
+
+/// What a record's header says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PcapRecord {
+    /// Nanoseconds since 1970; `None` if they do not fit into 64 bits.
+    pub(super) unix_ns: Option<i64>,
+    pub(super) captured_bytes: u32,
+    pub(super) original_bytes: u32,
+}
+
+/// Octets of a file's header.
+pub(super) const HEADER_BYTES: usize = 24;
+
+/// The byte order, the stamps per second and whether records are longer, of a file that begins with
+/// `magic`; `None` if it is not pcap.
+pub(super) fn magic(magic: [u8; 4]) -> Option<(ByteOrder, u64, bool)> {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        match order.word(&magic, 0) {
+            0xa1b2_c3d4 => return Some((order, 1_000_000, false)),
+            0xa1b2_3c4d => return Some((order, 1_000_000_000, false)),
+            // Alexey Kuznetzov's patched libpcap: records also have an interface and a protocol.
+            0xa1b2_cd34 => return Some((order, 1_000_000, true)),
+            _ => {}
+        }
+    }
+    None
+}
+
+impl PcapLayout {
+    /// The layout of a file with this `header`.
+    ///
+    /// # Errors
+    /// When it is of a version that is not known.
+    ///
+    /// # Panics
+    /// When the header is not that of a pcap file.
+    pub(super) fn of(header: &[u8; HEADER_BYTES]) -> Result<Self, CaptureTrouble> {
+        let first = *header.first_chunk().expect("a header");
+        let (order, rate, longer) = magic(first).expect("the magic of pcap");
+        let lengths = match (order.half(header, 4), order.half(header, 6)) {
+            (2, ..=2) | (543, _) => PcapLengths::OriginalFirst,
+            (2, 3) => PcapLengths::SmallerIsCaptured,
+            (2, 4) => PcapLengths::CapturedFirst,
+            (major, minor) => {
+                return Err(CaptureTrouble::Version { format: "pcap", major, minor });
+            }
+        };
+        // The upper half has the length of the link's checksum behind packets.
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        let link = LinkType(order.word(header, 20) as u16);
+        let interface = Interface { link, rate, offset: 0, snap_bytes: 0 };
+        Ok(Self { order, interface, record_bytes: if longer { 24 } else { 16 }, lengths })
+    }
+
+    pub(super) fn link(&self) -> LinkType {
+        self.interface.link
+    }
+
+    /// The record that begins with `octets`.
+    ///
+    /// # Panics
+    /// When they are fewer than 16.
+    #[inline]
+    pub(super) fn record(&self, octets: &[u8]) -> PcapRecord {
+        let head: &[u8; 16] = octets.first_chunk().expect("the caller checked the length");
+        let [seconds, below, third, fourth] = [0, 4, 8, 12].map(|at| self.order.word(head, at));
+        let (captured_bytes, original_bytes) = match self.lengths {
+            PcapLengths::CapturedFirst => (third, fourth),
+            PcapLengths::OriginalFirst => (fourth, third),
+            PcapLengths::SmallerIsCaptured => (third.min(fourth), third.max(fourth)),
+        };
+        let stamp = u64::from(seconds) * self.interface.rate + u64::from(below);
+        PcapRecord { unix_ns: self.interface.unix_ns(stamp), captured_bytes, original_bytes }
+    }
+}

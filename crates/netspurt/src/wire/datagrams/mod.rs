@@ -1,0 +1,161 @@
+//! Datagrams from captured fragments.
+
+mod fragment;
+mod partial;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{CapturedIp, TCP};
+use fragment::{CapturedPart, DatagramKey, Fragment};
+use partial::PartialDatagram;
+
+/// Fragments of TCP, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FragmentCounts {
+    /// Fragments.
+    pub fragments: u64,
+    /// Datagrams that were put together.
+    pub datagrams: u64,
+    /// Datagrams that were given up: a fragment was missing for a minute, contradicted another one,
+    /// or memory was short.
+    pub given_up: u64,
+    /// Fragments that were not used: their numbers are impossible, or their headers were not
+    /// captured.
+    pub malformed: u64,
+}
+
+/// Puts captured fragments of TCP over IPv4 and IPv6 together, so that a segment is seen once, as a
+/// whole, at the time of the fragment that completes it: that is when TCP gets it (RFC 791 §3.2).
+///
+/// Fragments may come in any order. A datagram whose fragments were cut short is whole when the
+/// fragments' lengths are; its octets end before the first one that was not captured. The memory is
+/// at most 4 MiB; the oldest datagrams are given up beyond that, and after a minute (RFC 1122
+/// §3.3.2). A capture that has only first fragments, as filters by port record, has no whole one.
+///
+/// ```
+/// use netspurt::segment::Segment;
+/// use netspurt::wire::{CapturedIp, Datagrams, Packet, cut, encode};
+/// let segment = Segment { len: 1000, ..Segment::default() };
+/// let [source, destination] = ["10.0.0.1:5001", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+/// let (mut whole, mut part) = (Vec::new(), Vec::new());
+/// encode(&Packet { source, destination, ip_id: 1, segment, payload: None }, &mut whole);
+/// let mut datagrams = Datagrams::default();
+/// let mut take = |octets| {
+///     cut(&whole, octets, &mut part);
+///     let ip = CapturedIp { bytes: &part, original_bytes: part.len() as u32 };
+///     datagrams.take(0, ip).map(|datagram| datagram.bytes.len())
+/// };
+/// assert_eq!((take(0..512), take(512..1020)), (None, Some(1040)));
+/// ```
+#[derive(Debug, Default)]
+pub struct Datagrams {
+    /// Those that are not whole, each with its number.
+    partial: HashMap<DatagramKey, (u64, PartialDatagram)>,
+    /// By number, in the order of their first fragments: when that was captured.
+    order: BTreeMap<u64, (i64, DatagramKey)>,
+    /// Datagrams so far.
+    begun: u64,
+    /// Octets of memory that the partial ones take.
+    held_bytes: usize,
+    /// The last whole one.
+    whole: Vec<u8>,
+    counts: FragmentCounts,
+}
+
+impl Datagrams {
+    /// The most memory for datagrams that are not whole, in octets.
+    pub const MOST_BYTES: usize = 1 << 22;
+    /// The time for which a datagram waits for its fragments, in nanoseconds.
+    const TIMER_NS: i64 = 60_000_000_000;
+
+    /// Takes the packet `ip`, captured at `unix_ns`: returns it as it is if it is not a fragment of
+    /// TCP, the whole datagram if it completes one, and `None` if fragments are missing.
+    #[inline]
+    pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
+        match ip.bytes.first_chunk() {
+            // No offset, and no more fragments; TCP follows the header.
+            Some([0x40..=0x4f, _, _, _, _, _, 0 | 0x40, 0]) => Some(ip),
+            Some([0x60..=0x6f, _, _, _, _, _, TCP, _]) => Some(ip),
+            _ => self.take_other(unix_ns, ip),
+        }
+    }
+
+    /// What became of the fragments so far.
+    pub fn counts(&self) -> FragmentCounts {
+        self.counts
+    }
+
+    /// Datagrams that still wait for fragments.
+    pub fn waiting(&self) -> usize {
+        self.partial.len()
+    }
+
+    #[inline(never)]
+    fn take_other<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
+        match CapturedPart::of(ip) {
+            CapturedPart::Other => Some(ip),
+            CapturedPart::Malformed => {
+                self.counts.malformed += 1;
+                None
+            }
+            CapturedPart::Fragment(fragment) => self.collect(unix_ns, &fragment),
+        }
+    }
+
+    fn collect(&mut self, unix_ns: i64, fragment: &Fragment<'_>) -> Option<CapturedIp<'_>> {
+        self.counts.fragments += 1;
+        self.expire(unix_ns);
+        let (number, partial) = self.partial.entry(fragment.key).or_insert_with(|| {
+            self.begun += 1;
+            self.order.insert(self.begun, (unix_ns, fragment.key));
+            let partial = PartialDatagram::default();
+            self.held_bytes += partial.cost_bytes();
+            (self.begun, partial)
+        });
+        let number = *number;
+        self.held_bytes -= partial.cost_bytes();
+        let added = partial.add(fragment);
+        self.held_bytes += partial.cost_bytes();
+        if added.is_err() {
+            self.give_up(number);
+            return None;
+        }
+        if !partial.is_whole() {
+            while self.held_bytes > Self::MOST_BYTES
+                && let Some((oldest, _)) = self.order.first_key_value()
+            {
+                self.give_up(*oldest);
+            }
+            return None;
+        }
+        let length = partial.join(&mut self.whole);
+        self.remove(number);
+        let Some(original_bytes) = length else {
+            self.counts.given_up += 1;
+            return None;
+        };
+        self.counts.datagrams += 1;
+        Some(CapturedIp { bytes: &self.whole, original_bytes })
+    }
+
+    /// Gives up the datagrams that have waited for too long.
+    fn expire(&mut self, unix_ns: i64) {
+        while let Some((number, (began_ns, _))) = self.order.first_key_value()
+            && unix_ns.saturating_sub(*began_ns) >= Self::TIMER_NS
+        {
+            self.give_up(*number);
+        }
+    }
+
+    fn give_up(&mut self, number: u64) {
+        self.remove(number);
+        self.counts.given_up += 1;
+    }
+
+    fn remove(&mut self, number: u64) {
+        let gone = self.order.remove(&number).and_then(|(_, key)| self.partial.remove(&key));
+        self.held_bytes -= gone.map_or(0, |(_, partial)| partial.cost_bytes());
+    }
+}

@@ -1,0 +1,122 @@
+//! A datagram of which fragments are missing.
+
+use crate::ranges::Ranges;
+use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
+use crate::wire::cut::set_ecn;
+use crate::wire::decode::checksum;
+
+use super::fragment::{Fragment, LONGEST};
+
+/// The fragments of a datagram so far.
+#[derive(Debug, Default)]
+pub(super) struct PartialDatagram {
+    /// The headers of the first fragment, and where they name what follows the fragment header.
+    head: Vec<u8>,
+    name: Option<(usize, u8)>,
+    /// The payload that was captured, with zeros where it was not.
+    payload: Vec<u8>,
+    captured: Ranges,
+    /// The payload by the fragments' lengths.
+    there: Ranges,
+    /// Octets of the payload, known from the last fragment.
+    end: Option<u32>,
+    marked: bool,
+    fragments: usize,
+}
+
+/// A fragment that contradicts another one of its datagram.
+pub(super) struct Contradiction;
+
+impl PartialDatagram {
+    /// Takes a fragment.
+    ///
+    /// Of two copies of an octet the later counts (RFC 791 §3.2); in IPv6 fragments never overlap,
+    /// except for copies (RFC 5722 §3, RFC 8200 §4.5).
+    ///
+    /// # Errors
+    /// When it contradicts another one.
+    pub(super) fn add(&mut self, fragment: &Fragment<'_>) -> Result<(), Contradiction> {
+        let &Fragment { from, to, captured, .. } = fragment;
+        let (left, right) = (u64::from(from), u64::from(to));
+        let known = self.there.holds(left, right);
+        let touched = self.there.next_from(left).is_some_and(|range| range.0 < right);
+        if fragment.name.is_some() && touched && !known {
+            return Err(Contradiction);
+        }
+        let last = !fragment.more_follow;
+        if self.end.is_some_and(|end| to > end || last && to != end)
+            || last && self.there.top().is_some_and(|top| top > right)
+        {
+            return Err(Contradiction);
+        }
+        if last {
+            self.end = Some(to);
+        }
+        if from == 0 {
+            self.head = fragment.head.to_vec();
+            self.name = fragment.name;
+        }
+        self.there.insert(left, right);
+        self.marked |= fragment.ecn == Ecn::CE;
+        self.fragments += 1;
+        self.copy(from as usize, captured);
+        Ok(())
+    }
+
+    fn copy(&mut self, at: usize, captured: &[u8]) {
+        let end = at + captured.len();
+        if self.payload.len() < end {
+            self.payload.resize(end, 0);
+        }
+        self.payload[at..end].copy_from_slice(captured);
+        self.captured.insert(at as u64, end as u64);
+    }
+
+    /// Octets of memory, about.
+    pub(super) fn cost_bytes(&self) -> usize {
+        const FIXED: usize = 512;
+        // A range in each of two sets, or in the worst case twice as much room.
+        const FRAGMENT: usize = 64;
+        FIXED + self.head.len() + self.payload.len() + FRAGMENT * self.fragments
+    }
+
+    /// Whether no fragment is missing.
+    pub(super) fn is_whole(&self) -> bool {
+        self.end.is_some_and(|end| self.there.holds(0, end.into()))
+    }
+
+    /// Writes the whole datagram into `out`, which is emptied first, up to the first octet that was
+    /// not captured. Returns its octets, captured or not; `None` if they are too many.
+    pub(super) fn join(&self, out: &mut Vec<u8>) -> Option<u32> {
+        let captured = self.captured.holding(0).map_or(0, |range| range.1 as usize);
+        let length = self.head.len() as u32 + self.end?;
+        out.clear();
+        out.extend_from_slice(&self.head);
+        match self.name {
+            None => join_ipv4(out, u16::try_from(length).ok()?),
+            Some((at, next)) => {
+                const FIXED: u32 = 40;
+                let payload = u16::try_from(length.checked_sub(FIXED)?).ok()?;
+                out[4..6].copy_from_slice(&payload.to_be_bytes());
+                out[at] = next;
+            }
+        }
+        if self.marked {
+            set_ecn(out, Ecn::CE);
+        }
+        out.extend_from_slice(&self.payload[..captured]);
+        (length <= LONGEST).then_some(length)
+    }
+}
+
+/// Turns the header of a fragment of IPv4 into that of the datagram of `length` octets.
+fn join_ipv4(header: &mut [u8], length: u16) {
+    const DO_NOT_FRAGMENT: u8 = 0x40;
+    debug_assert!(header.len() >= IPV4_HEADER_BYTES.into());
+    header[2..4].copy_from_slice(&length.to_be_bytes());
+    let [high, low] = Part::WHOLE.bits().to_be_bytes();
+    (header[6], header[7]) = (header[6] & DO_NOT_FRAGMENT | high, low);
+    header[10..12].fill(0);
+    let sum = checksum(0, header);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+}

@@ -1,0 +1,117 @@
+//! The extension headers of IPv6 (RFC 8200 §4) and the authentication header (RFC 4302 §2).
+
+use std::net::Ipv6Addr;
+
+/// Options for each hop.
+pub(super) const HOP_BY_HOP: u8 = 0;
+/// A routing header.
+pub(super) const ROUTING: u8 = 43;
+/// A fragment header.
+pub(super) const FRAGMENT: u8 = 44;
+/// The authentication header.
+pub(super) const AUTHENTICATION: u8 = 51;
+/// Options for the destination.
+pub(super) const DESTINATION: u8 = 60;
+
+/// Octets of the fixed header.
+const FIXED: usize = 40;
+
+/// Whether headers of this kind are passed.
+pub(super) fn is_extension(kind: u8) -> bool {
+    matches!(kind, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
+}
+
+/// One extension header.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extension<'a> {
+    pub(super) kind: u8,
+    /// Its offset in the packet.
+    pub(super) at: usize,
+    /// The offset of the octet that names it.
+    pub(super) named_at: usize,
+    /// Its octets, eight at least.
+    pub(super) octets: &'a [u8],
+}
+
+/// The extension headers of a packet, one after the other. They end before the first header of
+/// another kind, and before the first that is not complete.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extensions<'a> {
+    packet: &'a [u8],
+    /// The kind of the header at `at`.
+    pub(super) next: u8,
+    /// The offset of the octet that names it.
+    pub(super) named_at: usize,
+    /// Its offset in the packet.
+    pub(super) at: usize,
+}
+
+impl<'a> Extensions<'a> {
+    /// Those of `packet`, whose first header has the kind `next`.
+    #[inline]
+    pub(super) fn of(packet: &'a [u8], next: u8) -> Self {
+        Self { packet, next, named_at: 6, at: FIXED }
+    }
+
+    /// Whether the packet ends before all its extension headers do.
+    pub(super) fn is_cut(&self) -> bool {
+        is_extension(self.next)
+    }
+}
+
+impl<'a> Iterator for Extensions<'a> {
+    type Item = Extension<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Extension<'a>> {
+        let Self { next: kind, named_at, at, .. } = *self;
+        if !is_extension(kind) {
+            return None;
+        }
+        let rest = self.packet.get(at..)?;
+        let head: &[u8; 8] = rest.first_chunk()?;
+        let length = match kind {
+            // It has no length; the octet is reserved.
+            FRAGMENT => 8,
+            // In words of four octets, less two.
+            AUTHENTICATION => (usize::from(head[1]) + 2) * 4,
+            _ => (usize::from(head[1]) + 1) * 8,
+        };
+        let octets = rest.get(..length.max(8))?;
+        (self.next, self.named_at, self.at) = (head[0], at, at + octets.len());
+        Some(Extension { kind, at, named_at, octets })
+    }
+}
+
+/// The last destination in the routing header `octets`; `None` if it is not complete, or of a kind
+/// that is not known.
+pub(super) fn last_stop(octets: &[u8]) -> Option<Ipv6Addr> {
+    let (addresses, _) = octets.get(8..)?.as_chunks::<16>();
+    let address = match octets[2] {
+        // Type 0, in order (RFC 2460 §4.4).
+        0 => addresses.last()?,
+        // Mobile IPv6 has one (RFC 6275 §6.4.1), segment routing the last one first (RFC 8754 §2).
+        2 | 4 => addresses.first()?,
+        _ => return None,
+    };
+    Some(Ipv6Addr::from(*address))
+}
+
+/// The length that options for each hop, `octets`, give a jumbogram without its fixed header (RFC
+/// 2675 §2); `None` if they do not, or if 16 bits would hold it.
+pub(super) fn jumbo_payload(octets: &[u8]) -> Option<u32> {
+    const PAD: u8 = 0;
+    const JUMBO: u8 = 0xc2;
+    let mut rest = octets.get(2..)?;
+    loop {
+        rest = match rest {
+            [PAD, rest @ ..] => rest,
+            [JUMBO, 4, a, b, c, d, ..] => {
+                let length = u32::from_be_bytes([*a, *b, *c, *d]);
+                return (length > u16::MAX.into()).then_some(length);
+            }
+            [_, length, rest @ ..] => rest.get(usize::from(*length)..)?,
+            _ => return None,
+        };
+    }
+}

@@ -1,0 +1,77 @@
+//! Ethernet and what its type field announces: tags, labels, LLC.
+
+use super::headers::{Behind, LinkHeader, half};
+
+/// The greatest value of the type field that is a length (IEEE 802.3 §3.2.6).
+const LONGEST: u16 = 1500;
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+/// Tags of IEEE 802.1Q and 802.1ad, and what was used before the latter.
+const TAGS: [u16; 5] = [0x8100, 0x88a8, 0x9100, 0x9200, 0x9300];
+/// MPLS, unicast and multicast (RFC 3032 §5).
+const MPLS: [u16; 2] = [0x8847, 0x8848];
+/// The session stage of PPP over Ethernet (RFC 2516 §4).
+const PPPOE_SESSION: u16 = 0x8864;
+
+/// What follows the two addresses and the type of an Ethernet frame.
+pub(super) fn behind_frame(data: &[u8]) -> Behind<'_> {
+    Some((LinkHeader::Type(half(data, 12)?), &data[14..]))
+}
+
+/// What the type field `kind` before `data` announces.
+pub(super) fn behind_type(kind: u16, data: &[u8]) -> Behind<'_> {
+    match kind {
+        IPV4 | IPV6 => Some((LinkHeader::Ip, data)),
+        PPPOE_SESSION => Some((LinkHeader::Session, data)),
+        0..=LONGEST => Some((LinkHeader::Llc, data)),
+        // A tag has two octets, and the next type.
+        _ if TAGS.contains(&kind) => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),
+        _ if MPLS.contains(&kind) => Some((LinkHeader::Labels, data)),
+        _ => None,
+    }
+}
+
+/// What follows a header of LLC (IEEE 802.2), with SNAP or without.
+pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
+    match data {
+        // SNAP, with the type field of Ethernet (RFC 1042), also as bridges translate it (IEEE
+        // 802.1H).
+        [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8, high, low, rest @ ..] => {
+            Some((LinkHeader::Type(u16::from_be_bytes([*high, *low])), rest))
+        }
+        // IP has a number in LLC (RFC 1042).
+        [6, 6, 3, rest @ ..] => Some((LinkHeader::Ip, rest)),
+        _ => None,
+    }
+}
+
+/// What follows labels of MPLS (RFC 3032 §2.1), of which the last has the lowest bit of its third
+/// octet set.
+///
+/// No field says it. By the first four bits it is IP, as routers take it (RFC 4928 §3), or an
+/// Ethernet frame (RFC 4448), mostly behind a control word that begins with zeros (RFC 4385 §3).
+pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
+    loop {
+        let (label, behind) = data.split_first_chunk::<4>()?;
+        data = behind;
+        if label[2] & 1 != 0 {
+            break;
+        }
+    }
+    match data.first()? {
+        0x45..=0x4f | 0x60..=0x6f => Some((LinkHeader::Ip, data)),
+        0..=0xf if !announces(data) || announces(data.get(4..)?) => {
+            Some((LinkHeader::Frame, data.get(4..)?))
+        }
+        _ => Some((LinkHeader::Frame, data)),
+    }
+}
+
+/// Whether `data` has a known type where an Ethernet frame has it.
+fn announces(data: &[u8]) -> bool {
+    let known = |kind| {
+        [IPV4, IPV6, PPPOE_SESSION].contains(&kind) || TAGS.contains(&kind) || MPLS.contains(&kind)
+    };
+    half(data, 12).is_some_and(known)
+}

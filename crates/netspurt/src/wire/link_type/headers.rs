@@ -1,0 +1,31 @@
+//! The headers between a link and IP: each says what follows it.
+
+/// The next header before an IP packet, or the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkHeader {
+    /// An Ethernet frame, from its addresses on.
+    Frame,
+    /// What this type field of Ethernet announces.
+    Type(u16),
+    /// A header of LLC.
+    Llc,
+    /// Labels of MPLS.
+    Labels,
+    /// A header of PPPoE.
+    Session,
+    /// A frame of PPP.
+    Ppp,
+    /// A frame of IEEE 802.11.
+    Wireless,
+    /// The IP packet.
+    Ip,
+}
+
+/// What follows a header, and its octets; `None` for what is not IP or not complete.
+pub(super) type Behind<'a> = Option<(LinkHeader, &'a [u8])>;
+
+/// The number of 16 bits at offset `at`, in network order; `None` if the octets are not there.
+#[inline]
+pub(super) fn half(data: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?))
+}

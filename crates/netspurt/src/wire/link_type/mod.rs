@@ -1,0 +1,108 @@
+//! Link types of captures: the IP packet behind a link's header.
+//!
+//! The octets may be hostile: every offset is checked, and the number of headers is bounded.
+
+mod ethernet;
+mod headers;
+mod point_to_point;
+mod pseudo;
+#[cfg(test)]
+mod tests;
+mod wireless;
+
+use ethernet::{behind_frame, behind_labels, behind_llc, behind_type};
+use headers::{Behind, LinkHeader};
+use point_to_point::{behind_ppp, behind_serial, behind_session};
+use pseudo::{behind_cooked, behind_cooked_2, behind_loopback, behind_nflog};
+use wireless::{behind_radiotap, behind_wireless};
+
+/// The most headers before an IP packet. Eight would do for a frame with two tags in a session of
+/// PPP behind labels, whose frame has two tags.
+const MOST_HEADERS: usize = 16;
+
+/// What the packets of a link type begin with, by its number: the most frequent ones first.
+const LINKS: [(u16, fn(&[u8]) -> Behind<'_>); 20] = [
+    (ETHERNET, |data| Some((LinkHeader::Frame, data))),
+    // Linux's cooked captures, versions 1 and 2.
+    (113, behind_cooked),
+    (276, behind_cooked_2),
+    // LINKTYPE_RAW, with the numbers that it has in old files; IPv4; IPv6.
+    (101, ip),
+    (12, ip),
+    (14, ip),
+    (228, ip),
+    (229, ip),
+    // LINKTYPE_NULL, in the machine's byte order, and LINKTYPE_LOOP, in network order.
+    (0, behind_loopback),
+    (108, behind_loopback),
+    (NFLOG, behind_nflog),
+    // PPP: alone, in HDLC, in Ethernet, and behind an octet for the direction.
+    (9, |data| Some((LinkHeader::Ppp, data))),
+    (50, behind_serial),
+    (51, |data| Some((LinkHeader::Session, data))),
+    (204, |data| behind_serial(data.get(1..)?)),
+    // Cisco's HDLC.
+    (104, behind_serial),
+    // FDDI: a frame control and two addresses.
+    (10, |data| Some((LinkHeader::Llc, data.get(13..)?))),
+    // ATM (RFC 1483).
+    (100, |data| Some((LinkHeader::Llc, data))),
+    // IEEE 802.11, alone and behind radiotap.
+    (105, |data| Some((LinkHeader::Wireless, data))),
+    (127, behind_radiotap),
+];
+
+const ETHERNET: u16 = 1;
+const NFLOG: u16 = 239;
+
+fn ip(data: &[u8]) -> Behind<'_> {
+    Some((LinkHeader::Ip, data))
+}
+
+/// The link type of a captured packet: a LINKTYPE number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// The IP packet behind the link's header in `data`; `None` for other protocols, and for link
+    /// types that are not supported.
+    #[inline]
+    pub(super) fn behind(self, data: &[u8]) -> Option<&[u8]> {
+        // By far the most common: IPv4 in Ethernet.
+        if self.0 == ETHERNET
+            && let Some([.., 8, 0]) = data.first_chunk::<14>()
+        {
+            return Some(&data[14..]);
+        }
+        self.behind_other(data)
+    }
+
+    #[inline(never)]
+    fn behind_other(self, data: &[u8]) -> Option<&[u8]> {
+        let (_, begin) = LINKS.iter().find(|(number, _)| *number == self.0)?;
+        let (mut header, mut rest) = begin(data)?;
+        for _ in 0..MOST_HEADERS {
+            (header, rest) = match header {
+                LinkHeader::Frame => behind_frame(rest),
+                LinkHeader::Type(kind) => behind_type(kind, rest),
+                LinkHeader::Llc => behind_llc(rest),
+                LinkHeader::Labels => behind_labels(rest),
+                LinkHeader::Session => behind_session(rest),
+                LinkHeader::Ppp => behind_ppp(rest),
+                LinkHeader::Wireless => behind_wireless(rest),
+                LinkHeader::Ip => return Some(rest),
+            }?;
+        }
+        None
+    }
+
+    /// Whether packets of this link type can be read.
+    ///
+    /// ```
+    /// use netspurt::wire::LinkType;
+    /// assert!(LinkType(1).is_supported() && !LinkType(147).is_supported());
+    /// ```
+    pub fn is_supported(self) -> bool {
+        LINKS.iter().any(|(number, _)| *number == self.0)
+    }
+}

@@ -1,0 +1,41 @@
+//! PPP, over Ethernet and over serial lines, and Cisco's framing of those.
+
+use super::headers::{Behind, LinkHeader, half};
+
+/// What follows a header of PPPoE in the session stage (RFC 2516 §4).
+pub(super) fn behind_session(data: &[u8]) -> Behind<'_> {
+    // Version and type 1, code 0, the session's id, the length.
+    match data {
+        [0x11, 0, _, _, _, _, rest @ ..] => Some((LinkHeader::Ppp, rest)),
+        _ => None,
+    }
+}
+
+/// What follows the header of a frame of PPP: an address and a control octet, which may be left out
+/// (RFC 1661 §6.6), and the protocol, whose first octet may be left out if it is zero (§6.5).
+pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
+    const IPV4: u16 = 0x0021;
+    const IPV6: u16 = 0x0057;
+    const MPLS: u16 = 0x0281;
+    let data = data.strip_prefix(&[0xff, 3]).unwrap_or(data);
+    let (protocol, rest) = match data {
+        // The last octet of a protocol is odd, all before it are even (RFC 1661 §2).
+        [low, rest @ ..] if low & 1 != 0 => (u16::from(*low), rest),
+        [high, low, rest @ ..] => (u16::from_be_bytes([*high, *low]), rest),
+        _ => return None,
+    };
+    match protocol {
+        IPV4 | IPV6 => Some((LinkHeader::Ip, rest)),
+        MPLS => Some((LinkHeader::Labels, rest)),
+        _ => None,
+    }
+}
+
+/// What follows a header of a serial line: PPP's, or Cisco's, with an address of its own and the
+/// type field of Ethernet.
+pub(super) fn behind_serial(data: &[u8]) -> Behind<'_> {
+    match data {
+        [0x0f | 0x8f, 0, ..] => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),
+        _ => behind_ppp(data),
+    }
+}

@@ -1,0 +1,64 @@
+//! Headers that capturing systems make up: loopback, Linux's cooked ones, Netfilter's log.
+
+use super::headers::{Behind, LinkHeader, half};
+
+/// What follows the address family of BSD's loopback, in the machine's byte order or in network
+/// order. IPv4 has one number everywhere, IPv6 one for each system.
+pub(super) fn behind_loopback(data: &[u8]) -> Behind<'_> {
+    const IPV4: u8 = 2;
+    const LINUX: u8 = 10;
+    const NETBSD: u8 = 24;
+    const FREEBSD: u8 = 28;
+    const MACOS: u8 = 30;
+    match data {
+        [0, 0, 0, family, rest @ ..] | [family, 0, 0, 0, rest @ ..]
+            if [IPV4, LINUX, NETBSD, FREEBSD, MACOS].contains(family) =>
+        {
+            Some((LinkHeader::Ip, rest))
+        }
+        _ => None,
+    }
+}
+
+/// What follows a header of 16 octets of Linux's cooked captures.
+pub(super) fn behind_cooked(data: &[u8]) -> Behind<'_> {
+    cooked(half(data, 14)?, &data[16..])
+}
+
+/// What follows a header of 20 octets of Linux's cooked captures, version 2.
+pub(super) fn behind_cooked_2(data: &[u8]) -> Behind<'_> {
+    cooked(half(data, 0)?, data.get(20..)?)
+}
+
+/// What Linux's `kind` of a packet announces: a type field of Ethernet, or a number below those.
+fn cooked(kind: u16, rest: &[u8]) -> Behind<'_> {
+    /// Frames with LLC; all other small numbers are no frames that can hold IP.
+    const LLC: u16 = 4;
+    match kind {
+        LLC => Some((LinkHeader::Llc, rest)),
+        0..=0x05ff => None,
+        kind => Some((LinkHeader::Type(kind), rest)),
+    }
+}
+
+/// The packet in a message of Netfilter's log: a family, a version, the number of a resource, and
+/// attributes, whose numbers are in the order of the machine that wrote them.
+pub(super) fn behind_nflog(data: &[u8]) -> Behind<'_> {
+    const IPV4: u8 = 2;
+    const IPV6: u8 = 10;
+    const PAYLOAD: u16 = 9;
+    let ([IPV4 | IPV6, 0, _, _], mut rest) = data.split_first_chunk()? else { return None };
+    // Kinds are below 256, so the first one shows the order.
+    let little = *rest.get(3)? == 0;
+    let number =
+        |two: [u8; 2]| if little { u16::from_le_bytes(two) } else { u16::from_be_bytes(two) };
+    loop {
+        let (&[a, b, c, d], body) = rest.split_first_chunk()?;
+        let length = usize::from(number([a, b])).checked_sub(4)?;
+        // The highest two bits are flags of Netlink.
+        if number([c, d]) & 0x3fff == PAYLOAD {
+            return Some((LinkHeader::Ip, &body[..length.min(body.len())]));
+        }
+        rest = body.get(length.next_multiple_of(4)..)?;
+    }
+}

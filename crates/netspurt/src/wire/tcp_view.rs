@@ -1,0 +1,195 @@
+//! A captured TCP segment: every field of its headers that a capture can have.
+
+use std::net::SocketAddr;
+
+use crate::observe::Observed;
+use crate::segment::{Ecn, Flags, SackBlock, SynOptions, Timestamps};
+
+use super::decode::{DecodeError, Fault, fault, locate_tcp};
+use super::head::TcpHead;
+use super::options::{KnownOption, OptionReader, block_of};
+
+/// The options of a captured segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CapturedOptions {
+    /// The options of a SYN.
+    pub syn: SynOptions,
+    /// The time stamps option.
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks, of which the first [`sack_count`](Self::sack_count) are there. A header has
+    /// room for four (RFC 2018 §3).
+    pub blocks: [SackBlock; CapturedOptions::MAX_BLOCKS],
+    /// How many SACK blocks there are.
+    pub sack_count: u8,
+    /// Whether they were captured in full and well-formed.
+    pub whole: bool,
+}
+
+impl CapturedOptions {
+    /// The most SACK blocks of a header.
+    pub const MAX_BLOCKS: usize = 4;
+
+    /// Reads options; `syn` says whether they belong to a SYN, and `missing` how many octets of
+    /// them were not captured.
+    fn read(octets: &[u8], syn: bool, missing: usize) -> Self {
+        let mut this = Self { whole: missing == 0, ..Self::default() };
+        let mut options = OptionReader::new(octets);
+        for option in &mut options {
+            match option {
+                KnownOption::Timestamps(stamps) => this.timestamps = Some(stamps),
+                KnownOption::Mss(mss) if syn => this.syn.mss = Some(mss),
+                KnownOption::WindowScale(shift) if syn => this.syn.window_scale = Some(shift),
+                KnownOption::SackPermitted if syn => this.syn.sack = true,
+                KnownOption::Sack(edges) if !syn => this.take_blocks(edges),
+                _ => {}
+            }
+        }
+        this.whole &= options.malformed().is_none();
+        this
+    }
+
+    fn take_blocks(&mut self, edges: &[[u8; 8]]) {
+        for (room, edges) in self.blocks.iter_mut().zip(edges) {
+            *room = block_of(*edges);
+        }
+        self.sack_count = edges.len().min(Self::MAX_BLOCKS) as u8;
+    }
+}
+
+/// A captured TCP segment.
+///
+/// ```
+/// use netspurt::observe::Observed;
+/// use netspurt::segment::{Flags, Segment};
+/// use netspurt::wire::{Packet, TcpView, encode};
+/// let segment = Segment { seq: 7, len: 3, flags: Flags::ACK, ..Segment::default() };
+/// let [source, destination] = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+/// let mut bytes = Vec::new();
+/// let packet = Packet { source, destination, ip_id: 1, segment, payload: Some(b"abc") };
+/// encode(&packet, &mut bytes);
+/// let view = TcpView::of(&bytes, bytes.len()).unwrap();
+/// assert_eq!((view.seq, view.len(), view.ends[0]), (7, 3, source));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpView {
+    /// Its source and its destination.
+    pub ends: [SocketAddr; 2],
+    /// Identification; 0 for IPv6.
+    pub ip_id: u16,
+    /// The ECN codepoint.
+    pub ecn: Ecn,
+    /// The time to live, or hop limit.
+    pub hop_limit: u8,
+    /// Octets of the whole IP datagram.
+    pub size_bytes: u32,
+    /// Sequence number of the first octet of payload, or of the SYN.
+    pub seq: u32,
+    /// The next sequence number expected from the peer.
+    pub ack: u32,
+    /// Octets of payload, captured or not.
+    pub payload_bytes: u32,
+    /// Octets of payload that were captured.
+    pub captured_bytes: u32,
+    /// Octets of the TCP header that were captured, with options: 14 at least. Fields behind them
+    /// are zero.
+    pub header_bytes: u8,
+    /// The advertised window, before scaling.
+    pub window: u16,
+    /// The urgent pointer, which is valid if [`Flags::URG`] is set.
+    pub urgent: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// Its options.
+    pub options: CapturedOptions,
+}
+
+impl TcpView {
+    /// The segment in the IP packet `ip`, of which `original_bytes` octets were on the link; fewer
+    /// may have been captured. Checksums are not checked: a network card may have filled them in
+    /// later. A header may be cut behind its flags.
+    ///
+    /// # Errors
+    /// When it is not TCP, or a header contradicts itself or is cut off before.
+    #[inline]
+    pub fn of(ip: &[u8], original_bytes: usize) -> Result<Self, DecodeError> {
+        let located = locate_tcp(ip, original_bytes)?;
+        let (at, end) = located.tcp;
+        let there = &ip[..end.min(ip.len())];
+        let tcp = there.get(at..).unwrap_or_default();
+        let filled;
+        let head = match TcpHead::of(tcp) {
+            Some(head) => head,
+            None => {
+                filled = TcpHead::filled(tcp).ok_or(fault(ip.len(), Fault::Truncated))?;
+                TcpHead::of(&filled).expect("it was filled")
+            }
+        };
+        let payload_at = at + head.own_bytes();
+        if payload_at < at + TcpHead::BYTES || payload_at > end {
+            return Err(fault(at + 12, Fault::HeaderLength));
+        }
+        let options_at = at + TcpHead::BYTES;
+        let options_end = payload_at.min(there.len());
+        let options = there.get(options_at..options_end).unwrap_or_default();
+        let missing = payload_at - options_at - options.len();
+        let flags = head.flags();
+        let syn = flags.has(Flags::SYN);
+        let [source, destination] = head.ports();
+        Ok(Self {
+            ends: [
+                SocketAddr::new(located.addresses[0], source),
+                SocketAddr::new(located.addresses[1], destination),
+            ],
+            ip_id: located.id,
+            ecn: located.ecn,
+            hop_limit: located.hop_limit,
+            size_bytes: end as u32,
+            seq: head.seq(),
+            ack: head.ack(),
+            payload_bytes: (end - payload_at) as u32,
+            captured_bytes: there.len().saturating_sub(payload_at) as u32,
+            header_bytes: (options_end - at) as u8,
+            window: head.window(),
+            urgent: head.urgent(),
+            flags,
+            options: CapturedOptions::read(options, syn, missing),
+        })
+    }
+}
+
+impl Observed for TcpView {
+    #[inline]
+    fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    #[inline]
+    fn ack(&self) -> u32 {
+        self.ack
+    }
+
+    #[inline]
+    fn len(&self) -> u32 {
+        self.payload_bytes
+    }
+
+    #[inline]
+    fn flags(&self) -> Flags {
+        self.flags
+    }
+
+    #[inline]
+    fn window(&self) -> u16 {
+        self.window
+    }
+
+    #[inline]
+    fn size_bytes(&self) -> u32 {
+        self.size_bytes
+    }
+
+    #[inline]
+    fn sack(&self) -> &[SackBlock] {
+        &self.options.blocks[..usize::from(self.options.sack_count)]
+    }
+}

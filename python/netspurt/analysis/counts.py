@@ -1,0 +1,67 @@
+"""Counts of events of which none was seen: how many there may be all the same."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.replayed import poisson_interval
+
+Floats = NDArray[np.float64]
+
+#: Measures of sweeps that count events, but for those by cause.
+_EVENTS = (
+    "retransmissions",
+    "spurious",
+    "undone",
+    "timeouts",
+    "fast_retransmits",
+    "duplicates",
+    "dropped",
+    "lost",
+    "marked",
+    "overtook",
+    "echo_probes_lost",
+    "window_limited",
+)
+
+
+def counts_events(measure: str) -> bool:
+    """Return whether a measure, or the upper one of a ratio, counts events.
+
+    Examples
+    --------
+    >>> counts_events("spurious_rack/sent"), counts_events("waited_ns")
+    (True, False)
+    """
+    name = measure.partition("/")[0].strip()
+    return name in _EVENTS or name.startswith(("retransmissions_", "spurious_"))
+
+
+def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> float:
+    """Return the upper end of the interval of a count of events that no case has; NaN without one.
+
+    It is Garwood's (1936) for a count of none; for a ratio that of Clopper and Pearson (1934). The
+    cases of a repeat may have had the same draws, so they are one chance together.
+
+    Parameters
+    ----------
+    measure
+        The measure.
+    top, bottom
+        The numerator and denominator of each case.
+    repeats
+        The number of repeats of which these cases are; of one there is no interval.
+
+    Examples
+    --------
+    >>> none, sent = np.zeros(100), np.full(100, 50.0)
+    >>> round(most_unseen("lost", none, np.ones(100), 100), 4)
+    0.0369
+    >>> round(most_unseen("lost/sent", none, sent, 100), 6)
+    0.000738
+    """
+    if not counts_events(measure) or repeats < 2 or top.any() or not bottom.sum():
+        return float("nan")
+    per_chance = poisson_interval(0)[1] / (float(bottom.mean()) * repeats)
+    return float(-np.expm1(-per_chance)) if "/" in measure else per_chance

@@ -1,0 +1,141 @@
+"""What would have saved time on captured connections: lower floors, tail loss probes, RACK.
+
+The answers are about waits that were observed: a timer that fired earlier would have changed what
+came later, and nobody can know how. So they are estimates of what one change alone saves or costs
+at each wait, summed, with intervals over the connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.bootstrap import Interval, Resamples
+from netspurt.table import Table
+
+Floats = NDArray[np.float64]
+
+#: The delay that a probe adds if one segment is outstanding (RFC 8985 §7.2).
+_DELAYED_ACK_S = 0.2
+#: The least timer of a probe, from RFC 8985's advice to stay behind the round trip.
+_ROUND_TRIPS_BEFORE_PROBE = 2
+#: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
+_REORDERING = 0.25
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change of the sender, and what it would have saved and cost.
+
+    Attributes
+    ----------
+    name
+        The change, in words.
+    saved_s
+        Time saved, in seconds, over all connections.
+    spurious
+        Spurious retransmissions that it would have added; None if the capture cannot tell.
+    waits
+        The number of waits that it would have shortened.
+    """
+
+    name: str
+    saved_s: Interval
+    spurious: Interval | None
+    waits: int
+
+
+def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
+    """Return what each change would have saved, the most first.
+
+    Parameters
+    ----------
+    tables
+        Those of an explained capture: `waits`, `floors`, `spent`.
+
+    Returns
+    -------
+    list of Remedy
+        Those that would have saved anything.
+
+    References
+    ----------
+    RFC 6298 §2 (timer), RFC 8985 §6.2 and §7.2 (RACK and its probe).
+    """
+    waits = tables["waits"]
+    connections = tables["spent"]["connection"]
+    found = [_probe(waits, connections), _rack(waits, connections)]
+    floors = tables["floors"]
+    tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
+    found += [_floor(waits, floors.where(floor_ns=ns), connections, ns / 1e9) for ns in tried]
+    helpful = [one for one in found if one.waits]
+    # Floors below the timers of all waits save alike; the highest costs least and stands for all.
+    alike = {one.saved_s.value: one for one in helpful}
+    return sorted(alike.values(), key=lambda one: -one.saved_s.value)
+
+
+def _floor(waits: Table, floors: Table, connections: NDArray[np.uint64], floor_s: float) -> Remedy:
+    """Return what a lower least timer would have saved, and its spurious timeouts."""
+    timer = np.maximum(_estimates(waits, "srtt_ns") + 4 * _estimates(waits, "rttvar_ns"), floor_s)
+    saved = waits.seconds("waited_ns") - timer * 2.0 ** np.minimum(waits["backoffs"], 30)
+    each = _by_connection(waits["connection"], saved, connections)
+    spurious = _sum(floors["connection"], floors["spurious"].astype(float), connections)
+    return Remedy(
+        name=f"a minimum RTO of {1e3 * floor_s:g} ms",
+        saved_s=_total(each),
+        spurious=_total(spurious),
+        waits=int(np.sum(np.nan_to_num(saved) > 0)),
+    )
+
+
+def _probe(waits: Table, connections: NDArray[np.uint64]) -> Remedy:
+    """Return what tail loss probes would have saved: an earlier end of the silence at a tail."""
+    probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(waits, "srtt_ns")
+    probe = probe + np.where(waits["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
+    saved = waits.seconds("waited_ns") - probe
+    tail = (waits["backoffs"] == 0) & ~waits["sacked"]
+    return _of("tail loss probes (RFC 8985)", waits, np.where(tail, saved, np.nan), connections)
+
+
+def _rack(waits: Table, connections: NDArray[np.uint64]) -> Remedy:
+    """Return what RACK would have saved: later segments had arrived, so time told the loss."""
+    saved = waits.seconds("waited_ns") - _REORDERING * _estimates(waits, "srtt_ns")
+    known = (waits["backoffs"] == 0) & waits["sacked"]
+    return _of("RACK (RFC 8985)", waits, np.where(known, saved, np.nan), connections)
+
+
+def _of(name: str, waits: Table, saved: Floats, connections: NDArray[np.uint64]) -> Remedy:
+    each = _by_connection(waits["connection"], saved, connections)
+    return Remedy(name, _total(each), None, int(np.sum(np.nan_to_num(saved) > 0)))
+
+
+def _estimates(waits: Table, name: str) -> Floats:
+    """Return a column in seconds; NaN where there was no sample yet."""
+    values = np.ma.asarray(waits[name], dtype=float) / 1e9
+    filled: Floats = np.ma.filled(values, np.nan)
+    return filled
+
+
+def _by_connection(of: NDArray[np.uint64], saved: Floats, all_of: NDArray[np.uint64]) -> Floats:
+    """Return the time saved on each connection; a change that comes too late saves nothing."""
+    return _sum(of, np.maximum(np.nan_to_num(saved), 0.0), all_of)
+
+
+def _sum(of: NDArray[np.uint64], values: Floats, all_of: NDArray[np.uint64]) -> Floats:
+    """Return the sums of values for each of the connections."""
+    places = np.searchsorted(all_of, of)
+    sums = np.zeros(len(all_of))
+    np.add.at(sums, places, values)
+    return sums
+
+
+def _total(each: Floats) -> Interval:
+    """Return a sum over connections with its interval, by resampling connections."""
+    if len(each) < 2:
+        total = float(each.sum())
+        return Interval(total, float("nan"), float("nan"), 0.95, 1)
+    resamples = Resamples(each, length=1)
+    return resamples.interval(lambda sums: sums[0] / sums[-1]).scaled(len(each))

@@ -1,0 +1,48 @@
+"""What differs between the scenarios of two runs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A key whose values differ between two scenarios.
+
+    Attributes
+    ----------
+    key
+        Its path, `links.modem.queue`.
+    first, second
+        The values; `None` where a scenario does not have the key.
+    """
+
+    key: str
+    first: Any
+    second: Any
+
+
+def differences(first: str, second: str) -> list[Difference]:
+    """Return the keys whose values differ between two resolved scenarios, in the first one's order.
+
+    A title describes a scenario and changes nothing: it is left out.
+
+    Examples
+    --------
+    >>> differences("stop = '1 s'", "stop = '2 s'")
+    [Difference(key='stop', first='1 s', second='2 s')]
+    """
+    one, two = (dict(_flat(tomllib.loads(text))) for text in (first, second))
+    keys = [key for key in dict.fromkeys([*one, *two]) if key != "title"]
+    return [Difference(k, one.get(k), two.get(k)) for k in keys if one.get(k) != two.get(k)]
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value

@@ -1,0 +1,95 @@
+"""What `netspurt compare` compares of each run: a flow, a direction and an observing node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netspurt.cli.opening import busiest, is_explained, is_run
+
+if TYPE_CHECKING:
+    from netspurt.analysis.compare import Seen
+    from netspurt.captures import Explained
+    from netspurt.run import Run
+
+
+@dataclass(frozen=True)
+class ComparedWay:
+    """What is compared of a run: a flow, one of its directions, and the node that observed it."""
+
+    flow: str
+    direction: str | None
+    node: str
+
+    @property
+    def titled(self) -> str:
+        """The flow and the direction in words."""
+        return self.flow if self.direction in (None, "forward") else f"{self.flow} (reverse)"
+
+    def events(self, run: Run | Explained) -> list[Seen]:
+        """Return what was observed, as the sender of the direction has it."""
+        from netspurt.analysis.compare import events
+
+        seen = events(run.segments, self.flow, self.node)
+        if not is_explained(run) or self.direction in (None, "forward"):
+            return seen
+        # A capture has the initiator's view of both directions.
+        other = {"out": "in", "in": "out"}
+        return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
+
+
+def flow_of_each(flow: str | None) -> list[str | None]:
+    """Return the flow of each run: one name is that of both, and `A,B` names two."""
+    first, comma, second = (flow or "").partition(",")
+    return [first or None, (second if comma else first) or None]
+
+
+def ways_of(
+    runs: list[Run | Explained],
+    flows: list[str | None],
+    direction: str | None,
+    node: str | None,
+) -> list[ComparedWay]:
+    """Return what is compared of each run."""
+    if not any(is_explained(run) for run in runs):
+        common = flows[0] or _common_flow(runs)
+        flows = [flows[0] or common, flows[1] or common]
+    ways: list[ComparedWay] = []
+    for run, given in zip(runs, flows, strict=True):
+        named = None if given is None else (given, direction)
+        if is_explained(run):
+            known = given if given in run.flows["flow"] else None
+            chosen = (known, direction) if known else busiest(run)
+            if chosen is None:
+                raise ValueError(f"{run.path} has no data to compare")
+            ways.append(ComparedWay(chosen[0] or "", direction or chosen[1], "capture"))
+        elif is_run(run):
+            name, way = named or (_first_flow(run), direction)
+            ways.append(ComparedWay(name, way, node or sender_of(run, name, way)))
+    return ways
+
+
+def _first_flow(run: Run) -> str:
+    """Return the only flow of a run."""
+    names = list(dict.fromkeys(str(flow) for flow in run.flows["flow"]))
+    if len(names) != 1:
+        raise ValueError(f"the run has the flows {', '.join(names)}: name one with --flow")
+    return names[0]
+
+
+def _common_flow(runs: list[Run | Explained]) -> str:
+    own, other = (dict.fromkeys(str(flow) for flow in run.flows["flow"]) for run in runs)
+    both = [flow for flow in own if flow in other]
+    if len(both) != 1:
+        count = ", ".join(both) if both else "none"
+        raise ValueError(f"flows that both runs have: {count}; name one with --flow")
+    return both[0]
+
+
+def sender_of(run: Run, flow: str, direction: str | None = None) -> str:
+    """Return the node that sends in a direction of a flow, by default forward."""
+    rows = run.flows.where(flow=flow, direction="forward")
+    if len(rows) == 0:
+        there = ", ".join(list(dict.fromkeys(run.flows["flow"].tolist()))[:8])
+        raise ValueError(f"the run has no flow {flow}: there are {there}")
+    return str(rows["to" if direction == "reverse" else "from"][0])

@@ -1,0 +1,80 @@
+"""Captures as tables: plots, tables and comparisons take them like runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import netspurt as ns
+from netspurt.captures import CaptureError, explain, is_capture
+from netspurt.plots import KINDS, View, draw
+
+from conftest import Command
+
+
+@pytest.fixture(scope="module")
+def run() -> ns.Run:
+    """Return a run with losses and SACK whose source is captured."""
+    return ns.new_scenario().replace({"stop": "20 s"}).run()
+
+
+@pytest.fixture(scope="module")
+def folder(run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return its folder, with the capture."""
+    return run.save(tmp_path_factory.mktemp("captures") / "run")
+
+
+def test_the_packets_of_a_capture_are_those_of_the_run(run: ns.Run, folder: Path) -> None:
+    found = explain(folder / "source.pcapng", segments=True)
+    seen = run.segments.where(node="source")
+    own = found.segments
+    for column in ("seq", "len_bytes", "ack", "kind", "window", "flags", "packet", "direction"):
+        assert own[column].tolist() == seen[column].tolist(), column
+    assert np.array_equal(np.diff(own["t_ns"]), np.diff(seen["t_ns"]))
+    assert found.fault is None
+    assert (found.packets, found.tcp, found.no_ip, found.other) == (len(seen), len(seen), 0, 0)
+
+
+def test_the_round_trips_of_a_capture_are_those_between_data_and_acks(folder: Path) -> None:
+    found = explain(folder / "source.pcapng", segments=True)
+    rtt, rto = found.table("rtt"), found.table("rto")
+    assert len(rtt) == len(rto) > 0
+    assert np.array_equal(rtt["t_ns"] - rtt["sent_ns"], rtt["rtt_ns"])
+    assert (rto["rto_ns"] >= rto["srtt_ns"]).all()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])
+def test_every_plot_of_packets_takes_a_capture(folder: Path, kind: str) -> None:
+    found = explain(folder / "source.pcapng", segments=True)
+    figure = draw(found, kind, View(flow="c0"))
+    assert isinstance(figure, Figure)
+    assert figure.axes[0].has_data()
+
+
+def test_a_table_that_no_capture_has_is_an_error_that_names_the_others(folder: Path) -> None:
+    with pytest.raises(CaptureError, match="no table 'links', only connections"):
+        explain(folder / "source.pcapng").table("links")
+
+
+def test_captures_are_known_by_their_first_octets(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.pcap").write_text("not a capture")
+    assert is_capture(folder / "source.pcapng")
+    assert not is_capture(folder)
+    assert not is_capture(tmp_path / "text.pcap")
+
+
+def test_a_run_and_its_own_capture_never_part(folder: Path, netspurt: Command) -> None:
+    out = netspurt("compare", folder, folder / "source.pcapng").stdout
+    assert "the runs never differ" in out
+    assert "only in run: 0, only in source.pcapng: 0" in out
+
+
+def test_a_capture_is_plotted_and_printed(folder: Path, netspurt: Command, tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+    netspurt("plot", folder / "source.pcapng", "--kind", "outstanding", "--out", picture)
+    assert picture.stat().st_size > 10_000
+    out = netspurt("table", folder / "source.pcapng", "segments", "--limit", "1").stdout
+    assert "c0" in out

@@ -1,0 +1,197 @@
+"""What commands print for programs: `--json`, and `--csv` where a table has rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from test_help import COMMANDS
+
+import netspurt as ns
+from netspurt.cli.main import app
+from netspurt.sweep import Sweep, run_sweep
+
+from conftest import ROOT, Command, refused
+
+#: They print no table: a picture, a file, a stream, or the output of a program.
+NO_TABLE = {
+    ("new",),
+    ("plot",),
+    ("timeline",),
+    ("serve",),
+    ("capture",),
+    ("schema",),
+    ("sweep", "plot"),
+    ("live", "exec"),
+    ("papers", "path"),
+    ("papers", "study"),
+}
+#: They print a document, not one table: `netspurt table` prints the tables of runs.
+NO_ROWS = {
+    ("run",),
+    ("live", "run"),
+    ("probe",),
+    ("push",),
+    ("sweep", "run"),
+    ("sweep", "status"),
+    ("delays", "report"),
+    ("delays", "surrogate"),
+}
+
+
+def options(words: tuple[str, ...]) -> set[str]:
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = command.commands[word]
+    return {name for one in command.params for name in one.opts}
+
+
+def test_every_command_that_prints_a_table_has_json_and_csv() -> None:
+    leaves = [w for w in COMMANDS if not any(o[:-1] == w for o in COMMANDS)]
+    assert {w for w in leaves if "--json" not in options(w)} == NO_TABLE
+    assert {w for w in leaves if "--csv" not in options(w)} == NO_TABLE | NO_ROWS
+
+
+def test_both_at_once_are_refused(here: Command) -> None:
+    for words in COMMANDS:
+        if words in {("doctor",), ("scenarios",), ("papers", "list")}:
+            refused(here(*words, "--json", "--csv"), "--csv and --json both say how to print")
+
+
+Read = Callable[..., tuple[Any, list[dict[str, str]]]]
+
+
+@pytest.fixture
+def both(here: Command) -> Read:
+    """Return what a command prints as JSON, and its rows as CSV."""
+
+    def read(*words: object) -> tuple[Any, list[dict[str, str]]]:
+        documents, table = (here(*words, how) for how in ("--json", "--csv"))
+        assert documents.stderr == table.stderr == ""
+        return json.loads(documents.stdout), list(csv.DictReader(io.StringIO(table.stdout)))
+
+    return read
+
+
+def same(rows: list[dict[str, Any]], cells: list[dict[str, str]]) -> None:
+    """Check that cells of CSV are the values of rows."""
+    assert len(rows) == len(cells) > 0
+    for row, texts in zip(rows, cells, strict=True):
+        assert set(texts) >= {name for name, value in row.items() if not isinstance(value, dict)}
+        for name, value in row.items():
+            if isinstance(value, dict | list):
+                continue
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            assert texts[name] == ("" if value is None else text), name
+
+
+@pytest.mark.parametrize("words", ["doctor", "scenarios", "papers list"])
+def test_lists_are_rows(both: Read, words: str) -> None:
+    rows, cells = both(*words.split())
+    same(rows, cells)
+
+
+def test_claims_and_their_verdicts_are_rows(both: Read) -> None:
+    told, cells = both("papers", "show", "rfc2416")
+    same(told["claims"], cells)
+    rows, cells = both("papers", "check", "rfc2416")
+    same(rows, cells)
+    assert len(told["claims"]) == len(rows)
+
+
+def test_tables_of_runs_are_rows(both: Read, saved_run: Path) -> None:
+    run = ns.open_run(saved_run)
+    rows, cells = both("table", saved_run, "segments", "--limit", "50")
+    same(rows, cells)
+    assert rows == run.segments.records()[:50]
+    flows, _ = both("table", saved_run, "flows")
+    assert flows[0]["finished_ns"] is None, "an endless flow has no end"
+    names, cells = both("table", saved_run)
+    same(names, cells)
+    assert [one["table"] for one in names] == list(run.tables)
+
+
+def test_crossings_are_rows_and_a_function(both: Read, tmp_path: Path) -> None:
+    run = ns.load("early-timeout").run()
+    run.save(tmp_path / "r")
+    rows, cells = both("table", "r", "crossings")
+    same(rows, cells)
+    found = run.crossings()
+    assert [round(one.t * 1e9) for one in found] == [row["t_ns"] for row in rows]
+    assert run.crossings(start=found[0].t + 1e-3) == found[1:]
+    with pytest.raises(ns.RunError, match=r"run\.crossings\(\)"):
+        run.table("crossings")
+
+
+def test_events_of_compared_runs_are_rows(both: Read, tmp_path: Path) -> None:
+    base = ns.new_scenario().replace({"stop": "20 s"})
+    base.run().save(tmp_path / "a")
+    base.replace({"links.modem.queue": "10 packets"}).run().save(tmp_path / "b")
+    told, cells = both("compare", "a", "b", "--flow", "transfer")
+    same(told["events"], cells)
+
+
+def test_recordings_are_rows(both: Read) -> None:
+    told, cells = both("delays", ROOT / "data" / "ping.txt", ROOT / "data" / "irtt.json")
+    assert [one["file"] for one in told] == [row["file"] for row in cells]
+    same([one["recordings"][0] for one in told], cells)
+
+
+def test_a_file_that_is_no_recording_is_no_row_but_an_error(here: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("nothing of the kind\n")
+    ran = here("delays", ROOT / "data" / "ping.txt", "x.txt", "--csv")
+    assert ran.returncode == 2
+    assert ran.stdout.count("\n") == 2
+    assert ran.stderr.startswith("error: ")
+
+
+def test_bursts_and_lines_are_rows(both: Read, tmp_path: Path) -> None:
+    file = ROOT / "data" / "probe.jsonl"
+    (told,), cells = both("delays", "lengths", file)
+    same(told["lines"], cells)
+    assert cells[0]["recording"] == told["name"]
+    long = [0.050] * 40 + [0.400, 0.300] + [0.050] * 40 + [0.500] + [0.050] * 40
+    ns.Delays.of(long, every=1.0).save(tmp_path / "bursts.csv")
+    (told,), cells = both("delays", "bursts", "bursts.csv")
+    assert len(told["bursts"]) == 2
+    same(told["bursts"], cells)
+
+
+def test_timers_are_rows_with_the_ends_of_intervals_as_columns(both: Read) -> None:
+    words = ("replay", ROOT / "data" / "ping.txt", "-e", "linux", "-e", "mills")
+    (told,), cells = both(*words)
+    same(told["estimators"], cells)
+    assert float(cells[0]["mean_timer_s.low"]) == told["estimators"][0]["mean_timer_s"]["low"]
+    told, cells = both(*words, "--pool")
+    same(told["advice"]["costs"], cells)
+    (told,), cells = both(*words, "--versus", "linux")
+    same(told["versus"], cells)
+    told, cells = both("replay", ROOT / "data" / "ping.txt", "-e", "mills:g=1..2/3", "--all")
+    assert [one["cost_s"] for one in told] == [float(row["cost_s"]) for row in cells]
+
+
+def test_groups_of_a_sweep_are_rows_whose_axes_are_columns(both: Read, tmp_path: Path) -> None:
+    window = {"path": "flows.transfer.tcp.initial_window", "values": ["1 segment", "4 segments"]}
+    base = ns.new_scenario().replace({"stop": "20 s"})
+    scenario = base.replace({"sweep": {"seeds": 3, "over": {"window": window}}})
+    run_sweep(Sweep.of(scenario), tmp_path / "s")
+    rows, cells = both("sweep", "show", "s", "-m", "sent")
+    same(rows, cells)
+    assert [row["window"] for row in cells] == window["values"]
+    rows, cells = both("sweep", "compare", "s", "--axis", "window", "-m", "retransmissions")
+    same(rows, cells)
+    names, cells = both("sweep", "show", "s")
+    assert names == [row["measure"] for row in cells]
+
+
+def test_scripts_are_rows(both: Read) -> None:
+    folder = ROOT / "crates" / "netspurt" / "scripts" / "rto"
+    told, cells = both("script", folder)
+    assert [one["file"] for one in told] == [row["file"] for row in cells]
+    assert {row["verdict"] for row in cells} == {"ok"}
