@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netspurt import _core
-from netspurt.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from netspurt.table import Table
+
+#: The layouts of rows of connections: ours, and those of tcptrace's `-lr` and `-lrW`.
+LAYOUTS = ("netspurt", "tcptrace", "tcptrace-W")
 
 #: How files of captures begin: pcap in both byte orders and resolutions, pcapng, gzip, Zstandard.
 _MAGIC = (
@@ -42,19 +49,33 @@ class Explained:
         packets: `segments`, `sack_blocks`, `syns`.
     fault
         Where and why the reading stopped early, or None.
-    packets, tcp, no_ip, other
-        How many packets there are, and how many of them are TCP, are not IP, or are IP without a
-        readable TCP header.
+    packets, tcp, no_ip, fragments, other
+        How many packets there are, and how many of them are TCP, are not IP, are fragments of TCP
+        other than those that complete a datagram, or are IP without a readable TCP header.
     start_ns
         When the first packet of TCP was captured, in nanoseconds since 1970.
+    files
+        Of captures that are pooled: each file, with the number of its first connection.
     """
 
-    def __init__(self, path: str, core: _core.Explanation) -> None:
+    def __init__(
+        self, path: str, core: _core.Explanation, files: Sequence[tuple[str, int]] = ()
+    ) -> None:
+        from netspurt.table import Table
+
         self.path = path
+        self.files = files
         self.fault = core.fault
-        self.packets, self.tcp, self.no_ip, self.other = core.passed
+        self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
-        self.tables: Mapping[str, Table] = {one.name: Table(one) for one in core.tables()}
+        self._core = {one.name: one for one in core.tables()}
+        self.tables: Mapping[str, Table] = {name: Table(one) for name, one in self._core.items()}
+
+    def place_of(self, connection: int) -> tuple[str, int]:
+        """Return the file that holds a connection, and the connection's number in that file."""
+        own = [(path, first) for path, first in self.files if first <= connection]
+        path, first = own[-1] if own else (self.path, 0)
+        return path, connection - first
 
     @property
     def title(self) -> str:
@@ -94,6 +115,19 @@ class Explained:
             raise CaptureError(f"a capture has no table {name!r}, only {', '.join(self.tables)}")
         return self.tables[name]
 
+    def write(self, name: str, path: str | PathLike[str]) -> None:
+        """Write a table as a Parquet file.
+
+        Raises
+        ------
+        CaptureError
+            If there is none of that name.
+        OSError
+            If the file cannot be written.
+        """
+        self.table(name)
+        self._core[name].write(fspath(path))
+
 
 def is_capture(path: str | PathLike[str]) -> bool:
     """Return whether a file begins like a capture, or like a compressed file."""
@@ -105,14 +139,17 @@ def is_capture(path: str | PathLike[str]) -> bool:
 
 
 def explain(
-    path: str | PathLike[str], *, segments: bool = False, connection: int | None = None
+    path: str | PathLike[str],
+    *more: str | PathLike[str],
+    segments: bool = False,
+    connection: int | None = None,
 ) -> Explained:
-    """Explain a capture.
+    """Explain a capture, or several that are joined in the order of time.
 
     Parameters
     ----------
-    path
-        A pcap or pcapng file.
+    path, more
+        Files in pcap or pcapng, which may be compressed with gzip or zstd.
     segments
         Whether to keep the packets as tables, too, which takes some 200 octets for each.
     connection
@@ -132,5 +169,77 @@ def explain(
     >>> found.table("connections")["direction"].tolist()
     ['forward', 'reverse']
     """
-    core = _core.explain(fspath(path), segments=segments, connection=connection)
-    return Explained(fspath(path), core)
+    paths = [fspath(one) for one in (path, *more)]
+    return Explained(", ".join(paths), _finished(paths, segments, connection))
+
+
+def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explained:
+    """Explain captures one by one, and return all their connections together.
+
+    Parameters
+    ----------
+    captures
+        For each capture its file, or several files that are joined in the order of time.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be opened or is no capture.
+    """
+    found: list[_core.Explanation] = []
+    files: list[tuple[str, int]] = []
+    faults: list[str] = []
+    first = 0
+    for capture in captures:
+        paths = [fspath(one) for one in capture]
+        one = _finished(paths)
+        files.append((", ".join(paths), first))
+        faults += [f"{files[-1][0]}: {one.fault}"] if one.fault else []
+        first += len(one)
+        found.append(one)
+    pooled = Explained(f"{len(found)} captures", _core.Explanation.pooled(found), files)
+    pooled.fault = "; ".join(faults) or None
+    return pooled
+
+
+def _finished(
+    paths: list[str], segments: bool = False, connection: int | None = None
+) -> _core.Explanation:
+    explaining = _core.Explaining(paths, segments=segments, connection=connection)
+    while explaining.advance():
+        pass
+    return explaining.finish()
+
+
+class Rows:
+    """The rows of a capture's connections as text, in the order in which connections end.
+
+    They name the file if `file` is given.
+
+    Attributes
+    ----------
+    core
+        What is known of the capture: all of it once the rows were read.
+    """
+
+    def __init__(self, paths: list[str], layout: str, file: str | None = None) -> None:
+        self.layout = layout
+        self.file = file
+        self.core = _core.Explaining(paths)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield rows, several at once.
+
+        Those of connections that have ended are yielded while the capture is read, so that the
+        memory needed depends on the connections that are open at the same time.
+        """
+        more = True
+        while more:
+            more = self.core.advance()
+            while rows := self.core.rows(self.layout, self.file):
+                yield rows
+
+
+def heading(layout: str, *, file: bool = False) -> bytes:
+    """Return the heading of such rows; `file` says whether they name their files."""
+    return _core.Explaining.heading(layout, file)

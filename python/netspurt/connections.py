@@ -1,8 +1,9 @@
-"""Connections to sites from what there is: folders of `netspurt poll`, runs, tables of figures."""
+"""Connections to sites from what there is: polls, captures, runs, tables of figures."""
 
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -12,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt import _core
-from netspurt.analysis.idle import Packets, longest_idle
+from netspurt.analysis.idle import Packets, longest_idle, reaction_s
 from netspurt.analysis.sites import Connections
-from netspurt.delays import Delays, read_delays
+from netspurt.captures import Explained, explain, is_capture
 from netspurt.run import Run, open_run
 from netspurt.table import Table
 
@@ -34,11 +34,11 @@ class SourceError(ValueError):
 
 
 def read_connections(path: Path) -> Connections:
-    """Return the connections of a folder of `netspurt poll`, of a run's folder, or of a table.
+    """Return the connections of a folder of `netspurt poll`, a run's folder, a capture or a table.
 
-    Of a poll, a row is a fetch: the times and octets are those of `fetches.jsonl`, and the later
-    round trips those of its capture. Of a run, a row is a flow, its site is the node at the far
-    end, and a spied node tells of its packets. A table is CSV, or JSON lines, whose columns are
+    Of a poll, a row is a fetch: its time, octets and handshake are those of `fetches.jsonl`, and
+    the rest is what its capture tells. Of a run, a row is a flow and its site the node that sends
+    the most; of a capture, its site is the file. A table is CSV, or JSON lines, whose columns are
     `site` and any others of `COLUMNS`.
 
     Raises
@@ -54,8 +54,12 @@ def read_connections(path: Path) -> Connections:
         return of_run(open_run(path))
     if path.is_dir():
         raise SourceError(
-            str(path), "neither a folder of `netspurt poll` nor one of a run: name one, or a table"
+            str(path),
+            "neither a folder of `netspurt poll` nor one of a run: name one, or captures, or a "
+            "table",
         )
+    if is_capture(path):
+        return of_capture(explain(path, segments=True), path.stem)
     return _connections(list(_table(path)), str(path))
 
 
@@ -136,29 +140,61 @@ def _number(value: Any) -> float:
 
 
 def _later(folder: Path, row: Mapping[str, Any]) -> Row:
-    """Return the round trips after the handshake, which the fetch's capture tells."""
-    own = _own_direction(folder, row)
-    if own is None:
-        return {}
-    later = own.rtt_s[1:][np.isfinite(own.rtt_s[1:])]
-    if not len(later):
-        return {}
-    return {"rtt_mean_s": float(later.mean()), "rtt_max_s": float(later.max())}
+    """Return what a fetch's capture tells of its connection, if there is one.
 
-
-def _own_direction(folder: Path, row: Mapping[str, Any]) -> Delays | None:
-    """Return the round trips of what the fetching end sent, if there is a capture that has them."""
+    Of several connections of a capture, it is the one with most data.
+    """
     name = row.get("capture")
     if not name or not (folder / name).exists():
-        return None
-    try:
-        recordings = read_delays(folder / name)
-    except _core.DelaysError:
-        return None
-    for one in recordings:
-        if f":{row.get('local_port')} to " in one.name.rpartition(": ")[2]:
-            return one
-    return None
+        return {}
+    found = explain(folder / name, segments=True)
+    seen = [_captured(found, flow, packets) for flow, packets in packets_by_flow(found).items()]
+    told = max(seen, key=lambda one: float(one.get("octets", 0)), default={})
+    kept = ("packets", "retransmissions", "rtt_mean_s", "rtt_max_s", "idle_s", "idle_for")
+    return {key: told[key] for key in kept if key in told}
+
+
+def of_capture(found: Explained, site: str) -> Connections:
+    """Return the connections of a capture that was explained with its segments.
+
+    The far end is the one that sends the most data. Round trips are those of the direction whose
+    handshake took longer at the point of the capture, since that is most of the path.
+
+    Raises
+    ------
+    SourceError
+        If no connection carried data.
+    """
+    rows = []
+    for flow, packets in packets_by_flow(found).items():
+        told = _captured(found, flow, packets)
+        octets, lasts = told.pop("octets", 0.0), told.pop("lasts_s", 0.0)
+        if octets:
+            told["throughput_bps"] = 8 * octets / lasts if lasts else np.nan
+            # Instants of several captures must be of one clock.
+            told["began_s"] += found.start_ns / 1e9
+            rows.append({"site": site} | told)
+    return _connections(rows, found.path)
+
+
+def _captured(found: Explained, flow: str, packets: Packets) -> Row:
+    data = packets.payload
+    sent = [int(data[packets.forward == forward].sum()) for forward in (False, True)]
+    forward = sent[1] > sent[0]
+    own = (packets.forward == forward) & (data > 0)
+    told = _seen(packets, forward=forward) | {
+        "octets": float(sent[forward]),
+        "packets": float(own.sum()),
+        "retransmissions": float((own & packets.retransmission).sum()),
+    }
+    # What one end sends is acknowledged after the other end's reaction.
+    near = reaction_s(packets, forward=False) >= reaction_s(packets, forward=True)
+    samples = found.table("rtt").where(flow=flow, direction="forward" if near else "reverse")
+    opened = packets.t_s[packets.syn][-1] if packets.syn.any() else -1.0
+    later = samples.seconds("rtt_ns")[samples.seconds("sent_ns") > opened]
+    if len(later):
+        told |= {"rtt_mean_s": float(later.mean()), "rtt_max_s": float(later.max())}
+    return told
 
 
 def of_run(run: Run) -> Connections:
@@ -199,12 +235,12 @@ def _flow(run: Run, flow: Table) -> Row:
         if len(own):
             told |= {"rtt_mean_s": float(own.mean()), "rtt_max_s": float(own.max())}
     segments = _optional(run, "segments")
-    if segments is not None and len(own_segments := segments.where(flow=name)):
-        nodes = set(own_segments["node"].tolist())
-        node = receives if receives in nodes else min(nodes)
-        told |= _seen(run, own_segments.where(node=node), forward=direction == "forward")
-        octets = float(flow["delivered_bytes"][0])
-        told["throughput_bps"] = 8 * octets / told.pop("lasts_s") if told["lasts_s"] else np.nan
+    if segments is not None and len(seen := segments.where(flow=name)):
+        nodes = set(seen["node"].tolist())
+        at = seen.where(node=receives if receives in nodes else min(nodes))
+        told |= _seen(packets_of(at, _optional(run, "syns")), forward=direction == "forward")
+        octets, lasts = float(flow["delivered_bytes"][0]), told.pop("lasts_s")
+        told["throughput_bps"] = 8 * octets / lasts if lasts else np.nan
     return told
 
 
@@ -215,17 +251,17 @@ def _optional(run: Run, name: str) -> Table | None:
         return None
 
 
-def _seen(run: Run, segments: Table, *, forward: bool) -> Row:
-    """Return what the segments at a node tell of the end that sends in a direction."""
-    packets = packets_of(segments, _optional(run, "syns"))
-    told: Row = {"lasts_s": _nanoseconds(packets.t_s[-1] - packets.t_s[0])}
-    if packets.syn.any():
-        told["began_s"] = float(packets.t_s[0])
-        shaken = packets.t_s[packets.syn]
-        answer = np.flatnonzero(~packets.syn & packets.forward)
-        if len(shaken) == 2 and len(answer):
-            # From the SYN to the first ACK after it, the handshake takes a round trip at any node.
-            told["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - shaken[0])
+def _seen(packets: Packets, *, forward: bool) -> Row:
+    """Return what the packets of a connection tell of the end that sends in a direction."""
+    told: Row = {
+        "began_s": float(packets.t_s[0]),
+        "lasts_s": _nanoseconds(packets.t_s[-1] - packets.t_s[0]),
+    }
+    shaken = packets.t_s[packets.syn]
+    answer = np.flatnonzero(~packets.syn & packets.forward)
+    if len(shaken) == 2 and len(answer):
+        # From the SYN to the first ACK after it, the handshake takes a round trip at any node.
+        told["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - shaken[0])
     idle = longest_idle(packets, forward=forward)
     if idle is not None:
         told |= {"idle_s": _nanoseconds(idle.length_s), "idle_for": idle.waited_for}
@@ -235,6 +271,18 @@ def _seen(run: Run, segments: Table, *, forward: bool) -> Row:
 def _nanoseconds(span_s: float) -> float:
     """Return a time of whole nanoseconds: equal ones must not differ in their last bits."""
     return round(float(span_s), 9)
+
+
+def packets_by_flow(found: Explained) -> dict[str, Packets]:
+    """Return the packets of each connection of a capture that was explained with its segments."""
+    segments, syns = found.table("segments"), found.table("syns")
+    names, place = np.unique(segments["flow"], return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(len(names) + 1))
+    return {
+        str(name): packets_of(segments.take(order[low:high]), syns)
+        for name, (low, high) in zip(names, itertools.pairwise(ends.tolist()), strict=True)
+    }
 
 
 def packets_of(segments: Table, syns: Table | None = None) -> Packets:
@@ -256,7 +304,8 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
             own = syns.where(flow=str(segments["flow"][0]), direction=direction)
             offered = np.ma.asarray(own["window_scale"]).compressed().tolist()
             window = np.where(rows & ~syn, window << (offered[0] if offered else 0), window)
-    length = np.asarray(segments["len_bytes"], dtype=np.int64) + syn + (flags & 1)
+    fin = (flags & 1) > 0
+    length = np.asarray(segments["len_bytes"], dtype=np.int64) + syn + fin
     return Packets(
         t_s=segments.seconds(),
         forward=forward,
@@ -265,6 +314,7 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
         ack=_whole(segments["ack"]),
         window=window,
         syn=syn,
+        fin=fin,
         retransmission=_resent(segments),
     )
 

@@ -144,6 +144,17 @@ def test_averages_predict_by_hand_and_a_constant_is_foretold_without_error() -> 
     assert predictions([7.0, np.nan]) == []
 
 
+def test_a_long_ewma_is_that_of_each_step() -> None:
+    from netspurt.analysis.constancy import _ewma
+
+    series = np.random.default_rng(17).exponential(1, 700)
+    average, by_steps = series[0], []
+    for value in series[:-1]:
+        average += 0.0625 * (value - average)
+        by_steps.append(average)
+    np.testing.assert_allclose(_ewma(series, 0.0625), by_steps)
+
+
 def test_a_long_mean_predicts_noise_best_and_the_last_value_a_walk() -> None:
     rng = np.random.default_rng(14)
     noise = predictions(rng.normal(40, 2, 2000))

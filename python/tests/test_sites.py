@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import netspurt as ns
 from netspurt.analysis.idle import IN_WORDS, Packets, idles, longest_idle, reaction_s
+from netspurt.analysis.ranks import rank_sum_chance, ranks
 from netspurt.analysis.sites import (
     Cdf,
     Connections,
@@ -41,26 +42,44 @@ def pages_folder(pages: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return pages.save(tmp_path_factory.mktemp("sites") / "pages")
 
 
+#: The page of one site, as in the scenario `sites`.
+PAGE = """
+stop = "9 s"
+[links]
+wire = {{ between = ["client", "far"], rate = "5 Mbit/s", delay = "{delay} ms" }}
+[flows.page]
+from = "client"
+to = "far"
+profile = "reno-2005"
+send = "300 B"
+app = {{ requests = 1, reply = "30 kB", serve = "5 ms" }}
+[record]
+spy = ["client"]
+capture = true
+"""
+
+
 @pytest.fixture(scope="session")
-def polled(pages: ns.Run, pages_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the folder that `netspurt poll` would have made of some pages, by its own reader."""
+def polled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the folder that `netspurt poll` would have made of some pages, with its own reader."""
     from netspurt.poll import handshake
 
     folder = tmp_path_factory.mktemp("poll")
-    capture = folder / "all.pcapng"
-    capture.write_bytes((pages_folder / "client.pcapng").read_bytes())
-    flows = json.loads((pages_folder / "run.json").read_text())["flows"]
     rows: list[dict[str, Any]] = []
-    for number, name in enumerate(["near.0", "near.1", "far.0", "moved.59"], 1):
-        own = pages.flows.where(flow=name, direction="reverse")
-        port = int(flows[name]["from"].rpartition(":")[2])
+    for number, name in enumerate(["near", "near", "far", "moved"], 1):
+        text = PAGE.format(delay={"near": 10, "far": 60, "moved": 35}[name])
+        (folder / "page.toml").write_text(text)
+        one = ns.load(folder / "page.toml")
+        saved = one.run().save(folder / f"run-{number}")
+        capture = folder / f"{name}-{number:05d}.pcapng"
+        (saved / "client.pcapng").rename(capture)
         row = {
-            "site": name.partition(".")[0],
+            "site": name,
             "number": number,
-            "at_unix": 1.7e9 + float(own["start_ns"][0]) / 1e9,
+            "at_unix": 1.7e9 + 60 * number,
             "octets": 30_000,
             "total_s": 0.25,
-            "local_port": port,
+            "local_port": _port(saved, "page"),
             "capture": capture.name,
         }
         shaken = handshake(capture, row)
@@ -69,6 +88,12 @@ def polled(pages: ns.Run, pages_folder: Path, tmp_path_factory: pytest.TempPathF
     rows.append({"site": "near", "number": 5, "at_unix": 1.7e9, "failed": "TimeoutError: late"})
     (folder / "fetches.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
+
+
+def _port(run: Path, flow: str) -> int:
+    """Return the port of a flow's initiator."""
+    told = json.loads((run / "run.json").read_text())["flows"][flow]["from"]
+    return int(str(told).rpartition(":")[2])
 
 
 # Distributions.
@@ -92,6 +117,19 @@ def test_a_share_has_wilsons_interval() -> None:
     assert Share(81, 263).between == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Share(0, 20).between[0] == 0.0
     assert np.isnan(Share(0, 0).value)
+
+
+def test_the_test_of_two_samples_is_scipys() -> None:
+    from scipy.stats import mannwhitneyu, rankdata
+
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        one, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
+        there = mannwhitneyu(one, two, method="asymptotic").pvalue
+        assert rank_sum_chance(one, two) == pytest.approx(float(there))
+        assert ranks(one).tolist() == rankdata(one).tolist()
+    assert rank_sum_chance([1, 1], [1, 1]) == 1.0
+    assert np.isnan(rank_sum_chance([], [1]))
 
 
 # Idle times.
@@ -264,17 +302,39 @@ def test_a_run_and_its_folder_tell_the_same(pages: ns.Run, pages_folder: Path) -
     assert np.ptp(far.throughput_bps) == 0, "equal pages have equal throughputs to the last bit"
 
 
-def test_a_poll_tells_times_from_its_rows_and_later_round_trips_from_its_captures(
-    polled: Path,
+def test_a_poll_tells_times_from_its_rows_and_the_rest_from_its_captures(
+    polled: Path, pages: ns.Run
 ) -> None:
     told = read_connections(polled)
     assert told.site.tolist() == ["near", "near", "far", "moved"], "failed fetches are left out"
     assert told.throughput_bps.tolist() == [960_000] * 4
     assert told.handshake_s[2] == pytest.approx(0.12, rel=0.01)
-    # Beside the client the later round trip is that of its request.
-    assert told.rtt_mean_s[2] == pytest.approx(0.13, rel=0.05)
+    # Beside the client the later round trips are those of its request and its FIN.
+    assert told.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
     assert ping_ratio(told).median == pytest.approx(1.05)
-    assert np.isnan(told.idle_s).all()
+    # What the client saw of the far end, as in the run whose table of segments tells it.
+    here = of_run(pages).at("far")
+    assert told.idle_s[2] == pytest.approx(float(here.idle_s[0]), abs=1e-6)
+    assert told.idle_for[2] == here.idle_for[0] == "round-trip"
+    assert told.packets.tolist() == [21] * 4
+    assert told.retransmissions.tolist() == [0] * 4
+
+
+def test_a_capture_at_either_end_tells_what_the_sender_did(pages_folder: Path) -> None:
+    """The site is the file; packets are those with data that the capture has."""
+    told = read_connections(pages_folder / "client.pcapng")
+    run = read_connections(pages_folder)
+    assert told.sites == ["client"]
+    assert len(told) == len(run) == 240
+    told = told.in_order()
+    began = told.began_s - told.began_s[0] + 1
+    clean = run.select(np.isfinite(run.handshake_s) & (run.retransmissions == 0)).in_order()
+    same = told.select(np.isin(np.round(began, 3), np.round(clean.began_s, 3)))
+    np.testing.assert_allclose(same.throughput_bps, clean.throughput_bps, rtol=1e-3)
+    np.testing.assert_allclose(same.idle_s, clean.idle_s, atol=1e-8)
+    assert same.idle_for.tolist() == clean.idle_for.tolist()
+    # Where the far end's data were lost before this point, its repairs are hardly all seen.
+    assert 0 < told.retransmissions.sum() <= run.retransmissions.sum()
 
 
 def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> None:
@@ -324,7 +384,7 @@ def test_the_command_answers_each_question_with_a_table(here: Command, pages_fol
     heads = [line.split("  ")[0] for line in lines if line and not line.startswith(" ")]
     for head in ("round trips", "throughput", "levels", "longest idle", "retransmissions"):
         assert head in heads
-    moved = next(line for line in lines if line.startswith("moved") and "round trip" in line)
+    moved = next(line for line in lines if line.startswith("moved        round trip"))
     assert moved.split()[3:6] == ["2", "30", "min"], "the path became longer after 30 minutes"
     assert "240 connections" in ran.stdout
     assert any(IN_WORDS["loss"] in line for line in lines)
@@ -351,9 +411,14 @@ def test_the_command_draws_and_leaves_sites_out(
     refused(here("sites", pages_folder, *every), "no connections are left")
 
 
-def test_a_poll_has_no_table_for_what_it_does_not_tell(here: Command, polled: Path) -> None:
-    ran = here("sites", polled, columns=100)
+def test_a_poll_without_captures_has_no_table_for_what_it_does_not_tell(
+    here: Command, polled: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "fetches.jsonl").write_bytes((polled / "fetches.jsonl").read_bytes())
+    ran = here("sites", tmp_path / "bare", columns=100)
     assert ran.returncode == 0, ran.stderr
+    assert "TCP's round trip is 1.0 to 1.1 times ping's in 4 of 4 connections" in ran.stdout
     assert "longest idle" not in ran.stdout
     assert "retransmissions" not in ran.stdout
     assert "1.050" in next(line for line in ran.stdout.splitlines() if line.startswith("near"))

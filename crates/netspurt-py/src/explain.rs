@@ -1,10 +1,16 @@
 //! Explained captures for Python.
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
-use netspurt::explain::{Explainer, Explanation, connections_table, retransmissions_table};
+use netspurt::explain::{
+    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table, floors_table,
+    habits_table, retransmissions_table, spent_table, waits_table,
+};
+use netspurt::unpack::Unpacked;
 use netspurt::wire::CaptureReader;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::file_error;
@@ -20,13 +26,36 @@ pub struct PyExplanation {
 #[pymethods]
 impl PyExplanation {
     /// Its tables.
-    fn tables(&self) -> Vec<PyTable> {
+    fn tables(&self, py: Python<'_>) -> Vec<PyTable> {
         let found = &self.explanation;
-        let mut tables = vec![connections_table(found), retransmissions_table(found)];
-        if let Some(transcript) = &found.transcript {
-            tables.extend(transcript.tables(&found.connections, found.start));
-        }
+        let tables = py.detach(|| {
+            let mut tables = vec![
+                connections_table(found),
+                retransmissions_table(found),
+                spent_table(found),
+                waits_table(found),
+                floors_table(found),
+                habits_table(found),
+            ];
+            if let Some(transcript) = &found.transcript {
+                tables.extend(transcript.tables(&found.connections, found.start));
+            }
+            tables
+        });
         tables.into_iter().map(PyTable::of).collect()
+    }
+
+    /// The connections of all captures, numbered one after the other.
+    #[staticmethod]
+    fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
+        let all = captures.iter().map(|one| &one.explanation);
+        let fault = captures.iter().find_map(|one| one.fault.clone());
+        Self { explanation: Explanation::pooled(all), fault }
+    }
+
+    /// How many connections there are.
+    fn __len__(&self) -> usize {
+        self.explanation.connections.len()
     }
 
     /// When the first packet of TCP was captured, in nanoseconds since 1970.
@@ -41,39 +70,116 @@ impl PyExplanation {
         self.fault.as_deref()
     }
 
-    /// Packets: all, those of TCP, those without IP, other ones.
+    /// Packets: all, those of TCP, those without IP, fragments, other ones.
     #[getter]
-    fn passed(&self) -> (u64, u64, u64, u64) {
-        let passed = self.explanation.passed;
-        (passed.packets, passed.tcp, passed.no_ip, passed.other)
+    fn passed(&self) -> (u64, u64, u64, u64, u64) {
+        told(self.explanation.passed)
     }
 }
 
-/// Explains the capture at `path`; with `segments` it keeps the packets, of all connections or of
-/// the one with the number `connection`.
-#[pyfunction]
-#[pyo3(signature = (path, *, segments=false, connection=None))]
-pub fn explain(
-    py: Python<'_>,
-    path: PathBuf,
-    segments: bool,
-    connection: Option<u64>,
-) -> PyResult<PyExplanation> {
-    let name = path.display().to_string();
-    py.detach(|| {
-        let file = File::open(&path).map_err(|e| file_error(&name, e))?;
-        let mut reader = CaptureReader::new(file).map_err(|e| file_error(&name, e))?;
-        let mut explainer = Explainer::default();
-        if segments {
-            explainer = explainer.with_transcript(connection);
-        }
-        let fault = loop {
-            match reader.next_packet() {
-                Ok(Some(packet)) => explainer.take(&packet),
-                Ok(None) => break None,
-                Err(fault) => break Some(fault.to_string()),
+fn told(passed: Passed) -> (u64, u64, u64, u64, u64) {
+    (passed.packets, passed.tcp, passed.no_ip, passed.fragments, passed.other)
+}
+
+type Source = Box<dyn Read + Send + Sync>;
+
+/// Explains one capture, or several that are joined, step by step.
+#[pyclass(name = "Explaining", module = "netspurt._core")]
+pub struct PyExplaining {
+    captures: JoinedCaptures<Unpacked<Source>>,
+    explainer: Explainer,
+    fault: Option<String>,
+    over: bool,
+}
+
+#[pymethods]
+impl PyExplaining {
+    /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. With
+    /// `segments` the packets are kept, of all connections or of the one with the number
+    /// `connection`.
+    #[new]
+    #[pyo3(signature = (paths, *, segments=false, connection=None))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        segments: bool,
+        connection: Option<u64>,
+    ) -> PyResult<Self> {
+        py.detach(|| {
+            let readers: PyResult<Vec<_>> = paths.iter().map(opened).collect();
+            let captures = JoinedCaptures::new(readers?);
+            let mut explainer = Explainer::default();
+            if segments {
+                explainer = explainer.with_transcript(connection);
             }
-        };
-        Ok(PyExplanation { explanation: explainer.finish(), fault })
-    })
+            Ok(Self { captures, explainer, fault: None, over: false })
+        })
+    }
+
+    /// Takes the next packets; returns whether there may be more.
+    fn advance(&mut self, py: Python<'_>) -> bool {
+        py.detach(|| {
+            match self.captures.explain(&mut self.explainer) {
+                Ok(more) => self.over = !more,
+                Err(fault) => (self.over, self.fault) = (true, Some(fault.to_string())),
+            }
+            !self.over
+        })
+    }
+
+    /// The rows of the connections that have ended since the last call; of all others, too, if the
+    /// capture has ended.
+    #[pyo3(signature = (layout, file=None))]
+    fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
+        let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
+        py.detach(|| Ok(self.explainer.rows(layout, self.over, file)?))
+    }
+
+    /// The heading of the rows; `file` says whether they name their files.
+    #[staticmethod]
+    fn heading(layout: &str, file: bool) -> PyResult<Vec<u8>> {
+        let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
+        Ok(layout.heading(file)?)
+    }
+
+    /// Connections so far.
+    #[getter]
+    fn connections(&self) -> u64 {
+        self.explainer.connections()
+    }
+
+    /// The time from the first packet to the last so far, in nanoseconds.
+    #[getter]
+    fn span_ns(&self) -> u64 {
+        self.explainer.span().as_nanos()
+    }
+
+    /// Where and why the reading stopped early.
+    #[getter]
+    fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    /// Packets: all, those of TCP, those without IP, fragments, other ones.
+    #[getter]
+    fn passed(&self) -> (u64, u64, u64, u64, u64) {
+        told(self.explainer.passed())
+    }
+
+    /// What was not given out as rows. Afterwards nothing is left.
+    fn finish(&mut self, py: Python<'_>) -> PyExplanation {
+        let explainer = std::mem::take(&mut self.explainer);
+        let explanation = py.detach(|| explainer.finish());
+        PyExplanation { explanation, fault: self.fault.clone() }
+    }
+}
+
+fn opened(path: &PathBuf) -> PyResult<CaptureReader<Unpacked<Source>>> {
+    let name = path.display().to_string();
+    let source: Source = if name == "-" {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path).map_err(|e| file_error(&name, e))?)
+    };
+    CaptureReader::unpacking(source).map_err(|e| file_error(&name, e))
 }

@@ -99,7 +99,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScript>()?;
     module.add_class::<Played>()?;
     module.add_class::<explain::PyExplanation>()?;
-    module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
+    module.add_class::<explain::PyExplaining>()?;
     orbit::register(module)?;
     module.add("ReplayError", module.py().get_type::<ReplayError>())?;
     module.add("DelaysError", module.py().get_type::<DelaysError>())?;

@@ -107,6 +107,17 @@ impl PackedValue for u128 {
     }
 }
 
+impl PackedValue for f64 {
+    /// The octets backwards, since those of round numbers end in zeros.
+    fn put(&self, into: &mut Vec<u8>) {
+        self.to_bits().swap_bytes().put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Self::from_bits(u64::get(from).swap_bytes())
+    }
+}
+
 impl PackedValue for bool {
     fn put(&self, into: &mut Vec<u8>) {
         into.push(u8::from(*self));

@@ -17,6 +17,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from netspurt.analysis.ranks import ranks
+
 Floats = NDArray[np.float64]
 Method = Literal["rank-order", "bootstrap", "pelt"]
 
@@ -203,14 +205,12 @@ def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
     ranks. Its significance allows for the choice of the best place (Pettitt 1979, eq. 2.3 with the
     variance of the ranks, so that ties are allowed for).
     """
-    from scipy.stats import rankdata
-
     n = len(segment)
-    ranks = rankdata(segment)
-    variance = float(ranks.var(ddof=1))
+    order = ranks(segment)
+    variance = float(order.var(ddof=1))
     if variance == 0:
         return least, 1.0
-    sums = np.abs(np.cumsum(ranks - (n + 1) / 2))[least - 1 : n - least]
+    sums = np.abs(np.cumsum(order - (n + 1) / 2))[least - 1 : n - least]
     best = int(np.argmax(sums))
     chance = 2 * np.exp(-2 * sums[best] ** 2 / (n * variance))
     return least + best, min(float(chance), 1.0)
@@ -287,12 +287,11 @@ def _pelt(series: Floats, least: int) -> list[int]:
     estimate of the noise, and outliers have little weight.
     """
     from scipy.special import ndtri
-    from scipy.stats import rankdata
 
     n = len(series)
     if n < 2 * least or np.ptp(series) == 0:
         return []
-    scores = ndtri((rankdata(series) - 0.375) / (n + 0.25))
+    scores = ndtri((ranks(series) - 0.375) / (n + 0.25))
     search = ruptures().KernelCPD(kernel="linear", min_size=least)
     found = search.fit(scores.reshape(-1, 1)).predict(pen=3 * np.log(n))
     return [int(at) for at in found[:-1]]

@@ -26,6 +26,8 @@ IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 #: The averages that predict: past values of moving averages, and gains of exponential ones.
 AVERAGED = (1, 2, 4, 8, 16, 32)
 GAINS = (0.5, 0.25, 0.125, 0.0625)
+#: Values that are averaged at once.
+_BLOCK = 128
 
 
 @dataclass(frozen=True)
@@ -271,12 +273,20 @@ def predictions(values: ArrayLike) -> list[Prediction]:
 
 
 def _ewma(known: Floats, gain: float) -> Floats:
-    from scipy.signal import lfilter
+    """Return the average after each value but the last, which predicts nothing here.
 
-    # The average after each value, of which the last predicts nothing here.
-    start = [(1 - gain) * known[0]]
-    averages, _ = lfilter([gain], [1, gain - 1], known[:-1], zi=start)
-    return np.asarray(averages, dtype=float)
+    A block of values is one product with the weights; `average` is that of the block before.
+    """
+    ages = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
+    weights = np.where(ages >= 0, gain * (1 - gain) ** np.maximum(ages, 0), 0.0)
+    left = (1 - gain) ** np.arange(1, _BLOCK + 1)
+    parts, average = [], float(known[0])
+    for first in range(0, len(known) - 1, _BLOCK):
+        block = known[first : min(first + _BLOCK, len(known) - 1)]
+        n = len(block)
+        parts.append(weights[:n, :n] @ block + left[:n] * average)
+        average = float(parts[-1][-1])
+    return np.concatenate(parts)
 
 
 def _prediction(name: str, predicted: Floats, known: Floats) -> Prediction:

@@ -21,7 +21,7 @@ IN_WORDS: dict[str, str] = {
     "peer": "the other end had sent nothing to answer",
     "think": "what the other end had sent was being worked on",
     "window": "the receive window was full",
-    "round-trip": "acknowledgements were on their way",
+    "round-trip": "packets were on their way, for a round trip",
     "application": "there was nothing to send",
 }
 
@@ -49,8 +49,8 @@ class Packets:
         Its first octet, unwrapped, and the octets of its payload; a SYN and a FIN count as one.
     ack, window
         The next octet that it acknowledges, unwrapped, and the window that it offers in octets.
-    syn
-        Whether it opens the connection.
+    syn, fin
+        Whether it opens the connection, and whether it closes its direction.
     retransmission
         Whether it was sent again, as far as the point can tell.
     """
@@ -62,6 +62,7 @@ class Packets:
     ack: Counts
     window: Counts
     syn: Flags
+    fin: Flags
     retransmission: Flags
 
     def __post_init__(self) -> None:
@@ -75,13 +76,18 @@ class Packets:
     def of(cls, **columns: ArrayLike) -> Packets:
         """Return packets from columns of any type; those left out are zero."""
         n = len(np.asarray(columns["t_s"]))
-        kinds = {"t_s": float, "forward": bool, "syn": bool, "retransmission": bool}
+        kinds = {"t_s": float} | dict.fromkeys(("forward", "syn", "fin", "retransmission"), bool)
         return cls(
             **{
                 name: np.asarray(columns.get(name, np.zeros(n)), dtype=kinds.get(name, np.int64))
                 for name in cls.__dataclass_fields__
             }
         )
+
+    @property
+    def payload(self) -> Counts:
+        """The octets of data of each packet, shape (n,)."""
+        return self.length - self.syn - self.fin
 
 
 @dataclass(frozen=True)
@@ -128,11 +134,12 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     Notes
     -----
     The rules, of which the first that fits counts: a retransmission ends the silence (*loss*). The
-    packet after it has no data, and so answers the other end (*peer*). The other end sent data
-    meanwhile: the longest part of the silence, up to the last of this data (*peer*) or after it
-    (*think*). The packet after it exceeds the window that had been offered before (*window*).
-    Octets were outstanding, and the packet followed an acknowledgement at once, but for the time
-    that the end took to react in the handshake (*round-trip*). All else is the *application*'s.
+    other end sent data meanwhile: the longest part, which is the time up to the last of this data
+    (*peer*), that which the end took to react in the handshake, seen from here (*round-trip*), or
+    the rest (*think*). The packet after it has no data, and so answers the other end (*peer*). It
+    exceeds the window that had been offered before (*window*). Octets were outstanding, and it
+    followed an acknowledgement at once, but for the time of that reaction (*round-trip*). All else
+    is the *application*'s.
 
     Examples
     --------
@@ -186,19 +193,26 @@ def _idle(packets: Packets, before: int, after: int, reaction: float) -> Idle:
     return Idle(start, end, before, after, _waited(packets, before, after, reaction))
 
 
+def _longest_part(until_s: float, since_s: float, reaction: float) -> Waited:
+    """Return what took most of a silence: until the other end's data came, or since then."""
+    way = min(since_s, reaction)
+    parts: dict[Waited, float] = {"peer": until_s, "round-trip": way, "think": since_s - way}
+    return max(parts, key=lambda part: parts[part])
+
+
 def _waited(packets: Packets, before: int, after: int, reaction: float) -> Waited:
     if packets.retransmission[after]:
         return "loss"
-    if packets.length[after] == 0:
-        return "peer"
     start, end = packets.t_s[before], packets.t_s[after]
     theirs = np.arange(before + 1, after)
     theirs = theirs[packets.forward[theirs] != packets.forward[after]]
     with_data = theirs[packets.length[theirs] > 0]
     if len(with_data):
-        first, last = packets.t_s[with_data[0]], packets.t_s[with_data[-1]]
         # Between the first and the last of its data the other end may have repaired a loss.
-        return "peer" if max(first - start, last - first) >= end - last else "think"
+        last = float(packets.t_s[with_data[-1]])
+        return _longest_part(last - float(start), float(end) - last, reaction)
+    if packets.length[after] == 0:
+        return "peer"
     peer_before = np.flatnonzero(packets.forward[:before] != packets.forward[after])
     right = packets.seq[after] + packets.length[after]
     edges = packets.ack[peer_before] + packets.window[peer_before]

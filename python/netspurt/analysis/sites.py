@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netspurt.analysis.bootstrap import Interval, Resamples
+from netspurt.analysis.ranks import rank_sum_chance, ranks
 
 Floats = NDArray[np.float64]
 
 #: A silence longer than this is taken for a timeout, in seconds (sfr2005 §4.2).
 TIMEOUT_S = 0.5
+#: The quantile of the normal distribution at 97.5 %.
+_NORMAL_95 = 1.959964
 #: With fewer pairs a correlation has no interval.
 _FEWEST = 8
 
@@ -189,12 +192,12 @@ class Share:
     @property
     def between(self) -> tuple[float, float]:
         """The ends of the interval. It takes the cases for independent."""
-        from scipy.stats import binomtest
-
         if not self.count:
             return np.nan, np.nan
-        told = binomtest(self.hits, self.count).proportion_ci(0.95, method="wilson")
-        return float(told.low), float(told.high)
+        weight = _NORMAL_95**2 / self.count
+        middle = (self.value + weight / 2) / (1 + weight)
+        reach = np.sqrt(weight * self.value * (1 - self.value) + weight**2 / 4) / (1 + weight)
+        return max(middle - float(reach), 0.0), min(middle + float(reach), 1.0)
 
     @classmethod
     def of(cls, holds: NDArray[np.bool_]) -> Share:
@@ -298,13 +301,11 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
     >>> round(told.value, 6), told.high <= -0.9
     (-1.0, True)
     """
-    from scipy.stats import rankdata
-
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     known = np.isfinite(a) & np.isfinite(b)
     if known.sum() < _FEWEST:
         raise ValueError(f"{known.sum()} pairs: {_FEWEST} are needed for a correlation of ranks")
-    a, b = (rankdata(one[known]) - (known.sum() + 1) / 2 for one in (a, b))
+    a, b = (ranks(one[known]) - (known.sum() + 1) / 2 for one in (a, b))
 
     def correlation(sums: Floats) -> Floats:
         one, two, ones, twos, both, n = sums
@@ -406,10 +407,7 @@ class Split:
 
 def split_by_retransmissions(told: Connections) -> Split:
     """Return connections without and with retransmissions; those that do not tell are left out."""
-    from scipy.stats import mannwhitneyu
-
     clean, repaired = told.select(told.retransmissions == 0), told.select(told.retransmissions > 0)
     one, two = (part.throughput_bps for part in (clean, repaired))
     one, two = one[np.isfinite(one)], two[np.isfinite(two)]
-    chance = float(mannwhitneyu(one, two).pvalue) if len(one) and len(two) else np.nan
-    return Split(Part.of(clean), Part.of(repaired), chance)
+    return Split(Part.of(clean), Part.of(repaired), rank_sum_chance(one, two))

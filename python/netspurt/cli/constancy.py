@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of, span_of
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The periods that are listed; `--json` has all.
 SHOWN = 20
+#: In recordings shorter than this, in seconds, instants are told with tenths.
+_SHORT_S = 600
 #: Neighbours that are more alike than this make the tests find changes where there are none.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
@@ -114,6 +116,8 @@ def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
     ValueError
         If there are intervals but no times of sending.
     """
+    import numpy as np
+
     from netspurt.analysis import medians_every
 
     rtt = recording.rtt_s
@@ -144,6 +148,8 @@ def constancy_data(
     ValueError
         If there are too few values.
     """
+    import numpy as np
+
     from netspurt import analysis as its
 
     there = values[np.isfinite(values)]
@@ -208,7 +214,7 @@ def _lines(data: dict[str, Any], what: str, recording: Delays) -> Iterator[str]:
     yield from _summary(data)
     yield ""
     name, first = next(iter(data["change_free"].items()))
-    yield from _period_table(name, first, data["unit"])
+    yield from _period_table(name, first, data["unit"], fine=data["lasts"] < _SHORT_S)
     yield ""
     yield from prediction_lines(data["predictions"])
     yield from _warnings(data)
@@ -231,7 +237,7 @@ def _summary(data: dict[str, Any]) -> Iterator[str]:
     yield from lines
 
 
-def _period_table(name: str, one: dict[str, Any], unit: str) -> Iterator[str]:
+def _period_table(name: str, one: dict[str, Any], unit: str, *, fine: bool) -> Iterator[str]:
     if len(one["periods"]) == 1:
         yield f"no change found by {name}"
         return
@@ -239,7 +245,7 @@ def _period_table(name: str, one: dict[str, Any], unit: str) -> Iterator[str]:
     for period, chance in zip(one["periods"][:SHOWN], [None, *one["chances"]], strict=False):
         rows.append(
             [
-                at(period["start"], unit),
+                at(period["start"], unit, fine=fine),
                 lasting(period["length"], unit),
                 number(period["values"]),
                 ms(period["median_ms"]),
@@ -268,7 +274,7 @@ def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
 
 def _off(one: dict[str, Any]) -> str:
     """Return the error of a prediction in percent."""
-    mean, most = (100 * float(np.expm1(one[key])) for key in ("error", "error_p95"))
+    mean, most = (100 * math.expm1(one[key]) for key in ("error", "error_p95"))
     percent = [f"{part:.2g}" if part < 10 else f"{part:.0f}" for part in (mean, most)]
     return f"{percent[0]} % off on average, at most {percent[1]} % in 95 of 100 cases"
 
@@ -310,12 +316,20 @@ def lasting(length: float, unit: str = "s") -> str:
     return f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
-def at(instant: float, unit: str = "s") -> str:
-    """Return an instant of a recording as h:mm:ss, or a place in it."""
+def at(instant: float, unit: str = "s", *, fine: bool = False) -> str:
+    """Return an instant of a recording as h:mm:ss, with tenths if `fine`, or a place in it.
+
+    Examples
+    --------
+    >>> at(4803.26), at(4803.26, fine=True), at(4803, "probes")
+    ('1:20:03', '1:20:03.3', '4,803')
+    """
     if unit != "s":
         return number(instant)
-    seconds = round(instant)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    tenths = round(10 * instant) if fine else 10 * round(instant)
+    seconds, tenth = divmod(tenths, 10)
+    clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{clock}.{tenth}" if fine else clock
 
 
 def _draw(

@@ -15,6 +15,8 @@ from netspurt.cli import (
     comparing,
     delays,
     doctor,
+    explaining,
+    fragments,
     plotting,
     polling,
     probing,
@@ -76,6 +78,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "replay": replaying.replay,
     },
     "Make links that move": {"orbit": orbit_app, "timeline": timelining.timeline},
+    "Explain captures": {"explain": explaining.explain},
     "Use real paths and the kernel's TCP": {
         "live": live_app,
         "probe": probing.probe,
@@ -85,6 +88,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "capture": polling.capture,
         "match": polling.match,
         "sites": sites.sites,
+        "fragments": fragments.fragments,
     },
     "Check": {
         "papers": papers_app,

@@ -71,9 +71,17 @@ def _round_trips(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     if len(rows) > 1:
         rows.append(["all", "", "", "", *_ratios(data["all"])])
     heads.append("TCP / ping")
+    if all(one["ping"]["median"] is None for one in sites.values()):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     yield from _table(heads, rows, range(1, len(heads)))
     if rows and any(row[4] != "-" for row in rows):
         yield "mean and longest: of the later round trips over the handshake's"
+    ping = data["all"]["ping"]["from_1_to_1.1"]
+    if ping["count"]:
+        yield (
+            f"TCP's round trip is 1.0 to 1.1 times ping's in {number(ping['hits'])} of "
+            f"{number(ping['count'])} connections"
+        )
 
 
 def _ratios(one: Data) -> list[str]:

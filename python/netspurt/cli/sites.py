@@ -21,7 +21,7 @@ def sites(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of `netspurt poll`, run folders, or tables of connections.",
+            help="Folders of `netspurt poll`, captures, run folders, or tables of connections.",
             show_default=False,
         ),
     ],

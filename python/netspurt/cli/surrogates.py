@@ -179,7 +179,7 @@ def _printed_mean(made: Delays, printed: AccountRow | None) -> list[list[str]]:
     if printed is None:
         return []
     mean = float(made.rtt_ns.compressed().sum()) / made.sent
-    return [["mean of all, as RFC 889 has it", f"{printed.account.mean_ms} ms", ms(mean / 1e6)]]
+    return [["mean of all, as RFC 889 has it", f"{printed.account.mean_ms:g} ms", ms(mean / 1e6)]]
 
 
 def _lines(made: Delays, fitted: Row, printed: AccountRow | None) -> Iterator[str]:

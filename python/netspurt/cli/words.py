@@ -24,6 +24,13 @@ class Command(TyperCommand):
         for one in self.params:
             _name(one)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option whose word is `[=WORD]` may stand without a value."""
+        alone = {
+            name for one in self.params if str(one.metavar).startswith("[=") for name in one.opts
+        }
+        return super().parse_args(ctx, [f"{one}=" if one in alone else one for one in args])
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's
         """Return the words of the usage line: arguments in capitals, optional ones in brackets."""
         pieces = [self.options_metavar or ""]

@@ -1,10 +1,13 @@
 //! From packets to explained connections.
 
-use crate::observe::{Flows, Lifetimes, Passing, Retired};
-use crate::units::Time;
-use crate::wire::{CapturedPacket, TcpView};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 
-use super::{CapturedConnection, Transcript};
+use crate::observe::{Flows, Lifetimes, Passing, Retired};
+use crate::units::{Duration, Time};
+use crate::wire::{CapturedPacket, Datagrams, TcpView};
+
+use super::{CapturedConnection, EndedConnection, Transcript};
 
 /// The packets that passed, by what they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct Passed {
     pub tcp: u64,
     /// Those on links that cannot be read, or without IP.
     pub no_ip: u64,
+    /// Fragments of TCP other than those that complete a datagram.
+    pub fragments: u64,
     /// IP packets that are not TCP, or whose headers are cut or damaged.
     pub other: u64,
 }
@@ -30,8 +35,16 @@ pub struct Passed {
 pub struct Explainer {
     flows: Flows<CapturedConnection>,
     passed: Passed,
-    over: Vec<Retired<CapturedConnection>>,
+    /// Connections that have ended and were not taken.
+    ended: VecDeque<EndedConnection>,
+    /// Those that were there when the capture ended, the last first.
+    rest: Vec<Retired<CapturedConnection>>,
+    /// How many there were when the capture ended.
+    born: u64,
+    /// When the first and the latest packet of TCP was captured.
     start: Option<Time>,
+    last: Time,
+    datagrams: Datagrams,
     transcript: Option<Transcript>,
     /// The only connection in the transcript.
     only: Option<u64>,
@@ -43,11 +56,47 @@ pub struct Explanation {
     /// The packets.
     pub passed: Passed,
     /// The connections.
-    pub connections: Vec<Retired<CapturedConnection>>,
+    pub connections: Vec<EndedConnection>,
     /// When the first packet of TCP was captured.
     pub start: Time,
     /// The packets, if they were kept.
     pub transcript: Option<Transcript>,
+}
+
+impl Explanation {
+    /// The connections of several captures, numbered one after the other; their packets are not
+    /// kept.
+    pub fn pooled<'a>(captures: impl IntoIterator<Item = &'a Explanation>) -> Self {
+        let mut all = Self {
+            passed: Passed::default(),
+            connections: Vec::new(),
+            start: Time::ZERO,
+            transcript: None,
+        };
+        for one in captures {
+            let first = all.connections.len() as u64;
+            let numbered = one.connections.iter().cloned().zip(first..);
+            let renamed = numbered.map(|(each, number)| EndedConnection { number, ..each });
+            let start = if first == 0 { one.start } else { all.start.min(one.start) };
+            all.connections.extend(renamed);
+            (all.start, all.passed) = (start, all.passed + one.passed);
+        }
+        all
+    }
+}
+
+impl core::ops::Add for Passed {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            packets: self.packets + other.packets,
+            tcp: self.tcp + other.tcp,
+            no_ip: self.no_ip + other.no_ip,
+            fragments: self.fragments + other.fragments,
+            other: self.other + other.other,
+        }
+    }
 }
 
 impl Default for Explainer {
@@ -55,8 +104,12 @@ impl Default for Explainer {
         Self {
             flows: Flows::new(Lifetimes::default()),
             passed: Passed::default(),
-            over: Vec::new(),
+            ended: VecDeque::new(),
+            rest: Vec::new(),
+            born: 0,
             start: None,
+            last: Time::ZERO,
+            datagrams: Datagrams::default(),
             transcript: None,
             only: None,
         }
@@ -64,6 +117,9 @@ impl Default for Explainer {
 }
 
 impl Explainer {
+    /// A closed connection without packets for this long takes little memory.
+    const QUIET: Duration = Duration::from_secs(1);
+
     /// Keeps the packets, too: those of all connections, or of the `only` one.
     #[must_use]
     pub fn with_transcript(self, only: Option<u64>) -> Self {
@@ -73,35 +129,75 @@ impl Explainer {
     /// Takes the next packet.
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
         self.passed.packets += 1;
-        let Some(ip) = packet.ip() else {
+        let Some(ip) = packet.captured_ip() else {
             self.passed.no_ip += 1;
             return;
         };
-        let Ok(view) = TcpView::of(ip, ip.len()) else {
+        let Some(ip) = self.datagrams.take(packet.unix_ns, ip) else {
+            self.passed.fragments += 1;
+            return;
+        };
+        let Ok(view) = TcpView::of(ip.bytes, ip.original_bytes as usize) else {
             self.passed.other += 1;
             return;
         };
         self.passed.tcp += 1;
         let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
-        let TcpView { ends, flags, seq, ack, .. } = view;
-        let (sighting, connection) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
-        let answer = connection.take(sighting.side, at, &view);
         self.start.get_or_insert(at);
+        self.last = self.last.max(at);
+        self.segment(at, &view);
+    }
+
+    /// The segment `view` was captured at `at`.
+    fn segment(&mut self, at: Time, view: &TcpView) {
+        if let Some(closed) = self.flows.look_at_closed(at, Self::QUIET) {
+            closed.rest();
+        }
+        let TcpView { ends, flags, seq, ack, .. } = *view;
+        let (sighting, connection) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
+        let answer = connection.take(sighting.side, at, view);
         if let Some(transcript) = &mut self.transcript
             && self.only.is_none_or(|only| only == sighting.number)
         {
-            transcript.add(at, sighting, &view, answer.sample);
+            transcript.add(at, sighting, view, answer.sample);
         }
-        self.over.extend(self.flows.take_retired());
+        self.ended.extend(self.flows.take_retired().map(EndedConnection::of));
     }
 
-    /// The capture has ended.
+    /// What passed so far.
+    pub fn passed(&self) -> Passed {
+        self.passed
+    }
+
+    /// How many connections there were so far.
+    pub fn connections(&self) -> u64 {
+        self.born + self.flows.born()
+    }
+
+    /// The time from the first packet of TCP to the latest.
+    pub fn span(&self) -> Duration {
+        self.start.map_or(Duration::ZERO, |start| self.last.saturating_since(start))
+    }
+
+    /// A connection that has ended, which is then forgotten. With `over` the capture has ended, and
+    /// then all have: those that had not ended before come in the order of their first packets.
+    pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
+        if over && self.flows.live() > 0 {
+            let flows = std::mem::replace(&mut self.flows, Flows::new(Lifetimes::default()));
+            self.born += flows.born();
+            self.rest = flows.into_all().collect();
+            self.rest.sort_by_key(|one| Reverse(one.number));
+        }
+        self.ended.pop_front().or_else(|| self.rest.pop().map(EndedConnection::of))
+    }
+
+    /// The capture has ended: returns the connections that were not taken yet.
     pub fn finish(mut self) -> Explanation {
-        self.over.extend(self.flows.into_all());
-        self.over.sort_by_key(|one| one.number);
+        let mut connections: Vec<_> = std::iter::from_fn(|| self.next_ended(true)).collect();
+        connections.sort_by_key(|one| one.number);
         Explanation {
             passed: self.passed,
-            connections: self.over,
+            connections,
             start: self.start.unwrap_or(Time::ZERO),
             transcript: self.transcript,
         }

@@ -5,28 +5,53 @@
 //! each, with its cause, a verdict and the evidence. It knows the packets alone: neither a
 //! simulation's judge nor a kernel's counters.
 
+mod columns;
 mod connection;
+mod csv;
+mod ended;
 mod explainer;
 mod floors;
+mod habits_table;
+mod infer;
+mod joined;
 mod kept;
+mod layout;
+mod limits;
+mod resting;
 mod retransmission;
+mod rule;
 mod sender;
 mod spent;
 mod statistics;
 mod tables;
+mod tcptrace;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod waits;
 mod way;
 
+pub use columns::{COLUMNS, Cell, ConnectionRow};
 pub use connection::CapturedConnection;
+pub use ended::{EndedConnection, EndedWay, Ending};
 pub use explainer::{Explainer, Explanation, Passed};
 pub use floors::{FLOORS, OtherFloors, TimerWait};
+pub use habits_table::habits_table;
+pub use infer::{AckHabits, Habits, Traits, Vantage};
+pub use joined::JoinedCaptures;
 pub use kept::CapturedSegment;
+pub use layout::RowLayout;
+pub use limits::Limits;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
+pub use rule::Rule;
 pub use sender::Sender;
-pub use spent::{TimeSpent, WaitingFor, waiting};
-pub use statistics::Statistics;
+pub use spent::{TimeSpent, WaitingFor};
+pub use statistics::{
+    Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketCounts, PacketTimes, Repairs,
+    RoundTrips, Spread, Statistics, Windows,
+};
 pub use tables::{connections_table, retransmissions_table};
+pub use tcptrace::Owin;
 pub use transcript::Transcript;
+pub use waits::{floors_table, spent_table, waits_table};
 pub use way::CapturedWay;

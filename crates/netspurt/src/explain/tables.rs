@@ -1,20 +1,21 @@
 //! The tables of an explanation.
 
+use std::net::IpAddr;
+
+use indexmap::IndexMap;
+
 use crate::ids::Side;
 use crate::record::{Column, Data, Table};
 use crate::segment::Cause;
 
-use super::{CapturedWay, Explanation, Verdict, VerdictEvidence};
+use super::columns::DIRECTIONS;
+use super::{COLUMNS, Cell, ConnectionRow, EndedWay, Explanation, Rule, Verdict, VerdictEvidence};
 
 /// The directions of all connections: number, side, what the side sends.
-fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &CapturedWay)> {
-    explanation.connections.iter().flat_map(|one| {
-        Side::BOTH.into_iter().filter_map(|side| Some((one.number, side, one.state.way(side)?)))
-    })
+pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
+    (explanation.connections.iter().flat_map(ConnectionRow::of))
+        .map(|row| (row.connection.number, row.side, row.way))
 }
-
-/// The name of a direction in tables: `forward` is from the initiator.
-const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
 
 /// No cause that could be inferred, followed by the causes in the order of their codes.
 const CAUSES: [&str; Cause::ALL.len() + 1] = {
@@ -29,38 +30,41 @@ const CAUSES: [&str; Cause::ALL.len() + 1] = {
 
 /// The table `connections`: a row for each direction of each connection.
 pub fn connections_table(explanation: &Explanation) -> Table {
-    let (mut number, mut side, mut packets, mut data, mut again) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (connection, of, way) in ways(explanation) {
-        number.push(connection);
-        side.push(of.index() as u8);
-        packets.push(way.statistics.packets);
-        data.push(way.statistics.data_bytes);
-        again.push(way.statistics.retransmissions);
-    }
-    Table::new(
-        "connections",
-        vec![
-            Column::new("connection", Data::U64(number)),
-            Column::new("direction", Data::Tag { codes: side, texts: &DIRECTIONS }),
-            Column::new("packets", Data::U64(packets)),
-            Column::new("data_bytes", Data::U64(data)),
-            Column::new("retransmissions", Data::U64(again)),
-        ],
-    )
+    let rows: Vec<_> = explanation.connections.iter().flat_map(ConnectionRow::of).collect();
+    let column = |(name, cell): &(&'static str, Cell)| {
+        let data = match *cell {
+            Cell::Count(of) => Data::U64(rows.iter().map(of).collect()),
+            Cell::Whole(of) => Data::OptionalI64(rows.iter().map(of).collect()),
+            Cell::Number(of) => Data::OptionalF64(rows.iter().map(of).collect()),
+            Cell::Flag(of) => Data::Bool(rows.iter().map(of).collect()),
+            Cell::Tag(texts, of) => Data::Tag { codes: rows.iter().map(of).collect(), texts },
+            Cell::Address(of) => addresses(rows.iter().map(of)),
+        };
+        Column::new(*name, data)
+    };
+    Table::new("connections", COLUMNS.iter().map(column).collect())
+}
+
+/// Addresses as texts, each of which is stored once.
+fn addresses(of: impl Iterator<Item = IpAddr>) -> Data {
+    let mut known: IndexMap<IpAddr, ()> = IndexMap::new();
+    let codes = of.map(|address| known.insert_full(address, ()).0 as u32).collect();
+    Data::Text { codes, texts: known.keys().map(IpAddr::to_string).collect() }
 }
 
 /// The table `retransmissions`: a row for each, by connection, direction and time.
 pub fn retransmissions_table(explanation: &Explanation) -> Table {
     let mut rows = Vec::new();
     for (connection, side, way) in ways(explanation) {
-        let first = way.octets.sequence().first();
-        rows.extend(
-            way.sender.clone().finish().into_iter().map(|one| (connection, side, first, one)),
-        );
+        let rest = |one| (connection, side, way.sequence.first(), one);
+        rows.extend(way.retransmissions.iter().copied().map(rest));
     }
-    let confidence = |of: fn(&super::ExplainedRetransmission) -> f32| {
+    type Told = super::ExplainedRetransmission;
+    let confidence = |of: fn(&Told) -> f32| {
         Data::OptionalF64(rows.iter().map(|row| Some(f64::from(of(&row.3)))).collect())
+    };
+    let tag = |name, texts, of: fn(&Told) -> u8| {
+        Column::new(name, Data::Tag { codes: rows.iter().map(|row| of(&row.3)).collect(), texts })
     };
     let octet = |octet: u64, first: u64| octet.wrapping_sub(first).cast_signed();
     Table::new(
@@ -90,29 +94,12 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
                 "gap_ns",
                 Data::I64(rows.iter().map(|row| row.3.gap.as_nanos().cast_signed()).collect()),
             ),
-            Column::new(
-                "cause",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.cause.code()).collect(),
-                    texts: &CAUSES,
-                },
-            ),
+            tag("cause", &CAUSES, |one| one.cause.code()),
+            tag("cause_evidence", &Rule::NAMES, |one| one.rule as u8),
             Column::new("cause_confidence", confidence(|one| one.cause_confidence)),
-            Column::new(
-                "verdict",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.verdict as u8).collect(),
-                    texts: &Verdict::NAMES,
-                },
-            ),
+            tag("verdict", &Verdict::NAMES, |one| one.verdict as u8),
             Column::new("verdict_confidence", confidence(|one| one.verdict_confidence)),
-            Column::new(
-                "evidence",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.evidence as u8).collect(),
-                    texts: &VerdictEvidence::NAMES,
-                },
-            ),
+            tag("evidence", &VerdictEvidence::NAMES, |one| one.evidence as u8),
             Column::new(
                 "original_missing",
                 Data::Bool(rows.iter().map(|row| row.3.original_missing).collect()),

@@ -1,5 +1,7 @@
 //! Captures explained.
 
+mod causes;
+
 use crate::segment::{Flags, Segment};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
 

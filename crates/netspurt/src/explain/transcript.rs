@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::event::{Event, Way, What};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
-use crate::observe::{Observed, Retired, Sighting};
+use crate::observe::{Observed, Sighting};
 use crate::record::{FlowName, FlowSum, Names, Recorder, Table, flows_table};
 use crate::rto::{EstimatorConfig, RtoEstimator};
 use crate::sample::RttSample;
@@ -13,7 +13,7 @@ use crate::seq::to_wire;
 use crate::units::Time;
 use crate::wire::TcpView;
 
-use super::{CapturedConnection, ExplainedRetransmission, Verdict};
+use super::{EndedConnection, ExplainedRetransmission, Verdict};
 
 /// The most octets of payload in a row; what network cards cut later may be longer.
 const MOST_PAYLOAD: u32 = 0xf000;
@@ -74,10 +74,10 @@ impl Transcript {
     /// The tables of a run for the `connections`. `rto` is what Linux's timer would be on their
     /// round trips; no capture tells of cwnd, queues and drops, and these tables are empty. Times
     /// count from `start`. Flows are called `c` and the number of the connection.
-    pub fn tables(&self, connections: &[Retired<CapturedConnection>], start: Time) -> Vec<Table> {
+    pub fn tables(&self, connections: &[EndedConnection], start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections)
-            .map(|(flow, one)| (one.number, Known::of(FlowId(flow), &one.state)))
+            .map(|(flow, one)| (one.number, Known::of(FlowId(flow), one)))
             .collect();
         let extents = self.extents(&known);
         for (number, known) in &mut known {
@@ -146,10 +146,7 @@ impl Transcript {
     }
 }
 
-fn names(
-    connections: &[Retired<CapturedConnection>],
-    extents: &HashMap<(u64, Side), Extent>,
-) -> Names {
+fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>) -> Names {
     let flows = connections.iter().map(|one| {
         let largest = |side| extents.get(&(one.number, side)).map_or(0, |way| way.payload_bytes);
         FlowName {
@@ -168,7 +165,7 @@ fn names(
 
 /// The sums of the directions with data.
 fn sums(
-    connections: &[Retired<CapturedConnection>],
+    connections: &[EndedConnection],
     extents: &HashMap<(u64, Side), Extent>,
     since: impl Fn(Time) -> Time,
 ) -> Vec<(EndId, FlowSum)> {
@@ -176,13 +173,13 @@ fn sums(
         Side::BOTH.into_iter().map(move |side| (flow.end(side), one, side))
     });
     all.filter_map(|(end, one, side)| {
-        let (way, extent) = (one.state.way(side)?, extents.get(&(one.number, side))?);
-        let first = way.octets.sequence().first() + 1;
+        let (way, extent) = (one.way(side)?, extents.get(&(one.number, side))?);
+        let first = way.sequence.first() + 1;
         let sum = FlowSum {
             start: extent.start.map(&since),
             sent: extent.sent,
-            retransmissions: way.octets.retransmissions(),
-            acked_bytes: way.octets.una().saturating_sub(first),
+            retransmissions: way.statistics.data.retransmissions,
+            acked_bytes: way.una.saturating_sub(first),
             ..FlowSum::default()
         };
         (extent.sent > 0).then_some((end, sum))
@@ -191,15 +188,15 @@ fn sums(
 }
 
 impl Known {
-    fn of(flow: FlowId, connection: &CapturedConnection) -> Self {
+    fn of(flow: FlowId, connection: &EndedConnection) -> Self {
         let ways = Side::BOTH.map(|side| connection.way(side));
         let again = ways.map(|way| {
             let Some(way) = way else { return HashMap::new() };
-            let wire = |octet: u64| to_wire(way.octets.sequence().isn(), octet);
-            let all = way.sender.clone().finish().into_iter();
-            all.map(|again| ((again.at, wire(again.left)), again)).collect()
+            let wire = |octet: u64| to_wire(way.sequence.isn(), octet);
+            let all = way.retransmissions.iter();
+            all.map(|&again| ((again.at, wire(again.left)), again)).collect()
         });
-        let bases = ways.map(|way| way.map_or(0, |way| way.octets.sequence().isn()));
+        let bases = ways.map(|way| way.map_or(0, |way| way.sequence.isn()));
         Self { flow, bases, again }
     }
 

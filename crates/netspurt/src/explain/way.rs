@@ -1,9 +1,8 @@
 //! One direction of a captured connection.
 
 use crate::observe::{OneWay, Sequence};
-use crate::units::Time;
 
-use super::{CapturedSegment, Sender, Statistics};
+use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sender, Statistics};
 
 /// What one side of a captured connection sends.
 #[derive(Clone, Debug)]
@@ -14,15 +13,29 @@ pub struct CapturedWay {
     pub statistics: Statistics,
     /// Why it retransmits.
     pub sender: Sender,
+    /// What holds it back.
+    pub limits: Limits,
+    /// Timers with other floors.
+    pub floors: OtherFloors,
+    /// Its retransmissions before it rested last.
+    pub earlier: Vec<ExplainedRetransmission>,
 }
 
 impl CapturedWay {
     /// A direction whose first octet is known by `sequence`.
-    pub fn new(sequence: Sequence, _at: Time) -> Self {
+    pub fn new(sequence: Sequence) -> Self {
         Self {
             octets: OneWay::new(sequence),
             statistics: Statistics::default(),
             sender: Sender::default(),
+            limits: Limits::default(),
+            floors: OtherFloors::default(),
+            earlier: Vec::new(),
         }
+    }
+
+    /// Whether everything that was sent was seen and is acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.octets.outstanding().is_empty() && !self.statistics.has_holes()
     }
 }

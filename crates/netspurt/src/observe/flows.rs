@@ -222,6 +222,14 @@ impl<T: Default> Flows<T> {
         }
     }
 
+    /// What is kept of the connection whose age the next packet checks, if it is closed and no packet
+    /// of it was seen for longer than `quiet`.
+    pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
+        let one = self.live.get_mut(self.hand)?;
+        let rests = one.is_closed() && at.saturating_since(one.last) > quiet;
+        rests.then_some(&mut one.state)
+    }
+
     fn retire(&mut self, place: u32) {
         let one = self.live.swap_remove(place as usize);
         self.places.remove(&one.key);
@@ -264,10 +272,14 @@ impl<T> Live<T> {
         Retired { number: self.number, ends, state: self.state }
     }
 
+    /// Whether both FINs, or a reset, were seen.
+    fn is_closed(&self) -> bool {
+        self.reset || self.fins == [true; 2]
+    }
+
     /// Whether it is to be retired at `at`, with these `lifetimes`.
     fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
-        let closed = self.reset || self.fins == [true; 2];
-        let most = if closed { lifetimes.closed } else { lifetimes.idle };
+        let most = if self.is_closed() { lifetimes.closed } else { lifetimes.idle };
         at.saturating_since(self.last) > most
     }
 }

@@ -54,6 +54,14 @@ impl Spec {
     /// Fills in the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
+        self.fill_in_spied();
+    }
+
+    /// Fills in the nodes at which segments are recorded, if the file names none.
+    pub(super) fn fill_in_spied(&mut self) {
+        if self.record.spy.is_some() {
+            return;
+        }
         let answers = |flow: &FlowSpec| matches!(flow.app, WordOr::Table(_));
         let sources: IndexSet<String> = (self.flows.values())
             .flat_map(|flow| (0..flow.count.small()).map(move |i| (flow, i)))
@@ -62,7 +70,7 @@ impl Spec {
             })
             .chain(self.echo_probes.values().map(|echo_probes| echo_probes.from.clone()))
             .collect();
-        self.record.spy.get_or_insert_with(|| sources.into_iter().collect());
+        self.record.spy = Some(sources.into_iter().collect());
     }
 }
 

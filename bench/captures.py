@@ -1,0 +1,216 @@
+"""How fast `netspurt explain` is beside tcptrace, and how much memory both take.
+
+    python bench/captures.py make FOLDER        # the captures of both workloads, some 320 MB
+    python bench/captures.py run FOLDER [N]     # N runs of each program, in turns
+
+The captures depend on nothing but this file: `many.pcap` has 40,000 connections with 3 million
+packets, and `small/` 2,000 files of one short connection each. Every connection transfers segments
+of 1448 octets with time stamps, of which 96 octets are captured at the sender. 2 % of the segments
+are lost once. They are repaired by a fast retransmission with SACK, or by a timeout if they are
+among the last three. Round-trip times are log-normal; the receiver delays ACKs.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import random
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+CONNECTIONS, SEGMENTS = 40_000, 46
+SMALL, SMALL_SEGMENTS = 2_000, 14
+SNAP, MSS = 96, 1448
+MS = 1_000_000
+START = 1_700_000_000_000_000_000
+FIN, SYN, PSH, ACK = 1, 2, 8, 16
+
+Packet = tuple[int, bytes, int]
+
+
+class Flow:
+    """One connection's packets as the sender's side captures them."""
+
+    def __init__(self, number: int, start: int, segments: int) -> None:
+        self.random = random.Random(number)
+        self.start, self.segments = start, segments
+        self.rtt = int(self.random.lognormvariate(3.9, 0.6) * MS)
+        client = struct.pack(">I", 0x0A000000 + number // 60_000 * 256 + 1)
+        server = struct.pack(">I", 0xC0A80000 + number % 5_000)
+        self.addresses = (client + server, server + client)
+        port = 1024 + number % 60_000
+        self.ports = (struct.pack(">HH", port, 80), struct.pack(">HH", 80, port))
+        self.isn = (self.random.getrandbits(32), self.random.getrandbits(32))
+        self.ids = [self.random.getrandbits(16), self.random.getrandbits(16)]
+        self.packets: list[Packet] = []
+
+    def send(
+        self,
+        at: int,
+        side: int,
+        flags: int,
+        seq: int,
+        ack: int = 0,
+        length: int = 0,
+        sack: tuple[int, int] | None = None,
+    ) -> None:
+        """Add a packet of side 0, the client, or 1, which sends the data."""
+        stamp = struct.pack(
+            ">BBBBII", 1, 1, 8, 10, at // MS & 0xFFFFFFFF, (at - self.rtt) // MS & 0xFFFFFFFF
+        )
+        options = b"\x02\x04\x05\xb4\x04\x02" + stamp[2:] + b"\x01\x03\x03\x07"
+        if not flags & SYN:
+            options = stamp
+        if sack is not None:
+            edges = [(self.isn[1 - side] + edge) & 0xFFFFFFFF for edge in sack]
+            options += struct.pack(">BBBBII", 1, 1, 5, 10, *edges)
+        number = (self.isn[side] + seq) & 0xFFFFFFFF
+        answer = (self.isn[1 - side] + ack) & 0xFFFFFFFF if flags & ACK else 0
+        tcp = self.ports[side] + struct.pack(
+            ">IIBBHHH", number, answer, (20 + len(options)) << 2, flags, 0xFFFF, 0, 0
+        )
+        total = 20 + len(tcp) + len(options) + length
+        self.ids[side] = self.ids[side] % 65_535 + 1
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, total, self.ids[side], 0x4000, 64, 6, 0)
+        frame = b"\0" * 12 + b"\x08\x00" + ip + self.addresses[side] + tcp + options
+        on_link = 14 + total
+        captured = frame + b"\0" * (min(on_link, SNAP) - len(frame))
+        self.packets.append((at, captured[:SNAP], on_link))
+
+    def play(self) -> list[Packet]:
+        """Return all packets, in the order of time."""
+        rtt, at = self.rtt, self.start
+        self.send(at, 0, SYN, 0)
+        self.send(at + 20_000, 1, SYN | ACK, 0, 1)
+        self.send(at + rtt, 0, ACK, 1, 1)
+        self.send(at + rtt + 30_000, 0, ACK | PSH, 1, 1, 200)
+        at, sent, window = at + rtt + 60_000, 0, 10
+        while sent < self.segments:
+            many = min(window, self.segments - sent)
+            at = self.flight(at, sent, many)
+            sent, window = sent + many, window * 2
+        end = 1 + self.segments * MSS
+        self.send(at, 1, FIN | ACK, end, 201)
+        self.send(at + rtt, 0, FIN | ACK, 201, end + 1)
+        self.send(at + rtt + 20_000, 1, ACK, end + 1, 202)
+        self.packets.sort(key=lambda packet: packet[0])
+        return self.packets
+
+    def flight(self, at: int, first: int, many: int) -> int:
+        """Send segments back to back, and what repairs them; return when all is acknowledged."""
+        gap, seq = 12_000, lambda index: 1 + index * MSS
+        for index in range(first, first + many):
+            self.send(at + (index - first) * gap, 1, ACK | PSH, seq(index), 201, MSS)
+        lost = [n for n in range(first, first + many) if self.random.random() < 0.02][:1]
+        end, sacked, waiting = first + many, 0, 0
+        hole = lost[0] if lost else end
+        last = at
+        for index in range(first, end):
+            came = at + self.rtt + (index - first) * gap
+            if index < hole:
+                waiting += 1
+                if waiting == 2 or index + 1 == min(hole, end):
+                    self.send(came, 0, ACK, 201, seq(index + 1))
+                    waiting, last = 0, came
+            elif index > hole:
+                sacked, last = sacked + 1, came
+                self.send(came, 0, ACK, 201, seq(hole), sack=(seq(hole + 1), seq(index + 1)))
+                if sacked == 3:
+                    self.send(came + 5_000, 1, ACK | PSH, seq(hole), 201, MSS)
+        if hole == end:
+            return last + 5_000
+        repaired = at + self.rtt + (hole + 3 - first) * gap + 5_000
+        if sacked < 3:
+            repaired = at + (many - 1) * gap + max(200 * MS, 2 * self.rtt)
+            self.send(repaired, 1, ACK | PSH, seq(hole), 201, MSS)
+        self.send(repaired + self.rtt, 0, ACK, 201, seq(end))
+        return repaired + self.rtt + 5_000
+
+
+def record(packet: Packet) -> bytes:
+    """Return a packet as a pcap file has it."""
+    at, captured, on_link = packet
+    us = at // 1_000
+    return struct.pack("<IIII", us // 10**6, us % 10**6, len(captured), on_link) + captured
+
+
+HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, SNAP, 1)
+
+
+def packets_of_all() -> Iterator[Packet]:
+    """Yield the packets of all connections, in the order of time."""
+    heap: list[tuple[int, int, Packet]] = []
+    start, dice, order = START, random.Random("starts"), 0
+    for number in range(CONNECTIONS):
+        while heap and heap[0][0] < start:
+            yield heapq.heappop(heap)[2]
+        for packet in Flow(number, start, SEGMENTS).play():
+            order += 1
+            heapq.heappush(heap, (packet[0], order, packet))
+        start += int(dice.expovariate(1 / (0.25 * MS)))
+    while heap:
+        yield heapq.heappop(heap)[2]
+
+
+def make(folder: Path) -> None:
+    """Write the captures."""
+    (folder / "small").mkdir(parents=True, exist_ok=True)
+    with (folder / "many.pcap").open("wb") as file:
+        file.write(HEADER)
+        total = 0
+        for packet in packets_of_all():
+            file.write(record(packet))
+            total += 1
+    print(f"many.pcap: {total:,} packets, {CONNECTIONS:,} connections")
+    for number in range(SMALL):
+        flow = Flow(number, START + number * MS, SMALL_SEGMENTS).play()
+        octets = HEADER + b"".join(map(record, flow))
+        (folder / "small" / f"{number:04}.pcap").write_bytes(octets)
+    print(f"small/: {SMALL:,} files of about {len(flow)} packets")
+
+
+def spent(command: list[str]) -> tuple[float, float, float]:
+    """Run a command: return its CPU time and its time in seconds, and its peak memory in MB."""
+    began = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        raise SystemExit(f"{' '.join(command)}: status {status}")
+    took = time.perf_counter() - began
+    return usage.ru_utime + usage.ru_stime, took, usage.ru_maxrss / 1024
+
+
+def run(folder: Path, times: int) -> None:
+    """Run each program in turns, and print medians."""
+    netspurt = [sys.executable, "-m", "netspurt", "explain", "--csv"]
+    many, small = str(folder / "many.pcap"), str(folder / "small")
+    commands = {
+        "many: netspurt explain --csv": [*netspurt, many],
+        "small: netspurt explain --csv": [*netspurt, small],
+    }
+    if shutil.which("tcptrace"):
+        commands["many: tcptrace -lrn --csv"] = ["tcptrace", "-lrn", "--csv", many]
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
+    for _ in range(times):
+        for name, command in commands.items():
+            found[name].append(spent(command))
+    middle: Callable[[str, int], float] = lambda name, n: statistics.median(
+        one[n] for one in found[name]
+    )
+    for name in commands:
+        cpu, took, memory = (middle(name, n) for n in range(3))
+        print(f"{name:34} {cpu:6.2f} s CPU  {took:6.2f} s  {memory:5.0f} MB at most")
+
+
+if __name__ == "__main__":
+    what, folder = sys.argv[1], Path(sys.argv[2])
+    if what == "make":
+        make(folder)
+    else:
+        run(folder, int(sys.argv[3]) if len(sys.argv) > 3 else 5)

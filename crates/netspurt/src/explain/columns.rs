@@ -1,0 +1,208 @@
+//! The columns of the table of connections: the only place that knows their names and order.
+
+use std::net::IpAddr;
+
+use crate::ids::Side;
+use crate::units::{Duration, Time};
+
+use super::ended::{EndedConnection, EndedWay, Ending};
+use super::{Repairs, Spread, Statistics};
+
+/// A row: one direction of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionRow<'a> {
+    /// The connection.
+    pub connection: &'a EndedConnection,
+    /// The side that sends.
+    pub side: Side,
+    /// What it sends.
+    pub way: &'a EndedWay,
+}
+
+impl<'a> ConnectionRow<'a> {
+    /// The rows of `connection`: one, or two.
+    pub fn of(connection: &'a EndedConnection) -> impl Iterator<Item = Self> {
+        Side::BOTH
+            .into_iter()
+            .filter_map(move |side| Some(Self { connection, side, way: connection.way(side)? }))
+    }
+
+    fn statistics(&self) -> &'a Statistics {
+        &self.way.statistics
+    }
+
+    fn repairs(&self) -> Repairs {
+        self.statistics().repairs.as_deref().copied().unwrap_or_default()
+    }
+}
+
+/// How a column's value is read from a row.
+#[derive(Clone, Copy)]
+pub enum Cell {
+    /// A number that always exists.
+    Count(fn(&ConnectionRow<'_>) -> u64),
+    /// A whole number that may not exist.
+    Whole(fn(&ConnectionRow<'_>) -> Option<i64>),
+    /// A number with a fraction that may not exist.
+    Number(fn(&ConnectionRow<'_>) -> Option<f64>),
+    /// Whether something holds.
+    Flag(fn(&ConnectionRow<'_>) -> bool),
+    /// One of several texts.
+    Tag(&'static [&'static str], fn(&ConnectionRow<'_>) -> u8),
+    /// An address.
+    Address(fn(&ConnectionRow<'_>) -> IpAddr),
+}
+
+use Cell::{Address, Count, Flag, Number, Tag, Whole};
+
+/// The name of a direction in tables: `forward` is from the initiator.
+pub const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
+
+fn ns(at: Time) -> i64 {
+    at.as_nanos().cast_signed()
+}
+
+fn span_ns(span: Duration) -> i64 {
+    span.as_nanos().cast_signed()
+}
+
+fn signed(value: Option<u64>) -> Option<i64> {
+    value.map(u64::cast_signed)
+}
+
+fn above_zero(value: u64) -> Option<i64> {
+    (value > 0).then_some(value.cast_signed())
+}
+
+/// The columns of a spread, in the order: least, greatest, mean, deviation.
+macro_rules! spread {
+    ($row:ident, $of:expr) => {
+        [
+            Whole(|$row| signed(Spread::min_ns(&$of))),
+            Whole(|$row| signed(Spread::max_ns(&$of))),
+            Number(|$row| Spread::mean_ns(&$of)),
+            Number(|$row| Spread::deviation_ns(&$of)),
+        ]
+    };
+}
+
+const GAPS: [Cell; 4] = spread!(row, row.repairs().gaps);
+const AMBIGUOUS: [Cell; 4] = spread!(row, row.repairs().ambiguous);
+const RTT: [Cell; 4] = spread!(row, row.statistics().round_trips.all);
+const FULL: [Cell; 4] = spread!(row, row.statistics().round_trips.full_size);
+
+/// The columns: names, which end in their units, and values.
+pub const COLUMNS: &[(&str, Cell)] = &[
+    ("connection", Count(|row| row.connection.number)),
+    ("direction", Tag(&DIRECTIONS, |row| row.side as u8)),
+    ("source", Address(|row| row.connection.ends[row.side.index()].ip())),
+    ("source_port", Count(|row| row.connection.ends[row.side.index()].port().into())),
+    ("destination", Address(|row| row.connection.ends[row.side.peer().index()].ip())),
+    ("destination_port", Count(|row| row.connection.ends[row.side.peer().index()].port().into())),
+    ("ending", Tag(&Ending::NAMES, |row| row.connection.ending() as u8)),
+    ("t_ns", Whole(|row| Some(ns(row.connection.first())))),
+    ("duration_ns", Whole(|row| Some(span_ns(row.connection.span())))),
+    ("first_ns", Whole(|row| row.statistics().times.first.map(ns))),
+    ("last_ns", Whole(|row| row.statistics().times.first.map(|_| ns(row.statistics().times.last)))),
+    ("packets", Count(|row| row.statistics().packets.all)),
+    ("resets", Count(|row| row.statistics().packets.resets)),
+    ("syns", Count(|row| row.statistics().packets.syns)),
+    ("fins", Count(|row| row.statistics().packets.fins)),
+    ("acks", Count(|row| row.statistics().packets.acks)),
+    ("pure_acks", Count(|row| row.statistics().packets.pure_acks)),
+    ("sack_packets", Count(|row| row.statistics().packets.sacks)),
+    ("sack_acks", Count(|row| row.statistics().packets.sack_acks)),
+    ("dsack_acks", Count(|row| row.statistics().packets.dsacks)),
+    ("sack_blocks_max", Count(|row| row.statistics().packets.sack_blocks_max.into())),
+    ("pushes", Count(|row| row.statistics().packets.pushes)),
+    ("urgent_packets", Count(|row| row.statistics().packets.urgent)),
+    ("urgent_bytes", Count(|row| row.statistics().packets.urgent_bytes)),
+    ("hardware_duplicates", Count(|row| row.statistics().copies.count)),
+    ("mss_bytes", Whole(|row| row.statistics().offers.mss.map(i64::from))),
+    ("window_scale", Whole(|row| row.statistics().offers.window_scale.map(i64::from))),
+    ("sack_permitted", Flag(|row| row.statistics().offers.sack)),
+    ("timestamps", Flag(|row| row.statistics().offers.timestamps)),
+    ("data_packets", Count(|row| row.statistics().data.packets)),
+    ("data_bytes", Count(|row| row.statistics().data.bytes)),
+    ("unique_bytes", Count(|row| row.statistics().data.unique_bytes)),
+    ("segment_bytes_max", Whole(|row| above_zero(row.statistics().data.bytes_max.into()))),
+    ("segment_bytes_min", Whole(|row| above_zero(row.statistics().data.bytes_min.into()))),
+    ("segment_bytes_mean", Number(|row| row.statistics().data.bytes_mean())),
+    ("retransmissions", Count(|row| row.statistics().data.retransmissions)),
+    ("retransmitted_bytes", Count(|row| row.statistics().data.retransmitted_bytes)),
+    ("retransmissions_of_one_max", Count(|row| row.repairs().of_one_max)),
+    ("retransmission_gap_ns_min", GAPS[0]),
+    ("retransmission_gap_ns_max", GAPS[1]),
+    ("retransmission_gap_ns_mean", GAPS[2]),
+    ("retransmission_gap_ns_deviation", GAPS[3]),
+    ("out_of_order", Count(|row| row.statistics().data.out_of_order)),
+    ("window_probes", Count(|row| row.statistics().data.window_probes)),
+    ("window_probe_bytes", Count(|row| row.statistics().data.window_probe_bytes)),
+    ("window_bytes_max", Whole(|row| row.windowed(|windows| windows.max.into()))),
+    ("window_bytes_min", Whole(|row| above_zero(row.statistics().windows.min.into()))),
+    ("window_bytes_mean", Number(|row| row.statistics().windows.mean())),
+    ("zero_windows", Count(|row| row.statistics().windows.zeros)),
+    ("windows_scaled", Flag(|row| row.statistics().windows.scaled)),
+    ("outstanding_bytes_max", Whole(|row| row.looked(|flight| flight.max))),
+    ("outstanding_bytes_min", Whole(|row| above_zero(row.statistics().flight.min))),
+    ("outstanding_bytes_mean", Number(|row| row.statistics().flight.mean())),
+    (
+        "outstanding_bytes_time_mean",
+        Number(|row| {
+            let (first, last) = (row.connection.first(), row.connection.last());
+            row.statistics().flight.mean_over_time(first, last)
+        }),
+    ),
+    ("initial_window_bytes", Whole(|row| row.begun(|data| data.initial_window_bytes))),
+    ("initial_window_packets", Whole(|row| row.begun(|data| data.initial_window_packets))),
+    ("stream_bytes", Whole(|row| signed(row.statistics().stream_bytes()))),
+    ("missing_bytes", Whole(|row| row.statistics().missing_bytes())),
+    ("cut_bytes", Count(|row| row.statistics().data.cut_bytes)),
+    ("cut_packets", Count(|row| row.statistics().data.cut_packets)),
+    ("data_span_ns", Whole(|row| row.statistics().times.data_span().map(span_ns))),
+    (
+        "idle_ns_max",
+        Whole(|row| row.statistics().times.first.map(|_| span_ns(row.statistics().times.idle_max))),
+    ),
+    ("throughput_bps", Number(|row| row.statistics().throughput_bps(row.connection.span()))),
+    ("rtt_samples", Count(|row| row.statistics().round_trips.all.count())),
+    ("rtt_ns_min", RTT[0]),
+    ("rtt_ns_max", RTT[1]),
+    ("rtt_ns_mean", RTT[2]),
+    ("rtt_ns_deviation", RTT[3]),
+    ("handshake_rtt_ns", Whole(|row| signed(row.statistics().handshake_ns()))),
+    ("full_rtt_samples", Count(|row| row.statistics().round_trips.full_size.count())),
+    ("full_rtt_ns_min", FULL[0]),
+    ("full_rtt_ns_max", FULL[1]),
+    ("full_rtt_ns_mean", FULL[2]),
+    ("full_rtt_ns_deviation", FULL[3]),
+    ("post_loss_acks", Count(|row| row.statistics().round_trips.post_loss)),
+    ("ambiguous_acks", Count(|row| row.repairs().ambiguous.count())),
+    ("ambiguous_rtt_ns_min", AMBIGUOUS[0]),
+    ("ambiguous_rtt_ns_max", AMBIGUOUS[1]),
+    ("ambiguous_rtt_ns_mean", AMBIGUOUS[2]),
+    ("ambiguous_rtt_ns_deviation", AMBIGUOUS[3]),
+    ("cumulatively_acked", Count(|row| row.statistics().round_trips.cumulative)),
+    ("duplicate_acks", Count(|row| row.statistics().duplicate_acks.count)),
+    ("triple_duplicate_acks", Count(|row| row.statistics().duplicate_acks.triples)),
+];
+
+impl ConnectionRow<'_> {
+    /// A value of the windows; `None` if none was advertised.
+    fn windowed(&self, of: fn(&super::Windows) -> u64) -> Option<i64> {
+        let windows = &self.statistics().windows;
+        (windows.count > 0).then(|| of(windows).cast_signed())
+    }
+
+    /// A value of the octets outstanding; `None` if they were never looked at.
+    fn looked(&self, of: fn(&super::FlightSize) -> u64) -> Option<i64> {
+        let flight = &self.statistics().flight;
+        (flight.count > 0).then(|| of(flight).cast_signed())
+    }
+
+    /// A value of the initial window; `None` if the connection's beginning was not captured.
+    fn begun(&self, of: fn(&super::DataCounts) -> u64) -> Option<i64> {
+        let statistics = self.statistics();
+        (statistics.packets.syns > 0).then(|| of(&statistics.data).cast_signed())
+    }
+}

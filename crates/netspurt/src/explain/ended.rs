@@ -1,0 +1,132 @@
+//! Connections that have ended.
+
+use std::net::SocketAddr;
+
+use crate::ids::Side;
+use crate::observe::{Retired, Sequence};
+use crate::units::{Duration, Time};
+
+use super::resting::RestingWay;
+use super::{
+    CapturedConnection, CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Statistics,
+    TimeSpent,
+};
+
+/// How a connection ended, as far as the capture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ending {
+    /// Neither closed nor reset.
+    Open,
+    /// Both sides sent a FIN.
+    Closed,
+    /// A side sent a RST.
+    Reset,
+}
+
+impl Ending {
+    /// The names in tables, in the order of the values.
+    pub const NAMES: [&str; 3] = ["open", "closed", "reset"];
+}
+
+/// What one side of a connection sent.
+#[derive(Clone, Debug)]
+pub struct EndedWay {
+    /// Its statistics.
+    pub statistics: Statistics,
+    /// Its sequence space.
+    pub sequence: Sequence,
+    /// The first octet not acknowledged.
+    pub una: u64,
+    /// Its retransmissions, in order.
+    pub retransmissions: Vec<ExplainedRetransmission>,
+    /// Timers with other floors.
+    pub floors: OtherFloors,
+    /// What its sender, receiver and path were seen to do, if anything was repaired.
+    pub habits: Option<Box<Habits>>,
+}
+
+impl EndedWay {
+    /// Its statistics.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// What a direction was, when it has ended.
+    pub fn of(way: CapturedWay) -> Self {
+        let CapturedWay {
+            octets, statistics, sender, floors, earlier: mut retransmissions, ..
+        } = way;
+        let habits = sender.habits();
+        retransmissions.extend(sender.finish());
+        let (sequence, una) = (*octets.sequence(), octets.una());
+        Self { statistics, sequence, una, retransmissions, floors, habits }
+    }
+
+    /// The same of a direction that rests.
+    pub fn of_resting(way: RestingWay) -> Self {
+        let (statistics, sequence) = (way.statistics(), *way.sequence());
+        let (retransmissions, floors, habits) = way.into_parts();
+        let una = sequence.highest();
+        Self { statistics, sequence, una, retransmissions, floors, habits }
+    }
+}
+
+/// A connection that has ended: by the rule of [`Flows`](crate::observe::Flows), or with the capture.
+#[derive(Clone, Debug)]
+pub struct EndedConnection {
+    /// Its number, by the order of first packets.
+    pub number: u64,
+    /// Its two ends; the first is the initiator.
+    pub ends: [SocketAddr; 2],
+    /// The side that sent the first packet captured.
+    pub first_side: Side,
+    /// What it spent its time on.
+    pub spent: TimeSpent,
+    /// By the side that sends: `None` if neither a packet nor an acknowledgement of it was captured.
+    pub ways: [Option<EndedWay>; 2],
+}
+
+impl EndedConnection {
+    /// What a connection was, when it has ended.
+    pub fn of(retired: Retired<CapturedConnection>) -> Self {
+        let Retired { number, ends, state } = retired;
+        let (first_side, spent) = (state.first_side(), state.spent());
+        Self { number, ends, first_side, spent, ways: state.finish() }
+    }
+
+    /// What `side` sent.
+    pub fn way(&self, side: Side) -> Option<&EndedWay> {
+        self.ways[side.index()].as_ref()
+    }
+
+    fn statistics(&self) -> impl Iterator<Item = &Statistics> {
+        self.ways.iter().flatten().map(|way| &way.statistics)
+    }
+
+    /// When its first packet was captured.
+    pub fn first(&self) -> Time {
+        self.statistics().filter_map(|one| one.times.first).min().unwrap_or(Time::ZERO)
+    }
+
+    /// When its latest packet was captured.
+    pub fn last(&self) -> Time {
+        self.statistics().map(|one| one.times.last).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The time from its first packet to its last.
+    pub fn span(&self) -> Duration {
+        self.last().saturating_since(self.first())
+    }
+
+    /// How it ended.
+    pub fn ending(&self) -> Ending {
+        if self.statistics().any(|one| one.packets.resets > 0) {
+            Ending::Reset
+        } else if self.statistics().filter(|one| one.packets.fins > 0).count() == 2 {
+            Ending::Closed
+        } else {
+            Ending::Open
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Layouts of the rows of connections.
+
+use std::io;
+use std::str::FromStr;
+
+use super::csv::{write_heading, write_rows};
+use super::tcptrace::{Owin, write_tcptrace_heading, write_tcptrace_row};
+use super::{EndedConnection, Explainer};
+
+/// A layout of the rows of connections as text.
+///
+/// ```
+/// use netspurt::explain::RowLayout;
+/// let heading = RowLayout::Own.heading(false).unwrap();
+/// assert!(heading.starts_with(b"connection,direction,source,"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowLayout {
+    /// Ours: a row for each direction.
+    Own,
+    /// That of tcptrace: a row for each connection.
+    Tcptrace(Owin),
+}
+
+impl FromStr for RowLayout {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "netspurt" => Ok(Self::Own),
+            "tcptrace" => Ok(Self::Tcptrace(Owin::Without)),
+            "tcptrace-W" => Ok(Self::Tcptrace(Owin::With)),
+            _ => Err(format!("{name:?} is no layout: take netspurt, tcptrace or tcptrace-W")),
+        }
+    }
+}
+
+impl RowLayout {
+    /// The heading; `file` says whether rows name their files, which ours can.
+    ///
+    /// # Errors
+    /// None in memory.
+    pub fn heading(self, file: bool) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        match self {
+            Self::Own => write_heading(file, &mut out)?,
+            Self::Tcptrace(owin) => write_tcptrace_heading(owin, &mut out)?,
+        }
+        Ok(out)
+    }
+
+    fn write(
+        self,
+        connection: &EndedConnection,
+        file: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        match self {
+            Self::Own => write_rows(connection, file, out),
+            Self::Tcptrace(owin) => write_tcptrace_row(connection, owin, out),
+        }
+    }
+}
+
+impl Explainer {
+    /// The rows of some of the connections that have ended, which are then forgotten; with `over`
+    /// the capture has ended, and so have all. Nothing is left if there are no rows. They name the
+    /// `file` if one is given.
+    ///
+    /// # Errors
+    /// None in memory.
+    pub fn rows(
+        &mut self,
+        layout: RowLayout,
+        over: bool,
+        file: Option<&str>,
+    ) -> io::Result<Vec<u8>> {
+        /// About as many octets are returned at once.
+        const ENOUGH: usize = 1 << 18;
+        let mut out = Vec::new();
+        while out.len() < ENOUGH {
+            let Some(connection) = self.next_ended(over) else { break };
+            layout.write(&connection, file, &mut out)?;
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,46 @@
+//! Packets that a capture holds twice.
+
+use crate::packed::PackedValue;
+use crate::wire::TcpView;
+
+/// Finds copies of packets that the network or the capturing host made: they have the IP
+/// identification and the sequence number of one of the last eight packets.
+///
+/// IPv6 has no identification, and one of 0 means that the sender does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    last: [u64; Copies::REMEMBERED],
+    next: u8,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl Copies {
+    const REMEMBERED: usize = 8;
+
+    /// A packet of the direction.
+    #[inline]
+    pub fn take(&mut self, packet: &TcpView) {
+        if packet.ip_id == 0 {
+            return;
+        }
+        let name = u64::from(packet.ip_id) << 32 | u64::from(packet.seq);
+        if self.last.contains(&name) {
+            self.count += 1;
+            return;
+        }
+        self.last[usize::from(self.next)] = name;
+        self.next = (self.next + 1) % Self::REMEMBERED as u8;
+    }
+}
+
+/// The last packets are forgotten: copies come soon.
+impl PackedValue for Copies {
+    fn put(&self, into: &mut Vec<u8>) {
+        self.count.put(into);
+    }
+
+    fn get(from: &mut &[u8]) -> Self {
+        Self { count: u64::get(from), ..Self::default() }
+    }
+}

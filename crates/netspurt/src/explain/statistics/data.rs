@@ -1,0 +1,123 @@
+//! Octets of payload: new ones, repeated ones, and those that were cut from the capture.
+
+use crate::packed::packed_value;
+use crate::segment::Flags;
+use crate::wire::TcpView;
+
+use super::seen::Novelty;
+
+/// The payload of a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataCounts {
+    /// Segments with payload.
+    pub packets: u64,
+    /// Octets of payload, repeated ones included.
+    pub bytes: u64,
+    /// Octets of payload, each counted once.
+    pub unique_bytes: u64,
+    /// Octets of payload of the largest segment.
+    pub bytes_max: u32,
+    /// Octets of payload of the smallest segment that has any.
+    pub bytes_min: u32,
+    /// Segments with sequence numbers that had been seen in this direction. SYN and FIN have one
+    /// each.
+    pub retransmissions: u64,
+    /// These sequence numbers.
+    pub retransmitted_bytes: u64,
+    /// Segments whose sequence numbers had not been seen, but later ones.
+    pub out_of_order: u64,
+    /// Segments other than a SYN, with payload or a FIN, that were sent while the peer's window was
+    /// zero. They count neither as retransmissions nor as out of order.
+    pub window_probes: u64,
+    /// Their payload.
+    pub window_probe_bytes: u64,
+    /// Segments whose payload was not captured in full.
+    pub cut_packets: u64,
+    /// Octets of payload that were not captured.
+    pub cut_bytes: u64,
+    /// Octets of payload that were sent before the first acknowledgement of data, retransmissions
+    /// excluded.
+    pub initial_window_bytes: u64,
+    /// The segments with these.
+    pub initial_window_packets: u64,
+}
+
+packed_value!(DataCounts {
+    packets,
+    bytes,
+    unique_bytes,
+    bytes_max,
+    bytes_min,
+    retransmissions,
+    retransmitted_bytes,
+    out_of_order,
+    window_probes,
+    window_probe_bytes,
+    cut_packets,
+    cut_bytes,
+    initial_window_bytes,
+    initial_window_packets,
+});
+
+/// What a segment that occupies sequence numbers is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentKind {
+    /// New octets in order.
+    New,
+    /// Octets that had been sent.
+    Retransmission,
+    /// New octets below later ones.
+    OutOfOrder,
+    /// It probes a window of zero.
+    WindowProbe,
+}
+
+impl DataCounts {
+    /// A packet with payload.
+    pub fn take(&mut self, packet: &TcpView) {
+        let bytes = packet.payload_bytes;
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+        self.bytes_max = self.bytes_max.max(bytes);
+        self.bytes_min = if self.packets == 1 { bytes } else { self.bytes_min.min(bytes) };
+        let cut = bytes.saturating_sub(packet.captured_bytes);
+        self.cut_bytes += u64::from(cut);
+        self.cut_packets += u64::from(cut > 0);
+    }
+
+    /// A packet occupies sequence numbers, which bring `novelty`; `closed` says whether the peer's
+    /// window is zero.
+    pub fn place(&mut self, packet: &TcpView, novelty: Novelty, closed: bool) -> SegmentKind {
+        let [syn, fin] = [Flags::SYN, Flags::FIN].map(|flag| packet.flags.has(flag));
+        // SYN and FIN are no payload.
+        let outside =
+            u64::from(syn && novelty.first_repeated) + u64::from(fin && novelty.last_repeated);
+        let repeated = novelty.repeated.saturating_sub(outside);
+        self.unique_bytes += u64::from(packet.payload_bytes).saturating_sub(repeated);
+        if closed && !syn {
+            self.window_probes += 1;
+            self.window_probe_bytes += u64::from(packet.payload_bytes);
+            return SegmentKind::WindowProbe;
+        }
+        if novelty.repeated > 0 {
+            self.retransmissions += 1;
+            self.retransmitted_bytes += novelty.repeated;
+            return SegmentKind::Retransmission;
+        }
+        self.out_of_order += u64::from(novelty.late);
+        if novelty.late { SegmentKind::OutOfOrder } else { SegmentKind::New }
+    }
+
+    /// The mean payload of a segment that has any.
+    pub fn bytes_mean(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.bytes as f64 / self.packets as f64)
+    }
+
+    /// A segment with payload was sent before the first acknowledgement of data.
+    pub fn begin(&mut self, packet: &TcpView, kind: SegmentKind) {
+        if kind != SegmentKind::Retransmission {
+            self.initial_window_bytes += u64::from(packet.payload_bytes);
+            self.initial_window_packets += 1;
+        }
+    }
+}

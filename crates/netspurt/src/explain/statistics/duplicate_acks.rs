@@ -1,0 +1,50 @@
+//! Duplicate acknowledgements.
+
+use crate::packed::packed_value;
+use crate::segment::Flags;
+use crate::wire::TcpView;
+
+/// Duplicate acknowledgements of a direction's data (RFC 5681 §2): without payload, SYN or FIN,
+/// with the highest number and the last window, while data is outstanding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DuplicateAcks {
+    /// How many there are.
+    pub count: u64,
+    /// How often three came in a row.
+    pub triples: u64,
+    run: u32,
+    window: Option<u16>,
+    /// Whether the last window was zero.
+    pub closed: bool,
+}
+
+packed_value!(DuplicateAcks { count, triples, run, window, closed });
+
+impl DuplicateAcks {
+    /// An acknowledgement came; `repeats` says whether it has the highest number, which it does not
+    /// raise, and whether data is outstanding.
+    #[inline]
+    pub fn take(&mut self, packet: &TcpView, repeats: bool) {
+        let flags = packet.flags;
+        let bare = packet.payload_bytes == 0
+            && !flags.has(Flags::SYN)
+            && !flags.has(Flags::FIN)
+            && !flags.has(Flags::RST);
+        if repeats && bare && self.window == Some(packet.window) {
+            self.count += 1;
+            self.run = self.run.saturating_add(1);
+            self.triples += u64::from(self.run == 3);
+        } else {
+            self.run = 0;
+        }
+        self.advertise(packet);
+    }
+
+    /// A segment of the peer has this window.
+    pub fn advertise(&mut self, packet: &TcpView) {
+        if !packet.flags.has(Flags::RST) {
+            self.window = (!packet.flags.has(Flags::SYN)).then_some(packet.window);
+            self.closed = packet.window == 0;
+        }
+    }
+}

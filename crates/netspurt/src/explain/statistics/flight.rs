@@ -1,0 +1,60 @@
+//! Octets outstanding at the point of the capture.
+
+use crate::packed::packed_value;
+use crate::units::Time;
+
+/// The octets that were sent and not acknowledged, as the capture's point sees them: near the
+/// sender it is the flight size, near the receiver little.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlightSize {
+    /// How often it was looked at: with each packet of the direction except SYN, RST,
+    /// retransmissions and what came out of order.
+    pub count: u64,
+    /// The largest.
+    pub max: u64,
+    /// The smallest above zero; zero if there is none.
+    pub min: u64,
+    /// The sum of all.
+    pub sum: u64,
+    /// Octets times nanoseconds up to `since`.
+    area: u128,
+    since: Time,
+    /// Octets from `since` on.
+    now: u64,
+}
+
+packed_value!(FlightSize { count, max, min, sum, area, since, now });
+
+impl FlightSize {
+    /// `bytes` are outstanding after a packet.
+    pub fn look(&mut self, bytes: u64) {
+        self.count += 1;
+        self.max = self.max.max(bytes);
+        self.sum += bytes;
+        if bytes > 0 && (self.min == 0 || bytes < self.min) {
+            self.min = bytes;
+        }
+    }
+
+    /// From `at` on, `bytes` are outstanding.
+    #[inline]
+    pub fn change(&mut self, at: Time, bytes: u64) {
+        if bytes != self.now {
+            let span = at.saturating_since(self.since).as_nanos();
+            self.area += u128::from(self.now) * u128::from(span);
+            (self.since, self.now) = (self.since.max(at), bytes);
+        }
+    }
+
+    /// The mean of all looks.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The mean over the time from `first` to `last`.
+    pub fn mean_over_time(mut self, first: Time, last: Time) -> Option<f64> {
+        let span = last.saturating_since(first).as_nanos();
+        self.change(last, u64::MAX);
+        (span > 0).then(|| self.area as f64 / span as f64)
+    }
+}

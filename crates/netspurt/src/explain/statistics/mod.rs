@@ -1,0 +1,258 @@
+//! The statistics of one direction: those of tcptrace's long output, and what its figures lack.
+
+mod copies;
+mod data;
+mod duplicate_acks;
+mod flight;
+mod packets;
+mod repairs;
+mod round_trips;
+mod seen;
+mod spread;
+mod times;
+mod windows;
+
+pub use copies::Copies;
+pub use data::DataCounts;
+pub use duplicate_acks::DuplicateAcks;
+pub use flight::FlightSize;
+pub use packets::{Offers, PacketCounts};
+pub use repairs::Repairs;
+pub use round_trips::RoundTrips;
+pub use spread::Spread;
+pub use times::PacketTimes;
+pub use windows::Windows;
+
+use crate::observe::{CoveredBy, OneWay, Transmission};
+use crate::packed::packed;
+use crate::segment::Flags;
+use crate::units::{Duration, Time};
+use crate::wire::TcpView;
+
+use super::kept::{Acknowledged, CapturedSegment};
+use data::SegmentKind;
+use round_trips::Covered;
+use seen::{LateSegment, SeenOctets};
+
+/// Counts, sizes, round trips and times of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// Packets by their flags.
+    pub packets: PacketCounts,
+    /// What their options offer.
+    pub offers: Offers,
+    /// Their payload.
+    pub data: DataCounts,
+    /// The windows that they advertise.
+    pub windows: Windows,
+    /// Octets outstanding.
+    pub flight: FlightSize,
+    /// Round trips by acknowledgements of this direction.
+    pub round_trips: RoundTrips,
+    /// Duplicate acknowledgements of this direction.
+    pub duplicate_acks: DuplicateAcks,
+    /// What was sent more than once, if anything was.
+    pub repairs: Option<Box<Repairs>>,
+    /// When they were captured.
+    pub times: PacketTimes,
+    /// Copies that the network made.
+    pub copies: Copies,
+    /// The octet of the SYN.
+    syn: Option<u64>,
+    /// The octet of the FIN.
+    fin: Option<u64>,
+    /// Whether data was acknowledged.
+    data_acked: bool,
+    seen: SeenOctets,
+}
+
+impl Statistics {
+    /// A packet of this direction was captured. `sent` are its octets, if it occupies any; `octets`
+    /// already has them. `shift` is the shift of its window, if windows are scaled.
+    #[inline]
+    pub fn sent(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        sent: Option<Transmission>,
+        octets: &OneWay<CapturedSegment>,
+        shift: Option<u8>,
+    ) {
+        self.packets.take(packet);
+        self.offers.take(packet);
+        self.copies.take(packet);
+        self.windows.take(packet, shift);
+        self.times.take(at, packet.payload_bytes > 0);
+        if packet.payload_bytes > 0 {
+            self.data.take(packet);
+        }
+        let kind = sent.map(|sent| self.place(at, packet, sent, octets));
+        let orderly = !matches!(kind, Some(SegmentKind::Retransmission | SegmentKind::OutOfOrder));
+        if orderly && !packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::RST) {
+            let end = octets.sequence().octet(packet.seq) + u64::from(packet.payload_bytes);
+            self.flight.look(end.saturating_sub(octets.una()));
+        }
+        if sent.is_some() {
+            self.flight.change(at, outstanding(octets));
+        }
+    }
+
+    /// A packet occupies sequence numbers.
+    fn place(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        sent: Transmission,
+        octets: &OneWay<CapturedSegment>,
+    ) -> SegmentKind {
+        let Transmission { left, right, .. } = sent;
+        let novelty = self.seen.take(left, right, at);
+        if packet.flags.has(Flags::SYN) {
+            self.syn = Some(left);
+        }
+        if packet.flags.has(Flags::FIN) {
+            self.fin = Some(right - 1);
+        }
+        if novelty.repeated > 0 && left < octets.una() {
+            self.round_trips.repeated(at);
+        }
+        let kind = self.data.place(packet, novelty, self.duplicate_acks.closed);
+        if packet.payload_bytes > 0 && !self.data_acked {
+            self.data.begin(packet, kind);
+        }
+        kind
+    }
+
+    /// A segment is about to be added to `octets` that begins below the highest one sent.
+    pub fn resending(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
+        let first = octets.outstanding().partition_point(|one| one.right <= left);
+        let again = octets.outstanding().get(first).filter(|one| one.left < right);
+        if let Some(segment) = again {
+            let gap = at.saturating_since(segment.last_sent);
+            let count = u64::from(segment.retransmissions) + 1;
+            self.repairs.get_or_insert_default().take(count, gap);
+        }
+    }
+
+    /// An acknowledgement of everything below `ack` was captured at `at`; its segments follow.
+    #[inline]
+    pub fn acknowledging(&mut self, at: Time, ack: u64) {
+        let Self { seen, round_trips, .. } = self;
+        seen.acknowledge(ack, |LateSegment { left, right, sent }| {
+            let last = right == ack;
+            let payload_bytes = right - left;
+            round_trips.cover(at, Covered { payload_bytes, sent, once: true, syn: false, last });
+        });
+    }
+
+    /// The acknowledgement, which has the number `ack`, is the first to cover `segment`.
+    #[inline]
+    pub fn covered(&mut self, at: Time, ack: u64, segment: &Acknowledged, covered: CoveredBy) {
+        if covered == CoveredBy::ByBlock {
+            return;
+        }
+        let syn = self.syn == Some(segment.left);
+        let fin = self.fin.is_some_and(|fin| fin + 1 == segment.right);
+        let sent = segment.last_sent;
+        let ambiguous = self.round_trips.cover(
+            at,
+            Covered {
+                payload_bytes: (segment.right - segment.left)
+                    .saturating_sub(u64::from(syn) + u64::from(fin)),
+                sent,
+                // What a retransmission adds behind old octets was sent once.
+                once: segment.retransmissions == 0
+                    || segment.retransmissions == 1 && segment.first_sent == sent,
+                syn,
+                last: segment.right == ack,
+            },
+        );
+        if ambiguous {
+            let repairs = self.repairs.get_or_insert_default();
+            repairs.ambiguous.add(at.saturating_since(sent));
+        }
+    }
+
+    /// The acknowledgement was added to `octets`; `raised` says whether it acknowledges new octets.
+    #[inline]
+    pub fn answered(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        raised: bool,
+        octets: &OneWay<CapturedSegment>,
+    ) {
+        let sequence = octets.sequence();
+        let repeats = !raised
+            && sequence.octet(packet.ack) == octets.una()
+            && sequence.highest() > octets.una();
+        self.duplicate_acks.take(packet, repeats);
+        self.data_acked |= octets.una() > sequence.first() + 1;
+        if raised {
+            self.flight.change(at, outstanding(octets));
+        }
+    }
+
+    /// Whether octets below the highest one seen were not seen, or came late.
+    pub fn has_holes(&self) -> bool {
+        self.seen.has_holes()
+    }
+
+    /// The octets of the stream, from the SYN to the FIN; `None` if one of them was not captured.
+    pub fn stream_bytes(&self) -> Option<u64> {
+        self.fin?.checked_sub(self.syn? + 1)
+    }
+
+    /// The octets of the stream that were not captured; fewer than none if octets beyond its FIN
+    /// were.
+    pub fn missing_bytes(&self) -> Option<i64> {
+        Some(self.stream_bytes()?.cast_signed() - self.data.unique_bytes.cast_signed())
+    }
+
+    /// Unique octets over the time `span` of the connection, in bits per second.
+    pub fn throughput_bps(&self, span: Duration) -> Option<f64> {
+        (!span.is_zero()).then(|| 8.0 * self.data.unique_bytes as f64 / span.as_secs_f64())
+    }
+
+    /// The round trip of the SYN, in nanoseconds, if it was sent once.
+    pub fn handshake_ns(&self) -> Option<u64> {
+        self.round_trips.handshake.filter(|_| self.packets.syns == 1)
+    }
+}
+
+fn outstanding(octets: &OneWay<CapturedSegment>) -> u64 {
+    octets.sequence().highest().saturating_sub(octets.una())
+}
+
+/// What of a connection rests in little memory.
+mod rest {
+    use super::{Repairs, Statistics, packed};
+    use crate::packed::PackedValue;
+
+    impl PackedValue for Box<Repairs> {
+        fn put(&self, into: &mut Vec<u8>) {
+            (**self).put(into);
+        }
+
+        fn get(from: &mut &[u8]) -> Self {
+            Box::new(Repairs::get(from))
+        }
+    }
+
+    packed!(Statistics {
+        packets,
+        offers,
+        data,
+        windows,
+        flight,
+        round_trips,
+        duplicate_acks,
+        repairs,
+        times,
+        copies,
+        syn,
+        fin,
+        data_acked,
+        seen,
+    });
+}

@@ -1,0 +1,160 @@
+//! The octets of one direction that were captured, and those that were not.
+
+use crate::packed::{Packed, PackedValue};
+use crate::ranges::Ranges;
+use crate::units::Time;
+
+/// What a segment adds to the octets seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Novelty {
+    /// Sequence numbers that had been seen.
+    pub repeated: u64,
+    /// Whether the first of them had been seen.
+    pub first_repeated: bool,
+    /// Whether the last of them had been seen.
+    pub last_repeated: bool,
+    /// Whether none of them had been seen, but later ones.
+    pub late: bool,
+}
+
+/// A segment that was seen after later ones, and that is not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateSegment {
+    /// Its first octet.
+    pub left: u64,
+    /// The octet after its last.
+    pub right: u64,
+    /// When it was sent.
+    pub sent: Time,
+}
+
+/// What was not seen of the octets between the first and the last seen.
+#[derive(Clone, Debug, Default)]
+struct Holes {
+    octets: Ranges,
+    /// Segments that came late, ascending.
+    late: Vec<LateSegment>,
+}
+
+/// The octets seen of a direction. A set of octets whose holes are stored, because most captures
+/// have none.
+#[derive(Clone, Debug, Default)]
+pub struct SeenOctets {
+    left: u64,
+    right: u64,
+    holes: Option<Box<Holes>>,
+}
+
+/// What is packed has no holes.
+impl Packed for SeenOctets {
+    fn pack(&self, into: &mut Vec<u8>) {
+        (self.left, self.right).pack(into);
+    }
+
+    fn unpack(&mut self, from: &mut &[u8]) {
+        (self.left, self.right) = PackedValue::get(from);
+        self.holes = None;
+    }
+}
+
+impl SeenOctets {
+    /// The most holes, and the most late segments, that are remembered. If there are more, the
+    /// lowest counts as seen.
+    const MOST: usize = 1 << 12;
+
+    /// A segment with these sequence numbers was seen at `at`.
+    #[inline]
+    pub fn take(&mut self, left: u64, right: u64, at: Time) -> Novelty {
+        if self.right == 0 {
+            (self.left, self.right) = (left, right);
+            return Novelty::default();
+        }
+        if left == self.right {
+            self.right = right;
+            return Novelty::default();
+        }
+        self.take_other(left, right, at)
+    }
+
+    /// The same for a segment that does not follow the last one seen.
+    fn take_other(&mut self, left: u64, right: u64, at: Time) -> Novelty {
+        if left > self.right {
+            self.add_hole(self.right, left);
+            self.right = right;
+            return Novelty::default();
+        }
+        let missed = self.missing(left, right);
+        let repeated = right.min(self.right) - left - missed;
+        let late = repeated == 0 && right <= self.right;
+        let novelty = Novelty {
+            repeated,
+            first_repeated: self.missing(left, left + 1) == 0,
+            last_repeated: right <= self.right && self.missing(right - 1, right) == 0,
+            late,
+        };
+        if missed > 0 {
+            self.fill(left, right);
+        }
+        if late {
+            self.add_late(LateSegment { left, right, sent: at });
+        }
+        self.right = self.right.max(right);
+        novelty
+    }
+
+    /// How many octets of `left..right` below the last one seen are missing.
+    fn missing(&self, left: u64, right: u64) -> u64 {
+        let below = self.left.min(right).saturating_sub(left);
+        let Some(holes) = &self.holes else { return below };
+        let (mut at, mut missing) = (left.max(self.left), below);
+        while let Some((from, to)) = holes.octets.next_from(at).filter(|hole| hole.0 < right) {
+            missing += to.min(right) - from.max(at);
+            at = to;
+        }
+        missing
+    }
+
+    fn fill(&mut self, left: u64, right: u64) {
+        if right < self.left {
+            self.add_hole(right, self.left);
+        }
+        self.left = self.left.min(left);
+        if let Some(holes) = &mut self.holes {
+            holes.octets.remove(left, right);
+        }
+    }
+
+    fn add_hole(&mut self, left: u64, right: u64) {
+        let holes = &mut self.holes.get_or_insert_default().octets;
+        holes.insert(left, right);
+        if holes.iter().nth(Self::MOST).is_some() {
+            let lowest = holes.next_from(0).map_or(0, |hole| hole.1);
+            holes.remove_below(lowest);
+        }
+    }
+
+    fn add_late(&mut self, segment: LateSegment) {
+        let late = &mut self.holes.get_or_insert_default().late;
+        let place = late.partition_point(|one| one.left < segment.left);
+        late.insert(place, segment);
+        if late.len() > Self::MOST {
+            late.remove(0);
+        }
+    }
+
+    /// Whether octets are missing, or segments that came late are not acknowledged.
+    pub fn has_holes(&self) -> bool {
+        let open = |holes: &Holes| !holes.octets.is_empty() || !holes.late.is_empty();
+        self.holes.as_deref().is_some_and(open)
+    }
+
+    /// Shows `each` the segments that came late and that an acknowledgement of everything below
+    /// `ack` is the first to cover, ascending.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, each: impl FnMut(LateSegment)) {
+        if let Some(holes) = &mut self.holes {
+            let covered = holes.late.partition_point(|one| one.right <= ack);
+            holes.late.drain(..covered).for_each(each);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Sums of a measured quantity.
+
+use crate::packed::packed_value;
+use crate::units::Duration;
+
+/// How often a span was measured, its least, greatest and mean value, and its standard deviation.
+///
+/// ```
+/// use netspurt::explain::Spread;
+/// use netspurt::units::Duration;
+/// let mut spread = Spread::default();
+/// for ms in [10, 20, 60] {
+///     spread.add(Duration::from_millis(ms));
+/// }
+/// assert_eq!(spread.mean_ns(), Some(30e6));
+/// assert_eq!(spread.deviation_ns().map(|ns| ns.round()), Some(26_457_513.0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    count: u64,
+    min: u64,
+    max: u64,
+    sum: u64,
+    /// The sum of the squares of milliseconds, which loses no figure that is printed.
+    squares: f64,
+}
+
+packed_value!(Spread { count, min, max, sum, squares });
+
+impl Spread {
+    /// Adds a measurement.
+    pub fn add(&mut self, span: Duration) {
+        let ns = span.as_nanos();
+        self.min = if self.count == 0 { ns } else { self.min.min(ns) };
+        self.max = self.max.max(ns);
+        self.count += 1;
+        self.sum = self.sum.saturating_add(ns);
+        let ms = ns as f64 / 1e6;
+        self.squares += ms * ms;
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The least, in nanoseconds.
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The greatest, in nanoseconds.
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// The mean, in nanoseconds.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The standard deviation of the sample (with *n* - 1), in nanoseconds; there is none of one.
+    pub fn deviation_ns(&self) -> Option<f64> {
+        let count = self.count as f64;
+        let mean_ms = self.mean_ns()? / 1e6;
+        let squares = (self.squares - count * mean_ms * mean_ms).max(0.0);
+        (self.count > 1).then(|| (squares / (count - 1.0)).sqrt() * 1e6)
+    }
+}

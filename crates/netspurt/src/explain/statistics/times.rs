@@ -1,0 +1,42 @@
+//! When a direction's packets were captured.
+
+use crate::packed::packed_value;
+use crate::units::{Duration, Time};
+
+/// When the packets of a direction were captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketTimes {
+    /// The first packet.
+    pub first: Option<Time>,
+    /// The latest packet.
+    pub last: Time,
+    /// The longest time between two packets that follow each other in this direction.
+    pub idle_max: Duration,
+    /// The first packet with payload.
+    pub first_data: Option<Time>,
+    /// The latest packet with payload.
+    pub last_data: Time,
+}
+
+packed_value!(PacketTimes { first, last, idle_max, first_data, last_data });
+
+impl PacketTimes {
+    /// A packet was captured. Where the capture's clock steps back, no time passes.
+    #[inline]
+    pub fn take(&mut self, at: Time, data: bool) {
+        if self.first.is_none() {
+            (self.first, self.last) = (Some(at), at);
+        }
+        self.idle_max = self.idle_max.max(at.saturating_since(self.last));
+        self.last = self.last.max(at);
+        if data {
+            self.first_data.get_or_insert(at);
+            self.last_data = self.last_data.max(at);
+        }
+    }
+
+    /// The time from the first segment with payload to the last.
+    pub fn data_span(&self) -> Option<Duration> {
+        self.first_data.map(|first| self.last_data.saturating_since(first))
+    }
+}

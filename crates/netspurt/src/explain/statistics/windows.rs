@@ -1,0 +1,58 @@
+//! The windows that one side advertises.
+
+use crate::packed::packed_value;
+use crate::segment::Flags;
+use crate::wire::TcpView;
+
+/// The windows that one side advertises, in octets.
+///
+/// They are scaled if both SYNs were captured and both offer to scale (RFC 7323 §2.2). Then those
+/// of the SYNs, which are not scaled, do not count. Packets with RST do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// How many were advertised.
+    pub count: u64,
+    /// How many were zero, on segments with ACK.
+    pub zeros: u64,
+    /// The largest.
+    pub max: u32,
+    /// The smallest above zero; zero if there is none.
+    pub min: u32,
+    /// The sum of all.
+    pub sum: u64,
+    /// Whether they are scaled.
+    pub scaled: bool,
+}
+
+packed_value!(Windows { count, zeros, max, min, sum, scaled });
+
+impl Windows {
+    /// A packet of the side; `shift` is the shift in use, if there is one.
+    pub fn take(&mut self, packet: &TcpView, shift: Option<u8>) {
+        let [syn, ack, reset] =
+            [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
+        if reset || !(syn || ack) {
+            return;
+        }
+        let shift = shift.filter(|_| !syn);
+        let window = u32::from(packet.window) << shift.unwrap_or(0);
+        if shift.is_some() && !self.scaled {
+            *self = Self { scaled: true, zeros: self.zeros, ..Self::default() };
+        }
+        if self.scaled && syn {
+            return;
+        }
+        self.count += 1;
+        self.sum += u64::from(window);
+        self.zeros += u64::from(ack && window == 0);
+        self.max = self.max.max(window);
+        if window > 0 && (self.min == 0 || window < self.min) {
+            self.min = window;
+        }
+    }
+
+    /// Their mean.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+}

@@ -1,0 +1,217 @@
+"""What `netspurt explain` prints of a capture, and the documents and files that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netspurt.cli.output import columns, number, rate
+from netspurt.cli.pooled import pooled_lines
+
+if TYPE_CHECKING:
+    from netspurt.captures import Explained
+    from netspurt.table import Table
+
+
+def document(found: Explained, connection: int | None) -> dict[str, Any]:
+    """Return what is known of a capture, as JSON has it."""
+    tables = {
+        name: _chosen(found.table(name), connection) for name in ("connections", "retransmissions")
+    }
+    return {
+        "file": found.path,
+        "packets": found.packets,
+        "tcp_packets": found.tcp,
+        "packets_without_ip": found.no_ip,
+        "fragments": found.fragments,
+        "other_packets": found.other,
+        "fault": found.fault,
+        **{name: list(_rows(table)) for name, table in tables.items()},
+    }
+
+
+def _rows(table: Table) -> Iterator[dict[str, Any]]:
+    values = {name: table[name].tolist() for name in table}
+    for row in range(len(table)):
+        yield {name: column[row] for name, column in values.items()}
+
+
+def write_tables(found: Explained, path: Path) -> None:
+    """Write the connections to `path`, and the retransmissions beside it."""
+    beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")
+    for name, file in {"connections": path, "retransmissions": beside}.items():
+        part = file.with_name(f"{file.name}.part")
+        try:
+            found.write(name, part)
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _chosen(table: Table, connection: int | None) -> Table:
+    return table if connection is None else table.where(connection=connection)
+
+
+def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str]:
+    """Yield what is known of a capture in words.
+
+    Raises
+    ------
+    ValueError
+        If there is no connection of that number.
+    """
+    table = found.table("connections")
+    numbers = list(dict.fromkeys(table["connection"].tolist()))
+    if connection is not None:
+        if connection not in numbers:
+            there = f"0 to {numbers[-1]}" if numbers else "none"
+            raise ValueError(f"{found.path}: no connection {connection}; there are {there}")
+        yield from _connection(found, connection)
+        yield from _retransmissions(found, connection)
+        return
+    if len(numbers) > few:
+        yield from pooled(found)
+        return
+    yield _packets(found)
+    if numbers:
+        yield ""
+        yield from pooled_lines(found)
+    for one in numbers:
+        yield ""
+        yield from _connection(found, one)
+
+
+def pooled(found: Explained) -> Iterator[str]:
+    """Yield one answer for all connections."""
+    table = found.table("connections")
+    yield _packets(found)
+    yield from _summary(table, len(set(table["connection"].tolist())))
+    yield ""
+    yield from pooled_lines(found)
+
+
+def _packets(found: Explained) -> str:
+    parts = [f"{found.path}: {number(found.packets)} packets, {number(found.tcp)} of TCP"]
+    others = {"without IP": found.no_ip, "fragments": found.fragments, "others": found.other}
+    parts += [f"{number(many)} {what}" for what, many in others.items() if many]
+    return ", ".join(parts)
+
+
+def _summary(table: Table, connections: int) -> Iterator[str]:
+    """Yield sums over all connections."""
+    again = table["retransmissions"]
+    with_data = int((table["data_packets"] > 0).sum())
+    yield f"{number(connections)} connections, {number(with_data)} directions with data"
+    share = again.sum() / max(1, table["data_packets"].sum())
+    yield (
+        f"{number(int(table['unique_bytes'].sum()))} octets of data; {number(int(again.sum()))} "
+        f"retransmissions ({share:.2%} of data packets) in {number(int((again > 0).sum()))} "
+        "directions"
+    )
+
+
+def _end(row: dict[str, Any], which: str) -> str:
+    address, port = row[which], row[f"{which}_port"]
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _time(ns: float | None) -> str:
+    if ns is None:
+        return "-"
+    return f"{ns / 1e9:.3g} s" if ns >= 1e9 else f"{ns / 1e6:.3g} ms"
+
+
+def _octets(value: float | None) -> str:
+    return "-" if value is None else f"{number(round(value))} B"
+
+
+def _three(row: dict[str, Any], stem: str, word: Any) -> str:
+    values = [word(row[f"{stem}_{what}"]) for what in ("min", "mean", "max")]
+    return "-" if values[0] == "-" and values[2] == "-" else " / ".join(values)
+
+
+#: What is told of each direction: words, and the text of a row.
+_TOLD: Sequence[tuple[str, Any]] = (
+    ("packets", lambda r: number(r["packets"])),
+    ("data packets", lambda r: number(r["data_packets"])),
+    ("data", lambda r: _octets(r["unique_bytes"])),
+    ("retransmissions", lambda r: number(r["retransmissions"])),
+    ("sent again", lambda r: _octets(r["retransmitted_bytes"])),
+    ("out of order", lambda r: number(r["out_of_order"])),
+    ("copies by the network", lambda r: number(r["hardware_duplicates"])),
+    ("duplicate ACKs", lambda r: number(r["duplicate_acks"])),
+    ("largest segment", lambda r: _octets(r["segment_bytes_max"])),
+    ("MSS offered", lambda r: _octets(r["mss_bytes"])),
+    ("RTT of the handshake", lambda r: _time(r["handshake_rtt_ns"])),
+    ("RTT min / mean / max", lambda r: _three(r, "rtt_ns", _time)),
+    ("RTT samples", lambda r: number(r["rtt_samples"])),
+    ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
+    ("initial window", lambda r: _octets(r["initial_window_bytes"])),
+    ("window advertised, least / mean / most", lambda r: _windows(r)),
+    ("zero windows", lambda r: number(r["zero_windows"])),
+    ("window probes", lambda r: number(r["window_probes"])),
+    ("longest idle", lambda r: _time(r["idle_ns_max"])),
+    ("not captured", lambda r: _octets(r["missing_bytes"])),
+    ("throughput", lambda r: "-" if r["throughput_bps"] is None else rate(r["throughput_bps"])),
+)
+
+
+def _windows(row: dict[str, Any]) -> str:
+    return _three(row, "window_bytes", _octets)
+
+
+def _connection(found: Explained, connection: int) -> Iterator[str]:
+    """Yield what is known of a connection, its directions side by side."""
+    rows = list(_rows(_chosen(found.table("connections"), connection)))
+    first = rows[0] if rows[0]["direction"] == "forward" else _turned(rows[0])
+    yield (
+        f"connection {connection}: {_end(first, 'source')} -> {_end(first, 'destination')}, "
+        f"{first['ending']}, {_time(first['duration_ns'])}"
+    )
+    table = [("", *(row["direction"] for row in rows))]
+    table += [(words, *(text(row) for row in rows)) for words, text in _TOLD]
+    kept = [row for row in table if not all(cell in {"0", "-", "0 B"} for cell in row[1:])]
+    for line in columns(kept, right=range(1, len(rows) + 1)):
+        yield f"  {line}"
+
+
+def _turned(row: dict[str, Any]) -> dict[str, Any]:
+    ends = ("source", "source_port"), ("destination", "destination_port")
+    turned = {
+        a: row[b] for one, other in (ends, ends[::-1]) for a, b in zip(one, other, strict=True)
+    }
+    return {**row, **turned}
+
+
+def _retransmissions(found: Explained, connection: int) -> Iterator[str]:
+    """Yield the retransmissions of a connection, each with its cause, verdict and evidence."""
+    table = _chosen(found.table("retransmissions"), connection)
+    yield ""
+    if len(table) == 0:
+        yield "No retransmissions were captured."
+        return
+    start = found.start_ns
+    rows = [("time", "direction", "octet", "length", "after", "cause", "verdict", "evidence")]
+    for row in _rows(table):
+        rows.append(
+            (
+                f"{(row['t_ns'] - start) / 1e9:.6f}",
+                row["direction"],
+                str(row["seq"]),
+                str(row["len_bytes"]),
+                _time(row["gap_ns"]),
+                _believed(row, "cause"),
+                _believed(row, "verdict"),
+                "original missing" if row["original_missing"] else row["evidence"],
+            )
+        )
+    yield "Retransmissions (seconds from the first packet; octets from the SYN):"
+    yield from columns(rows, right=(0, 2, 3, 4))
+
+
+def _believed(row: dict[str, Any], what: str) -> str:
+    confidence = row[f"{what}_confidence"]
+    if row[what] == "unknown" or confidence is None:
+        return str(row[what])
+    return f"{row[what]} ({confidence:.0%})"

@@ -1,0 +1,227 @@
+"""`netspurt explain`: what the connections of a capture did, and why segments were sent again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from netspurt.cli.options import count
+from netspurt.cli.output import complain, harmless, print_json, raw
+
+#: Captures with more connections than this are summed up.
+_FEW = 2
+
+
+def explain(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Captures in pcap or pcapng, which may be compressed; folders of them; - is the "
+            "standard input.",
+            show_default=False,
+        ),
+    ],
+    as_csv: Annotated[
+        str | None,
+        typer.Option(
+            "--csv",
+            metavar="[=LAYOUT]",
+            help="Print a row for each direction of each connection; --csv=tcptrace prints the "
+            "columns of tcptrace -lr, --csv=tcptrace-W those of -lrW.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    parquet: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the table of connections here, and that of retransmissions beside it.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_one: Annotated[
+        bool, typer.Option("--as-one", help="Join the captures in the order of time.")
+    ] = False,
+    connection: Annotated[
+        int | None,
+        typer.Option(parser=count, metavar="N", help="Only this connection, in every detail."),
+    ] = None,
+) -> int:
+    """Explain captures: what connections did, and why segments were sent again.
+
+    Exits with 1 if a capture could not be read to its end.
+    """
+    found = list(_files(files))
+    captures = [found] if as_one else [[file] for file in found]
+    _check(captures, as_csv, parquet, connection, as_json=as_json)
+    if as_csv is not None:
+        return _print_rows(captures, as_csv)
+    return _print_captures(captures, parquet, connection, as_json=as_json)
+
+
+def _check(
+    captures: list[list[str]],
+    as_csv: str | None,
+    parquet: Path | None,
+    connection: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Check that the options go together.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    from netspurt.captures import LAYOUTS
+
+    given = {"--csv": as_csv is not None, "--json": as_json, "--parquet": parquet is not None}
+    several = [name for name, there in given.items() if there]
+    if len(several) > 1:
+        raise ValueError(f"{' and '.join(several)} all say how to give results: choose one")
+    if as_csv and as_csv not in LAYOUTS:
+        raise ValueError(f"--csv={as_csv}: the layouts are {', '.join(LAYOUTS)}")
+    if as_csv is not None and connection is not None:
+        raise ValueError("--connection does not apply to --csv: each row names its connection")
+    alone = {
+        "--connection": connection is not None,
+        "--parquet": parquet is not None,
+        f"--csv={as_csv}": bool(as_csv) and as_csv != LAYOUTS[0],
+    }
+    for name in (name for name, there in alone.items() if there and len(captures) > 1):
+        raise ValueError(f"{name} takes one capture: name one, or join them with --as-one")
+
+
+def _files(paths: Sequence[Path]) -> Iterator[str]:
+    """Yield the captures that paths name; folders may hold other files.
+
+    Raises
+    ------
+    ValueError
+        If a folder has no capture.
+    """
+    from netspurt.captures import is_capture
+
+    for path in paths:
+        if not path.is_dir():
+            yield os.fspath(path)
+            continue
+        found = [os.fspath(file) for file in sorted(path.rglob("*")) if is_capture(file)]
+        if not found:
+            raise ValueError(f"{path}: no file of this folder is a capture")
+        yield from found
+
+
+def _print_rows(captures: list[list[str]], layout: str) -> int:
+    """Print the rows of captures while they are read; return the exit status."""
+    from netspurt.captures import LAYOUTS, Rows, heading
+
+    layout = layout or LAYOUTS[0]
+    if layout != LAYOUTS[0]:
+        return _print_tcptrace(captures[0], layout)
+    several = len(captures) > 1
+    _write(heading(layout, file=several))
+    status = 0
+    for paths in captures:
+        try:
+            rows = Rows(paths, layout, harmless(paths[0]) if several else None)
+        except OSError as error:
+            if not several:
+                raise
+            complain(error)
+            status = 2
+            continue
+        for some in rows:
+            _write(some)
+        status = max(status, _complain_of_fault(paths, rows.core.fault))
+    return status
+
+
+def _print_tcptrace(paths: list[str], layout: str) -> int:
+    """Print rows as tcptrace does, behind its preface, which tells sums."""
+    from netspurt._core import __version__
+    from netspurt.captures import Rows, heading
+
+    began = time.perf_counter()
+    rows = Rows(paths, layout)
+    all_rows = list(rows)
+    packets, tcp = rows.core.passed[:2]
+    took, count = time.perf_counter() - began, rows.core.connections
+    named = "connection" if count == 1 else "connections"
+    args = "1 arg" if len(paths) == 1 else f"{len(paths)} args"
+    preface = (
+        f"#{args} remaining, starting with '{harmless(paths[0])}'\n"
+        f"#netspurt {__version__}, in the layout of tcptrace 6.6.7\n\n"
+        f"#{packets} packets seen, {tcp} TCP packets traced\n"
+        f"#elapsed wallclock time: {_clock(took)}, {int(packets / took)} pkts/sec analyzed\n"
+        f"#trace file elapsed time: {_clock(rows.core.span_ns / 1e9)}\n"
+    )
+    if tcp == 0:
+        _write(f"{preface}#no traced TCP packets\n".encode())
+    else:
+        preface += f"#TCP connection info:\n#{count} TCP {named} traced:\n"
+        _write(preface.encode() + heading(layout))
+        for some in all_rows:
+            _write(some)
+    return _complain_of_fault(paths, rows.core.fault)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return f"{int(minutes // 60)}:{int(minutes % 60):02}:{rest:09.6f}"
+
+
+def _write(octets: bytes) -> None:
+    """Write to the standard output, past what makes text harmless."""
+    stream = raw(sys.stdout)
+    buffer: Any = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(octets.decode())
+    else:
+        stream.flush()
+        buffer.write(octets)
+        buffer.flush()
+
+
+def _complain_of_fault(paths: Sequence[str], fault: str | None) -> int:
+    """Tell where reading stopped early; return the exit status."""
+    if fault is None:
+        return 0
+    complain(ValueError(f"{', '.join(paths)}: {fault}; what came before is explained"), "warning:")
+    return 1
+
+
+def _print_captures(
+    captures: list[list[str]], parquet: Path | None, connection: int | None, *, as_json: bool
+) -> int:
+    """Print captures for people or as JSON, or write tables; return the exit status."""
+    from netspurt import captures as explaining
+    from netspurt.cli import explained
+
+    if len(captures) > 1 and not as_json:
+        pooled = explaining.explain_pooled(captures)
+        for line in explained.pooled(pooled):
+            typer.echo(line)
+        return _complain_of_fault([pooled.path], pooled.fault)
+    status, documents = 0, []
+    for paths in captures:
+        found = explaining.explain(*paths)
+        status = max(status, _complain_of_fault(paths, found.fault))
+        if as_json:
+            documents.append(explained.document(found, connection))
+        elif parquet is not None:
+            explained.write_tables(found, parquet)
+        else:
+            for line in explained.lines(found, connection, few=_FEW):
+                typer.echo(line)
+    if as_json:
+        print_json({"captures": documents})
+    return status
