@@ -120,9 +120,10 @@ def test_an_unreadable_file_is_named(netspurt: Command, tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_nothing_that_looks_whole(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
-    # Files may grow to 50 kB: the capture does not fit.
+    # Files may grow to 50 kB: a capture of whole packets does not fit.
+    words = ["run", "mine.toml", "--set", "record.snap=65535 B"]
     ran = subprocess.run(
-        ["sh", "-c", 'ulimit -f 50; trap "" XFSZ; exec "$0" "$@"', NETSPURT, "run", "mine.toml"],
+        ["sh", "-c", 'ulimit -f 50; trap "" XFSZ; exec "$0" "$@"', NETSPURT, *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,
