@@ -30,7 +30,7 @@ impl Combination {
     /// The same for a scenario whose head and links are those that `links` knows.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         lay_bare(&mut spec);
-        let text = without_links(&mut spec, |spec| form::write(spec));
+        let text = without_links(&mut spec, form::write);
         let hash = known.hash.clone().chain_update(&text[known.head..]);
         let fingerprint = shortened(hash);
         debug_assert_eq!(fingerprint, short_hash(&[form::write(&spec).as_bytes()]));
@@ -71,7 +71,7 @@ impl KnownLinks {
         let mut head = form::table(&spec);
         head.retain(|_, value| !value.is_table() && !value.is_array());
         let head = head.to_string();
-        let text = without_links(&mut spec, |spec| form::write(spec));
+        let text = without_links(&mut spec, form::write);
         let known = whole.strip_suffix(text.strip_prefix(&head)?)?;
         known
             .starts_with(&head)
