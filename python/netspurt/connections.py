@@ -317,7 +317,7 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
         window=window,
         syn=syn,
         fin=fin,
-        retransmission=_resent(segments),
+        retransmission=_retransmitted(segments),
     )
 
 
@@ -325,7 +325,7 @@ def _whole(column: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(np.ma.filled(np.ma.asarray(column), 0), dtype=np.int64)
 
 
-def _resent(segments: Table) -> NDArray[np.bool_]:
+def _retransmitted(segments: Table) -> NDArray[np.bool_]:
     cause = np.ma.asarray(segments["cause"])
     told: NDArray[np.bool_] = (segments["kind"] == "retransmission") | np.asarray(
         np.ma.filled(cause != "", False), dtype=np.bool_

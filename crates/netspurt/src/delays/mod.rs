@@ -49,6 +49,7 @@ mod tcping;
 mod text;
 mod unpack;
 mod windows;
+mod year_last;
 mod zone;
 
 pub use began::Began;

@@ -266,6 +266,18 @@ impl PingRun {
         (self.tally.mean_ns() <= most).then(|| rounded(told))
     }
 
+    /// A line tells of a probe that was sent, without its answer.
+    fn sent(&mut self, number: u64, given_up: bool) {
+        let (number, left) = self.numbered(number, self.unwrap(number));
+        self.saw(number);
+        let slot = self.tally.sent(number);
+        slot.given_up |= given_up;
+        if left.is_some() {
+            slot.set_sent(left);
+            self.stamped = true;
+        }
+    }
+
     /// The interval of the probes, and its source.
     fn interval(&self, hints: &Hints) -> (Duration, &'static str) {
         const USUAL: Duration = Duration::from_secs(1);
@@ -407,22 +419,18 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             line => line,
         };
         match line {
-            PingLine::Header(header) if run.rounds.awaits() => {
-                run.header = run.header.or(Some(header));
-                run.dialect = header.dialect;
-            }
             PingLine::Header(header) => {
-                let left = run.rounds.left();
-                end(&mut run, &mut runs);
-                run.rounds = Rounds::begun(left);
-                run.header = Some(header);
+                if run.rounds.awaits() {
+                    run.header = run.header.or(Some(header));
+                } else {
+                    next_round(&mut run, &mut runs);
+                    run.header = Some(header);
+                }
                 run.dialect = header.dialect;
             }
             PingLine::Reply(reply) => {
                 if !run.rounds.is_going() && run.is_another(&reply) {
-                    let left = run.rounds.left();
-                    end(&mut run, &mut runs);
-                    run.rounds = Rounds::begun(left);
+                    next_round(&mut run, &mut runs);
                 }
                 run.reply(&reply, stamp);
                 run.tally.local |= stamp.is_some() && local;
@@ -435,23 +443,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 if run.statistics.is_some() {
                     end(&mut run, &mut runs);
                 }
-                let (number, left) = run.numbered(number, run.unwrap(number));
-                run.saw(number);
-                let slot = run.tally.sent(number);
-                slot.given_up |= given_up;
-                if left.is_some() {
-                    slot.set_sent(left);
-                    run.stamped = true;
-                }
+                run.sent(number, given_up);
             }
             PingLine::Statistics { sent, received, millis } => {
                 run.statistics = Some((sent, received));
                 run.millis = millis;
-                run.dialect = match run.dialect {
-                    Dialect::Unknown if whole.contains("packets received") => Dialect::Bsd,
-                    Dialect::Unknown if whole.contains("transmitted") => Dialect::Iputils,
-                    known => known,
-                };
+                run.dialect = run.dialect.or_of_statistics(whole);
             }
             PingLine::Ordinary => run.pipe = pipe(whole).or(run.pipe),
             PingLine::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
@@ -470,6 +467,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         reading.recordings.push(run.finish(name, hints)?);
     }
     Ok(reading)
+}
+
+/// The run ends, and the next one begins in the same round of runs.
+fn next_round(run: &mut PingRun, runs: &mut Vec<PingRun>) {
+    let left = run.rounds.left();
+    end(run, runs);
+    run.rounds = Rounds::begun(left);
 }
 
 /// A header after foreign text, such as stamps.

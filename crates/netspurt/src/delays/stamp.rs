@@ -1,8 +1,8 @@
 //! Stamps: instants at the beginning of a text, in the forms that logs and programs write.
 
-use super::date::date_of_line;
 use super::instant::{DAY, civil, days, of_day};
 use super::text::{SECOND, decimal, integer};
+use super::year_last::date_of_line;
 use super::zone::{Zone, zone};
 
 /// A time as it was written.

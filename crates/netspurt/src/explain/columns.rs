@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use crate::ids::Side;
 use crate::units::{Duration, Time};
 
-use super::ended::{EndedConnection, EndedWay, Ending};
+use super::ended::{EndedConnection, Ending};
+use super::ended_way::EndedWay;
 use super::{Repairs, Spread, Statistics};
 
 /// A row: one direction of a connection.

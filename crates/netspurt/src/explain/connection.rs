@@ -134,7 +134,7 @@ impl CapturedConnection {
         }
         let left = octets.sequence().octet(packet.seq);
         if left < octets.sequence().highest() {
-            statistics.resending(at, left, left + u64::from(seq_len), octets);
+            statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
         sender.sending(at, packet, octets);
         let sent = octets.sent(at, packet, CapturedSegment::of(packet));

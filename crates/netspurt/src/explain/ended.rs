@@ -3,14 +3,10 @@
 use std::net::SocketAddr;
 
 use crate::ids::Side;
-use crate::observe::{Retired, Sequence};
+use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
-use super::resting::RestingWay;
-use super::{
-    CapturedConnection, CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Statistics,
-    TimeSpent,
-};
+use super::{CapturedConnection, EndedWay, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,49 +23,6 @@ pub enum Ending {
 impl Ending {
     /// The names in tables, in the order of the values.
     pub const NAMES: [&str; 3] = ["open", "closed", "reset"];
-}
-
-/// What one side of a connection sent.
-#[derive(Clone, Debug)]
-pub struct EndedWay {
-    /// Its statistics.
-    pub statistics: Statistics,
-    /// Its sequence space.
-    pub sequence: Sequence,
-    /// The first octet not acknowledged.
-    pub una: u64,
-    /// Its retransmissions, in order.
-    pub retransmissions: Vec<ExplainedRetransmission>,
-    /// Timers with other floors.
-    pub floors: OtherFloors,
-    /// What its sender, receiver and path were seen to do, if anything was repaired.
-    pub habits: Option<Box<Habits>>,
-}
-
-impl EndedWay {
-    /// Its statistics.
-    pub fn statistics(&self) -> &Statistics {
-        &self.statistics
-    }
-
-    /// What a direction was, when it has ended.
-    pub fn of(way: CapturedWay) -> Self {
-        let CapturedWay {
-            octets, statistics, sender, floors, earlier: mut retransmissions, ..
-        } = way;
-        let habits = sender.habits();
-        retransmissions.extend(sender.finish());
-        let (sequence, una) = (*octets.sequence(), octets.una());
-        Self { statistics, sequence, una, retransmissions, floors, habits }
-    }
-
-    /// The same of a direction that rests.
-    pub fn of_resting(way: RestingWay) -> Self {
-        let (statistics, sequence) = (way.statistics(), *way.sequence());
-        let (retransmissions, floors, habits) = way.into_parts();
-        let una = sequence.highest();
-        Self { statistics, sequence, una, retransmissions, floors, habits }
-    }
 }
 
 /// A connection that has ended: by the rule of [`Flows`](crate::observe::Flows), or with the capture.

@@ -9,6 +9,7 @@ mod columns;
 mod connection;
 mod csv;
 mod ended;
+mod ended_way;
 mod explainer;
 mod floors;
 mod habits_table;
@@ -33,7 +34,8 @@ mod way;
 
 pub use columns::{COLUMNS, Cell, ConnectionRow};
 pub use connection::CapturedConnection;
-pub use ended::{EndedConnection, EndedWay, Ending};
+pub use ended::{EndedConnection, Ending};
+pub use ended_way::EndedWay;
 pub use explainer::{Explainer, Explanation, Passed};
 pub use floors::{FLOORS, OtherFloors, TimerWait};
 pub use habits_table::habits_table;

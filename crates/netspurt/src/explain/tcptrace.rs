@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use crate::units::{Duration, Time};
 
-use super::ended::{EndedConnection, EndedWay};
+use super::ended::EndedConnection;
+use super::ended_way::EndedWay;
 use super::{Repairs, Spread, Statistics};
 
 /// Whether the columns of octets outstanding are there, as with tcptrace's option `-W`.

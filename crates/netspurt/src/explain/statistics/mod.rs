@@ -124,7 +124,7 @@ impl Statistics {
     }
 
     /// A segment is about to be added to `octets` that begins below the highest one sent.
-    pub fn resending(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
+    pub fn repeating(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
         let first = octets.outstanding().partition_point(|one| one.right <= left);
         let again = octets.outstanding().get(first).filter(|one| one.left < right);
         if let Some(segment) = again {

@@ -44,7 +44,10 @@ fn explained(packets: &[[u8; 12]]) -> Explanation {
     for octets in packets {
         let (wait, side, segment) = packet(*octets);
         unix_ns += wait;
-        let (source, destination) = (ends[side], ends[1 - side]);
+        let (source, destination) = match side {
+            0 => (ends[0], ends[1]),
+            _ => (ends[1], ends[0]),
+        };
         let ip_id = octets[11].into();
         encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
         file.packet(unix_ns, &bytes, None).unwrap();

@@ -89,9 +89,11 @@ impl<R: Read> Buffer<R> {
     pub(super) fn at(&self, place: usize, octets: usize) -> &[u8] {
         &self.octets[place..place + octets]
     }
+}
 
+#[cfg(test)]
+impl<R> Buffer<R> {
     /// Octets of memory.
-    #[cfg(test)]
     pub(super) fn room(&self) -> usize {
         self.octets.len()
     }
