@@ -1,6 +1,5 @@
 //! The order in which a host sent its packets, from marks that it puts on them.
 
-use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::TcpView;
 
@@ -46,9 +45,6 @@ impl SendingOrder {
     /// Copies by one host come closer together than this; nothing retransmits so soon without an
     /// acknowledgement (RFC 8985 §7.2: probes wait 2 ms at least in practice).
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
-
-    /// No SYN is repeated sooner (RFC 6298 §2.1 asks for a second).
-    const SYN_WAIT: Duration = Duration::from_millis(100);
 
     /// Takes the marks of a packet; `fresh` says whether it carries only new octets.
     #[inline]
@@ -129,9 +125,6 @@ impl SendingOrder {
         let val = packet.options.timestamps.map(|stamps| stamps.val);
         if kept.ts_val != val || kept.ip_id != packet.ip_id {
             return false;
-        }
-        if packet.flags.has(Flags::SYN) && gap < Self::SYN_WAIT {
-            return true;
         }
         let numbered = self.differ() && packet.ip_id != 0;
         numbered || self.ticks(gap) >= 2 || gap < Self::CAPTURED_TWICE && !answered_since
