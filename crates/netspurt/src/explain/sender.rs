@@ -63,6 +63,10 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// No SYN is repeated sooner (RFC 6298 §2.1 asks for a second). A SYN-ACK may be: it answers
+    /// each SYN.
+    const SYN_WAIT: Duration = Duration::from_millis(100);
+
     /// A segment that occupies sequence numbers is about to be added to `octets`.
     #[inline]
     pub fn sending(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
@@ -134,7 +138,11 @@ impl Sender {
             || gaps.is_some_and(|gaps| gaps.holds(left, right));
         let last = earlier.map(|one| (one.last_sent, one.kept));
         let answered_since = last.is_some_and(|(sent, _)| self.answered_at > sent);
-        let age = self.order.age(at, packet, last, answered_since);
+        let mut age = self.order.age(at, packet, last, answered_since);
+        let opens = packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::ACK);
+        if opens && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
+            age = Age::Copy;
+        }
         // Nothing is repaired sooner than a round trip after what overtook it.
         let least = self.path.least().unwrap_or(Duration::ZERO) * 3 / 5;
         let soon = above.is_some_and(|one| at.saturating_since(one.first_sent) < least);
