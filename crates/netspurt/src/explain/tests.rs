@@ -80,7 +80,8 @@ mod statistics {
 
     #[test]
     fn a_hole_that_is_filled_is_out_of_order_and_no_retransmission() {
-        let found = forward(&[(0, 0, data(1, 100)), (0, 1, data(201, 100)), (0, 2, data(101, 100))]);
+        let found =
+            forward(&[(0, 0, data(1, 100)), (0, 1, data(201, 100)), (0, 2, data(101, 100))]);
         let data = found.data;
         assert_eq!((data.out_of_order, data.retransmissions, data.unique_bytes), (1, 0, 300));
     }
