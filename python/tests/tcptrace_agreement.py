@@ -24,7 +24,7 @@ REASONS = {
     "RTT_full_sz": "full-size",
     "RTT full_sz": "full-size",
     "wavg_owin": "held",
-    "avg_owin": "several-segments",
+    "avg_owin": "which-ack",
     "avg_win_adv": "window-mean",
     "ambiguous_acks": "several-segments",
     "post-loss_acks": "several-segments",
