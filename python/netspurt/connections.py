@@ -33,13 +33,20 @@ class SourceError(ValueError):
         self.place = place
 
 
-def read_connections(path: Path) -> Connections:
+def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     """Return the connections of a folder of `netspurt poll`, a run's folder, a capture or a table.
 
     Of a poll, a row is a fetch: its time, octets and handshake are those of `fetches.jsonl`, and
     the rest is what its capture tells. Of a run, a row is a flow and its site the node that sends
-    the most; of a capture, its site is the file. A table is CSV, or JSON lines, whose columns are
-    `site` and any others of `COLUMNS`.
+    the most; of a capture, its site is the address that does. A table is CSV, or JSON lines, whose
+    columns are `site` and any others of `COLUMNS`.
+
+    Parameters
+    ----------
+    path
+        The folder or file.
+    notes
+        To which is added where and why the reading of a capture stopped early.
 
     Raises
     ------
@@ -48,8 +55,9 @@ def read_connections(path: Path) -> Connections:
     OSError
         If a file cannot be read.
     """
+    notes = [] if notes is None else notes
     if path.is_dir() and (path / "fetches.jsonl").exists():
-        return _connections(list(_fetches(path)), str(path))
+        return _connections(list(_fetches(path, notes)), str(path))
     if path.is_dir() and (path / "run.json").exists():
         return of_run(open_run(path))
     if path.is_dir():
@@ -59,7 +67,7 @@ def read_connections(path: Path) -> Connections:
             "table",
         )
     if is_capture(path):
-        return of_capture(explain(path, segments=True), path.stem)
+        return _connections(list(_captured(explain(path, segments=True), notes)), str(path))
     return _connections(list(_table(path)), str(path))
 
 
@@ -111,14 +119,14 @@ def _figures(row: Mapping[str, Any], place: str) -> Row:
     return told
 
 
-def _fetches(folder: Path) -> Iterator[Row]:
+def _fetches(folder: Path, notes: list[str]) -> Iterator[Row]:
     """Yield the connection of each fetch that succeeded."""
     with (folder / "fetches.jsonl").open(encoding="utf-8") as file:
         for number, row in enumerate(_objects(file, str(folder / "fetches.jsonl")), 1):
             if "failed" in row:
                 continue
             try:
-                yield _fetch(row) | _later(folder, row)
+                yield _fetch(row) | _later(folder, row, notes)
             except (KeyError, TypeError) as error:
                 place = f"{folder / 'fetches.jsonl'}:{number}"
                 raise SourceError(place, f"not a fetch of `netspurt poll`: {error}") from None
@@ -139,59 +147,53 @@ def _number(value: Any) -> float:
     return np.nan if value is None else float(value)
 
 
-def _later(folder: Path, row: Mapping[str, Any]) -> Row:
-    """Return what a fetch's capture tells of its connection, if there is one.
-
-    Of several connections of a capture, it is the one with most data.
-    """
+def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
+    """Return what a fetch's capture tells of its connection, if there is one."""
     name = row.get("capture")
     if not name or not (folder / name).exists():
         return {}
-    found = explain(folder / name, segments=True)
-    seen = [_captured(found, flow, packets) for flow, packets in packets_by_flow(found).items()]
-    told = max(seen, key=lambda one: float(one.get("octets", 0)), default={})
-    kept = ("packets", "retransmissions", "rtt_mean_s", "rtt_max_s", "idle_s", "idle_for")
-    return {key: told[key] for key in kept if key in told}
+    for told in _captured(explain(folder / name, segments=True), notes):
+        if told["near_port"] == row.get("local_port"):
+            kept = ("packets", "retransmissions", "rtt_mean_s", "rtt_max_s", "idle_s", "idle_for")
+            return {key: told[key] for key in kept if key in told}
+    return {}
 
 
-def of_capture(found: Explained, site: str) -> Connections:
-    """Return the connections of a capture that was explained with its segments.
+def _captured(found: Explained, notes: list[str]) -> Iterator[Row]:
+    """Yield what a capture tells of each of its connections that carried data."""
+    if found.fault is not None:
+        notes.append(f"{found.path}: {found.fault}")
+    table = found.table("connections")
+    number, data = table["connection"], table["data_bytes"]
+    everything = packets_by_flow(found)
+    for connection in np.unique(number).tolist():
+        own = np.flatnonzero((number == connection) & (data > 0))
+        flow = f"c{connection}"
+        if len(own) and flow in everything:
+            far = table.take(own[[np.argmax(data[own])]])
+            samples = found.table("rtt").where(flow=flow)
+            yield _far_end(far, everything[flow], samples)
 
-    The far end is the one that sends the most data. Round trips are those of the direction whose
-    handshake took longer at the point of the capture, since that is most of the path.
 
-    Raises
-    ------
-    SourceError
-        If no connection carried data.
+def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
+    """Return what a capture tells of the end of a connection that sent the most data.
+
+    Round trips are those of the direction whose handshake took longer at the point of the capture,
+    since that is most of the path.
     """
-    rows = []
-    for flow, packets in packets_by_flow(found).items():
-        told = _captured(found, flow, packets)
-        octets, lasts = told.pop("octets", 0.0), told.pop("lasts_s", 0.0)
-        if octets:
-            told["throughput_bps"] = 8 * octets / lasts if lasts else np.nan
-            # Instants of several captures must be of one clock.
-            told["began_s"] += found.start_ns / 1e9
-            rows.append({"site": site} | told)
-    return _connections(rows, found.path)
-
-
-def _captured(found: Explained, flow: str, packets: Packets) -> Row:
-    data = packets.payload
-    sent = [int(data[packets.forward == forward].sum()) for forward in (False, True)]
-    forward = sent[1] > sent[0]
-    own = (packets.forward == forward) & (data > 0)
-    told = _seen(packets, forward=forward) | {
-        "octets": float(sent[forward]),
-        "packets": float(own.sum()),
-        "retransmissions": float((own & packets.retransmission).sum()),
+    told = _seen(packets, forward=str(far["direction"][0]) == "forward") | {
+        "site": str(far["source"][0]),
+        "near_port": int(far["destination_port"][0]),
+        "began_s": float(far["t_ns"][0]) / 1e9,
+        "packets": float(far["data_packets"][0]),
+        "retransmissions": float(far["retransmissions"][0]),
+        "throughput_bps": float(far["throughput_bps"][0]),
     }
     # What one end sends is acknowledged after the other end's reaction.
     near = reaction_s(packets, forward=False) >= reaction_s(packets, forward=True)
-    samples = found.table("rtt").where(flow=flow, direction="forward" if near else "reverse")
     opened = packets.t_s[packets.syn][-1] if packets.syn.any() else -1.0
-    later = samples.seconds("rtt_ns")[samples.seconds("sent_ns") > opened]
+    own = samples.where(direction="forward" if near else "reverse")
+    later = own.seconds("rtt_ns")[own.seconds("sent_ns") > opened]
     if len(later):
         told |= {"rtt_mean_s": float(later.mean()), "rtt_max_s": float(later.max())}
     return told

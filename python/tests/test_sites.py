@@ -183,7 +183,7 @@ def test_a_silence_is_measured_at_either_end_and_needs_two_packets() -> None:
     assert reaction_s(packets, forward=True) == 0.0
     mine = longest_idle(packets, forward=True)
     assert mine is not None
-    assert (round(mine.length_s, 4), mine.waited_for) == (0.0411, "peer")
+    assert (round(mine.length_s, 4), mine.waited_for) == (0.0411, "round-trip")
     assert len(idles(packets, forward=False, at_least_s=0.045)) == 2
     alone = Packets.of(t_s=[0.0], forward=[1], seq=[0], length=[1], syn=[1])
     assert longest_idle(alone, forward=True) is None
@@ -321,10 +321,10 @@ def test_a_poll_tells_times_from_its_rows_and_the_rest_from_its_captures(
 
 
 def test_a_capture_at_either_end_tells_what_the_sender_did(pages_folder: Path) -> None:
-    """The site is the file; packets are those with data that the capture has."""
+    """A site is an address; packets are those with data that the capture has."""
     told = read_connections(pages_folder / "client.pcapng")
     run = read_connections(pages_folder)
-    assert told.sites == ["client"]
+    assert told.sites == ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]
     assert len(told) == len(run) == 240
     told = told.in_order()
     began = told.began_s - told.began_s[0] + 1
@@ -335,6 +335,17 @@ def test_a_capture_at_either_end_tells_what_the_sender_did(pages_folder: Path) -
     assert same.idle_for.tolist() == clean.idle_for.tolist()
     # Where the far end's data were lost before this point, its repairs are hardly all seen.
     assert 0 < told.retransmissions.sum() <= run.retransmissions.sum()
+
+
+def test_a_capture_that_is_cut_off_tells_what_it_has_with_a_warning(
+    here: Command, pages_folder: Path, tmp_path: Path
+) -> None:
+    whole = (pages_folder / "client.pcapng").read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2 + 5])
+    ran = here("sites", "cut.pcapng")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.startswith("warning: cut.pcapng: ")
+    assert ran.stdout.startswith("121 connections to ")
 
 
 def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +40,9 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     >>> rate.tolist()
     [2.0, 2.0, 4.0, 4.0]
     """
+    # Slow to import, and few need it.
+    from scipy.signal import lfilter
+
     if not 0 < gain <= 1:
         raise ValueError(f"a gain is above 0 and up to 1, not {gain:g}")
     if len(t) < 2:

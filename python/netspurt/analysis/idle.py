@@ -135,11 +135,11 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     -----
     The rules, of which the first that fits counts: a retransmission ends the silence (*loss*). The
     other end sent data meanwhile: the longest part, which is the time up to the last of this data
-    (*peer*), that which the end took to react in the handshake, seen from here (*round-trip*), or
-    the rest (*think*). The packet after it has no data, and so answers the other end (*peer*). It
-    exceeds the window that had been offered before (*window*). Octets were outstanding, and it
-    followed an acknowledgement at once, but for the time of that reaction (*round-trip*). All else
-    is the *application*'s.
+    (*peer*), the time after it (*think*), or that which both ends took of these to react in the
+    handshake, seen from here (*round-trip*). The packet after it has no data, and so answers the
+    other end (*peer*). It exceeds the window that had been offered before (*window*). Octets were
+    outstanding, and it followed an acknowledgement at once, but for the time of that reaction
+    (*round-trip*). All else is the *application*'s.
 
     Examples
     --------
@@ -156,16 +156,16 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
         return None
     gaps = packets.t_s[found[:, 1]] - packets.t_s[found[:, 0]]
     before, after = found[int(np.argmax(gaps))].tolist()
-    return _idle(packets, before, after, reaction_s(packets, forward=forward))
+    return _idle(packets, before, after, _reactions(packets, forward=forward))
 
 
 def idles(packets: Packets, *, forward: bool, at_least_s: float) -> list[Idle]:
     """Return all silences of one end that last at least this long, in seconds."""
     found = _silences(packets, forward=forward)
     gaps = packets.t_s[found[:, 1]] - packets.t_s[found[:, 0]]
-    reaction = reaction_s(packets, forward=forward)
+    reactions = _reactions(packets, forward=forward)
     long = found[gaps >= at_least_s].tolist()
-    return [_idle(packets, before, after, reaction) for before, after in long]
+    return [_idle(packets, before, after, reactions) for before, after in long]
 
 
 def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
@@ -188,19 +188,30 @@ def reaction_s(packets: Packets, *, forward: bool) -> float:
     return float(packets.t_s[after[0]] - packets.t_s[answered[-1]]) if len(after) else 0.0
 
 
-def _idle(packets: Packets, before: int, after: int, reaction: float) -> Idle:
+def _reactions(packets: Packets, *, forward: bool) -> tuple[float, float]:
+    return reaction_s(packets, forward=forward), reaction_s(packets, forward=not forward)
+
+
+def _idle(packets: Packets, before: int, after: int, reactions: tuple[float, float]) -> Idle:
     start, end = (float(packets.t_s[place]) for place in (before, after))
-    return Idle(start, end, before, after, _waited(packets, before, after, reaction))
+    return Idle(start, end, before, after, _waited(packets, before, after, reactions))
 
 
-def _longest_part(until_s: float, since_s: float, reaction: float) -> Waited:
-    """Return what took most of a silence: until the other end's data came, or since then."""
-    way = min(since_s, reaction)
-    parts: dict[Waited, float] = {"peer": until_s, "round-trip": way, "think": since_s - way}
+def _longest_part(until_s: float, since_s: float, reactions: tuple[float, float]) -> Waited:
+    """Return what took most of a silence: until the other end's data came, or since then.
+
+    `reactions` are those of the end itself and of the other end, to each other's packets.
+    """
+    own, other = min(since_s, reactions[0]), min(until_s, reactions[1])
+    parts: dict[Waited, float] = {
+        "round-trip": own + other,
+        "peer": until_s - other,
+        "think": since_s - own,
+    }
     return max(parts, key=lambda part: parts[part])
 
 
-def _waited(packets: Packets, before: int, after: int, reaction: float) -> Waited:
+def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, float]) -> Waited:
     if packets.retransmission[after]:
         return "loss"
     start, end = packets.t_s[before], packets.t_s[after]
@@ -210,7 +221,7 @@ def _waited(packets: Packets, before: int, after: int, reaction: float) -> Waite
     if len(with_data):
         # Between the first and the last of its data the other end may have repaired a loss.
         last = float(packets.t_s[with_data[-1]])
-        return _longest_part(last - float(start), float(end) - last, reaction)
+        return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:
         return "peer"
     peer_before = np.flatnonzero(packets.forward[:before] != packets.forward[after])
@@ -221,7 +232,7 @@ def _waited(packets: Packets, before: int, after: int, reaction: float) -> Waite
     own = np.flatnonzero(packets.forward[: before + 1] == packets.forward[after])
     sent = (packets.seq[own] + packets.length[own]).max()
     acked = packets.ack[peer_before].max(initial=0)
-    soon = max(_SOON * (end - start), _LATE * reaction) + _SLOW_S
+    soon = max(_SOON * (end - start), _LATE * reactions[0]) + _SLOW_S
     if sent > acked and len(theirs) and end - packets.t_s[theirs[-1]] <= soon:
         return "round-trip"
     return "application"

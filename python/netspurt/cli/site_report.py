@@ -113,7 +113,7 @@ def _levels(_data: Data, sites: dict[str, Data]) -> Iterator[str]:
                 [
                     f"{name}: {len(one['levels'])}" if n == 0 else "",
                     rate(level["bps"]),
-                    f"{100 * level['spread']:.2g} %",
+                    f"{100 * level['spread']:{'.0f' if level['spread'] > 0.1 else '.2g'}} %",
                     f"{100 * level['share']:.0f} %",
                     number(level["connections"]),
                     _told(level["span_of_time"], lambda span: f"{100 * span:.0f} %"),

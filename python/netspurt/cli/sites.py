@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import span_of
-from netspurt.cli.output import print_json
+from netspurt.cli.output import complain, print_json
 from netspurt.cli.site_report import report_lines
 from netspurt.quantities import known
 
@@ -88,7 +88,11 @@ def _read(sources: list[Path]) -> Connections:
     from netspurt.analysis.sites import joined
     from netspurt.connections import read_connections
 
-    return joined([read_connections(source) for source in sources])
+    notes: list[str] = []
+    told = joined([read_connections(source, notes) for source in sources])
+    for note in notes:
+        complain(ValueError(note), "warning:")
+    return told
 
 
 def _shared_data(

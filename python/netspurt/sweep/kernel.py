@@ -115,6 +115,9 @@ class Live:
             return self._sweep.run_chunk(case, 1)
         if scenario.kernel_flow is None:
             return self._sweep.run_chunk(case, 1)
+        return self._run_live(case, scenario)
+
+    def _run_live(self, case: int, scenario: Scenario) -> _core.Outcome:
         began = time.monotonic_ns()
         stop_ns = scenario._core.stop_ns
         most_ns = min(self._sweep.budget[1] or stop_ns, stop_ns)

@@ -61,21 +61,22 @@ impl Rule {
         "guess",
     ];
 
-    /// The probability that its cause is right, at the sender or where both copies were captured.
+    /// The probability that its cause is right, for a capture at the sender or between the ends.
     /// Fitted: see `docs/captures.md`.
     const RIGHT: [f32; 16] = [
-        0.0, 0.999, 0.99, 0.98, 0.995, 0.9, 0.99, 0.95, 0.98, 0.99, 0.97, 0.9, 0.7, 0.9, 0.95, 0.6,
+        0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.98, 0.92, 0.985, 0.995, 0.95, 0.85, 0.75, 0.91, 0.9,
+        0.9,
     ];
 
-    /// The same at a capture that misses the original: it was lost before it came there, and so was
-    /// what the sender's timer did. Fitted likewise; below one half the cause is unknown.
+    /// The same for a capture at the receiver, which does not see when the sender's timer fires and
+    /// what was lost on the path. Fitted likewise.
     const RIGHT_FAR: [f32; 16] =
-        [0.0, 0.99, 0.9, 0.97, 0.75, 0.6, 0.6, 0.6, 0.7, 0.45, 0.9, 0.6, 0.6, 0.6, 0.6, 0.65];
+        [0.0, 0.98, 0.8, 0.9, 0.69, 0.6, 0.68, 0.5, 0.6, 0.1, 0.6, 0.3, 0.6, 0.6, 0.5, 0.48];
 
-    /// The probability that a cause is right that it gives; `missing` says whether the capture lacks
-    /// the original.
-    pub const fn confidence(self, missing: bool) -> f32 {
-        let of = if missing { Self::RIGHT_FAR } else { Self::RIGHT };
+    /// The probability that a cause is right that it gives; `at_receiver` says where the capture was
+    /// taken.
+    pub const fn confidence(self, at_receiver: bool) -> f32 {
+        let of = if at_receiver { Self::RIGHT_FAR } else { Self::RIGHT };
         of[self as usize]
     }
 }

@@ -30,7 +30,7 @@ impl Combination {
     /// The same for a scenario whose head and links are those that `links` knows.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         lay_bare(&mut spec);
-        let text = without_links(&mut spec, |spec| form::write(spec));
+        let text = text_without_links(&mut spec);
         let hash = known.hash.clone().chain_update(&text[known.head..]);
         let fingerprint = shortened(hash);
         debug_assert_eq!(fingerprint, short_hash(&[form::write(&spec).as_bytes()]));
@@ -71,7 +71,7 @@ impl KnownLinks {
         let mut head = form::table(&spec);
         head.retain(|_, value| !value.is_table() && !value.is_array());
         let head = head.to_string();
-        let text = without_links(&mut spec, |spec| form::write(spec));
+        let text = text_without_links(&mut spec);
         let known = whole.strip_suffix(text.strip_prefix(&head)?)?;
         known
             .starts_with(&head)
@@ -79,12 +79,12 @@ impl KnownLinks {
     }
 }
 
-/// What `of` makes of `spec` without its links.
-fn without_links<T>(spec: &mut Spec, of: impl FnOnce(&Spec) -> T) -> T {
+/// The resolved text of `spec` without its links.
+fn text_without_links(spec: &mut Spec) -> String {
     let links = std::mem::take(&mut spec.links);
-    let made = of(spec);
+    let text = form::write(spec);
     spec.links = links;
-    made
+    text
 }
 
 /// Takes away what results of a case do not depend on.

@@ -14,6 +14,7 @@ mod flow_plan;
 mod flow_spec;
 mod followed;
 mod form;
+mod grid;
 mod kernel;
 mod kernel_config;
 mod link_place;

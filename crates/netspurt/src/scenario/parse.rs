@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::document::Document;
 use super::error::ScenarioError;
+use super::grid::Grid;
 use super::sweep::Sweep;
 use super::whole::Scenario;
 
@@ -53,12 +54,12 @@ impl Scenario {
 
     fn read(document: Document) -> Result<Self, ScenarioError> {
         let mut scenario = Self::of(document)?;
-        scenario.sweep = Sweep::of(&scenario.document, &scenario.spec)?.map(Arc::new);
+        scenario.grid = Grid::of(&scenario.document, &scenario.spec)?.map(Arc::new);
         Ok(scenario)
     }
 
     /// Its cases, if it has a `[sweep]`.
     pub fn sweep(&self) -> Option<Sweep> {
-        self.sweep.as_deref().cloned()
+        Sweep::of(self.grid.clone()?, &self.document, &self.spec)
     }
 }

@@ -9,11 +9,11 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::flow_spec::{EndpointWord, FlowSpec};
 use super::form;
+use super::grid::Grid;
 use super::network::Network;
 use super::plan::Plan;
 use super::run::Simulation;
 use super::spec::Spec;
-use super::sweep::Sweep;
 
 /// A consistent scenario.
 ///
@@ -30,8 +30,8 @@ use super::sweep::Sweep;
 pub struct Scenario {
     pub(super) document: Document,
     pub(super) spec: Spec,
-    /// Its cases, where its `[sweep]` is used.
-    pub(super) sweep: Option<Arc<Sweep>>,
+    /// The axes of its `[sweep]`, where that is used.
+    pub(super) grid: Option<Arc<Grid>>,
 }
 
 impl Scenario {
@@ -41,7 +41,7 @@ impl Scenario {
         spec.fill_in();
         // A scenario is consistent if it can be planned.
         Plan::new(&spec).map_err(|problem| document.blame(&problem))?;
-        Ok(Self { document, spec, sweep: None })
+        Ok(Self { document, spec, grid: None })
     }
 
     /// The same without its `[sweep]`: a single run of the values in the file.

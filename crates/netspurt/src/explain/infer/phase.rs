@@ -73,6 +73,8 @@ pub struct Machine {
     pub from_open: bool,
     /// In a loss phase: acknowledgements show that originals were still arriving.
     pub undone: bool,
+    /// In a loss phase: new octets were sent, as F-RTO does first (RFC 5682 §2.1 step 2b).
+    pub went_on: bool,
     /// The end of what was outstanding when the last probe was sent.
     pub probed: Option<u64>,
     /// What the sender was seen to do.
@@ -98,6 +100,7 @@ impl Machine {
     /// New octets were sent. After a timeout that was seen to be spurious, a sender goes on with
     /// them if it has noticed (RFC 5682 §3, RFC 4015 §3); otherwise it repeats the old ones first.
     pub fn went_on(&mut self) {
+        self.went_on = true;
         if self.undone {
             (self.phase, self.undone) = (Phase::Open, false);
         }
@@ -129,6 +132,7 @@ impl Machine {
     fn follow(&mut self, inferred: Inferred, scene: &Scene, number: usize) {
         let next = match inferred.cause {
             Cause::Rto => Phase::Loss,
+            Cause::GoBackN if self.phase == Phase::Open => Phase::Loss,
             Cause::Fast | Cause::SackRecovery | Cause::Rack => {
                 if self.phase == Phase::Recovery {
                     return;
@@ -141,12 +145,12 @@ impl Machine {
             }
             _ => return,
         };
-        if next == Phase::Loss {
+        if inferred.cause == Cause::Rto {
             self.learn_timeout(inferred, scene);
         }
         self.from_open = self.phase == Phase::Open || self.phase == Phase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
-        (self.first, self.undone) = (number, false);
+        (self.first, self.undone, self.went_on) = (number, false, false);
         if self.traits.in_order > 0 && inferred.cause == Cause::Fast {
             self.phase = Phase::Loss;
         }
@@ -189,8 +193,14 @@ impl Machine {
                 return self.lone(scene);
             }
         }
-        if expired || scene.waited >= scene.rtt && !scene.is_clocked() {
+        let unseen = scene.sack.is_none() && scene.dup_acks > 0 && scene.is_clocked();
+        if !unseen && (expired || scene.waited >= scene.rtt && !scene.is_clocked()) {
             return Inferred { cause: Cause::Rto, rule: Rule::Silence };
+        }
+        let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
+        if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
+            // An acknowledgement of new octets goes on with old ones: the capture missed the timeout.
+            return Inferred { cause: Cause::GoBackN, rule: Rule::Guess };
         }
         // A first or second duplicate may be enough where few segments are outstanding (RFC 5827).
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: Rule::Guess }
@@ -276,6 +286,11 @@ impl Machine {
             }
         }
         if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
+            return Inferred { cause: Self::repair_cause(scene, true), rule: Rule::Reported };
+        }
+        let enough = if scene.sack.is_none() { 1 } else { 3 };
+        let first = scene.is_head() || scene.sack.is_none();
+        if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: Rule::Reported };
         }
         Inferred { cause: Cause::GoBackN, rule: Rule::AfterTimeout }

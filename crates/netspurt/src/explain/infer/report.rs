@@ -19,7 +19,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A cause with less confidence is none.
+    /// A cause of less confidence than this is not told.
     const LEAST: f32 = 0.5;
 
     /// What is told of `one` in the end.
@@ -34,10 +34,15 @@ impl Report {
         {
             (one.cause, one.rule) = (Some(cause).into(), Rule::LoneByHabit);
         }
-        let far = one.original_missing && self.vantage != Vantage::Sender;
-        one.cause_confidence = one.rule.confidence(far);
+        let at_receiver = match self.vantage {
+            Vantage::Sender | Vantage::Middle => false,
+            Vantage::Receiver => true,
+            Vantage::Unknown => one.original_missing,
+        };
+        one.cause_confidence = one.rule.confidence(at_receiver);
         if one.cause_confidence < Self::LEAST {
             one.cause = None.into();
+            one.cause_confidence = 0.0;
         }
     }
 
@@ -60,11 +65,12 @@ impl Report {
             (_, VerdictEvidence::DSack | VerdictEvidence::Acknowledged) => 0.99,
             (Verdict::Spurious, VerdictEvidence::Echo) => 0.99,
             (_, VerdictEvidence::Echo | VerdictEvidence::AtReceiver) => 0.985,
-            (_, VerdictEvidence::Timing | VerdictEvidence::Jump) => 0.97,
+            (_, VerdictEvidence::Timing) => 0.97,
             (_, VerdictEvidence::NoDSack) if self.reports_duplicates => 0.99,
-            (_, VerdictEvidence::NoDSack) => 0.97,
-            (_, VerdictEvidence::DuplicateAck) => 0.85,
-            (_, VerdictEvidence::None) => 0.8,
+            (_, VerdictEvidence::NoDSack) => 0.98,
+            (_, VerdictEvidence::Jump) => 0.88,
+            (_, VerdictEvidence::DuplicateAck) => 0.84,
+            (_, VerdictEvidence::None) => 0.83,
         }
     }
 }

@@ -221,6 +221,19 @@ fn our_own_files_are_read_back() {
     assert_eq!(found, [(7, vec![0x45, 9]), (1 << 62, vec![0x60])]);
 }
 
+#[test]
+fn a_packet_that_is_cut_keeps_its_length_on_the_wire() {
+    let mut file = PcapngWriter::cutting(Vec::new(), "a", "netspurt", Some(4)).unwrap();
+    file.packet(7, &[0x45; 9], None).unwrap();
+    file.packet(8, &[0x45; 3], None).unwrap();
+    let octets = file.finish().unwrap();
+    let mut reader = CaptureReader::new(&octets[..]).unwrap();
+    let first = reader.next_packet().unwrap().unwrap();
+    assert_eq!((first.bytes, first.original_bytes), (&[0x45; 4][..], 9));
+    let second = reader.next_packet().unwrap().unwrap();
+    assert_eq!((second.bytes, second.original_bytes), (&[0x45; 3][..], 3));
+}
+
 /// The header of a section, with its magic.
 fn section(big: bool) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);

@@ -20,8 +20,11 @@ use wireless::{behind_radiotap, behind_wireless};
 /// PPP behind labels, whose frame has two tags.
 const MOST_HEADERS: usize = 16;
 
-/// What the packets of a link type begin with, by its number: the most frequent ones first.
-const LINKS: [(u16, fn(&[u8]) -> Behind<'_>); 20] = [
+/// Reads what the packets of a link type begin with.
+type FirstHeader = fn(&[u8]) -> Behind<'_>;
+
+/// The link types by their numbers, the most frequent ones first.
+const LINKS: [(u16, FirstHeader); 20] = [
     (ETHERNET, |data| Some((LinkHeader::Frame, data))),
     // Linux's cooked captures, versions 1 and 2.
     (113, behind_cooked),
