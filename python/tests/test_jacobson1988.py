@@ -16,6 +16,7 @@ from netspurt.analysis.in_queue import InQueue
 from netspurt.analysis.listings import Trace, kinds, packetdat, send_ack
 from netspurt.analysis.queue_limit import queue_limit
 from netspurt.analysis.shares import shares
+from netspurt.captures import explain
 from netspurt.papers import Verdict, check, read_paper
 from netspurt.papers.bench import Bench
 from netspurt.papers.check import Judged
@@ -217,6 +218,24 @@ def test_the_listing_of_packets_is_what_tshark_reads_from_the_capture(tmp_path: 
     ran = subprocess.run(words, capture_output=True, text=True, check=True)
     ours = ["\t".join(row[3:]) for row in packetdat(Trace.of(run.segments.where(node="source")))]
     assert ran.stdout.splitlines() == ours
+
+
+def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    run = to_a_sink(8, **{"record.capture": True})
+    file = run.save(tmp_path / "run") / "source.pcapng"
+    read, known = (
+        Trace.of(of.segments.where(node=node))
+        for of, node in ((explain(file, segments=True), "capture"), (run, "source"))
+    )
+    assert packetdat(read) == packetdat(known)
+    assert send_ack(read).rows() == send_ack(known).rows()
+    assert queue_limit(read).packets == queue_limit(known).packets == 8
+    for listing in ("send-ack", "packetdat"):
+        told = [netspurt("table", of, listing, "--csv").stdout for of in ("run", file)]
+        assert told[0] == told[1]
+        assert len(told[0].splitlines()) > 100
 
 
 def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +13,13 @@ from netspurt.analysis.density import correlation, density, held_at
 from netspurt.analysis.fragments import IP_HEADER, SmallNet
 from netspurt.analysis.in_queue import InQueue
 from netspurt.analysis.listings import PACKETDAT, SEND_ACK, Trace, packetdat, send_ack
+from netspurt.captures import explain
 from netspurt.papers.bench import Bench, Case
 from netspurt.papers.echoing import mss_of, window_of
 from netspurt.papers.registry import Measured, registered
 from netspurt.quantities import quantity
 from netspurt.run import Run
+from netspurt.table import Table
 
 Floats = NDArray[np.float64]
 
@@ -144,19 +148,18 @@ def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measu
 
 @registered
 def regenerated(bench: Bench, *, runs: str) -> Measured:
-    """Return whether listings from captures equal those from what the simulator knows.
+    """Return whether listings from capture files equal those from what the simulator knows.
 
-    The listings are `packetdat` and `send-ack`. The simulator's own records give the kind of each
-    packet and when each octet was first acknowledged.
+    The listings are `packetdat` and `send-ack`, from the capture beside the source. The simulator's
+    own records give the kind of each packet and when each packet was first acknowledged.
     """
     rows: list[tuple[str, ...]] = [("run", "listing", "lines", "that differ")]
     differ = 0
     for name in runs.split(","):
         run = bench.run(name)
-        at = run.segments.where(node="source")
-        trace = Trace.of(at)
+        trace = Trace.of(_captured(run, "source"))
         lines = {
-            "packetdat": (packetdat(trace), _known_packets(run, trace)),
+            "packetdat": (packetdat(trace), _known_packets(run)),
             "send-ack": (send_ack(trace).rows(), _known_sends(run)),
         }
         for listing, (ours, known) in lines.items():
@@ -168,12 +171,20 @@ def regenerated(bench: Bench, *, runs: str) -> Measured:
     return Measured("identical" if differ == 0 else f"{differ} lines differ", rows)
 
 
-def _known_packets(run: Run, trace: Trace) -> list[tuple[str, ...]]:
-    """Return `packetdat` with the kinds that the simulator recorded."""
-    known = run.segments.where(node="source")["kind"].tolist()
-    at = PACKETDAT.index("kind")
-    lines = zip(packetdat(trace), known, strict=True)
-    return [(*line[:at], kind, *line[at + 1 :]) for line, kind in lines]
+def _captured(run: Run, node: str) -> Table:
+    """Return the segments that a run's capture at a node holds, read back from its file."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = run.save(Path(scratch) / "run") / f"{node}.pcapng"
+        return explain(file, segments=True).segments
+
+
+def _known_packets(run: Run) -> list[tuple[str, ...]]:
+    """Return `packetdat` from the simulator's own records."""
+    at = run.segments.where(node="source")
+    ways = np.where(at["direction"] == "forward", "data", "acks")
+    names = ("kind", *PACKETDAT[3:])
+    columns = (at["t_ns"].tolist(), ways.tolist(), *(at[name].tolist() for name in names))
+    return [tuple(map(str, line)) for line in zip(*columns, strict=True)]
 
 
 def _known_sends(run: Run) -> list[tuple[str, ...]]:
