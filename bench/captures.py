@@ -21,7 +21,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 CONNECTIONS, SEGMENTS = 40_000, 46
@@ -50,7 +50,7 @@ class Flow:
         self.ids = [self.random.getrandbits(16), self.random.getrandbits(16)]
         self.packets: list[Packet] = []
 
-    def send(
+    def send(  # noqa: PLR0913 - the fields of a packet
         self,
         at: int,
         side: int,
@@ -200,11 +200,8 @@ def run(folder: Path, times: int) -> None:
     for _ in range(times):
         for name, command in commands.items():
             found[name].append(spent(command))
-    middle: Callable[[str, int], float] = lambda name, n: statistics.median(
-        one[n] for one in found[name]
-    )
     for name in commands:
-        cpu, took, memory = (middle(name, n) for n in range(3))
+        cpu, took, memory = map(statistics.median, zip(*found[name], strict=True))
         print(f"{name:34} {cpu:6.2f} s CPU  {took:6.2f} s  {memory:5.0f} MB at most")
 
 

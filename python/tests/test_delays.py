@@ -1,6 +1,9 @@
 """Recorded delays, from Python and the command line."""
 
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -236,3 +239,15 @@ def test_a_note_that_many_recordings_have_is_printed_once(here: Command, tmp_pat
     assert two.count(": the unit of the delays was taken for milliseconds") == 2
     told = json.loads(here("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
     assert all(len(one["recordings"][0]["notes"]) > 0 for one in told)
+
+
+def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text("rtt_ms\n" + "20.5\n" * 3_000_000)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ns.read_delays(file)
+    (reading,) = [one for one in threading.enumerate() if one.name == "reading delays"]
+    assert reading.is_alive(), "the interrupt did not wait for it"
+    reading.join()

@@ -40,6 +40,7 @@ def matches(shown: str, printed: str) -> bool:
 ALONE = {
     "compare",
     "delays",
+    "fragments",
     "new",
     "plot",
     "replay",

@@ -60,6 +60,7 @@ def test_the_help_is_grouped_by_what_one_wants_to_do(here: Command) -> None:
         "Simulate and look",
         "Choose a timer for recorded delays",
         "Make links that move",
+        "Explain captures",
         "Use real paths and the kernel's TCP",
         "Check",
     ]

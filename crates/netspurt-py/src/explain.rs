@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use netspurt::explain::{
     Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table, floors_table,
-    retransmissions_table, spent_table, waits_table,
+    habits_table, retransmissions_table, spent_table, waits_table,
 };
 use netspurt::unpack::Unpacked;
 use netspurt::wire::CaptureReader;
@@ -35,6 +35,7 @@ impl PyExplanation {
                 spent_table(found),
                 waits_table(found),
                 floors_table(found),
+                habits_table(found),
             ];
             if let Some(transcript) = &found.transcript {
                 tables.extend(transcript.tables(&found.connections, found.start));

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of, span_of
@@ -116,6 +116,8 @@ def series_of(recording: Delays, every: float | None) -> tuple[Any, Any, str]:
     ValueError
         If there are intervals but no times of sending.
     """
+    import numpy as np
+
     from netspurt.analysis import medians_every
 
     rtt = recording.rtt_s
@@ -146,6 +148,8 @@ def constancy_data(
     ValueError
         If there are too few values.
     """
+    import numpy as np
+
     from netspurt import analysis as its
 
     there = values[np.isfinite(values)]
@@ -270,7 +274,7 @@ def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
 
 def _off(one: dict[str, Any]) -> str:
     """Return the error of a prediction in percent."""
-    mean, most = (100 * float(np.expm1(one[key])) for key in ("error", "error_p95"))
+    mean, most = (100 * math.expm1(one[key]) for key in ("error", "error_p95"))
     percent = [f"{part:.2g}" if part < 10 else f"{part:.0f}" for part in (mean, most)]
     return f"{percent[0]} % off on average, at most {percent[1]} % in 95 of 100 cases"
 

@@ -74,12 +74,12 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
         yield from pooled(found)
         return
     yield _packets(found)
-    for one in numbers:
-        yield ""
-        yield from _connection(found, one)
     if numbers:
         yield ""
         yield from pooled_lines(found)
+    for one in numbers:
+        yield ""
+        yield from _connection(found, one)
 
 
 def pooled(found: Explained) -> Iterator[str]:
@@ -148,17 +148,13 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("RTT samples", lambda r: number(r["rtt_samples"])),
     ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),
-    ("window advertised, least / mean / most", lambda r: _windows(r)),
+    ("window advertised, least / mean / most", lambda r: _three(r, "window_bytes", _octets)),
     ("zero windows", lambda r: number(r["zero_windows"])),
     ("window probes", lambda r: number(r["window_probes"])),
     ("longest idle", lambda r: _time(r["idle_ns_max"])),
     ("not captured", lambda r: _octets(r["missing_bytes"])),
     ("throughput", lambda r: "-" if r["throughput_bps"] is None else rate(r["throughput_bps"])),
 )
-
-
-def _windows(row: dict[str, Any]) -> str:
-    return _three(row, "window_bytes", _octets)
 
 
 def _connection(found: Explained, connection: int) -> Iterator[str]:
@@ -193,19 +189,19 @@ def _retransmissions(found: Explained, connection: int) -> Iterator[str]:
         return
     start = found.start_ns
     rows = [("time", "direction", "octet", "length", "after", "cause", "verdict", "evidence")]
-    for row in _rows(table):
-        rows.append(
-            (
-                f"{(row['t_ns'] - start) / 1e9:.6f}",
-                row["direction"],
-                str(row["seq"]),
-                str(row["len_bytes"]),
-                _time(row["gap_ns"]),
-                _believed(row, "cause"),
-                _believed(row, "verdict"),
-                "original missing" if row["original_missing"] else row["evidence"],
-            )
+    rows += [
+        (
+            f"{(row['t_ns'] - start) / 1e9:.6f}",
+            row["direction"],
+            str(row["seq"]),
+            str(row["len_bytes"]),
+            _time(row["gap_ns"]),
+            _believed(row, "cause"),
+            _believed(row, "verdict"),
+            "original missing" if row["original_missing"] else row["evidence"],
         )
+        for row in _rows(table)
+    ]
     yield "Retransmissions (seconds from the first packet; octets from the SYN):"
     yield from columns(rows, right=(0, 2, 3, 4))
 

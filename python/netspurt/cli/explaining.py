@@ -15,7 +15,7 @@ from netspurt.cli.options import count
 from netspurt.cli.output import complain, harmless, print_json, raw
 
 #: Captures with more connections than this are summed up.
-_FEW = 4
+_FEW = 2
 
 
 def explain(

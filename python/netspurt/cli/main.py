@@ -16,6 +16,7 @@ from netspurt.cli import (
     delays,
     doctor,
     explaining,
+    fragments,
     plotting,
     polling,
     probing,
@@ -87,6 +88,7 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "capture": polling.capture,
         "match": polling.match,
         "sites": sites.sites,
+        "fragments": fragments.fragments,
     },
     "Check": {
         "papers": papers_app,

@@ -3,7 +3,6 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use netspurt::app::Task;
 use netspurt::ids::EndId;
 use netspurt::record::{Names, flow_addresses};
 use netspurt::scenario::{KernelEnd, Network, NetworkEnd};

@@ -81,7 +81,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let clock = WallClock::start();
     let (stop, keeps) = (network.stop, keeps_packets(&network));
     let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
-    let (shadows, captured) = (network.shadows.clone(), network.captured().to_vec());
+    let (shadows, captured) = (network.shadows.clone(), network.captured.clone());
     let mut reports: Vec<_> = made.iter().map(|made| EndReport::of_kernel(&names, made)).collect();
     let mut hosts: Vec<_> = made.into_iter().map(|made| (made.end, made.host)).collect();
     let running = waiting.map(Waiting::go).transpose()?;

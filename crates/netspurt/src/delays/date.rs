@@ -97,6 +97,17 @@ pub(super) fn is_year_last(cell: &str) -> bool {
     YearLast::read(cell).is_some()
 }
 
+/// The date at the beginning of a line, as its midnight if its order of day and month is certain,
+/// and what follows it.
+pub(super) fn date_of_line(line: &str) -> Option<(Option<i64>, &str)> {
+    let (date, rest) = YearLast::read(line)?;
+    let midnight = match date.evidence() {
+        Some(DateOrderEvidence::Either) => None,
+        _ => date.midnight(None),
+    };
+    Some((midnight, rest))
+}
+
 /// The midnight at which the date begins that a whole cell contains, in nanoseconds since 1970.
 pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     if let Some((date, "")) = YearLast::read(cell) {

@@ -29,6 +29,7 @@ mod parquet;
 mod pcap;
 mod ping;
 mod ping_line;
+mod ping_rounds;
 mod pingplotter;
 mod probe;
 mod qlog;

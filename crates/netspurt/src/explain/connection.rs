@@ -45,9 +45,10 @@ impl CapturedConnection {
         self.spent
     }
 
-    /// The connection is closed, and no packets of it are expected.
+    /// The connection is closed. It rests if no packets of it are expected: everything that was sent
+    /// was seen and is acknowledged.
     pub fn rest(&mut self) {
-        if self.resting.is_none() {
+        if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
             let ways = self.ways.each_mut().map(Option::take);
             self.resting = Some(Box::new(ways.map(|way| way.map(|way| RestingWay::of(*way)))));
         }
@@ -139,7 +140,6 @@ impl CapturedConnection {
         let sent = octets.sent(at, packet, CapturedSegment::of(packet));
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
-        sender.sent(at, packet, transmission, octets);
         let timeout = transmission.again.then(|| sender.latest()).flatten();
         let waited = timeout.filter(|again| again.at == at && again.is_timeout());
         if let Some(again) = waited {
@@ -170,6 +170,11 @@ impl CapturedConnection {
             floors.sample(sample);
         }
         limits.answered(at, packet, answer.acked_bytes > 0, ack, shift);
+        if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous)
+            && let Some(back) = self.ways[side.peer().index()].as_deref_mut()
+        {
+            back.sender.near_sample(sample.rtt);
+        }
         answer
     }
 }

@@ -43,11 +43,41 @@ pub fn write_rows(
 
 fn write_cell(cell: Cell, row: &ConnectionRow<'_>, out: &mut impl Write) -> io::Result<()> {
     match cell {
-        Cell::Count(of) => write!(out, "{}", of(row)),
-        Cell::Whole(of) => of(row).map_or(Ok(()), |value| write!(out, "{value}")),
-        Cell::Number(of) => of(row).map_or(Ok(()), |value| write!(out, "{value:.1}")),
-        Cell::Flag(of) => write!(out, "{}", of(row)),
+        Cell::Count(of) => write_whole(of(row), out),
+        Cell::Whole(of) => match of(row) {
+            Some(value) if value < 0 => write!(out, "{value}"),
+            Some(value) => write_whole(value.unsigned_abs(), out),
+            None => Ok(()),
+        },
+        Cell::Number(of) => of(row).map_or(Ok(()), |value| write_tenths(value, out)),
+        Cell::Flag(of) => out.write_all(if of(row) { b"true" } else { b"false" }),
         Cell::Tag(texts, of) => out.write_all(texts[usize::from(of(row))].as_bytes()),
         Cell::Address(of) => write!(out, "{}", of(row)),
     }
+}
+
+/// Writes a number in decimal digits, sooner than the general formatting does.
+fn write_whole(mut value: u64, out: &mut impl Write) -> io::Result<()> {
+    let mut digits = [b'0'; 20];
+    let mut place = digits.len();
+    loop {
+        place -= 1;
+        digits[place] += (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            return out.write_all(&digits[place..]);
+        }
+    }
+}
+
+/// Writes a number with one digit behind the point.
+fn write_tenths(value: f64, out: &mut impl Write) -> io::Result<()> {
+    /// Below this, tenths are whole numbers of 64 bits.
+    const LARGE: f64 = 1e17;
+    if !(0.0..LARGE).contains(&value) {
+        return write!(out, "{value:.1}");
+    }
+    let tenths = (value * 10.0).round() as u64;
+    write_whole(tenths / 10, out)?;
+    out.write_all(&[b'.', b'0' + (tenths % 10) as u8])
 }

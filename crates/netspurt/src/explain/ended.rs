@@ -8,7 +8,8 @@ use crate::units::{Duration, Time};
 
 use super::resting::RestingWay;
 use super::{
-    CapturedConnection, CapturedWay, ExplainedRetransmission, OtherFloors, Statistics, TimeSpent,
+    CapturedConnection, CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Statistics,
+    TimeSpent,
 };
 
 /// How a connection ended, as far as the capture shows.
@@ -41,6 +42,8 @@ pub struct EndedWay {
     pub retransmissions: Vec<ExplainedRetransmission>,
     /// Timers with other floors.
     pub floors: OtherFloors,
+    /// What its sender, receiver and path were seen to do, if anything was repaired.
+    pub habits: Option<Box<Habits>>,
 }
 
 impl EndedWay {
@@ -54,16 +57,18 @@ impl EndedWay {
         let CapturedWay {
             octets, statistics, sender, floors, earlier: mut retransmissions, ..
         } = way;
+        let habits = sender.habits();
         retransmissions.extend(sender.finish());
         let (sequence, una) = (*octets.sequence(), octets.una());
-        Self { statistics, sequence, una, retransmissions, floors }
+        Self { statistics, sequence, una, retransmissions, floors, habits }
     }
 
     /// The same of a direction that rests.
     pub fn of_resting(way: RestingWay) -> Self {
         let (statistics, sequence) = (way.statistics(), *way.sequence());
-        let (retransmissions, floors) = way.into_parts();
-        Self { statistics, sequence, una: sequence.highest(), retransmissions, floors }
+        let (retransmissions, floors, habits) = way.into_parts();
+        let una = sequence.highest();
+        Self { statistics, sequence, una, retransmissions, floors, habits }
     }
 }
 

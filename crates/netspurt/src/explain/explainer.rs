@@ -161,7 +161,9 @@ impl Explainer {
         {
             transcript.add(at, sighting, view, answer.sample);
         }
-        self.ended.extend(self.flows.take_retired().map(EndedConnection::of));
+        if self.flows.has_retired() {
+            self.ended.extend(self.flows.take_retired().map(EndedConnection::of));
+        }
     }
 
     /// What passed so far.

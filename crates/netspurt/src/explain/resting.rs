@@ -3,7 +3,7 @@
 use crate::observe::Sequence;
 use crate::packed::Packed;
 
-use super::{CapturedWay, ExplainedRetransmission, OtherFloors, Statistics};
+use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Sender, Statistics};
 
 /// A direction of a closed connection, in little memory.
 ///
@@ -16,6 +16,7 @@ pub struct RestingWay {
     retransmissions: Box<[ExplainedRetransmission]>,
     /// Timers with other floors, if there is anything to say of them.
     floors: Option<Box<OtherFloors>>,
+    habits: Option<Box<Habits>>,
 }
 
 impl RestingWay {
@@ -24,6 +25,7 @@ impl RestingWay {
         let CapturedWay { octets, statistics, sender, floors, mut earlier, .. } = way;
         let mut packed = Vec::with_capacity(512);
         statistics.pack(&mut packed);
+        let habits = sender.habits();
         earlier.extend(sender.finish());
         let sequence = octets.sequence().sent_to(octets.sequence().highest().max(octets.una()));
         Self {
@@ -31,6 +33,7 @@ impl RestingWay {
             statistics: packed.as_slice().into(),
             retransmissions: earlier.into_boxed_slice(),
             floors: (!floors.is_silent()).then(|| Box::new(floors)),
+            habits,
         }
     }
 
@@ -39,7 +42,8 @@ impl RestingWay {
         let statistics = self.statistics();
         let floors = self.floors.map(|floors| *floors).unwrap_or_default();
         let earlier = self.retransmissions.into_vec();
-        CapturedWay { statistics, floors, earlier, ..CapturedWay::new(self.sequence) }
+        let sender = Sender::resumed(self.habits);
+        CapturedWay { statistics, sender, floors, earlier, ..CapturedWay::new(self.sequence) }
     }
 
     /// Its sequence space.
@@ -54,9 +58,9 @@ impl RestingWay {
         statistics
     }
 
-    /// Its retransmissions, and timers with other floors.
-    pub fn into_parts(self) -> (Vec<ExplainedRetransmission>, OtherFloors) {
+    /// Its retransmissions, timers with other floors, and habits.
+    pub fn into_parts(self) -> (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>) {
         let floors = self.floors.map(|floors| *floors).unwrap_or_default();
-        (self.retransmissions.into_vec(), floors)
+        (self.retransmissions.into_vec(), floors, self.habits)
     }
 }

@@ -114,8 +114,8 @@ const COLUMNS: &[TcptraceColumn] = &[
     ("wavg_owin", |d| {
         or_na(d.statistics.flight.mean_over_time(d.first, d.last).map(|value| value as u64))
     }),
-    ("initial_window_bytes", |d| d.statistics.data.initial_window_bytes.to_string()),
-    ("initial_window_pkts", |d| d.statistics.data.initial_window_packets.to_string()),
+    ("initial_window_bytes", |d| d.begun(d.statistics.data.initial_window_bytes)),
+    ("initial_window_pkts", |d| d.begun(d.statistics.data.initial_window_packets)),
     ("ttl_stream_length", |d| or_na(d.statistics.stream_bytes())),
     ("missed_data", |d| or_na(d.statistics.missing_bytes())),
     ("truncated_data", |d| d.statistics.data.cut_bytes.to_string()),
@@ -214,6 +214,11 @@ fn stamp(at: Time) -> Text {
 }
 
 impl Direction<'_> {
+    /// A value of the initial window, or 0 if the connection's beginning was not captured.
+    fn begun(&self, value: u64) -> Text {
+        if self.statistics.packets.syns > 0 { value } else { 0 }.to_string()
+    }
+
     fn span(&self) -> Duration {
         self.last.saturating_since(self.first)
     }

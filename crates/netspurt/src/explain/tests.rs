@@ -1,12 +1,15 @@
 //! Captures explained.
 
+mod causes;
+mod hostile;
+
 use crate::segment::{Flags, Segment};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
 
 use super::{Explainer, Explanation, retransmissions_table};
 
 /// A capture of these segments: from the side with this index, milliseconds, segment.
-fn explained(segments: &[(usize, u64, Segment)]) -> Explanation {
+fn file_of(segments: &[(usize, u64, Segment)]) -> Vec<u8> {
     let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
     let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
     for (side, ms, segment) in segments {
@@ -16,7 +19,11 @@ fn explained(segments: &[(usize, u64, Segment)]) -> Explanation {
         encode(&packet, &mut bytes);
         file.packet(ms * 1_000_000, &bytes, None).unwrap();
     }
-    let bytes = file.finish().unwrap();
+    file.finish().unwrap()
+}
+
+fn explained(segments: &[(usize, u64, Segment)]) -> Explanation {
+    let bytes = file_of(segments);
     let mut reader = CaptureReader::new(&bytes[..]).unwrap();
     let mut explainer = Explainer::default();
     while let Some(packet) = reader.next_packet().unwrap() {
@@ -34,4 +41,238 @@ fn a_segment_with_octets_seen_before_is_a_retransmission() {
     let found = explained(&[(0, 0, data(1, 100)), (0, 5, data(101, 100)), (0, 300, data(1, 100))]);
     assert_eq!((found.passed.tcp, found.connections.len()), (3, 1));
     assert_eq!(retransmissions_table(&found).rows(), 1);
+}
+
+mod statistics {
+    use super::*;
+    use crate::explain::{EndedConnection, RowLayout, Statistics};
+    use crate::ids::Side;
+    use crate::segment::{SackBlock, SackBlocks, SynOptions};
+    use crate::units::Duration;
+
+    const SYN_ACK: Flags = Flags(0x12);
+    const FIN_ACK: Flags = Flags(0x11);
+
+    fn only(segments: &[(usize, u64, Segment)]) -> EndedConnection {
+        explained(segments).connections.swap_remove(0)
+    }
+
+    /// Those of the initiator.
+    fn forward(segments: &[(usize, u64, Segment)]) -> Statistics {
+        only(segments).way(Side::From).unwrap().statistics.clone()
+    }
+
+    fn ack(number: u32) -> Segment {
+        Segment { seq: 1, ack: number, size_bytes: 40, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    fn syn(flags: Flags, shift: Option<u8>) -> Segment {
+        let mut segment = Segment { flags, ack: 1, size_bytes: 48, window: 5000, ..ack(1) };
+        segment.seq = 0;
+        segment.set_syn_options(SynOptions { window_scale: shift, ..SynOptions::default() });
+        segment
+    }
+
+    fn shake(shifts: [Option<u8>; 2]) -> [(usize, u64, Segment); 2] {
+        [(0, 0, syn(Flags::SYN, shifts[0])), (1, 40, syn(SYN_ACK, shifts[1]))]
+    }
+
+    fn ms(ns: Option<u64>) -> Option<u64> {
+        ns.map(|ns| ns / 1_000_000)
+    }
+
+    #[test]
+    fn a_hole_that_is_filled_is_out_of_order_and_no_retransmission() {
+        let found = forward(&[(0, 0, data(1, 100)), (0, 1, data(201, 100)), (0, 2, data(101, 100))]);
+        let data = found.data;
+        assert_eq!((data.out_of_order, data.retransmissions, data.unique_bytes), (1, 0, 300));
+    }
+
+    #[test]
+    fn octets_that_come_twice_are_unique_once() {
+        let found = forward(&[(0, 0, data(1, 100)), (0, 5, data(51, 100)), (0, 9, data(1, 150))]);
+        let data = found.data;
+        assert_eq!((data.unique_bytes, data.bytes), (150, 350));
+        assert_eq!((data.retransmissions, data.retransmitted_bytes), (2, 200));
+    }
+
+    #[test]
+    fn a_round_trip_ends_with_an_acknowledgement_of_a_segment_that_was_sent_once() {
+        let found = forward(&[
+            (0, 0, data(1, 100)),
+            (0, 10, data(101, 100)),
+            (1, 30, ack(101)),
+            (0, 300, data(101, 100)),
+            (1, 330, ack(201)),
+            (0, 400, data(201, 50)),
+            (0, 401, data(251, 100)),
+            (1, 421, ack(351)),
+        ]);
+        let trips = found.round_trips;
+        assert_eq!((trips.all.count(), trips.cumulative), (2, 1));
+        assert_eq!([ms(trips.all.min_ns()), ms(trips.all.max_ns())], [Some(20), Some(30)]);
+        let repairs = found.repairs.unwrap();
+        assert_eq!(ms(repairs.ambiguous.max_ns()), Some(30), "from the last transmission");
+        assert_eq!((repairs.of_one_max, ms(repairs.gaps.max_ns())), (1, Some(290)));
+    }
+
+    #[test]
+    fn an_acknowledgement_that_waited_for_a_repair_ends_no_round_trip() {
+        let found = forward(&[
+            (0, 0, data(1, 100)),
+            (0, 1, data(101, 100)),
+            (0, 200, data(1, 100)),
+            (1, 240, ack(201)),
+        ]);
+        assert_eq!((found.round_trips.all.count(), found.round_trips.post_loss), (0, 1));
+    }
+
+    #[test]
+    fn full_size_samples_are_of_the_largest_payload_and_never_of_syn_or_fin() {
+        let mut segments = shake([None, None]).to_vec();
+        let fin = Segment { flags: FIN_ACK, ..data(351, 0) };
+        segments.extend([
+            (0, 41, data(1, 50)),
+            (1, 61, ack(51)),
+            (0, 70, data(51, 300)),
+            (1, 100, ack(351)),
+            (0, 110, fin),
+            (1, 150, ack(352)),
+        ]);
+        let found = forward(&segments);
+        assert_eq!(ms(found.handshake_ns()), Some(40));
+        let full = found.round_trips.full_size;
+        assert_eq!((full.count(), ms(full.min_ns())), (1, Some(30)));
+        assert_eq!((found.stream_bytes(), found.missing_bytes()), (Some(350), Some(0)));
+    }
+
+    #[test]
+    fn duplicate_acks_repeat_number_and_window_while_data_is_outstanding() {
+        let repeated = [3, 4, 5, 6].map(|at| (1, at, ack(1)));
+        let first = (0, 0, data(1, 0));
+        let mut segments = vec![first, (1, 0, ack(1)), (1, 1, ack(1)), (0, 2, data(1, 100))];
+        segments.extend(repeated);
+        let found = forward(&segments).duplicate_acks;
+        assert_eq!((found.count, found.triples), (4, 1), "none while nothing was outstanding");
+        segments[5].2.window = 9;
+        assert_eq!(forward(&segments).duplicate_acks.triples, 0);
+    }
+
+    #[test]
+    fn windows_are_scaled_if_both_syns_offer_it_and_then_those_of_syns_do_not_count() {
+        let rest = |shifts| {
+            let mut segments = shake(shifts).to_vec();
+            segments.push((0, 41, Segment { window: 100, ..ack(1) }));
+            segments.push((0, 42, Segment { window: 0, ..ack(1) }));
+            forward(&segments).windows
+        };
+        let scaled = rest([Some(3), Some(0)]);
+        assert_eq!((scaled.max, scaled.min, scaled.count, scaled.zeros), (800, 800, 2, 1));
+        let plain = rest([Some(3), None]);
+        assert_eq!((plain.max, plain.min, plain.count, plain.scaled), (5000, 100, 3, false));
+    }
+
+    #[test]
+    fn data_sent_into_a_window_of_zero_probes_it() {
+        let found = forward(&[
+            (0, 0, data(1, 100)),
+            (1, 1, Segment { window: 50, ..ack(1) }),
+            (1, 2, Segment { window: 0, ..ack(101) }),
+            (0, 300, data(101, 1)),
+            (0, 900, data(101, 1)),
+        ]);
+        let data = found.data;
+        assert_eq!((data.window_probes, data.window_probe_bytes, data.retransmissions), (2, 2, 0));
+    }
+
+    #[test]
+    fn octets_outstanding_fall_with_each_acknowledgement() {
+        let found = only(&[(0, 0, data(1, 100)), (1, 10, ack(101)), (0, 40, data(101, 100))]);
+        let flight = found.way(Side::From).unwrap().statistics.flight;
+        assert_eq!((flight.max, flight.count), (100, 2));
+        assert_eq!(flight.mean_over_time(found.first(), found.last()), Some(25.0));
+    }
+
+    #[test]
+    fn a_dsack_is_a_first_block_below_the_acknowledgement_or_within_the_second_block() {
+        let with = |blocks: &[(u32, u32)]| {
+            let mut all = SackBlocks::default();
+            for &(left, right) in blocks {
+                all.add(SackBlock { left, right });
+            }
+            let mut segment = ack(500);
+            segment.set_sack(&all);
+            forward(&[(0, 0, segment)]).packets
+        };
+        for (blocks, dsacks) in
+            [(&[(300, 400)][..], 1), (&[(700, 800), (600, 900)], 1), (&[(600, 700)], 0)]
+        {
+            assert_eq!((with(blocks).sack_acks, with(blocks).dsacks), (1, dsacks), "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn the_initial_window_ends_with_the_first_acknowledgement_of_data() {
+        let mut segments = shake([None, None]).to_vec();
+        segments.extend([(0, 41, data(1, 100)), (0, 42, data(101, 100)), (0, 43, data(1, 100))]);
+        segments.extend([(1, 80, ack(101)), (0, 81, data(201, 100))]);
+        let data = forward(&segments).data;
+        assert_eq!((data.initial_window_bytes, data.initial_window_packets), (200, 2));
+    }
+
+    /// A closed connection is stored as octets after a second, and made again for a late packet.
+    #[test]
+    fn what_rests_is_what_it_was() {
+        let fin = |segment| Segment { flags: FIN_ACK, ..segment };
+        let mut segments = shake([Some(1), Some(2)]).to_vec();
+        segments.extend([
+            (0, 41, data(1, 100)),
+            (0, 45, data(1, 100)),
+            (1, 80, ack(101)),
+            (0, 90, fin(data(101, 0))),
+            (1, 130, fin(ack(102))),
+            (0, 131, Segment { ack: 2, ..data(102, 0) }),
+        ]);
+        let text = |segments: &[(usize, u64, Segment)]| {
+            let mut explanation = explained(segments);
+            let connection = explanation.connections.swap_remove(0);
+            format!("{:?}", connection.ways.map(|way| way.unwrap().statistics))
+        };
+        let late = (0, 131, Segment { ack: 2, ..data(102, 0) });
+        let soon = [&segments[..], &[late, late]].concat();
+        // Another connection's packets let the first one rest.
+        let mut slow = segments.clone();
+        slow.extend([(0, 5000, late.2), (0, 5000, late.2)]);
+        let times = |text: &str| text.split("times:").next().unwrap().to_owned();
+        assert_eq!(times(&text(&soon)), times(&text(&slow)));
+    }
+
+    #[test]
+    fn rows_have_as_many_cells_as_the_heading() {
+        for layout in ["netspurt", "tcptrace", "tcptrace-W"] {
+            let layout: RowLayout = layout.parse().unwrap();
+            let heading = String::from_utf8(layout.heading(false).unwrap()).unwrap();
+            let mut reader = Explainer::default();
+            let file = file_of(&[(0, 0, data(1, 9)), (1, 9, ack(10))]);
+            let mut packets = CaptureReader::new(&file[..]).unwrap();
+            while let Some(packet) = packets.next_packet().unwrap() {
+                reader.take(&packet);
+            }
+            let rows = String::from_utf8(reader.rows(layout, true, None).unwrap()).unwrap();
+            let cells = |line: &str| line.split(',').count();
+            let columns = cells(heading.lines().next().unwrap());
+            assert!(rows.lines().count() > 0);
+            assert!(rows.lines().all(|row| cells(row) == columns), "{layout:?}");
+            if layout == RowLayout::Tcptrace(crate::explain::Owin::Without) {
+                assert_eq!(columns, 140);
+            }
+        }
+    }
+
+    #[test]
+    fn a_spread_of_one_has_no_deviation() {
+        let mut spread = crate::explain::Spread::default();
+        spread.add(Duration::from_millis(5));
+        assert_eq!((spread.deviation_ns(), spread.mean_ns()), (None, Some(5e6)));
+    }
 }

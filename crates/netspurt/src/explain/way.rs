@@ -33,4 +33,9 @@ impl CapturedWay {
             earlier: Vec::new(),
         }
     }
+
+    /// Whether everything that was sent was seen and is acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.octets.outstanding().is_empty() && !self.statistics.has_holes()
+    }
 }

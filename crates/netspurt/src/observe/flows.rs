@@ -1,7 +1,10 @@
 //! Which connection a packet belongs to.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use foldhash::quality::RandomState;
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -26,11 +29,26 @@ impl Default for Lifetimes {
 }
 
 /// The two ends of a connection, in an order that does not depend on the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     addresses: [u128; 2],
     ports: [u16; 2],
     six: bool,
+}
+
+/// What is hashed is as short as it can be: both addresses and both ports.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [a, b] = self.addresses;
+        let ports = u64::from(self.ports[0]) << 16 | u64::from(self.ports[1]);
+        if self.six {
+            state.write_u128(a);
+            state.write_u128(b);
+            state.write_u64(ports);
+        } else {
+            state.write_u128((a << 32 | b) << 32 | u128::from(ports));
+        }
+    }
 }
 
 impl Key {
@@ -143,7 +161,8 @@ pub struct Retired<T> {
 #[derive(Debug)]
 pub struct Flows<T> {
     lifetimes: Lifetimes,
-    places: HashMap<Key, u32>,
+    /// The hash depends on a random key, since captures may be made by an attacker.
+    places: HashMap<Key, u32, RandomState>,
     live: Vec<Live<T>>,
     /// The next connection whose age is checked.
     hand: usize,
@@ -159,7 +178,7 @@ impl<T: Default> Flows<T> {
     pub fn new(lifetimes: Lifetimes) -> Self {
         Self {
             lifetimes,
-            places: HashMap::new(),
+            places: HashMap::default(),
             live: Vec::new(),
             hand: 0,
             born: 0,
@@ -252,6 +271,11 @@ impl<T: Default> Flows<T> {
     /// The number of connections so far.
     pub fn born(&self) -> u64 {
         self.born
+    }
+
+    /// Whether any was retired since the last call of [`take_retired`](Self::take_retired).
+    pub fn has_retired(&self) -> bool {
+        !self.retired.is_empty()
     }
 
     /// Those that were retired since the last call.

@@ -44,6 +44,11 @@ impl Document {
         &self.files
     }
 
+    /// The text, the values set over it, and the files.
+    pub(super) fn source(&self) -> (&str, &[(String, String)], &Files) {
+        (&self.text, &self.overrides, &self.files)
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }

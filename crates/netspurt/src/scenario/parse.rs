@@ -1,5 +1,7 @@
 //! From texts to scenarios and their sweeps.
 
+use std::sync::Arc;
+
 use super::document::Document;
 use super::error::ScenarioError;
 use super::sweep::Sweep;
@@ -50,16 +52,13 @@ impl Scenario {
     }
 
     fn read(document: Document) -> Result<Self, ScenarioError> {
-        let scenario = Self::of(document)?;
-        Sweep::of(&scenario.document, &scenario.spec)?;
+        let mut scenario = Self::of(document)?;
+        scenario.sweep = Sweep::of(&scenario.document, &scenario.spec)?.map(Arc::new);
         Ok(scenario)
     }
 
     /// Its cases, if it has a `[sweep]`.
     pub fn sweep(&self) -> Option<Sweep> {
-        let Ok(sweep) = Sweep::of(&self.document, &self.spec) else {
-            unreachable!("as `read` did")
-        };
-        sweep
+        self.sweep.as_deref().cloned()
     }
 }

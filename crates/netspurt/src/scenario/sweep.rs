@@ -4,20 +4,16 @@ use core::fmt::Write as _;
 
 use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
-use toml::{Table, Value};
 
 use super::axis::{Axis, AxisSetting, Label, Point, path_keys};
+use super::combination::{Combination, KERNEL, LIVE, not_simulated, short_hash};
 use super::document::Document;
 use super::error::{Problem, ScenarioError};
-use super::flow_spec::EndpointWord;
-use super::followed;
-use super::form::{self, read_table};
-use super::number::Whole;
 use super::plan::Plan;
 use super::random_axis::RandomAxis;
-use super::run::Simulation;
 use super::spec::Spec;
 use super::sweep_spec::SweepSpec;
+use super::varied::Varied;
 use super::whole::Scenario;
 use crate::units::Duration;
 
@@ -74,7 +70,7 @@ enum Source {
 #[derive(Clone, Debug)]
 struct Grid {
     document: Document,
-    base: Table,
+    varied: Varied,
     seed: u64,
     axes: Vec<Axis>,
     drawn: Vec<RandomAxis>,
@@ -87,42 +83,6 @@ struct ListedCase {
     scenario: Scenario,
     /// How many before it have the same labels.
     repeat: u64,
-}
-
-/// A combination of values, ready to be run with any seed.
-#[derive(Clone, Debug)]
-pub struct Combination {
-    spec: Spec,
-    /// The SHA-256 of its resolved scenario without the seed and what is recorded, the first 16
-    /// octets in hexadecimal.
-    pub fingerprint: String,
-}
-
-impl Combination {
-    fn new(mut spec: Spec) -> Self {
-        spec.sweep = None;
-        spec.seed = Whole(0);
-        spec.record.tables.clear();
-        spec.record.shadows.clear();
-        spec.record.capture = false;
-        spec.record.rows = None;
-        let text = form::write(&spec);
-        Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
-    }
-
-    /// A run of it that records nothing but sums.
-    ///
-    /// # Errors
-    /// When the combination is inconsistent.
-    pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
-        self.spec.seed = Whole(seed);
-        if let Some(problem) = not_simulated(&self.spec) {
-            return Err(Document::new("", "").blame(&problem));
-        }
-        let plan = Plan::new(&self.spec);
-        let plan = plan.map_err(|problem| Document::new("", "").blame(&problem))?;
-        Ok(Simulation::new(plan, self.spec.stop))
-    }
 }
 
 impl Sweep {
@@ -141,7 +101,8 @@ impl Sweep {
         let drawn: Vec<RandomAxis> = drawn.collect::<Result<_, _>>().map_err(blamed)?;
         too_many(&axes, sweep).map_err(blamed)?;
         let single = document.clone().without_sweep();
-        let grid = Grid { base: single.table()?, document: single, seed: spec.seed.0, axes, drawn };
+        let varied = Varied::new(&single)?;
+        let grid = Grid { varied, document: single, seed: spec.seed.0, axes, drawn };
         overwritten(&grid.by_axis()).map_err(blamed)?;
         let made = Self {
             names: grid.axes.iter().map(|axis| axis.name.clone()).collect(),
@@ -334,11 +295,10 @@ impl Sweep {
             Source::Grid(grid) => {
                 let drawn = self.draws(case);
                 let points = points(&grid.axes, case / self.seeds).into_iter().chain(&drawn);
-                let quick = quickly(&grid.base, points);
+                let quick = grid.varied.combination(points.flat_map(|point| &point.settings));
                 // A case that cannot be read this way is read again in full, for a good error
                 // message.
-                let spec = quick.map_or_else(|| Ok(self.scenario_of(case)?.spec), Ok)?;
-                Ok(Combination::new(spec))
+                quick.map_or_else(|| Ok(Combination::new(self.scenario_of(case)?.spec)), Ok)
             }
             Source::Listed(_) => Ok(Combination::new(self.scenario_of(case)?.spec)),
         }
@@ -373,7 +333,7 @@ impl Sweep {
         let mut told = format!("{} {} {:?}\0", self.seeds, self.paired, self.budget);
         match &self.source {
             Source::Grid(grid) => {
-                let _ = write!(told, "{}\0{}\0", grid.seed, grid.base);
+                let _ = write!(told, "{}\0{}\0", grid.seed, grid.varied.table());
                 for (name, text) in grid.document.files() {
                     let _ = write!(told, "{name:?} {text:?}\0");
                 }
@@ -407,7 +367,7 @@ impl Sweep {
         for (_, points) in grid.by_axis() {
             // The values of a range are of one kind, so the first thousand are enough.
             for point in points.iter().take(CHECKED) {
-                try_point(&grid.document, point).map_err(|problem| file.blame(&problem))?;
+                try_point(grid, point).map_err(|problem| file.blame(&problem))?;
             }
         }
         Ok(())
@@ -440,16 +400,6 @@ impl Grid {
         not_simulated(spec).filter(|_| !varied)
     }
 }
-
-/// Why the scenario cannot be simulated: the kernel does not run in virtual time.
-fn not_simulated(spec: &Spec) -> Option<Problem> {
-    let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
-    let (name, _) = real?;
-    Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
-}
-
-const KERNEL: &str = "the kernel does not keep the virtual time of a sweep";
-const LIVE: &str = "`netspurt sweep --live` for real time, or `endpoint = \"model\"`";
 
 /// The most values of an axis that are tried before a sweep starts.
 const CHECKED: usize = 1000;
@@ -489,7 +439,7 @@ fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
 }
 
 /// The mistake of a single point: a path that leads nowhere, or an invalid value.
-fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
+fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
         let keys = path_keys(setting);
         let own = ["seed", "sweep", "record"];
@@ -502,7 +452,12 @@ fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
             let message = format!("a sweep does not vary `{first}`");
             return Err(at(message, &setting.place).fix("`seeds` draws seeds; all else is fixed"));
         }
-        let alone = document.clone().with(&setting.path, &setting.value.to_string());
+        let quick = grid.varied.spec(std::iter::once(setting));
+        if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {
+            continue;
+        }
+        // Read in full, for a good error message.
+        let alone = grid.document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, slip)) = stands_alone(&alone) else { continue };
         let place = if path { &setting.place } else { &point.place };
         return Err(at(slip.message, place).fix(slip.fix));
@@ -515,8 +470,13 @@ fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
 fn stands_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();
-    match Plan::new(&spec) {
-        Err(problem) if problem.incomplete => Err((true, document.blame(&problem))),
+    is_complete(&spec).map_err(|problem| (true, document.blame(&problem)))
+}
+
+/// Whether the scenario lacks nothing that it must have.
+fn is_complete(spec: &Spec) -> Result<(), Problem> {
+    match Plan::new(spec) {
+        Err(problem) if problem.incomplete => Err(problem),
         _ => Ok(()),
     }
 }
@@ -535,31 +495,4 @@ fn points(axes: &[Axis], combination: u64) -> Vec<&Point> {
     }
     found.reverse();
     found
-}
-
-/// The scenario with the points applied; `None` if it cannot be read, or follows files.
-fn quickly<'a>(base: &Table, points: impl Iterator<Item = &'a Point>) -> Option<Spec> {
-    let mut table = base.clone();
-    for setting in points.flat_map(|point| &point.settings) {
-        let keys = path_keys(setting);
-        let (last, above) = keys.split_last()?;
-        if last == followed::KEY || setting.value.to_string().contains(followed::KEY) {
-            return None;
-        }
-        let mut inner = &mut table;
-        for key in above {
-            let entry = inner.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()));
-            inner = entry.as_table_mut()?;
-        }
-        inner.insert(last.clone(), setting.value.clone());
-    }
-    let mut spec: Spec = read_table(table).ok()?;
-    spec.fill_in();
-    Some(spec)
-}
-
-/// The first 16 octets of a SHA-256, in hexadecimal.
-fn short_hash(parts: &[&[u8]]) -> String {
-    let hash = parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize();
-    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -193,6 +193,11 @@ impl Statistics {
         }
     }
 
+    /// Whether octets below the highest one seen were not seen, or came late.
+    pub fn has_holes(&self) -> bool {
+        self.seen.has_holes()
+    }
+
     /// The octets of the stream, from the SYN to the FIN; `None` if one of them was not captured.
     pub fn stream_bytes(&self) -> Option<u64> {
         self.fin?.checked_sub(self.syn? + 1)

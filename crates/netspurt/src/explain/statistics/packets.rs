@@ -5,33 +5,33 @@ use crate::packed::packed_value;
 use crate::segment::{Flags, SackBlock};
 use crate::wire::TcpView;
 
-/// How many packets of each kind a direction has.
+/// How many packets of each kind a direction has; none counts beyond 2³² - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCounts {
     /// TCP segments, whatever they carry.
-    pub all: u64,
+    pub all: u32,
     /// Those with RST.
-    pub resets: u64,
+    pub resets: u32,
     /// Those with SYN.
-    pub syns: u64,
+    pub syns: u32,
     /// Those with FIN.
-    pub fins: u64,
+    pub fins: u32,
     /// Those with ACK.
-    pub acks: u64,
+    pub acks: u32,
     /// Of these, those with neither payload nor SYN, FIN or RST.
-    pub pure_acks: u64,
+    pub pure_acks: u32,
     /// Those with SACK blocks.
-    pub sacks: u64,
+    pub sacks: u32,
     /// Of these, those with ACK and without RST.
-    pub sack_acks: u64,
+    pub sack_acks: u32,
     /// Of these, those whose first block reports duplicates (RFC 2883 §4).
-    pub dsacks: u64,
+    pub dsacks: u32,
     /// The most blocks that one of them has.
     pub sack_blocks_max: u8,
     /// Those with PSH and payload.
-    pub pushes: u64,
+    pub pushes: u32,
     /// Those with URG and payload.
-    pub urgent: u64,
+    pub urgent: u32,
     /// The sum of their urgent pointers.
     pub urgent_bytes: u64,
 }
@@ -54,27 +54,27 @@ packed_value!(PacketCounts {
 
 impl PacketCounts {
     /// A packet of the direction.
+    #[inline]
     pub fn take(&mut self, packet: &TcpView) {
         let flags = packet.flags;
         let [reset, ack] = [Flags::RST, Flags::ACK].map(|flag| flags.has(flag));
-        self.all += 1;
-        self.acks += u64::from(ack);
+        tally(&mut self.all, true);
+        tally(&mut self.acks, ack);
         if packet.payload_bytes > 0 {
-            self.pushes += u64::from(flags.has(Flags::PSH));
+            tally(&mut self.pushes, flags.has(Flags::PSH));
             if flags.has(Flags::URG) {
-                self.urgent += 1;
+                tally(&mut self.urgent, true);
                 self.urgent_bytes += u64::from(packet.urgent);
             }
-        } else if flags.0 & (Flags::ACK.0 | Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0)
-            == Flags::ACK.0
-        {
-            self.pure_acks += 1;
+        } else {
+            let others = Flags::SYN.with(Flags::FIN).with(Flags::RST);
+            tally(&mut self.pure_acks, ack && flags.without(others) == flags);
         }
-        self.resets += u64::from(reset);
-        self.syns += u64::from(flags.has(Flags::SYN));
-        self.fins += u64::from(flags.has(Flags::FIN));
+        tally(&mut self.resets, reset);
+        tally(&mut self.syns, flags.has(Flags::SYN));
+        tally(&mut self.fins, flags.has(Flags::FIN));
         if packet.options.sack_count > 0 {
-            self.sacks += 1;
+            tally(&mut self.sacks, true);
             if ack && !reset {
                 self.take_blocks(packet.ack, packet.sack());
             }
@@ -82,10 +82,16 @@ impl PacketCounts {
     }
 
     fn take_blocks(&mut self, ack: u32, blocks: &[SackBlock]) {
-        self.sack_acks += 1;
+        tally(&mut self.sack_acks, true);
         self.sack_blocks_max = self.sack_blocks_max.max(blocks.len() as u8);
-        self.dsacks += u64::from(reports_duplicates(ack, blocks));
+        tally(&mut self.dsacks, reports_duplicates(ack, blocks));
     }
+}
+
+/// Counts one more if `counts`.
+#[inline]
+pub fn tally(count: &mut u32, counts: bool) {
+    *count = count.saturating_add(counts.into());
 }
 
 /// Whether the first block reports octets that came twice: it lies below the acknowledgement, or

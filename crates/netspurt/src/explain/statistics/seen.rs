@@ -45,7 +45,7 @@ pub struct SeenOctets {
     holes: Option<Box<Holes>>,
 }
 
-/// What rests has no holes: those that are open then stay open.
+/// What is packed has no holes.
 impl Packed for SeenOctets {
     fn pack(&self, into: &mut Vec<u8>) {
         (self.left, self.right).pack(into);
@@ -140,6 +140,12 @@ impl SeenOctets {
         if late.len() > Self::MOST {
             late.remove(0);
         }
+    }
+
+    /// Whether octets are missing, or segments that came late are not acknowledged.
+    pub fn has_holes(&self) -> bool {
+        let open = |holes: &Holes| !holes.octets.is_empty() || !holes.late.is_empty();
+        self.holes.as_deref().is_some_and(open)
     }
 
     /// Shows `each` the segments that came late and that an acknowledgement of everything below

@@ -63,6 +63,34 @@ pub(super) const SLIPS: &[Slip] = &[
     ],
 ];
 
+/// Where nothing is recorded, frames leave a link ahead of time for the next one: the results and the
+/// number of wake-ups are the same, also where the delay falls faster than frames follow each other.
+#[test]
+fn frames_pass_on_ahead_of_time_from_a_link_whose_delay_moves() {
+    let text = r#"
+        stop = "60 s"
+        [links]
+        lan = { between = ["a", "b"], rate = "10 Mbit/s", delay = "1 ms" }
+        sky = { between = ["b", "c"], rate = "1 Mbit/s", queue = "20 packets", delay = { between = "linear", timeline = [["0 s", "400 ms"], ["5 s", "10 ms"], ["5.05 s", "300 ms"], ["5.1 s", "10 ms"], ["30 s", "200 ms"]] } }
+        far = { between = ["c", "d"], rate = "2 Mbit/s", delay = "7 ms", queue = "9 packets" }
+        [flows.x]
+        from = "a"
+        to = "d"
+        send = "3000 segments"
+        [record]
+        capture = false
+        tables = []
+    "#;
+    let ended = |tables: &str| {
+        let text = text.replace("tables = []", tables);
+        let mut run = Scenario::parse("x.toml", &text).unwrap().simulate();
+        run.advance_to(run.stop());
+        (run.served(), run.finish().flows_digest())
+    };
+    let all = ended("tables = [\"queue\", \"drops\"]");
+    assert_eq!(ended("tables = []"), all);
+}
+
 #[test]
 fn a_link_has_the_values_of_the_file_that_it_follows() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");

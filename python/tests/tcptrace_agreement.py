@@ -1,0 +1,207 @@
+"""tcptrace's statistics of captures beside ours, and what is known of each difference.
+
+`python python/tests/tcptrace_agreement.py` writes `authorities/tcptrace/differences.csv` again.
+"""
+
+from __future__ import annotations
+
+import csv
+import ipaddress
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LISTED = ROOT / "authorities" / "tcptrace" / "differences.csv"
+TRACES = ROOT.parent / "shared" / "traces"
+HEADING = ("file", "connection", "column", "tcptrace", "netspurt", "reason")
+
+#: Why columns differ, by the beginning of their names. `README.md` beside the list has the words.
+REASONS = {
+    "RTT_full_sz": "full-size",
+    "RTT full_sz": "full-size",
+    "wavg_owin": "held",
+    "avg_owin": "several-segments",
+    "avg_win_adv": "window-mean",
+    "ambiguous_acks": "several-segments",
+    "post-loss_acks": "several-segments",
+    "RTT_min_(last)": "several-segments",
+    "RTT_max_(last)": "several-segments",
+    "RTT_avg_(last)": "several-segments",
+    "RTT_sdv_(last)": "several-segments",
+    "min_retr_time": "several-segments",
+    "max_retr_time": "several-segments",
+    "avg_retr_time": "several-segments",
+    "sdv_retr_time": "several-segments",
+    "max_#_retrans": "several-segments",
+    "segs_cum_acked": "several-segments",
+    "outoforder_pkts": "several-segments",
+    "RTT_from_3WHS": "repeated-syn",
+    "RTT_min": "zero-is-unset",
+    "ttl_stream_length": "reset-after-fin",
+    "missed_data": "reset-after-fin",
+    "initial_window": "no-syn",
+    "req_1323_ws/ts": "cut-options",
+    "idletime_max": "unexplained",
+}
+#: Reasons that are found otherwise.
+OTHER_REASONS = {"segment-end", "nothing-outstanding", "idle"}
+#: Captures in which a connection is another one.
+FILES = {"fack034.pcap": "idle"}
+
+
+@dataclass(frozen=True, order=True)
+class Difference:
+    """A cell in which both differ."""
+
+    file: str
+    connection: str
+    column: str
+    tcptrace: str
+    netspurt: str
+
+
+Rows = dict[str, dict[str, str]]
+#: Takes their value, ours, and what is used of the row.
+Rule = Callable[[str, str, dict[str, str]], bool]
+
+
+def rows(text: str) -> Rows:
+    """Return the rows of tcptrace's CSV by connection, without padding."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    if not lines:
+        return {}
+    names = lines[0].split(",")
+    split = ([cell.strip() for cell in line.split(",")] for line in lines[1:])
+    return {cells[0]: dict(zip(names, cells, strict=True)) for cells in split}
+
+
+def theirs(file: Path) -> Rows:
+    """Return what tcptrace says of a capture."""
+    command = ["tcptrace", "-lrW", "--csv", "-n", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return rows(done.stdout)
+
+
+def by_rule(column: str, their: str, our: str, row: dict[str, str]) -> bool:
+    """Return whether a difference follows from a known fault by a rule that can be computed."""
+    stem, way = re.sub("_(a2b|b2a)$", "", column), column[-3:]
+    rule = RULES.get(stem)
+    return rule is not None and rule(
+        their, our, {name: row.get(f"{name}_{way}", "") for name in USED}
+    )
+
+
+#: What rules use of a row, in the direction of the difference.
+USED = ("actual_data_bytes", "actual_data_pkts", "RTT_samples", "ambiguous_acks")
+
+
+def _one_more(their: str, our: str, _row: dict[str, str]) -> bool:
+    return int(their) == int(our) + 1
+
+
+def _one_more_or_one(their: str, our: str, _row: dict[str, str]) -> bool:
+    return int(their) in {1, int(our) + 1}
+
+
+def _cut(their: str, _our: str, row: dict[str, str]) -> bool:
+    octets, packets = int(row["actual_data_bytes"]), int(row["actual_data_pkts"])
+    return int(their) == int(octets / (packets + 0.001))
+
+
+def _unpadded(their: str, our: str, _row: dict[str, str]) -> bool:
+    whole, fraction = our.split(".")
+    return their == f"{whole}.{int(fraction)}"
+
+
+def _same_address(their: str, our: str, _row: dict[str, str]) -> bool:
+    return ipaddress.ip_address(their) == ipaddress.ip_address(our)
+
+
+def _none_of_two(samples: str) -> Rule:
+    return lambda their, _our, row: row[samples] == "2" and float(their) == 0
+
+
+def _divided(samples: str) -> Rule:
+    """Return the rule of a mean whose divisor is 0.0001 too large; both are rounded to tenths."""
+
+    def rule(their: str, our: str, row: dict[str, str]) -> bool:
+        count = int(row[samples])
+        return abs(float(their) - float(our) * count / (count + 0.0001)) < 0.11
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "max_owin": _one_more,
+    "avg_owin": _one_more,
+    "min_non-zero_owin": _one_more_or_one,
+    "avg_segm_size": _cut,
+    "first_packet": _unpadded,
+    "last_packet": _unpadded,
+    "host_a": _same_address,
+    "host_b": _same_address,
+    "RTT_stdev": _none_of_two("RTT_samples"),
+    "RTT_sdv_(last)": _none_of_two("ambiguous_acks"),
+    "RTT_avg": _divided("RTT_samples"),
+    "RTT_avg_(last)": _divided("ambiguous_acks"),
+}
+
+
+def differences(name: str, tcptrace: Rows, netspurt: Rows) -> Iterator[Difference]:
+    """Yield the differences that no rule explains."""
+    for number in sorted({*tcptrace, *netspurt}, key=int):
+        if number not in tcptrace or number not in netspurt:
+            there = ["there" if number in one else "not there" for one in (tcptrace, netspurt)]
+            yield Difference(name, number, "conn_#", *there)
+            continue
+        for column, their in tcptrace[number].items():
+            our = netspurt[number].get(column, "no such column")
+            if their != our and not by_rule(column, their, our, netspurt[number]):
+                yield Difference(name, number, column, their, our)
+
+
+def listed() -> dict[Difference, str]:
+    """Return the known differences with their reasons."""
+    with LISTED.open(newline="") as file:
+        return {Difference(*row[:5]): row[5] for row in list(csv.reader(file))[1:]}
+
+
+def captures() -> list[Path]:
+    """Return the sample captures."""
+    endings = {".pcap", ".pcapng", ".dmp"}
+    folders = (TRACES / name for name in ("public", "groundtruth", "tcprs"))
+    return sorted(file for one in folders for file in one.glob("*") if file.suffix in endings)
+
+
+def ours(file: Path) -> Rows:
+    """Return what netspurt says of a capture, in tcptrace's layout."""
+    from netspurt.captures import Rows as Explained
+    from netspurt.captures import heading
+
+    text = heading("tcptrace-W") + b"".join(Explained([str(file)], "tcptrace-W"))
+    return rows(text.decode())
+
+
+def reason(one: Difference) -> str:
+    """Return why a column differs."""
+    if one.column.startswith(("duplicate_acks", "triple_dupacks")):
+        more = int(one.netspurt) > int(one.tcptrace)
+        return "segment-end" if more else "nothing-outstanding"
+    if one.file in FILES and not one.column.startswith(("RTT_full", "RTT full")):
+        return FILES[one.file]
+    return next(why for start, why in REASONS.items() if one.column.startswith(start))
+
+
+if __name__ == "__main__":
+    found = [one for file in captures() for one in differences(file.name, theirs(file), ours(file))]
+    with LISTED.open("w", newline="") as out:
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(HEADING)
+        for one in sorted(found):
+            cells = (one.file, one.connection, one.column, one.tcptrace, one.netspurt)
+            table.writerow([*cells, reason(one)])
+    print(f"{len(found)} differences", file=sys.stderr)
