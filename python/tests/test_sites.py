@@ -197,7 +197,9 @@ def test_packets_must_be_in_order_and_alike() -> None:
         Packets.of(t_s=[1.0, 2.0], forward=[1])
 
 
-def test_idle_times_above_the_threshold_are_timeouts_in_simulation(pages: ns.Run) -> None:
+def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
+    pages: ns.Run, pages_folder: Path
+) -> None:
     """At most one is missed in 240: a lost SYN-ACK's timeout is before the first packet seen."""
     told = of_run(pages)
     labelled = label_timeouts(told, threshold_s=0.5)
@@ -205,6 +207,12 @@ def test_idle_times_above_the_threshold_are_timeouts_in_simulation(pages: ns.Run
     assert labelled.both >= 10
     assert labelled.invented == 0
     assert labelled.right.value >= 0.99
+    # From a capture beside the receivers alone, and the truth from the run.
+    seen, order = read_connections(pages_folder / "client.pcapng").in_order(), told.in_order()
+    blind = Connections.of(
+        seen.site, idle_s=seen.idle_s, idle_for=seen.idle_for, timeouts=order.timeouts
+    )
+    assert label_timeouts(blind).right.value >= 0.99
     # Without the cause, waiting for the application looks like a timeout.
     slow = ns.load("sites").replace({"flows.near.app.serve": "700 ms"}).run()
     near = of_run(slow).at("near")

@@ -22,7 +22,7 @@ IN_WORDS: dict[str, str] = {
     "think": "what the other end had sent was being worked on",
     "window": "the receive window was full",
     "round-trip": "packets were on their way, for a round trip",
-    "application": "there was nothing to send",
+    "application": "there was nothing to send, as far as this point could see",
 }
 
 assert tuple(IN_WORDS) == get_args(Waited)
@@ -137,9 +137,11 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     other end sent data meanwhile: the longest part, which is the time up to the last of this data
     (*peer*), the time after it (*think*), or that which both ends took of these to react in the
     handshake, seen from here (*round-trip*). The packet after it has no data, and so answers the
-    other end (*peer*). It exceeds the window that had been offered before (*window*). Octets were
+    other end (*peer*). The latest data was the other end's, which was acknowledged (*think*). The
+    packet exceeds the window that had been offered before (*window*). Octets were
     outstanding, and it followed an acknowledgement at once, but for the time of that reaction
-    (*round-trip*). All else is the *application*'s.
+    (*round-trip*). All else is the *application*'s, or, beside the receiver, a repair of octets
+    that never came there and so do not look like sent again.
 
     Examples
     --------
@@ -224,6 +226,21 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:
         return "peer"
+    latest = np.flatnonzero(packets.length[: before + 1] > 0)[-1:]
+    if np.any(packets.forward[latest] != packets.forward[after]):
+        # The other end's data was acknowledged, and nothing answers it yet.
+        return "think"
+    return _held_back(packets, before, after, theirs, reactions[0])
+
+
+def _held_back(
+    packets: Packets, before: int, after: int, theirs: NDArray[np.intp], reaction: float
+) -> Waited:
+    """Return what held data back that answers none of the other end's.
+
+    `theirs` are the packets of the other end during the silence.
+    """
+    start, end = packets.t_s[before], packets.t_s[after]
     peer_before = np.flatnonzero(packets.forward[:before] != packets.forward[after])
     right = packets.seq[after] + packets.length[after]
     edges = packets.ack[peer_before] + packets.window[peer_before]
@@ -232,7 +249,7 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     own = np.flatnonzero(packets.forward[: before + 1] == packets.forward[after])
     sent = (packets.seq[own] + packets.length[own]).max()
     acked = packets.ack[peer_before].max(initial=0)
-    soon = max(_SOON * (end - start), _LATE * reactions[0]) + _SLOW_S
+    soon = max(_SOON * (end - start), _LATE * reaction) + _SLOW_S
     if sent > acked and len(theirs) and end - packets.t_s[theirs[-1]] <= soon:
         return "round-trip"
     return "application"

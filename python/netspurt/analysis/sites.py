@@ -346,10 +346,11 @@ class Labelled:
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labelled:
     """Label connections whose longest silence exceeds a threshold as having had a timeout.
 
-    A silence that is known to have waited for something else than a loss is no timeout.
+    A silence that waited for the other end, for the receive window or for a round trip is no
+    timeout. One with nothing to send may be: beside the receiver a lost tail looks like that.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
-    loss = (told.idle_for == "") | (told.idle_for == "loss")
+    loss = np.isin(told.idle_for, ["", "loss", "application"])
     labelled = ((told.idle_s > threshold_s) & loss)[known]
     had = (told.timeouts > 0)[known]
     pairs = ((labelled, had), (~labelled, ~had), (~labelled, had), (labelled, ~had))

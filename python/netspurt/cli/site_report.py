@@ -150,7 +150,7 @@ def _idle(data: Data, sites: dict[str, Data]) -> Iterator[str]:
     labels = data["all"]["labels"]
     if labels["right"]["count"]:
         yield from folded(
-            f"idle times {above} that a retransmission ended, taken for timeouts: "
+            f"idle times {above} that no round trip and no other end explains, taken for timeouts: "
             f"{number(labels['right']['hits'])} of {number(labels['right']['count'])} connections "
             f"right, {number(labels['missed'])} missed, {number(labels['invented'])} invented"
         )

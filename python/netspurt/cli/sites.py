@@ -34,7 +34,7 @@ def sites(
         typer.Option(
             parser=span_of,
             metavar="TIME",
-            help="A longer silence that a retransmission ends counts as a timeout.",
+            help="A longer silence that nothing else explains counts as a timeout.",
         ),
     ] = 0.5,
     within: Annotated[
