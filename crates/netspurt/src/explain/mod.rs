@@ -32,7 +32,7 @@ mod transcript;
 mod waits;
 mod way;
 
-pub use columns::{COLUMNS, Cell, ConnectionRow};
+pub use columns::{COLUMNS, ColumnCell, ConnectionRow};
 pub use connection::CapturedConnection;
 pub use ended::{EndedConnection, Ending};
 pub use ended_way::EndedWay;
@@ -49,7 +49,7 @@ pub use rule::Rule;
 pub use sender::Sender;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
-    Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketCounts, PacketTimes, Repairs,
+    Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs,
     RoundTrips, Spread, Statistics, Windows,
 };
 pub use tables::{connections_table, retransmissions_table};

@@ -9,7 +9,9 @@ use crate::record::{Column, Data, Table};
 use crate::segment::Cause;
 
 use super::columns::DIRECTIONS;
-use super::{COLUMNS, Cell, ConnectionRow, EndedWay, Explanation, Rule, Verdict, VerdictEvidence};
+use super::{
+    COLUMNS, ColumnCell, ConnectionRow, EndedWay, Explanation, Rule, Verdict, VerdictEvidence,
+};
 
 /// The directions of all connections: number, side, what the side sends.
 pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
@@ -31,14 +33,14 @@ const CAUSES: [&str; Cause::ALL.len() + 1] = {
 /// The table `connections`: a row for each direction of each connection.
 pub fn connections_table(explanation: &Explanation) -> Table {
     let rows: Vec<_> = explanation.connections.iter().flat_map(ConnectionRow::of).collect();
-    let column = |(name, cell): &(&'static str, Cell)| {
+    let column = |(name, cell): &(&'static str, ColumnCell)| {
         let data = match *cell {
-            Cell::Count(of) => Data::U64(rows.iter().map(of).collect()),
-            Cell::Whole(of) => Data::OptionalI64(rows.iter().map(of).collect()),
-            Cell::Number(of) => Data::OptionalF64(rows.iter().map(of).collect()),
-            Cell::Flag(of) => Data::Bool(rows.iter().map(of).collect()),
-            Cell::Tag(texts, of) => Data::Tag { codes: rows.iter().map(of).collect(), texts },
-            Cell::Address(of) => addresses(rows.iter().map(of)),
+            ColumnCell::Count(of) => Data::U64(rows.iter().map(of).collect()),
+            ColumnCell::Whole(of) => Data::OptionalI64(rows.iter().map(of).collect()),
+            ColumnCell::Number(of) => Data::OptionalF64(rows.iter().map(of).collect()),
+            ColumnCell::Flag(of) => Data::Bool(rows.iter().map(of).collect()),
+            ColumnCell::Tag(texts, of) => Data::Tag { codes: rows.iter().map(of).collect(), texts },
+            ColumnCell::Address(of) => addresses(rows.iter().map(of)),
         };
         Column::new(*name, data)
     };

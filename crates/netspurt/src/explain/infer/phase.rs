@@ -8,7 +8,7 @@ use super::scene::Scene;
 
 /// Where a sender stands with losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
+pub enum LossPhase {
     /// Nothing is repaired.
     #[default]
     Open,
@@ -61,7 +61,7 @@ impl Traits {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
     /// The phase.
-    pub phase: Phase,
+    pub phase: LossPhase,
     /// What was outstanding when it began ends here.
     pub point: u64,
     /// When it began, or the last timeout of it.
@@ -85,7 +85,7 @@ impl Machine {
     /// Octets up to `una` are acknowledged.
     pub fn acknowledged(&mut self, una: u64) {
         if una >= self.point {
-            (self.phase, self.undone) = (Phase::Open, false);
+            (self.phase, self.undone) = (LossPhase::Open, false);
         }
         if self.probed.is_some_and(|end| una >= end) {
             self.probed = None;
@@ -94,7 +94,7 @@ impl Machine {
 
     /// An original that was sent at `sent` has arrived.
     pub fn original_arrived(&mut self, sent: Time) {
-        self.undone |= self.phase == Phase::Loss && self.from_open && sent <= self.since;
+        self.undone |= self.phase == LossPhase::Loss && self.from_open && sent <= self.since;
     }
 
     /// New octets were sent. After a timeout that was seen to be spurious, a sender goes on with
@@ -102,7 +102,7 @@ impl Machine {
     pub fn went_on(&mut self) {
         self.went_on = true;
         if self.undone {
-            (self.phase, self.undone) = (Phase::Open, false);
+            (self.phase, self.undone) = (LossPhase::Open, false);
         }
     }
 
@@ -110,7 +110,7 @@ impl Machine {
     pub fn lone_is_known(&mut self, cause: Cause, highest: u64, at: Time) {
         if cause == Cause::Rto {
             self.traits.timeouts_without_probe += 1;
-            (self.phase, self.point, self.since) = (Phase::Loss, highest, at);
+            (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
             self.probed = None;
         } else {
             self.traits.probes += 1;
@@ -120,9 +120,9 @@ impl Machine {
     /// Why the sender of `scene` sent again; it is retransmission `number`.
     pub fn infer(&mut self, scene: &Scene, number: usize) -> Inferred {
         let inferred = match self.phase {
-            Phase::Open => self.in_open(scene),
-            Phase::Recovery => self.in_recovery(scene),
-            Phase::Loss => self.in_loss(scene),
+            LossPhase::Open => self.in_open(scene),
+            LossPhase::Recovery => self.in_recovery(scene),
+            LossPhase::Loss => self.in_loss(scene),
         };
         self.follow(inferred, scene, number);
         inferred
@@ -131,13 +131,13 @@ impl Machine {
     /// The phase that a retransmission begins.
     fn follow(&mut self, inferred: Inferred, scene: &Scene, number: usize) {
         let next = match inferred.cause {
-            Cause::Rto => Phase::Loss,
-            Cause::GoBackN if self.phase == Phase::Open => Phase::Loss,
+            Cause::Rto => LossPhase::Loss,
+            Cause::GoBackN if self.phase == LossPhase::Open => LossPhase::Loss,
             Cause::Fast | Cause::SackRecovery | Cause::Rack => {
-                if self.phase == Phase::Recovery {
+                if self.phase == LossPhase::Recovery {
                     return;
                 }
-                Phase::Recovery
+                LossPhase::Recovery
             }
             Cause::Tlp => {
                 self.probed = Some(scene.highest);
@@ -148,22 +148,23 @@ impl Machine {
         if inferred.cause == Cause::Rto {
             self.learn_timeout(inferred, scene);
         }
-        self.from_open = self.phase == Phase::Open || self.phase == Phase::Loss && self.from_open;
+        self.from_open =
+            self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
         (self.first, self.undone, self.went_on) = (number, false, false);
         if self.traits.in_order > 0 && inferred.cause == Cause::Fast {
-            self.phase = Phase::Loss;
+            self.phase = LossPhase::Loss;
         }
     }
 
     fn learn_timeout(&mut self, inferred: Inferred, scene: &Scene) {
         let surely = matches!(inferred.rule, Rule::Silence);
-        if surely && self.phase != Phase::Loss {
+        if surely && self.phase != LossPhase::Loss {
             let least = self.traits.shortest_timeout.map_or(scene.waited, |l| l.min(scene.waited));
             self.traits.shortest_timeout = Some(least);
             self.traits.timeouts += 1;
         }
-        let probe_was_due = self.phase == Phase::Open
+        let probe_was_due = self.phase == LossPhase::Open
             && self.probed.is_none()
             && scene.sack == Some(true)
             && !scene.hole
@@ -266,7 +267,7 @@ impl Machine {
         if scene.sack == Some(false) && !scene.is_head() && scene.follows {
             // Partial ACKs call for their head alone (RFC 6582 §3.2).
             self.traits.in_order += 1;
-            self.phase = Phase::Loss;
+            self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: Rule::InOrder };
         }
         let cause = Self::repair_cause(scene, soon && !again);

@@ -6,18 +6,18 @@ use crate::units::{Duration, Time};
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::Rule;
-use super::phase::{Machine, Phase};
+use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, Watch, Watched};
 
 /// Acknowledgements that told something, for a capture far from the sender: what it sends answers
 /// one that passed earlier.
 #[derive(Clone, Copy, Debug)]
-struct Passed {
-    at: [Time; Passed::MOST],
+struct RecentPackets {
+    at: [Time; RecentPackets::MOST],
     count: usize,
 }
 
-impl Passed {
+impl RecentPackets {
     const MOST: usize = 32;
 }
 
@@ -45,7 +45,7 @@ pub struct Trouble {
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
-    passed: Passed,
+    passed: RecentPackets,
     decided: Vec<Decision>,
 }
 
@@ -62,7 +62,7 @@ impl Default for Trouble {
             late: (0, 0),
             copies: 0,
             reports_duplicates: false,
-            passed: Passed { at: [Time::ZERO; Passed::MOST], count: 0 },
+            passed: RecentPackets { at: [Time::ZERO; RecentPackets::MOST], count: 0 },
             decided: Vec::new(),
         }
     }
@@ -71,15 +71,15 @@ impl Default for Trouble {
 impl Trouble {
     /// An acknowledgement that tells something passed at `at`.
     pub fn passed(&mut self, at: Time) {
-        self.passed.at[self.passed.count % Passed::MOST] = at;
+        self.passed.at[self.passed.count % RecentPackets::MOST] = at;
         self.passed.count += 1;
     }
 
     /// The newest acknowledgement that passed before `by`.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
-        let known = self.passed.count.min(Passed::MOST);
+        let known = self.passed.count.min(RecentPackets::MOST);
         (1..=known)
-            .map(|back| self.passed.at[(self.passed.count - back) % Passed::MOST])
+            .map(|back| self.passed.at[(self.passed.count - back) % RecentPackets::MOST])
             .find(|at| *at <= by)
     }
 
@@ -152,7 +152,7 @@ impl Trouble {
 
     fn decide(&mut self, decision: Decision) {
         let Decision { number, verdict, evidence } = decision;
-        let in_loss = self.machine.phase == Phase::Loss && number >= self.machine.first;
+        let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
         self.machine.undone |= in_loss && verdict == Verdict::Spurious;
         let told = &mut self.found[number];
         (told.verdict, told.evidence) = (verdict, evidence);

@@ -16,7 +16,7 @@ pub use copies::Copies;
 pub use data::DataCounts;
 pub use duplicate_acks::DuplicateAcks;
 pub use flight::FlightSize;
-pub use packets::{Offers, PacketCounts};
+pub use packets::{Offers, PacketStatistics};
 pub use repairs::Repairs;
 pub use round_trips::RoundTrips;
 pub use spread::Spread;
@@ -31,14 +31,14 @@ use crate::wire::TcpView;
 
 use super::kept::{Acknowledged, CapturedSegment};
 use data::SegmentKind;
-use round_trips::Covered;
+use round_trips::CoveredSegments;
 use seen::{LateSegment, SeenOctets};
 
 /// Counts, sizes, round trips and times of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
     /// Packets by their flags.
-    pub packets: PacketCounts,
+    pub packets: PacketStatistics,
     /// What their options offer.
     pub offers: Offers,
     /// Their payload.
@@ -141,7 +141,8 @@ impl Statistics {
         seen.acknowledge(ack, |LateSegment { left, right, sent }| {
             let last = right == ack;
             let payload_bytes = right - left;
-            round_trips.cover(at, Covered { payload_bytes, sent, once: true, syn: false, last });
+            round_trips
+                .cover(at, CoveredSegments { payload_bytes, sent, once: true, syn: false, last });
         });
     }
 
@@ -156,7 +157,7 @@ impl Statistics {
         let sent = segment.last_sent;
         let ambiguous = self.round_trips.cover(
             at,
-            Covered {
+            CoveredSegments {
                 payload_bytes: (segment.right - segment.left)
                     .saturating_sub(u64::from(syn) + u64::from(fin)),
                 sent,

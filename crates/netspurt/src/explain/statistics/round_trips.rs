@@ -7,7 +7,7 @@ use super::spread::Spread;
 
 /// A segment that an acknowledgement covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Covered {
+pub struct CoveredSegments {
     /// Octets of payload.
     pub payload_bytes: u64,
     /// When it was sent last.
@@ -50,7 +50,7 @@ impl RoundTrips {
     /// An acknowledgement at `at` is the first to cover `segment`. Returns whether it would end the
     /// round trip of a segment that was sent more than once.
     #[inline]
-    pub fn cover(&mut self, at: Time, segment: Covered) -> bool {
+    pub fn cover(&mut self, at: Time, segment: CoveredSegments) -> bool {
         let overtaken = self.latest > segment.sent;
         self.latest = self.latest.max(segment.sent);
         if !segment.last {
@@ -67,7 +67,7 @@ impl RoundTrips {
         !segment.once
     }
 
-    fn sample(&mut self, at: Time, segment: Covered) {
+    fn sample(&mut self, at: Time, segment: CoveredSegments) {
         let rtt = at.saturating_since(segment.sent);
         self.all.add(rtt);
         if segment.syn {
