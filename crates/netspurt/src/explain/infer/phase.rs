@@ -207,10 +207,14 @@ impl Machine {
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: Rule::Guess }
     }
 
+    /// The floor of most timers is this or more (Linux: `TCP_RTO_MIN`, 200 ms, on the variation).
+    const USUAL_FLOOR: Duration = Duration::from_millis(190);
+
     /// Without SACK the third duplicate triggers at once; a head that leaves during later ones was
     /// sent by the timer.
     fn is_overdue(scene: &Scene) -> bool {
-        scene.sack == Some(false) && scene.dup_acks > 5
+        let usual = scene.rtt + Self::USUAL_FLOOR;
+        scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
     }
 
     /// The retransmission timer has expired, by the shortest timeout seen of this sender, or by the
