@@ -81,12 +81,12 @@ fn told(passed: Passed) -> (u64, u64, u64, u64, u64) {
     (passed.packets, passed.tcp, passed.no_ip, passed.fragments, passed.other)
 }
 
-type Source = Box<dyn Read + Send + Sync>;
+type CaptureSource = Box<dyn Read + Send + Sync>;
 
 /// Explains one capture, or several that are joined, step by step.
 #[pyclass(name = "Explaining", module = "netspurt._core")]
 pub struct PyExplaining {
-    captures: JoinedCaptures<Unpacked<Source>>,
+    captures: JoinedCaptures<Unpacked<CaptureSource>>,
     explainer: Explainer,
     fault: Option<String>,
     over: bool,
@@ -174,9 +174,9 @@ impl PyExplaining {
     }
 }
 
-fn opened(path: &PathBuf) -> PyResult<CaptureReader<Unpacked<Source>>> {
+fn opened(path: &PathBuf) -> PyResult<CaptureReader<Unpacked<CaptureSource>>> {
     let name = path.display().to_string();
-    let source: Source = if name == "-" {
+    let source: CaptureSource = if name == "-" {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(path).map_err(|e| file_error(&name, e))?)

@@ -4,7 +4,7 @@ use crate::units::{Duration, Time};
 
 use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
 use super::ping_line::{Dialect, Header, PingLine, Reply, foreign, read};
-use super::ping_rounds::Rounds;
+use super::ping_rounds::PingRounds;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::slips::{Slip, Slips};
 use super::stamp::of_line;
@@ -48,7 +48,7 @@ struct PingRun {
     /// Delays such as 53.10 that mean 54.0, if iputils wrote the log.
     slips: Slips,
     unread: UnreadStamps,
-    rounds: Rounds,
+    rounds: PingRounds,
 }
 
 impl PingRun {
@@ -119,7 +119,7 @@ impl PingRun {
     fn dated(&mut self, ns: i64, local: bool) {
         self.tally.local |= local;
         if self.is_empty() {
-            self.rounds = Rounds::begun(Some(ns));
+            self.rounds = PingRounds::begun(Some(ns));
             return;
         }
         let single = match self.tally.ends() {
@@ -473,7 +473,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
 fn next_round(run: &mut PingRun, runs: &mut Vec<PingRun>) {
     let left = run.rounds.left();
     end(run, runs);
-    run.rounds = Rounds::begun(left);
+    run.rounds = PingRounds::begun(left);
 }
 
 /// A header after foreign text, such as stamps.

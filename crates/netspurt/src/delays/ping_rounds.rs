@@ -3,7 +3,7 @@
 
 /// The rounds of one run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rounds {
+pub(super) struct PingRounds {
     /// The last stamp, until the probe that left then is known.
     pending: Option<i64>,
     /// Whether the run began with a stamp.
@@ -17,7 +17,7 @@ pub(super) struct Rounds {
     used: bool,
 }
 
-impl Rounds {
+impl PingRounds {
     /// The rounds of a run that begins with a stamp.
     pub fn begun(pending: Option<i64>) -> Self {
         Self { pending, first: pending.is_some(), ..Self::default() }

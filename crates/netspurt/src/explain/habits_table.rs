@@ -9,18 +9,22 @@ use super::tables::ways;
 use super::{Explanation, Habits, Vantage};
 
 /// A row: the connection's number, the side that sends, its habits.
-type Row<'a> = (u64, Side, &'a Habits);
+type HabitsRow<'a> = (u64, Side, &'a Habits);
 
-fn counts(name: &'static str, rows: &[Row<'_>], of: fn(&Habits) -> u64) -> Column {
+fn counts(name: &'static str, rows: &[HabitsRow<'_>], of: fn(&Habits) -> u64) -> Column {
     Column::new(name, Data::U64(rows.iter().map(|row| of(row.2)).collect()))
 }
 
-fn spans(name: &'static str, rows: &[Row<'_>], of: fn(&Habits) -> Option<Duration>) -> Column {
+fn spans(
+    name: &'static str,
+    rows: &[HabitsRow<'_>],
+    of: fn(&Habits) -> Option<Duration>,
+) -> Column {
     let ns = |span: Duration| span.as_nanos().cast_signed();
     Column::new(name, Data::OptionalI64(rows.iter().map(|row| of(row.2).map(ns)).collect()))
 }
 
-fn path(rows: &[Row<'_>]) -> Vec<Column> {
+fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     let vantages = rows.iter().map(|row| row.2.vantage.0 as u8).collect();
     let sure = rows.iter().map(|row| Some(f64::from(row.2.vantage.1))).collect();
     vec![
@@ -35,7 +39,7 @@ fn path(rows: &[Row<'_>]) -> Vec<Column> {
     ]
 }
 
-fn sender(rows: &[Row<'_>]) -> Vec<Column> {
+fn sender(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     vec![
         counts("timeouts", rows, |habits| habits.traits.timeouts.into()),
         spans("timeout_wait_ns_min", rows, |habits| habits.traits.shortest_timeout),
@@ -49,7 +53,7 @@ fn sender(rows: &[Row<'_>]) -> Vec<Column> {
     ]
 }
 
-fn receiver(rows: &[Row<'_>]) -> Vec<Column> {
+fn receiver(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     let delay = |habits: &Habits| (habits.acks.lone > 0).then_some(habits.acks.longest_delay);
     let reports = rows.iter().map(|row| row.2.reports_duplicates).collect();
     vec![
@@ -65,7 +69,7 @@ fn receiver(rows: &[Row<'_>]) -> Vec<Column> {
 /// The table `habits`: a row for each direction in which something was missing or sent again, with
 /// what its sender, its receiver and its path were seen to do, and how often.
 pub fn habits_table(explanation: &Explanation) -> Table {
-    let rows: Vec<Row<'_>> = ways(explanation)
+    let rows: Vec<HabitsRow<'_>> = ways(explanation)
         .filter_map(|(number, side, way)| Some((number, side, way.habits.as_deref()?)))
         .collect();
     let sides = rows.iter().map(|row| row.1.index() as u8).collect();

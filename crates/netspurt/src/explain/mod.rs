@@ -45,12 +45,12 @@ pub use kept::CapturedSegment;
 pub use layout::RowLayout;
 pub use limits::Limits;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
-pub use rule::Rule;
+pub use rule::CauseRule;
 pub use sender::Sender;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
     Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs,
-    RoundTrips, Spread, Statistics, Windows,
+    RoundTripStatistics, Spread, Statistics, Windows,
 };
 pub use tables::{connections_table, retransmissions_table};
 pub use tcptrace::Owin;

@@ -3,7 +3,7 @@
 use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
 
-use super::rule::Rule;
+use super::rule::CauseRule;
 
 /// Whether a retransmission was needed, as far as a capture can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct ExplainedRetransmission {
     /// Why it was sent; no code stands for *unknown*.
     pub cause: CauseCode,
     /// What the cause was inferred by.
-    pub rule: Rule,
+    pub rule: CauseRule,
     /// The probability that the cause is right, from 0 to 1.
     pub cause_confidence: f32,
     /// Whether it was needed.

@@ -3,7 +3,7 @@
 /// A rule that gave a cause. How often each is right is measured on captures with known truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Rule {
+pub enum CauseRule {
     /// None applies.
     #[default]
     None,
@@ -40,7 +40,7 @@ pub enum Rule {
     Guess,
 }
 
-impl Rule {
+impl CauseRule {
     /// The names in tables, in the order of the values.
     pub const NAMES: [&str; 16] = [
         "none",

@@ -6,12 +6,12 @@ use crate::units::{Duration, Time};
 use crate::wire::TcpView;
 
 use super::infer::{
-    AckHabits, Age, Arrived, Habits, Inferred, PathTimes, Report, SackUse, Scene, SendingOrder,
-    Trouble,
+    AckHabits, Age, Arrived, Habits, InferenceReport, Inferred, PathTimes, SackUse, SenderScene,
+    SenderTrouble, SendingOrder,
 };
 use super::kept::{Acknowledged, CapturedSegment};
 use super::retransmission::ExplainedRetransmission;
-use super::rule::Rule;
+use super::rule::CauseRule;
 
 /// A segment with octets that were sent before.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ pub struct Sender {
     answered_at: Time,
     /// When the sender last sent anything.
     sent_at: Time,
-    trouble: Option<Box<Trouble>>,
+    trouble: Option<Box<SenderTrouble>>,
     /// What it did before its connection rested.
     earlier: Option<Box<Habits>>,
 }
@@ -187,12 +187,12 @@ impl Sender {
         let trouble = self.trouble.get_or_insert_default();
         let number = trouble.found.len();
         let Inferred { cause, rule } = if packet.flags.has(Flags::SYN) {
-            Inferred { cause: Cause::Syn, rule: Rule::Syn }
+            Inferred { cause: Cause::Syn, rule: CauseRule::Syn }
         } else {
             trouble.machine.infer(&scene, number)
         };
         let begin = trouble.machine.first + 1;
-        if rule == Rule::InOrder && begin < number {
+        if rule == CauseRule::InOrder && begin < number {
             // What left since the fast retransmit went in order, too.
             trouble.relabel(begin, Some(cause).into(), rule);
         }
@@ -211,7 +211,7 @@ impl Sender {
     }
 
     /// The circumstances of a retransmission.
-    fn scene(&mut self, at: Time, old: &Old) -> Scene {
+    fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
         let &Old { left, right, known, una, first_sent, .. } = old;
         let near = self.path.near();
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
@@ -225,7 +225,7 @@ impl Sender {
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| !near.is_zero());
         let heard = heard.unwrap_or(self.answered_at);
-        Scene {
+        SenderScene {
             left,
             right,
             head,
@@ -423,7 +423,7 @@ impl Sender {
     /// The connection has ended, or the capture: all retransmissions, in order.
     pub fn finish(self) -> Vec<ExplainedRetransmission> {
         let Some(trouble) = self.trouble else { return Vec::new() };
-        let report = Report {
+        let report = InferenceReport {
             vantage: self.path.vantage().0,
             traits: trouble.machine.traits,
             sack: self.sack.known() == Some(true),

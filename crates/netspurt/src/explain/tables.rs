@@ -10,7 +10,7 @@ use crate::segment::Cause;
 
 use super::columns::DIRECTIONS;
 use super::{
-    COLUMNS, ColumnCell, ConnectionRow, EndedWay, Explanation, Rule, Verdict, VerdictEvidence,
+    COLUMNS, CauseRule, ColumnCell, ConnectionRow, EndedWay, Explanation, Verdict, VerdictEvidence,
 };
 
 /// The directions of all connections: number, side, what the side sends.
@@ -97,7 +97,7 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
                 Data::I64(rows.iter().map(|row| row.3.gap.as_nanos().cast_signed()).collect()),
             ),
             tag("cause", &CAUSES, |one| one.cause.code()),
-            tag("cause_evidence", &Rule::NAMES, |one| one.rule as u8),
+            tag("cause_evidence", &CauseRule::NAMES, |one| one.rule as u8),
             Column::new("cause_confidence", confidence(|one| one.cause_confidence)),
             tag("verdict", &Verdict::NAMES, |one| one.verdict as u8),
             Column::new("verdict_confidence", confidence(|one| one.verdict_confidence)),

@@ -3,8 +3,8 @@
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-use super::super::rule::Rule;
-use super::scene::Scene;
+use super::super::rule::CauseRule;
+use super::scene::SenderScene;
 
 /// Where a sender stands with losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Inferred {
     /// The cause.
     pub cause: Cause,
     /// The rule.
-    pub rule: Rule,
+    pub rule: CauseRule,
 }
 
 /// What a sender was seen to do.
@@ -118,7 +118,7 @@ impl Machine {
     }
 
     /// Why the sender of `scene` sent again; it is retransmission `number`.
-    pub fn infer(&mut self, scene: &Scene, number: usize) -> Inferred {
+    pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
         let inferred = match self.phase {
             LossPhase::Open => self.in_open(scene),
             LossPhase::Recovery => self.in_recovery(scene),
@@ -129,7 +129,7 @@ impl Machine {
     }
 
     /// The phase that a retransmission begins.
-    fn follow(&mut self, inferred: Inferred, scene: &Scene, number: usize) {
+    fn follow(&mut self, inferred: Inferred, scene: &SenderScene, number: usize) {
         let next = match inferred.cause {
             Cause::Rto => LossPhase::Loss,
             Cause::GoBackN if self.phase == LossPhase::Open => LossPhase::Loss,
@@ -157,8 +157,8 @@ impl Machine {
         }
     }
 
-    fn learn_timeout(&mut self, inferred: Inferred, scene: &Scene) {
-        let surely = matches!(inferred.rule, Rule::Silence);
+    fn learn_timeout(&mut self, inferred: Inferred, scene: &SenderScene) {
+        let surely = matches!(inferred.rule, CauseRule::Silence);
         if surely && self.phase != LossPhase::Loss {
             let least = self.traits.shortest_timeout.map_or(scene.waited, |l| l.min(scene.waited));
             self.traits.shortest_timeout = Some(least);
@@ -175,20 +175,20 @@ impl Machine {
     }
 
     /// Nothing is being repaired.
-    fn in_open(&mut self, scene: &Scene) -> Inferred {
+    fn in_open(&mut self, scene: &SenderScene) -> Inferred {
         let expired = self.timer_expired(scene);
         if scene.is_reported() {
             if !expired || scene.is_clocked() && !Self::is_overdue(scene) {
                 let soon = scene.is_clocked();
-                let rule = if soon { Rule::Reported } else { Rule::Reordering };
+                let rule = if soon { CauseRule::Reported } else { CauseRule::Reordering };
                 return Inferred { cause: Self::repair_cause(scene, soon), rule };
             }
-            return Inferred { cause: Cause::Rto, rule: Rule::Silence };
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         if scene.sack != Some(false) && scene.is_tail() && !scene.hole {
             if !scene.is_head() {
                 self.traits.probes += u32::from(scene.sack == Some(true));
-                return Inferred { cause: Cause::Tlp, rule: Rule::Tail };
+                return Inferred { cause: Cause::Tlp, rule: CauseRule::Tail };
             }
             if self.probed.is_none() && !scene.is_clocked() {
                 return self.lone(scene);
@@ -196,15 +196,15 @@ impl Machine {
         }
         let unseen = scene.sack.is_none() && scene.dup_acks > 0 && scene.is_clocked();
         if !unseen && (expired || scene.waited >= scene.rtt && !scene.is_clocked()) {
-            return Inferred { cause: Cause::Rto, rule: Rule::Silence };
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
         }
         let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
         if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
             // An acknowledgement of new octets goes on with old ones: the capture missed the timeout.
-            return Inferred { cause: Cause::GoBackN, rule: Rule::Guess };
+            return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         // A first or second duplicate may be enough where few segments are outstanding (RFC 5827).
-        Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: Rule::Guess }
+        Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
     }
 
     /// The floor of most timers is this or more (Linux: `TCP_RTO_MIN`, 200 ms, on the variation).
@@ -212,20 +212,20 @@ impl Machine {
 
     /// Without SACK the third duplicate triggers at once; a head that leaves during later ones was
     /// sent by the timer.
-    fn is_overdue(scene: &Scene) -> bool {
+    fn is_overdue(scene: &SenderScene) -> bool {
         let usual = scene.rtt + Self::USUAL_FLOOR;
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
     }
 
     /// The retransmission timer has expired, by the shortest timeout seen of this sender, or by the
     /// shortest that is possible.
-    fn timer_expired(&self, scene: &Scene) -> bool {
+    fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
     }
 
     /// The repair that duplicates or SACK blocks call for, by the likeliest of its algorithms.
-    fn repair_cause(scene: &Scene, clocked: bool) -> Cause {
+    fn repair_cause(scene: &SenderScene, clocked: bool) -> Cause {
         match scene.sack {
             Some(false) | None if !scene.hole => Cause::Fast,
             _ if clocked => Cause::SackRecovery,
@@ -236,68 +236,68 @@ impl Machine {
     /// The only segment outstanding left again: a probe or a timeout. A sender with probes sends
     /// one first, after two round trips and what a delayed ACK takes, and no later than its
     /// timeout (RFC 8985 §7.2).
-    fn lone(&self, scene: &Scene) -> Inferred {
+    fn lone(&self, scene: &SenderScene) -> Inferred {
         if let Some(cause) = self.traits.lone() {
-            return Inferred { cause, rule: Rule::LoneByHabit };
+            return Inferred { cause, rule: CauseRule::LoneByHabit };
         }
         let probe = scene.rtt * 2 + Duration::from_millis(240);
         let cause = if scene.quiet <= probe + probe / 8 { Cause::Tlp } else { Cause::Rto };
-        Inferred { cause, rule: Rule::LoneByTime }
+        Inferred { cause, rule: CauseRule::LoneByTime }
     }
 
     /// Reported holes are being repaired.
-    fn in_recovery(&mut self, scene: &Scene) -> Inferred {
+    fn in_recovery(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         let soon = scene.is_clocked();
         if scene.is_head() && self.timer_expired(scene) {
             let silent = !soon && !scene.is_within_reordering();
             if silent {
-                return Inferred { cause: Cause::Rto, rule: Rule::Silence };
+                return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
             if again && !(scene.overtaken && scene.sack != Some(false)) {
-                return Inferred { cause: Cause::Rto, rule: Rule::HeadAgain };
+                return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
             }
         }
         let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
         if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
             // A sender with RACK would have repaired it when that came (RFC 8985 §6.2).
-            return Inferred { cause: Cause::Rto, rule: Rule::HeadAgain };
+            return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         let lately = scene.since_una < scene.shortest_rto();
         if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {
             // Not every sender restarts its timer for each partial ACK (RFC 6582 §3.2 step 3).
-            return Inferred { cause: Cause::Rto, rule: Rule::HeadAgain };
+            return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         if scene.sack == Some(false) && !scene.is_head() && scene.follows {
             // Partial ACKs call for their head alone (RFC 6582 §3.2).
             self.traits.in_order += 1;
             self.phase = LossPhase::Loss;
-            return Inferred { cause: Cause::GoBackN, rule: Rule::InOrder };
+            return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
         }
         let cause = Self::repair_cause(scene, soon && !again);
-        let rule = if again { Rule::LostAgain } else { Rule::InRecovery };
+        let rule = if again { CauseRule::LostAgain } else { CauseRule::InRecovery };
         Inferred { cause, rule }
     }
 
     /// Everything outstanding is being sent again.
-    fn in_loss(&mut self, scene: &Scene) -> Inferred {
+    fn in_loss(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         if scene.is_head() && self.timer_expired(scene) {
             if again && !(scene.overtaken && scene.is_clocked()) {
-                return Inferred { cause: Cause::Rto, rule: Rule::Backoff };
+                return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };
             }
             if !again && scene.lag >= scene.shortest_rto() {
-                return Inferred { cause: Cause::Rto, rule: Rule::Silence };
+                return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
         }
         if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
-            return Inferred { cause: Self::repair_cause(scene, true), rule: Rule::Reported };
+            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         let enough = if scene.sack.is_none() { 1 } else { 3 };
         let first = scene.is_head() || scene.sack.is_none();
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
-            return Inferred { cause: Self::repair_cause(scene, true), rule: Rule::Reported };
+            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
-        Inferred { cause: Cause::GoBackN, rule: Rule::AfterTimeout }
+        Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }
     }
 }

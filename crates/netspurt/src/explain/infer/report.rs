@@ -1,13 +1,13 @@
 //! What is told of retransmissions in the end.
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
-use super::super::rule::Rule;
+use super::super::rule::CauseRule;
 use super::path::Vantage;
 use super::phase::Traits;
 
 /// What is known of a direction when it has ended, and bears on every retransmission of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Report {
+pub struct InferenceReport {
     /// Where the capture was taken.
     pub vantage: Vantage,
     /// What the sender does.
@@ -18,7 +18,7 @@ pub struct Report {
     pub reports_duplicates: bool,
 }
 
-impl Report {
+impl InferenceReport {
     /// A cause of less confidence than this is not told.
     const LEAST: f32 = 0.5;
 
@@ -29,10 +29,10 @@ impl Report {
     }
 
     fn finish_cause(&self, one: &mut ExplainedRetransmission) {
-        if one.rule == Rule::LoneByTime
+        if one.rule == CauseRule::LoneByTime
             && let Some(cause) = self.traits.lone()
         {
-            (one.cause, one.rule) = (Some(cause).into(), Rule::LoneByHabit);
+            (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHabit);
         }
         let at_receiver = match self.vantage {
             Vantage::Sender | Vantage::Middle => false,

@@ -4,7 +4,7 @@ use crate::units::{Duration, Time};
 
 /// A retransmission in its circumstances, as far as a capture shows them.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene {
+pub struct SenderScene {
     /// When it was captured.
     pub at: Time,
     /// Its first octet.
@@ -49,7 +49,7 @@ pub struct Scene {
     pub sack: Option<bool>,
 }
 
-impl Scene {
+impl SenderScene {
     /// Hosts and captures are late by this much.
     const SLACK: Duration = Duration::from_millis(5);
     /// The least floor of any timer that is widespread: `TCP_RTO_MIN_US` and similar settings reach

@@ -5,9 +5,9 @@ use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
-use super::super::rule::Rule;
+use super::super::rule::CauseRule;
 use super::phase::{LossPhase, Machine};
-use super::verdict::{Arrived, Decision, Watch, Watched};
+use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
 /// Acknowledgements that told something, for a capture far from the sender: what it sends answers
 /// one that passed earlier.
@@ -23,7 +23,7 @@ impl RecentPackets {
 
 /// The state of a direction in which something is missing or was sent again.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct SenderTrouble {
     /// What SACK blocks reported above the cumulative acknowledgement.
     pub sacked: Ranges,
     /// Octets that were passed over: neither captured nor acknowledged when later ones were.
@@ -31,7 +31,7 @@ pub struct Trouble {
     /// The state machine.
     pub machine: Machine,
     /// Retransmissions and their verdicts.
-    pub watch: Watch,
+    pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
     /// When the newest of what has arrived was sent, and the octet after its last
@@ -49,13 +49,13 @@ pub struct Trouble {
     decided: Vec<Decision>,
 }
 
-impl Default for Trouble {
+impl Default for SenderTrouble {
     fn default() -> Self {
         Self {
             sacked: Ranges::default(),
             gaps: Ranges::default(),
             machine: Machine::default(),
-            watch: Watch::default(),
+            watch: VerdictWatch::default(),
             found: Vec::new(),
             newest: (Time::ZERO, 0),
             uncaptured_bytes: 0,
@@ -68,7 +68,7 @@ impl Default for Trouble {
     }
 }
 
-impl Trouble {
+impl SenderTrouble {
     /// An acknowledgement that tells something passed at `at`.
     pub fn passed(&mut self, at: Time) {
         self.passed.at[self.passed.count % RecentPackets::MOST] = at;
@@ -162,7 +162,7 @@ impl Trouble {
     pub fn add(&mut self, found: ExplainedRetransmission, val: Option<u32>, acknowledged: bool) {
         let number = self.found.len();
         let ExplainedRetransmission { left, right, at, .. } = found;
-        let syn = found.rule == Rule::Syn;
+        let syn = found.rule == CauseRule::Syn;
         let watched = Watched { number, left, right, at, val, syn, reported: false };
         self.found.push(found);
         if acknowledged {
@@ -182,19 +182,19 @@ impl Trouble {
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
-        if last.rule != Rule::LoneByTime || same != left || heard > before || gap.is_zero() {
+        if last.rule != CauseRule::LoneByTime || same != left || heard > before || gap.is_zero() {
             return;
         }
         let wait = at.saturating_since(before);
         let doubled = wait >= gap * 3 / 2 && wait <= gap * 8 / 3;
         let cause = if doubled { Cause::Rto } else { Cause::Tlp };
-        (last.cause, last.rule) = (Some(cause).into(), Rule::LoneByBackoff);
+        (last.cause, last.rule) = (Some(cause).into(), CauseRule::LoneByBackoff);
         let highest = last.right;
         self.machine.lone_is_known(cause, highest, before);
     }
 
     /// The retransmissions from `first` on have `cause` by `rule`.
-    pub fn relabel(&mut self, first: usize, cause: CauseCode, rule: Rule) {
+    pub fn relabel(&mut self, first: usize, cause: CauseCode, rule: CauseRule) {
         for one in &mut self.found[first..] {
             (one.cause, one.rule) = (cause, rule);
         }

@@ -53,14 +53,14 @@ pub struct Arrived {
 
 /// The retransmissions of one direction that are watched.
 #[derive(Clone, Debug, Default)]
-pub struct Watch {
+pub struct VerdictWatch {
     /// Those that are not acknowledged, in the order in which they left.
     open: VecDeque<Watched>,
     /// Those that are acknowledged: D-SACK blocks may follow.
     past: VecDeque<Watched>,
 }
 
-impl Watch {
+impl VerdictWatch {
     /// The most of each kind that are watched.
     const MOST: usize = 1 << 10;
 

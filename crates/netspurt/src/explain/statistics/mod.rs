@@ -18,7 +18,7 @@ pub use duplicate_acks::DuplicateAcks;
 pub use flight::FlightSize;
 pub use packets::{Offers, PacketStatistics};
 pub use repairs::Repairs;
-pub use round_trips::RoundTrips;
+pub use round_trips::RoundTripStatistics;
 pub use spread::Spread;
 pub use times::PacketTimes;
 pub use windows::Windows;
@@ -48,7 +48,7 @@ pub struct Statistics {
     /// Octets outstanding.
     pub flight: FlightSize,
     /// Round trips by acknowledgements of this direction.
-    pub round_trips: RoundTrips,
+    pub round_trips: RoundTripStatistics,
     /// Duplicate acknowledgements of this direction.
     pub duplicate_acks: DuplicateAcks,
     /// What was sent more than once, if anything was.

@@ -27,7 +27,7 @@ pub struct CoveredSegments {
 /// have waited for that. The rule is tcptrace's; [`OneWay`](crate::observe::OneWay) has another one,
 /// for the samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RoundTrips {
+pub struct RoundTripStatistics {
     /// Those that are timed.
     pub all: Spread,
     /// Of these, those of segments with the largest payload of all timed ones.
@@ -44,9 +44,17 @@ pub struct RoundTrips {
     latest: Time,
 }
 
-packed_value!(RoundTrips { all, full_size, full_bytes, handshake, post_loss, cumulative, latest });
+packed_value!(RoundTripStatistics {
+    all,
+    full_size,
+    full_bytes,
+    handshake,
+    post_loss,
+    cumulative,
+    latest
+});
 
-impl RoundTrips {
+impl RoundTripStatistics {
     /// An acknowledgement at `at` is the first to cover `segment`. Returns whether it would end the
     /// round trip of a segment that was sent more than once.
     #[inline]
