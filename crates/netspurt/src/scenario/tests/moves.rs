@@ -118,3 +118,34 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
     let alone = Scenario::parse("x.toml", &text).unwrap_err();
     assert!(alone.message.contains("`pass.toml` is not there"), "{alone}");
 }
+
+#[test]
+fn a_mistake_in_a_followed_file_names_that_file_and_its_line() {
+    let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
+    let bare = CHAIN.replace(", delay = \"150 ms\"", "");
+    let head = "# a pass\n\n";
+    for (pass, line, shown) in [
+        ("delay = { timeline = [[\"0 s\", \"9 ms\"], [\"5 s\", \"x\"]] }", 3, "x"),
+        (
+            "delay = { timeline = [\n [\"0 s\", \"9 ms\"],\n [\"5 s\", \"8 ms\"],\n [\"3 s\", \"9 ms\"]] }",
+            6,
+            "3 s",
+        ),
+        ("delay = { timelines = [] }", 3, "timelines"),
+        ("loss = { probability = nan }", 3, "nan"),
+        ("\n\nloss = { probability = 1.5 }", 5, "1.5"),
+        ("dealy = \"9 ms\"", 3, "dealy"),
+        ("[[handovers]]\nat = \"-1 s\"", 4, "-1 s"),
+    ] {
+        let files = || vec![("pass.toml".to_owned(), format!("{head}{pass}"))];
+        let error = Scenario::parse_with("dir/x.toml", &text, files()).unwrap_err();
+        let place = error.place.clone().expect(pass);
+        assert_eq!((error.file.as_str(), place.line), ("dir/pass.toml", line), "{error}");
+        assert!(error.to_string().contains(shown), "{error}");
+        // Named by a setting, it is looked for in the working directory.
+        let set = [("links.modem.follows", "pass.toml")];
+        let base = Scenario::parse("dir/x.toml", &bare).unwrap();
+        let error = base.with_files(&set, files()).unwrap_err();
+        assert_eq!((error.file.as_str(), error.place.map(|at| at.line)), ("pass.toml", Some(line)));
+    }
+}
