@@ -20,6 +20,7 @@ from netspurt.captures import explain
 from netspurt.papers import Verdict, check, read_paper
 from netspurt.papers.bench import Bench
 from netspurt.papers.check import Judged
+from netspurt.papers.figures import figure
 
 from conftest import ROOT, Command, need
 
@@ -30,9 +31,13 @@ SHAPE_ONLY = {"ps-density"}
 
 
 @pytest.fixture(scope="module")
-def judged() -> dict[str, Judged]:
-    paper = read_paper("jacobson1988")
-    found = check(Bench(paper), paper.claims)
+def bench() -> Bench:
+    return Bench(read_paper("jacobson1988"))
+
+
+@pytest.fixture(scope="module")
+def judged(bench: Bench) -> dict[str, Judged]:
+    found = check(bench, bench.paper.claims)
     return {one.claim.id.removeprefix("jacobson1988."): one for one in found}
 
 
@@ -253,9 +258,12 @@ def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path
     assert "nothing was recorded at the node that sends the reverse data" in reverse.stderr
 
 
-def test_the_check_draws_its_pictures(netspurt: Command, tmp_path: Path) -> None:
-    shown = netspurt("papers", "check", "jacobson1988", "--out", "pictures", columns=100)
-    assert shown.returncode == 0, shown.stderr
-    assert "24 reproduced · 1 in shape only" in shown.stdout
-    for name in ("queue-by-window", "density-and-queue", "send-ack"):
-        assert (tmp_path / "pictures" / f"{name}.png").stat().st_size > 5_000
+def test_its_pictures_are_drawn_from_the_same_runs(bench: Bench, tmp_path: Path) -> None:
+    files = []
+    for picture in bench.paper.pictures:
+        drawn = figure(picture["figure"])(bench, **picture["arguments"])
+        assert all(axes.lines for axes in drawn.axes)
+        files.append(tmp_path / f"{picture['file']}.png")
+        drawn.savefig(files[-1])
+    assert [file.stem for file in files] == ["queue-by-window", "density-and-queue", "send-ack"]
+    assert all(file.stat().st_size > 5_000 for file in files)
