@@ -42,6 +42,11 @@ NO_ROWS = {
     ("sweep", "status"),
     ("delays", "report"),
     ("delays", "surrogate"),
+    ("delays", "constancy"),
+    ("fragments",),
+    ("sites",),
+    ("truth", "check"),
+    ("truth", "make"),
 }
 
 
