@@ -1,13 +1,13 @@
 //! A captured connection.
 
 use crate::ids::Side;
-use crate::observe::{Answer, Observed, Sequence};
+use crate::observe::{Answer, Observed, Retired, Sequence};
 use crate::segment::Flags;
 use crate::units::Time;
 use crate::wire::TcpView;
 
 use super::resting::RestingWay;
-use super::{CapturedSegment, CapturedWay, EndedWay};
+use super::{CapturedSegment, CapturedWay, EndedConnection, EndedWay};
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
 /// be missing.
@@ -30,11 +30,6 @@ impl CapturedConnection {
     /// The largest shift of windows (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
-    /// The side that sent the first packet captured; it need not be the one that opened.
-    pub fn first_side(&self) -> Side {
-        self.first.unwrap_or(Side::From)
-    }
-
     /// The connection is closed. It rests if no packets of it are expected: everything that was sent
     /// was seen and is acknowledged.
     pub fn rest(&mut self) {
@@ -50,12 +45,15 @@ impl CapturedConnection {
         self.ways = resting.map(|way| way.map(|way| Box::new(way.wake())));
     }
 
-    /// The connection has ended.
-    pub fn finish(self) -> [Option<EndedWay>; 2] {
-        match self.resting {
+    /// What a connection was that has ended.
+    pub fn ended(retired: Retired<Self>) -> EndedConnection {
+        let Retired { number, ends, state } = retired;
+        let first_side = state.first.unwrap_or(Side::From);
+        let ways = match state.resting {
             Some(resting) => resting.map(|way| way.map(EndedWay::of_resting)),
-            None => self.ways.map(|way| way.map(|way| EndedWay::of(*way))),
-        }
+            None => state.ways.map(|way| way.map(|way| EndedWay::of(*way))),
+        };
+        EndedConnection { number, ends, first_side, ways }
     }
 
     /// A packet of `side` was captured at `at`: returns what it acknowledges of the other

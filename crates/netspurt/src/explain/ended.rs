@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 
 use crate::ids::Side;
-use crate::observe::{Retired, Sequence};
+use crate::observe::Sequence;
 use crate::units::{Duration, Time};
 
 use super::resting::RestingWay;
-use super::{CapturedConnection, CapturedWay, ExplainedRetransmission, Statistics};
+use super::{CapturedWay, ExplainedRetransmission, Statistics};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,6 @@ pub struct EndedConnection {
 }
 
 impl EndedConnection {
-    /// What a connection was, when it has ended.
-    pub fn of(retired: Retired<CapturedConnection>) -> Self {
-        let Retired { number, ends, state } = retired;
-        let first_side = state.first_side();
-        Self { number, ends, first_side, ways: state.finish() }
-    }
-
     /// What `side` sent.
     pub fn way(&self, side: Side) -> Option<&EndedWay> {
         self.ways[side.index()].as_ref()

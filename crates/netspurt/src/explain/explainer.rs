@@ -126,7 +126,7 @@ impl Explainer {
             transcript.add(at, sighting, view, answer.sample);
         }
         if self.flows.has_retired() {
-            self.ended.extend(self.flows.take_retired().map(EndedConnection::of));
+            self.ended.extend(self.flows.take_retired().map(CapturedConnection::ended));
         }
     }
 
@@ -154,7 +154,7 @@ impl Explainer {
             self.rest = flows.into_all().collect();
             self.rest.sort_by_key(|one| Reverse(one.number));
         }
-        self.ended.pop_front().or_else(|| self.rest.pop().map(EndedConnection::of))
+        self.ended.pop_front().or_else(|| self.rest.pop().map(CapturedConnection::ended))
     }
 
     /// The capture has ended: returns the connections that were not taken yet.
