@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from netspurt import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from netspurt.table import Table
 
@@ -54,17 +54,28 @@ class Explained:
         other than those that complete a datagram, or are IP without a readable TCP header.
     start_ns
         When the first packet of TCP was captured, in nanoseconds since 1970.
+    files
+        Of captures that are pooled: each file, with the number of its first connection.
     """
 
-    def __init__(self, path: str, core: _core.Explanation) -> None:
+    def __init__(
+        self, path: str, core: _core.Explanation, files: Sequence[tuple[str, int]] = ()
+    ) -> None:
         from netspurt.table import Table
 
         self.path = path
+        self.files = files
         self.fault = core.fault
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
         self._core = {one.name: one for one in core.tables()}
         self.tables: Mapping[str, Table] = {name: Table(one) for name, one in self._core.items()}
+
+    def place_of(self, connection: int) -> tuple[str, int]:
+        """Return the file that holds a connection, and the connection's number in that file."""
+        own = [(path, first) for path, first in self.files if first <= connection]
+        path, first = own[-1] if own else (self.path, 0)
+        return path, connection - first
 
     @property
     def title(self) -> str:
@@ -159,10 +170,45 @@ def explain(
     ['forward', 'reverse']
     """
     paths = [fspath(one) for one in (path, *more)]
+    return Explained(", ".join(paths), _finished(paths, segments, connection))
+
+
+def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explained:
+    """Explain captures one by one, and return all their connections together.
+
+    Parameters
+    ----------
+    captures
+        For each capture its file, or several files that are joined in the order of time.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be opened or is no capture.
+    """
+    found: list[_core.Explanation] = []
+    files: list[tuple[str, int]] = []
+    faults: list[str] = []
+    first = 0
+    for capture in captures:
+        paths = [fspath(one) for one in capture]
+        one = _finished(paths)
+        files.append((", ".join(paths), first))
+        faults += [f"{files[-1][0]}: {one.fault}"] if one.fault else []
+        first += len(one)
+        found.append(one)
+    pooled = Explained(f"{len(found)} captures", _core.Explanation.pooled(found), files)
+    pooled.fault = "; ".join(faults) or None
+    return pooled
+
+
+def _finished(
+    paths: list[str], segments: bool = False, connection: int | None = None
+) -> _core.Explanation:
     explaining = _core.Explaining(paths, segments=segments, connection=connection)
     while explaining.advance():
         pass
-    return Explained(", ".join(paths), explaining.finish())
+    return explaining.finish()
 
 
 class Rows:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +17,8 @@ from netspurt import _core
 
 #: The longest delay, and the longest recording: thirty years.
 _LONGEST_S = 1e9
+
+T = TypeVar("T")
 
 #: How probes followed each other: one in flight, or by the clock.
 Order = Literal["sequence", "causal"]
@@ -456,6 +460,32 @@ class Recordings(list[Delays]):
 _RRD = b"RRD\0"
 
 
+def _interruptible(call: Callable[[], T]) -> T:
+    """Return what a call returns that holds no lock of Python's; Ctrl-C ends the wait for it.
+
+    The core reads a file in one go, for minutes if it is long, and asks for no signals meanwhile.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    done = threading.Event()
+    # The process does not wait for it when it ends.
+    thread = threading.Thread(target=run, name="reading delays", daemon=True)
+    thread.start()
+    done.wait()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
 def read_delays(
     path: str | os.PathLike[str],
     *,
@@ -507,11 +537,14 @@ def read_delays(
             "delays of single probes: write the median out with `rrdtool xport` as CSV and read "
             "that with `--column rtt=NAME --column unit=s`, or record with ping"
         )
-    found, malformed = _core.read_delays(
-        name,
-        content,
-        format=format,
-        interval_ns=None if interval is None else round(interval * 1e9),
-        columns=words or None,
+    found, malformed = _interruptible(
+        partial(
+            _core.read_delays,
+            name,
+            content,
+            format=format,
+            interval_ns=None if interval is None else round(interval * 1e9),
+            columns=words or None,
+        )
     )
     return Recordings([Delays(one) for one in found], [Malformed(*one) for one in malformed])

@@ -53,7 +53,10 @@ class PacketCounts:
 
 @dataclass(frozen=True)
 class EndReport:
-    """What one end of a flow was given, by the names that the kernel has for it."""
+    """What one end of a flow was given, by the names that the kernel has for it.
+
+    `counters` are what its kernel counted of TCP until the run's end.
+    """
 
     flow: str
     side: str
@@ -62,6 +65,7 @@ class EndReport:
     route: dict[str, Any]
     device: dict[str, Any]
     socket: dict[str, Any]
+    counters: dict[str, int]
 
     def values(self) -> dict[str, Any]:
         """Return all values that are set; those of the route have it in their names."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from netspurt import _core
 from netspurt.quantities import exactly
+from netspurt.stored import bounded_octets
 
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
@@ -37,6 +38,9 @@ WITHIN = 0.001
 
 #: The highest degree of a polynomial that is tried.
 _HIGHEST_DEGREE = 20
+
+#: The most octets of a file of element sets: those of all satellites have a tenth.
+_MOST_OCTETS = 1 << 26
 
 
 def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
@@ -55,7 +59,8 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     OSError
         If the file cannot be read.
     """
-    text = Path(file).read_text(encoding="utf-8", errors="replace")
+    text = bounded_octets(file, _MOST_OCTETS).decode("utf-8", errors="replace")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _core.orbit_satellites(text, str(file))
 
 
@@ -231,9 +236,12 @@ class PathDelays:
         ValueError
             If no degree up to 20 fits, or there are too few delays for the degree.
         """
-        if degree is not None and not 0 <= degree < len(self.t_ns):
-            raise ValueError(f"degree {degree}: from 0 to {len(self.t_ns) - 1}, one for each delay")
         highest = min(_HIGHEST_DEGREE, len(self.t_ns) - 1)
+        if degree is not None and not 0 <= degree <= highest:
+            why = (
+                "the highest that doubles can fit" if highest == _HIGHEST_DEGREE else "one a delay"
+            )
+            raise ValueError(f"degree {degree}: from 0 to {highest}, {why}")
         for tried in range(highest + 1) if degree is None else [degree]:
             fitted = self._fitted(tried)
             if degree is not None or fitted.share <= within:

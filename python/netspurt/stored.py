@@ -211,3 +211,20 @@ def _alive(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+def bounded_octets(path: str | os.PathLike[str], most: int) -> bytes:
+    """Return what a file holds, which may be a device or a pipe without an end.
+
+    Raises
+    ------
+    ValueError
+        If it has more octets than `most`.
+    OSError
+        If it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise ValueError(f"{os.fspath(path)}: more than {most:,} octets, the most that are read")
+    return found

@@ -22,6 +22,7 @@ def captures(start: ns.Scenario, tmp_path_factory: pytest.TempPathFactory) -> di
     found = {}
     for recovery in VARIANTS:
         values = {"flows.transfer.tcp.recovery": recovery, "record.capture": True}
+        values["record.snap"] = "65535 B"
         run = start.replace(values).run().save(folder / recovery)
         found[recovery] = run
     return found

@@ -1,6 +1,9 @@
 """Recorded delays, from Python and the command line."""
 
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,7 @@ from typer.testing import CliRunner
 import netspurt as ns
 from netspurt.cli.main import app
 
-from conftest import ROOT
+from conftest import ROOT, Command
 
 DATA = ROOT / "data"
 
@@ -222,3 +225,29 @@ def test_dates_that_allow_two_readings_are_an_error_with_the_option(tmp_path: Pa
     assert (ran.exit_code, "--column dates=dmy" in ran.output) == (2, True)
     ran = CliRunner().invoke(app, ["delays", str(file), "--column", "dates=dmy"])
     assert "began 2024-11-10 10:11:12 local time" in " ".join(ran.output.split())
+
+
+def test_a_note_that_many_recordings_have_is_printed_once(here: Command, tmp_path: Path) -> None:
+    text = "time_s,rtt_ms\n" + "".join(f"{n},{20 + n}\n" for n in range(30))
+    for name in "abcd":
+        (tmp_path / f"{name}.csv").write_text(text.replace("rtt_ms", "rtt"))
+    (tmp_path / "e.csv").write_text(text)
+    ran = here("delays", *(f"{name}.csv" for name in "abcde"))
+    notes = [line for line in ran.stdout.splitlines() if "taken for milliseconds" in line]
+    assert notes == ["4 recordings: the unit of the delays was taken for milliseconds"]
+    two = here("delays", "a.csv", "b.csv").stdout
+    assert two.count(": the unit of the delays was taken for milliseconds") == 2
+    told = json.loads(here("delays", "a.csv", "b.csv", "c.csv", "--json").stdout)
+    assert all(len(one["recordings"][0]["notes"]) > 0 for one in told)
+
+
+def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text("rtt_ms\n" + "20.5\n" * 3_000_000)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ns.read_delays(file)
+    (reading,) = [one for one in threading.enumerate() if one.name == "reading delays"]
+    assert reading.is_alive(), "the interrupt did not wait for it"
+    reading.join()

@@ -40,12 +40,14 @@ def matches(shown: str, printed: str) -> bool:
 ALONE = {
     "compare",
     "delays",
+    "fragments",
     "new",
     "plot",
     "replay",
     "run",
     "scenarios",
     "script",
+    "sites",
     "sweep",
     "table",
 }

@@ -35,6 +35,7 @@ count   = 20
 gap     = "1 s"
 
 [record]
+snap = "65535 B"
 spy = ["a", "c"]
 """
 

@@ -69,6 +69,16 @@ def test_the_help_is_grouped_by_what_one_wants_to_do(here: Command) -> None:
             assert len(re.findall(rf"^  {words[0]} +[A-Z]", text, re.MULTILINE)) == 1, words
 
 
+@pytest.mark.parametrize("group", ["delays", "sweep"])
+def test_a_group_with_a_default_command_lists_its_options(here: Command, group: str) -> None:
+    told = here(group, "--help").stdout
+    alone = here(group, "x", "--help").stdout
+    assert re.match(rf"Usage: netspurt {group} \[OPTIONS\] [A-Z]+", alone)
+    options = alone[alone.index("Arguments:") :]
+    assert options in told
+    assert "--json" in options
+
+
 KERNELS = """
 stop = "3 s"
 links = { wire = { between = ["a", "b"], rate = "2 Mbit/s" } }

@@ -18,6 +18,7 @@ import netspurt as ns
 from netspurt import _core
 from netspurt.analysis.compare import compare, events, why
 from netspurt.live import LiveError, run_live
+from netspurt.truth.pcapng import read_packets
 
 from conftest import NETSPURT, ROOT, Command
 from lateness import real_time
@@ -55,7 +56,9 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
     assert flow["retransmissions"] == int(run.links["dropped"].sum()) > 0
     assert 0.8 < run.flows.seconds("finished_ns")[0] < 3
     assert {"arrivals", "deliveries", "segments", "cwnd", "rto"} <= set(run.tables)
-    assert (tmp_path / "r" / "a.pcapng").stat().st_size > 200_000
+    captured = read_packets(tmp_path / "r" / "a.pcapng")
+    assert sum(packet.size_bytes for packet in captured) > 200_000
+    assert max(len(packet.octets) for packet in captured) == 128
     assert re.search(r"\n[01](\.\d+)? s live,", str(run)), "it ends when its flow has ended"
     for kind in ("time-sequence", "cwnd", "rto", "queue"):
         assert netspurt("plot", "r", "--kind", kind).returncode == 0

@@ -158,3 +158,51 @@ def test_the_budget_of_a_live_sweep_reaches_its_runs(
     folder, tally = run_sweep(live_only(1), tmp_path / "s", engine=partial(Live, budget=0.02))
     assert (told, tally.first_error) == ([0.02], (0, "the kernel refuses"))
     assert folder.read()["status"].tolist() == ["error"]
+
+
+@pytest.mark.usefixtures("allowed")
+def test_a_live_case_whose_flows_have_not_ended_within_the_budget_of_time_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops: list[float] = []
+
+    def run_live(scenario: ns.Scenario, _folder: Path, **_options: Any) -> Any:
+        """Stand for a live run of a flow that ends 3 s after its start."""
+        stops.append(scenario.stop)
+        model = scenario.replace({"flows.x.endpoint": "model"}).run()
+        ended_ns = min(model.stop_ns, 3_000_000_000)
+        return SimpleNamespace(live=report(late_ms=1), tables=model.tables, stop_ns=ended_ns)
+
+    monkeypatch.setattr(kernel, "run_live", run_live)
+    for name, time, start, status, why in [
+        ("long", "10 s", "0 s", "done", "live: `events` and `undone` are not known"),
+        ("short", "2 s", "0 s", "cut", "longer than 2 s"),
+        ("later", "2 s", "5 s", "cut", "longer than 2 s"),
+        ("longer", "30 s", "0 s", "done", "live: `events` and `undone` are not known"),
+    ]:
+        text = BOTH.replace('"model", "kernel"', '"kernel"').replace(
+            "[sweep]", f'start = "{start}"\n[sweep]\ntime = "{time}"'
+        )
+        folder, _ = run_sweep(Sweep.of(ns.Scenario.parse(text)), tmp_path / name, engine=Live)
+        cases = folder.read()
+        assert (cases["status"].tolist(), cases["why"].tolist()) == ([status], [why])
+    assert stops == [10, 2, 20]
+
+
+@pytest.mark.usefixtures("allowed")
+@real_time
+def test_the_budget_of_time_ends_a_run_on_the_kernels_tcp(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    endless = BOTH.replace('"30 segments"', '"unlimited"').replace('"model", "kernel"', '"kernel"')
+    (tmp_path / "endless.toml").write_text(endless.replace("[sweep]", '[sweep]\ntime = "1 s"'))
+    ran = netspurt("sweep", "endless.toml", "--live", "--out", "swept")
+    assert ran.returncode == 0, ran.stderr
+    cases = open_sweep(tmp_path / "swept").read()
+    assert cases["why"].tolist() == ["longer than 1 s"]
+
+
+def test_a_live_sweep_has_no_budget_of_wake_ups(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "both.toml").write_text(BOTH.replace("[sweep]", "[sweep]\nevents = 1000"))
+    ran = netspurt("sweep", "both.toml", "--live", "--out", "x")
+    refused(ran, "a live case has none", "bound the cases by `time`")

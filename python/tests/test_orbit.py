@@ -17,7 +17,7 @@ import netspurt as ns
 from netspurt import _core
 from netspurt.orbit import OrbitPath, Pass, extreme_passes, read_satellites, read_station
 
-from conftest import ROOT, Command
+from conftest import ROOT, Command, refused
 
 START = "1999-07-01"
 RELAY = "geo:-174.17,1.25,88"
@@ -187,6 +187,8 @@ def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None
     assert fit.share <= 0.001 < delays.fit(fit.degree - 1).share
     with pytest.raises(ValueError, match="no polynomial up to degree 20"):
         delays.fit(within=0.0)
+    with pytest.raises(ValueError, match="degree 21: from 0 to 20"):
+        delays.fit(21)
     with pytest.raises(ValueError, match="degree -1"):
         delays.fit(-1)
 
@@ -312,3 +314,17 @@ def test_elements_far_from_the_span_are_noted(netspurt: Command) -> None:
     (note,) = json.loads(ran.stdout)["notes"]
     assert "the span reaches 32.0 days from the epoch" in note
     assert note in ran.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end here")
+def test_a_file_without_an_end_is_refused(
+    netspurt: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netspurt.orbit._MOST_OCTETS", 1 << 16)
+    monkeypatch.setattr("netspurt.timelines.files._MOST_OCTETS", 1 << 16)
+    refused(netspurt("orbit", "passes", "/dev/zero", "--from", SITE), "more than 65,536 octets")
+    refused(netspurt("timeline", "/dev/zero"), "more than 65,536 octets")
+
+
+def test_a_degree_that_cannot_be_is_told_before_anything_is_printed(netspurt: Command) -> None:
+    refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: from 0 to 20")

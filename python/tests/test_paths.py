@@ -184,6 +184,8 @@ def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(
     assert known.std() / known.mean() == pytest.approx(0.32, rel=0.05)
     again = here("delays", "surrogate", "UCL-1", "--seed", "3", "--out", "again.csv")
     assert again.returncode == 0
+    (memo,) = [line for line in again.stdout.splitlines() if "as RFC 889 has it" in line]
+    assert memo.split()[-4:] == ["1025", "ms", "1.025", "s"]
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / told["file"]).read_bytes()
     table = here("replay", told["file"], "-e", "mills", "--rfc889").stdout
     row = table.splitlines()[-2].split()

@@ -95,7 +95,7 @@ def figure_functions() -> list[Any]:
             and not one.__name__.startswith("_")
             and one.__annotations__.get("return") == "Figure"
             # Panels are several axes.
-            and one.__name__ not in ("saved", "root_figure", "draw_panels")
+            and one.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
         ]
     return found
 

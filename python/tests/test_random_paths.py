@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import re
 from pathlib import Path
 
@@ -173,3 +174,21 @@ def test_each_run_may_draw_one_of_several_recorded_paths(tmp_path: Path) -> None
     assert len(times) > 1
     assert all(len(alike) == 1 for alike in times.values())
     assert len(set.union(*times.values())) == len(times)
+
+
+def test_a_sweep_over_files_that_links_follow_is_sent_elsewhere_with_its_files(
+    tmp_path: Path,
+) -> None:
+    for ms in (5, 40, 80):
+        (tmp_path / f"p{ms}.toml").write_text(f'delay = "{ms} ms"\n')
+    text = PATHS.partition("[sweep]")[0].replace("loss =", 'follows = "p5.toml" # ')
+    over = 'path = { path = "links.path.follows", values = ["p5.toml", "p40.toml", "p80.toml"] }\n'
+    (tmp_path / "listed.toml").write_text(f"{text}[sweep]\nseeds = 2\n[sweep.over]\n{over}")
+    scenario = ns.load(tmp_path / "listed.toml").replace({"flows.x.start": "100 ms"})
+    sweep = Sweep.of(scenario)
+    for path in tmp_path.glob("p*.toml"):
+        path.unlink()
+    sent = pickle.loads(pickle.dumps(sweep))
+    assert sent.fingerprint == sweep.fingerprint
+    assert sent.run_chunk(0, 6)[:6] == sweep.run_chunk(0, 6)[:6]
+    assert sent.run_chunk(0, 6)[1] == 6

@@ -243,7 +243,7 @@ def test_a_third_fragment_costs_as_much_as_the_second_so_that_one_step_needs_a_w
     assert 'mtu = "125 B"' in text
     echo_probes = ns.Scenario.parse(text, name="NTA-L").run().echo_probes
     delay = dict(zip(echo_probes["size_bytes"].tolist(), one_way(echo_probes), strict=True))
-    second, third = delay[126] - delay[125], delay[229] - delay[228]
+    second, third = delay[126] - delay[125], delay[230] - delay[229]
     assert third == pytest.approx(second, rel=0.05)
     assert second > 10 * (delay[125] - delay[124])
 

@@ -22,6 +22,7 @@ from netspurt.plots.beside import Side, draw_beside
 from netspurt.plots.cases import draw_cases, in_ratios, legible, positions
 from netspurt.plots.measures import in_words
 from netspurt.plots.style import RED, bytes_axis, new_figure
+from netspurt.plots.thinning import kept, last_of_columns, merged
 
 LABELS = {
     "time-sequence": "sequence number [kB]",
@@ -31,6 +32,7 @@ LABELS = {
     "outstanding": "outstanding data [kB]",
     "throughput": "throughput [kbit/s]",
     "density": "packets in a second",
+    "flows": "octets sent [kB]",
 }
 
 
@@ -60,7 +62,9 @@ def test_every_kind_has_the_runs_title_units_and_a_legend(start_run: ns.Run, kin
     legend = axes.get_legend()
     assert legend is not None
     assert {text.get_text() for text in legend.get_texts()} == set(shown(axes))
-    flow = {"cwnd": "transfer", "rto": "transfer", "queue": ""}.get(kind, "transfer at source")
+    flow = {"cwnd": "transfer", "rto": "transfer", "queue": "", "flows": ""}.get(
+        kind, "transfer at source"
+    )
     assert axes.get_title(loc="right") == flow
 
 
@@ -391,3 +395,32 @@ def test_a_long_title_leaves_room_for_what_stands_at_its_right(start_run: ns.Run
     assert not boxes[0].overlaps(boxes[1]) or boxes[0].y0 > boxes[1].y0
     assert all(box.x0 >= 0 and box.x1 <= inside.x1 for box in boxes)
     assert axes.get_title(loc="left").count("\n") >= 2
+
+
+def test_a_long_run_is_drawn_with_as_many_marks_as_a_picture_has_room_for() -> None:
+    count = 50_000
+    t: NDArray[np.float64] = np.linspace(0.0, 500.0, count, endpoint=False)
+    low = 1000.0 * np.arange(count)
+    bars = merged(np.column_stack([t, low, low + 1000]))
+    assert len(bars) == 4000
+    assert (bars[0, 1], bars[-1, 2]) == (0, 1000 * count), "no octet is left out"
+    assert (bars[1:, 1] == bars[:-1, 2]).all(), "and no gap opens"
+    climbing = last_of_columns(t)
+    assert len(climbing) == 4000
+    assert climbing[-1] == count - 1
+    few = np.column_stack([t, low, low + 1])[:20_000]
+    assert merged(few) is few
+    assert len(kept(*few[:, :2].T)) == 20_000
+    assert len(kept(t, np.zeros(count))) == 4000
+
+
+def test_the_time_axis_says_that_marks_were_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ns.new_scenario().replace({"stop": "20 s"}).run()
+    whole = run.plot.time_sequence().axes[0]
+    monkeypatch.setattr("netspurt.plots.time_sequence.MOST", 10)
+    monkeypatch.setattr("netspurt.plots.thinning.MOST", 10)
+    monkeypatch.setattr("netspurt.plots.thinning.COLUMNS", 5)
+    thinned = run.plot.time_sequence().axes[0]
+    assert "marks at one instant" in thinned.get_xlabel()
+    assert "marks at one instant" not in whole.get_xlabel()
+    assert thinned.get_ylim() == pytest.approx(whole.get_ylim(), rel=0.05)

@@ -132,6 +132,7 @@ def test_a_line_that_is_none_is_an_error(bad: str) -> None:
 def report() -> dict[str, Any]:
     end = {"flow": "f", "side": "from", "profile": "reno-2005", "sysctls": {"net.ipv4.x": "1"}}
     end |= {"route": {"initcwnd": None, "quickack": 1}, "device": {"mtu": 1500}, "socket": {}}
+    end |= {"counters": {"TcpRetransSegs": 3}}
     late = {"deliveries": 1, "p50_ns": 1, "p99_ns": 1, "p999_ns": 1, "max_ns": 1}
     packets = {"strange": 0, "damaged": 0, "missed": 0, "refused": 0}
     return {

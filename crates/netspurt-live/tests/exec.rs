@@ -21,6 +21,7 @@ endpoint = "kernel"
 profile  = "linux-default"
 [record]
 spy = ["client", "server"]
+snap = "65535 B"
 "#;
 
 fn numbers(table: &Table, name: &str) -> Vec<i64> {

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use netspurt::explain::{
-    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table,
-    retransmissions_table,
+    Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table, floors_table,
+    habits_table, retransmissions_table, spent_table, waits_table,
 };
 use netspurt::unpack::Unpacked;
 use netspurt::wire::CaptureReader;
@@ -29,13 +29,33 @@ impl PyExplanation {
     fn tables(&self, py: Python<'_>) -> Vec<PyTable> {
         let found = &self.explanation;
         let tables = py.detach(|| {
-            let mut tables = vec![connections_table(found), retransmissions_table(found)];
+            let mut tables = vec![
+                connections_table(found),
+                retransmissions_table(found),
+                spent_table(found),
+                waits_table(found),
+                floors_table(found),
+                habits_table(found),
+            ];
             if let Some(transcript) = &found.transcript {
                 tables.extend(transcript.tables(&found.connections, found.start));
             }
             tables
         });
         tables.into_iter().map(PyTable::of).collect()
+    }
+
+    /// The connections of all captures, numbered one after the other.
+    #[staticmethod]
+    fn pooled(captures: Vec<PyRef<'_, Self>>) -> Self {
+        let all = captures.iter().map(|one| &one.explanation);
+        let fault = captures.iter().find_map(|one| one.fault.clone());
+        Self { explanation: Explanation::pooled(all), fault }
+    }
+
+    /// How many connections there are.
+    fn __len__(&self) -> usize {
+        self.explanation.connections.len()
     }
 
     /// When the first packet of TCP was captured, in nanoseconds since 1970.
@@ -61,12 +81,12 @@ fn told(passed: Passed) -> (u64, u64, u64, u64, u64) {
     (passed.packets, passed.tcp, passed.no_ip, passed.fragments, passed.other)
 }
 
-type Source = Box<dyn Read + Send + Sync>;
+type CaptureSource = Box<dyn Read + Send + Sync>;
 
 /// Explains one capture, or several that are joined, step by step.
 #[pyclass(name = "Explaining", module = "netspurt._core")]
 pub struct PyExplaining {
-    captures: JoinedCaptures<Unpacked<Source>>,
+    captures: JoinedCaptures<Unpacked<CaptureSource>>,
     explainer: Explainer,
     fault: Option<String>,
     over: bool,
@@ -154,9 +174,9 @@ impl PyExplaining {
     }
 }
 
-fn opened(path: &PathBuf) -> PyResult<CaptureReader<Unpacked<Source>>> {
+fn opened(path: &PathBuf) -> PyResult<CaptureReader<Unpacked<CaptureSource>>> {
     let name = path.display().to_string();
-    let source: Source = if name == "-" {
+    let source: CaptureSource = if name == "-" {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(path).map_err(|e| file_error(&name, e))?)

@@ -91,6 +91,13 @@ impl PyScenario {
         self.0.text()
     }
 
+    /// Its text as it was read, the values set over it, and the files that its links may follow.
+    fn source(&self) -> (String, NamedTexts, NamedTexts) {
+        let (text, values, files) = self.0.source();
+        let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));
+        (text.to_owned(), values.to_vec(), files.collect())
+    }
+
     /// The scenario with every default written out, as TOML.
     fn resolved(&self) -> String {
         self.0.resolved()

@@ -148,8 +148,16 @@ impl PySweep {
         self.0.kernel().is_some()
     }
 
+    /// The budget of a case: wake-ups, and nanoseconds of wall-clock time.
+    #[getter]
+    fn budget(&self) -> (Option<u64>, Option<u64>) {
+        let Budget { events, time } = self.0.budget();
+        (events, time.map(Duration::as_nanos))
+    }
+
     /// The chunk of a case that ran live: with its tables and its end if the run counts, and
-    /// otherwise with the reason why it does not, or why there was none.
+    /// otherwise with the reason why it does not, or why there was none; with none of these where it
+    /// was cut at the budget of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,
@@ -168,7 +176,8 @@ impl PySweep {
                 events: None,
             }),
             (None, Some(late), _) => LiveEnd::Late(late),
-            (None, None, error) => LiveEnd::Error(error.unwrap_or_default()),
+            (None, None, Some(error)) => LiveEnd::Error(error),
+            (None, None, None) => LiveEnd::Cut,
         };
         outcome(py, live_chunk(&self.0, case, end, Duration::from_nanos(busy_ns)))
     }

@@ -72,7 +72,9 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
     found += [_floor(waits, floors.where(floor_ns=ns), connections, ns / 1e9) for ns in tried]
     helpful = [one for one in found if one.waits]
-    return sorted(helpful, key=lambda one: -one.saved_s.value)
+    # Floors below the timers of all waits save alike; the highest costs least and stands for all.
+    alike = {one.saved_s.value: one for one in helpful}
+    return sorted(alike.values(), key=lambda one: -one.saved_s.value)
 
 
 def _floor(waits: Table, floors: Table, connections: NDArray[np.uint64], floor_s: float) -> Remedy:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli import paths, surrogates
+from netspurt.cli import constancy, paths, surrogates
 from netspurt.cli.groups import defaulting_to
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
 from netspurt.cli.output import columns, complain, number, paint, width
@@ -27,12 +28,13 @@ app = App(
     cls=defaulting_to("show"),
     no_args_is_help=False,
     help="Show the contents of recorded delays, as in netspurt delays FILE. A recording is a file "
-    "of ping or of another tool. netspurt delays FILE --help lists the options of that; the "
-    "commands below show more.",
+    "of ping or of another tool. The commands below show more.",
 )
 
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
+#: A note that so many recordings have is printed once; `--json` has it with each.
+_SHARED = 3
 
 
 @app.command("show", hidden=True)
@@ -99,12 +101,14 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
     for table in (_counts_table(summaries), _statistics_table(summaries)):
         for n, line in enumerate(table):
             typer.echo(paint(line, "bold") if n == 0 else line)
+    said = Counter(note for reading in found for one in reading for note in one.notes)
     for name, reading in readings.items():
         if isinstance(reading, Exception):
             complain(reading)
             continue
         for recording in reading:
-            for note in [*day_words(recording), *recording.notes, *recording.loss_words()]:
+            own = [note for note in recording.notes if said[note] < _SHARED]
+            for note in [*day_words(recording), *own, *recording.loss_words()]:
                 for line in _hanging(f"{recording.name}: {note}"):
                     typer.echo(line)
         for one in reading.malformed[:SHOWN]:
@@ -113,6 +117,10 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
         if len(reading.malformed) > SHOWN:
             more = len(reading.malformed) - SHOWN
             typer.echo(f"{name}: {more} more malformed lines; --json lists all")
+    for note, count in said.items():
+        if count >= _SHARED:
+            for line in _hanging(f"{count} recordings: {note}"):
+                typer.echo(line)
 
 
 def _counts_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
@@ -209,4 +217,5 @@ def _rows(told: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 app.command("report")(paths.report)
 app.command("lengths")(paths.lengths)
 app.command("bursts")(paths.bursts)
+app.command("constancy")(constancy.constancy)
 app.command("surrogate")(surrogates.surrogate)

@@ -6,16 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from netspurt.cli.output import columns, number, rate
+from netspurt.cli.pooled import pooled_lines
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.table import Table
-
-#: How many of the worst connections are shown.
-_WORST = 10
 
 
 def document(found: Explained, connection: int | None) -> dict[str, Any]:
@@ -74,13 +70,25 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
         yield from _connection(found, connection)
         yield from _retransmissions(found, connection)
         return
-    yield _packets(found)
-    if len(numbers) <= few:
-        for one in numbers:
-            yield ""
-            yield from _connection(found, one)
+    if len(numbers) > few:
+        yield from pooled(found)
         return
-    yield from _summary(table, len(numbers))
+    yield _packets(found)
+    if numbers:
+        yield ""
+        yield from pooled_lines(found)
+    for one in numbers:
+        yield ""
+        yield from _connection(found, one)
+
+
+def pooled(found: Explained) -> Iterator[str]:
+    """Yield one answer for all connections."""
+    table = found.table("connections")
+    yield _packets(found)
+    yield from _summary(table, len(set(table["connection"].tolist())))
+    yield ""
+    yield from pooled_lines(found)
 
 
 def _packets(found: Explained) -> str:
@@ -91,7 +99,7 @@ def _packets(found: Explained) -> str:
 
 
 def _summary(table: Table, connections: int) -> Iterator[str]:
-    """Yield sums over all connections, and the worst connections."""
+    """Yield sums over all connections."""
     again = table["retransmissions"]
     with_data = int((table["data_packets"] > 0).sum())
     yield f"{number(connections)} connections, {number(with_data)} directions with data"
@@ -101,30 +109,6 @@ def _summary(table: Table, connections: int) -> Iterator[str]:
         f"retransmissions ({share:.2%} of data packets) in {number(int((again > 0).sum()))} "
         "directions"
     )
-    worst = np.argsort(-again.astype(np.int64), kind="stable")[:_WORST]
-    worst = worst[again[worst] > 0]
-    if len(worst) == 0:
-        return
-    yield ""
-    yield "Most retransmissions (netspurt explain FILE --connection N shows one):"
-    chosen = table.take(worst)
-    heading = ("connection", "direction", "from", "to", "data", "again", "idle", "RTT", "ending")
-    rows = [heading]
-    rows += [
-        (
-            str(row["connection"]),
-            row["direction"],
-            _end(row, "source"),
-            _end(row, "destination"),
-            number(row["data_packets"]),
-            number(row["retransmissions"]),
-            _time(row["idle_ns_max"]),
-            _time(row["rtt_ns_mean"]),
-            row["ending"],
-        )
-        for row in _rows(chosen)
-    ]
-    yield from columns(rows, right=(0, 4, 5, 6, 7))
 
 
 def _end(row: dict[str, Any], which: str) -> str:

@@ -15,7 +15,7 @@ from netspurt.cli.options import count
 from netspurt.cli.output import complain, harmless, print_json, raw
 
 #: Captures with more connections than this are summed up.
-_FEW = 4
+_FEW = 2
 
 
 def explain(
@@ -206,6 +206,11 @@ def _print_captures(
     from netspurt import captures as explaining
     from netspurt.cli import explained
 
+    if len(captures) > 1 and not as_json:
+        pooled = explaining.explain_pooled(captures)
+        for line in explained.pooled(pooled):
+            typer.echo(line)
+        return _complain_of_fault([pooled.path], pooled.fault)
     status, documents = 0, []
     for paths in captures:
         found = explaining.explain(*paths)

@@ -17,4 +17,9 @@ def defaulting_to(default: str) -> type[Group]:
                 args = [default, *args]
             return super().parse_args(ctx, args)
 
+        def format_options(self, ctx: Any, formatter: Any) -> None:
+            """Write the options of the group and those of the default command."""
+            super().format_options(ctx, formatter)
+            self.commands[default].format_options(ctx, formatter)
+
     return Defaulting

@@ -16,6 +16,7 @@ from netspurt.cli import (
     delays,
     doctor,
     explaining,
+    fragments,
     plotting,
     polling,
     probing,
@@ -23,6 +24,7 @@ from netspurt.cli import (
     running,
     scripts,
     shipped,
+    sites,
     tables,
     timelining,
 )
@@ -31,6 +33,7 @@ from netspurt.cli.orbits import app as orbit_app
 from netspurt.cli.output import complain, harmless_output
 from netspurt.cli.papers import app as papers_app
 from netspurt.cli.sweeping import app as sweep_app
+from netspurt.cli.truth import app as truth_app
 from netspurt.cli.words import App
 
 app = App(
@@ -84,9 +87,12 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "poll": polling.poll,
         "capture": polling.capture,
         "match": polling.match,
+        "sites": sites.sites,
+        "fragments": fragments.fragments,
     },
     "Check": {
         "papers": papers_app,
+        "truth": truth_app,
         "script": scripts.script,
         "doctor": doctor.doctor,
         "schema": running.schema,

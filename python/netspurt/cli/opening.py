@@ -24,6 +24,7 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     if not is_capture(path):
         return open_run(path)
     number = flow[1:] if flow is not None and flow.startswith("c") else ""
+    # Several flows, as in `c0,c3`, need the packets of all.
     return explain(path, segments=True, connection=int(number) if number.isdecimal() else None)
 
 

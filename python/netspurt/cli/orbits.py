@@ -199,8 +199,9 @@ def delays(
         told = {"path": path.name, **_as_json(nth, one), **_points(points, degree)}
         form.print(told, map(_point, _texts(points)))
     else:
+        rows = _rows(one, points.fit(degree))
         typer.echo(paint(heading, "bold"))
-        for line in columns(_rows(one, points.fit(degree))):
+        for line in columns(rows):
             typer.echo(line)
     if out is not None:
         print(f"wrote {out}: {len(points.t_ns)} points", file=sys.stderr)

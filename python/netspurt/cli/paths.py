@@ -48,7 +48,7 @@ _MEMO = (40, 125, 256)
 _WORTH = 0.8
 
 
-def _each(
+def each(
     files: list[Path],
     how: How,
     about: Callable[[Delays], tuple[Any, list[str]]],
@@ -104,41 +104,43 @@ def report(
     how = How(format_, interval, columns_of(column), lost_after)
 
     def about(recording: Delays) -> tuple[Any, list[str]]:
-        data = _head_data(recording) | report_of.path_data(recording, times=times)
+        data = head_data(recording) | report_of.path_data(recording, times=times)
         data["period"] = _period_data(recording, times, chance)
         return data, list(_report_lines(recording, data))
 
-    _each(files, how, about, Form(as_json))
+    each(files, how, about, Form(as_json))
 
 
-def _head_data(recording: Delays) -> dict[str, Any]:
+def head_data(recording: Delays) -> dict[str, Any]:
+    """Return what a recording is and its counts, for programs."""
     keys = ("name", "format", "measure", "order", "send_times")
     counts = ("sent", "received", "lost", "late", "duplicates")
     return {key: getattr(recording, key) for key in (*keys, *counts)} | {"notes": recording.notes}
 
 
 def _report_lines(recording: Delays, data: dict[str, Any]) -> Iterator[str]:
-    yield from _heading(recording)
+    yield from heading(recording)
     if data["delay"] is None or data["delay"]["median_ms"] is None:
         return
-    yield from _folded(report_of.delay_line(data, recording.measure))
+    yield from folded(report_of.delay_line(data, recording.measure))
     yield ""
     yield from report_of.bars(report_of.histogram_of(recording))
     yield ""
     if data["line"] is not None:
-        yield from _folded(report_of.length_text(data["line"], recording.measure))
+        yield from folded(report_of.length_text(data["line"], recording.measure))
     yield from (
         report_of.burst_lines(data["bursts"]) if data["bursts"] else ["no bursts of long delays"]
     )
     yield from _period_lines(data["period"])
 
 
-def _folded(text: str) -> Iterator[str]:
+def folded(text: str) -> Iterator[str]:
     """Yield a sentence as lines."""
     return wrapped([[text]], [width(100)])
 
 
-def _heading(recording: Delays) -> Iterator[str]:
+def heading(recording: Delays) -> Iterator[str]:
+    """Yield a recording's name, counts and notes."""
     counts = (
         (recording.sent, "probes"),
         (recording.received, "answered"),
@@ -148,9 +150,9 @@ def _heading(recording: Delays) -> Iterator[str]:
     )
     text = ", ".join(f"{number(count)} {what}" for count, what in counts)
     read_as = f" · read as {recording.format}" if recording.format else ""
-    yield from _folded(paint(f"{recording.name}: {text}{read_as}", "bold"))
+    yield from folded(paint(f"{recording.name}: {text}{read_as}", "bold"))
     for note in recording.notes:
-        yield from _folded(paint(note, "dim"))
+        yield from folded(paint(note, "dim"))
 
 
 def bursts(
@@ -173,14 +175,14 @@ def bursts(
     def about(recording: Delays) -> tuple[Any, list[str]]:
         found = _bursts(recording, times)
         period = _period_data(recording, times, chance)
-        data = _head_data(recording) | {"bursts": found, "period": period}
+        data = head_data(recording) | {"bursts": found, "period": period}
         return data, [
-            *_heading(recording),
+            *heading(recording),
             *(_burst_table(found) if found else ["no bursts of long delays"]),
             *_period_lines(period),
         ]
 
-    _each(files, how, about, Form(as_json, as_csv), _rows_of("bursts"))
+    each(files, how, about, Form(as_json, as_csv), _rows_of("bursts"))
 
 
 def _rows_of(key: str) -> Callable[[Any], Iterable[Row]]:
@@ -257,7 +259,7 @@ def _period_lines(period: dict[str, Any]) -> Iterator[str]:
         text = f"the bursts come every {span}, {chance}; strength {period['strength']:.2f}"
     else:
         text = f"no period: the best of {period['events']} bursts is {span}, {chance}"
-    yield from _folded(text)
+    yield from folded(text)
 
 
 def _chance(period: dict[str, Any]) -> str:
@@ -302,19 +304,19 @@ def lengths(
 
     def about(recording: Delays) -> tuple[Any, list[str]]:
         fit, points = _fit(recording, break_)
-        data = _head_data(recording) | {
+        data = head_data(recording) | {
             "points": points,
             "break_octets": fit.break_octets,
             "lines": [report_of.line_data(line) for line in fit.lines],
             "memo": _memo(fit, recording.measure),
         }
-        lines = [*_heading(recording), *_length_lines(recording, fit, data)]
+        lines = [*heading(recording), *_length_lines(recording, fit, data)]
         if out is not None:
             drawn.append(_draw(recording, fit, out, drawn))
             lines.append(str(drawn[-1]))
         return data, lines
 
-    _each(files, how, about, Form(as_json, as_csv), _rows_of("lines"))
+    each(files, how, about, Form(as_json, as_csv), _rows_of("lines"))
 
 
 def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
@@ -378,7 +380,7 @@ def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator
     yield paint(next(lines), "dim")
     yield from lines
     if data["memo"] is not None:
-        yield from _folded(f"as in RFC 889, one way: {_memo_text(data['memo'])}")
+        yield from folded(f"as in RFC 889, one way: {_memo_text(data['memo'])}")
     yield from _two_lines(recording, fit)
 
 

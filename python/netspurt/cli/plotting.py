@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
 
 #: Kinds of plots that any packets have, whether they were simulated or captured.
-TRAFFIC = ("outstanding", "throughput", "density")
+TRAFFIC = ("outstanding", "throughput", "density", "flows")
 
 #: Kinds of plots.
 _KINDS = ("time-sequence", "cwnd", "rto", "queue", *TRAFFIC)
@@ -51,7 +51,7 @@ def plot(
         str | None,
         typer.Option(
             help="The flow; by default the first, and in a capture that with most data. c0 is the "
-            "first connection of a capture."
+            "first connection of a capture. `flows` plots take several, A,B."
         ),
     ] = None,
     direction: Direction = None,
@@ -67,13 +67,15 @@ def plot(
     if kind == _ALL and out:
         raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
     captured = is_explained(opened)
-    if captured and flow is None and direction is None:
+    several = kind == "flows"
+    if captured and flow is None and direction is None and not several:
         flow, direction = busiest(opened) or (None, None)
     given = {"flow": flow, "direction": direction, "node": node, "link": link}
     for each in _all_of(captured=captured) if kind == _ALL else [kind]:
         applied = given
         if kind == _ALL:
             applied = {name: given[name] for name in OPTIONS[each]}
+            applied |= {"flow": None} if each == "flows" else {}
         figure = draw(opened, each, View(start=start, end=end, **applied))
         stem = run.parent / f"{run.name}-{each}" if captured else run / each
         files = [out] if out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
@@ -84,7 +86,8 @@ def plot(
             for line in crossing_lines(opened.crossings(flow, direction, start=start, end=end)):
                 print(line, file=sys.stderr)
     if is_explained(opened):
-        _name_the_connection(opened, flow)
+        if not several:
+            _name_the_connection(opened, flow)
     elif is_run(opened) and flow is None and direction is None:
         hint_at_replies(opened)
 

@@ -88,9 +88,9 @@ Cost = Annotated[
         "--cost",
         parser=_price,
         metavar="MS",
-        help="The milliseconds of waiting that one spurious retransmission is worth. By default "
-        "five median delays: after a spurious timeout slow start needs five round trips to reach "
-        "32 segments again.",
+        help="The waiting that one spurious retransmission is worth: 200 (milliseconds) or 0.2s. "
+        "By default five median delays: after a spurious timeout slow start needs five round trips "
+        "to reach 32 segments again.",
     ),
 ]
 Loss = Annotated[

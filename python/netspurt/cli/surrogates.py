@@ -37,7 +37,10 @@ Structured = Annotated[
 Mean = Annotated[
     float | None,
     typer.Option(
-        parser=span_of, metavar="TIME", help="The mean one-way delay, if there is no ROW."
+        parser=span_of,
+        metavar="TIME",
+        help="The mean one-way delay of the answered probes, if there is no ROW: 250ms, or 0.25 "
+        "(seconds).",
     ),
 ]
 Spread = Annotated[
@@ -171,6 +174,14 @@ def _told(made: Delays, fitted: Row) -> dict[str, Any]:
     }
 
 
+def _printed_mean(made: Delays, printed: AccountRow | None) -> list[list[str]]:
+    """Return a row for RFC 889's mean, for which lost probes have no delay but are counted."""
+    if printed is None:
+        return []
+    mean = float(made.rtt_ns.compressed().sum()) / made.sent
+    return [["mean of all, as RFC 889 has it", f"{printed.account.mean_ms:g} ms", ms(mean / 1e6)]]
+
+
 def _lines(made: Delays, fitted: Row, printed: AccountRow | None) -> Iterator[str]:
     told = _told(made, fitted)
     asked = told["asked"]
@@ -179,6 +190,7 @@ def _lines(made: Delays, fitted: Row, printed: AccountRow | None) -> Iterator[st
         ["probes", "", str(told["probes"])],
         ["lost", str(asked["lost"]), str(told["lost"])],
         ["mean of the answered", ms(asked["mean_ms"]), ms(told["mean_ms"])],
+        *_printed_mean(made, printed),
         ["CoV", f"{asked['cov']:.2f}", f"{told['cov']:.2f}"],
     ]
     yield from columns(rows, right=(1, 2))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli import completing, crossing
+from netspurt.cli import completing, crossing, listing
 from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, From, To, count
 from netspurt.cli.output import columns, number
 from netspurt.cli.programs import AsCsv, AsJson, Form, cell
 
 if TYPE_CHECKING:
-    from netspurt.analysis.crossings import Crossing
     from netspurt.captures import Explained
     from netspurt.run import Run
     from netspurt.table import Table
@@ -25,7 +25,8 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table, or crossings: when round trips exceeded the RTO. By default list all.",
+            help="The table; or crossings: when round trips exceeded the RTO; or send-ack or "
+            "packetdat, Jacobson's listings of a flow. By default list all.",
             show_default=False,
             autocompletion=completing.tables,
         ),
@@ -58,7 +59,11 @@ def table(
         if not is_run(opened):
             raise ValueError("crossings need the sender's timer, which no capture tells")
         found = opened.crossings(flow, direction, start=start, end=end)
-        _print_crossings(found, limit, form)
+        _print_rows(crossing.COLUMNS, [crossing.row_of(one) for one in found], limit, form)
+        return
+    if name in listing.NAMES:
+        names, texts = listing.listed(opened, name, flow, direction, start, end)
+        _print_rows(names, [dict(zip(names, row, strict=True)) for row in texts], limit, form)
         return
     chosen = _of(opened.table(name), {"flow": flow, "direction": direction})
     chosen = _during(chosen, start, end)
@@ -86,17 +91,19 @@ def _list(run: Run | Explained, form: Form) -> None:
         typer.echo(f"{each.name}: {number(len(each))} rows of {', '.join(each)}")
 
 
-def _print_crossings(found: list[Crossing], limit: int | None, form: Form) -> None:
+def _print_rows(
+    names: Sequence[str], rows: list[dict[str, Any]], limit: int | None, form: Form
+) -> None:
     """Print a table that no file of the run holds; all its columns are right-aligned."""
-    rows = [crossing.row_of(one) for one in found[:limit]]
+    shown = rows[:limit]
     if not form.for_people:
-        form.print(rows, rows, crossing.COLUMNS)
+        form.print(shown, shown, names)
         return
-    cells = [[cell(value) or "-" for value in row.values()] for row in rows]
-    for line in columns([crossing.COLUMNS, *cells], right=range(len(crossing.COLUMNS))):
+    cells = [[cell(value) or "-" for value in row.values()] for row in shown]
+    for line in columns([names, *cells], right=range(len(names))):
         typer.echo(line)
-    if len(rows) < len(found):
-        typer.echo(f"... {number(len(found) - len(rows))} more rows")
+    if len(shown) < len(rows):
+        typer.echo(f"... {number(len(rows) - len(shown))} more rows")
 
 
 def _of(table: Table, wanted: dict[str, str | None]) -> Table:

@@ -40,6 +40,12 @@ class Command(TyperCommand):
                 pieces.append(f"{one.metavar}{more}" if one.required else f"[{one.metavar}]{more}")
         return pieces
 
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the usage line, without the name of a command that need not be named."""
+        path = ctx.command_path
+        words = path.rsplit(" ", maxsplit=1)[0] if self.hidden else path
+        formatter.write_usage(words, " ".join(self.collect_usage_pieces(ctx)))
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, without the types that Python has for them."""
         kinds: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}

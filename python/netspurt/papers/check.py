@@ -10,6 +10,9 @@ from typing import Any
 # Imported because they register measures.
 from netspurt.papers import (  # noqa: F401
     choices,
+    crossing,
+    echoing,
+    fragmenting,
     measures,
     over_contacts,
     over_runs,

@@ -121,15 +121,22 @@ class Paper:
         return self._scenario(about["scenario"], {**about.get("set", {}), **title})
 
     def grid(self, name: str) -> Iterator[tuple[dict[str, Any], Scenario]]:
-        """Yield each combination of a grid's values, by their names, with its scenario."""
+        """Yield each combination of a grid's values, by their names, with its scenario.
+
+        The `path` of an axis is a dotted path, or a list of paths that all get the same value. The
+        grid's own `set` holds in each case.
+        """
         if name not in self.grids:
             raise PaperError(f"{self.key}: no grid {name!r} in paper.toml")
         grid = self.grids[name]
         axes = grid["over"]
         for values in itertools.product(*(axis["values"] for axis in axes.values())):
-            paths = (axis["path"] for axis in axes.values())
             case = dict(zip(axes, values, strict=True))
-            yield case, self._scenario(grid["scenario"], dict(zip(paths, values, strict=True)))
+            over = dict(grid.get("set", {}))
+            for axis, value in zip(axes.values(), values, strict=True):
+                paths = [axis["path"]] if isinstance(axis["path"], str) else axis["path"]
+                over |= dict.fromkeys(paths, value)
+            yield case, self._scenario(grid["scenario"], over)
 
     def _scenario(self, file: str, values: Mapping[str, Any]) -> Scenario:
         return load(self.folder / file).replace(self.placed(values))

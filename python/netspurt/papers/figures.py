@@ -12,6 +12,7 @@ from netspurt.analysis.crossings import crossings
 from netspurt.papers.bench import Bench
 from netspurt.papers.contacts import Contact, Curve, contacts, stored
 from netspurt.papers.data import PaperError
+from netspurt.papers.echo_figures import crossing, density, sent_and_acknowledged
 from netspurt.papers.over_contacts import as_delays
 from netspurt.papers.over_starts import single_relay, throughputs
 from netspurt.papers.traces import at_sender
@@ -151,4 +152,7 @@ _FIGURES: dict[str, Callable[..., Figure]] = {
     "by-clock": by_clock,
     "one-by-size": one_by_size,
     "timer": timer,
+    "crossing": crossing,
+    "density": density,
+    "send-ack": sent_and_acknowledged,
 }

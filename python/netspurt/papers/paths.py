@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from netspurt.analysis.fragments import IP_HEADER, cut
 from netspurt.papers.tables import LAST_SHORT, LONGEST, SHORTEST, PathRow
 
 Floats = NDArray[np.float64]
 
-#: IPv4's header, in octets, and the unit of a fragment's length.
-_HEADER, _UNIT = 20, 8
 #: Where a net may cut, in octets: with the last one 256 octets are two fragments, not three.
 _MTUS = (125, 132, 140)
 #: The least delay per octet on the backbone [s]: 10 Mbit/s.
@@ -80,11 +79,7 @@ def fragments(octets: int, mtu: int) -> list[int]:
     >>> fragments(125, 125), fragments(126, 125), fragments(256, 125), fragments(256, 140)
     ([125], [124, 22], [124, 124, 48], [140, 136])
     """
-    if octets <= mtu:
-        return [octets]
-    most = (mtu - _HEADER) // _UNIT * _UNIT
-    left = octets - _HEADER
-    return [min(most, left - at) + _HEADER for at in range(0, left, most)]
+    return [part + IP_HEADER for part in cut(octets - IP_HEADER, mtu)]
 
 
 def _cut_at(row: PathRow, mtu: int) -> Path:
@@ -95,9 +90,9 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     """
     ends = np.array([end / 1e3 for line in row.lines for end in line.delay_ms])
     lengths = np.arange(SHORTEST, LONGEST + 1)
-    cut = [fragments(int(octets), mtu) for octets in lengths]
+    parted = [fragments(int(octets), mtu) for octets in lengths]
     # Columns: delay, access, backbone, frame, wait.
-    times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in cut])
+    times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in parted])
     times[:, 4] = lengths > LAST_SHORT
     # Lengths are uniform from 0 and raised to 40, so that a sixth of them are 40.
     weights = np.where(lengths == SHORTEST, SHORTEST + 1.0, 1.0)
@@ -111,7 +106,7 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     relative = model / ends[:, np.newaxis]
     error = np.full((len(ends), 1), -1.0)
     bounds_of_error = np.vstack([np.hstack([relative, error]), np.hstack([-relative, error])])
-    longest = float(max(parts[0] for parts in cut if len(parts) > 1))
+    longest = float(max(parts[0] for parts in parted if len(parts) > 1))
     # The next fragment is there when the backbone is ready for it.
     no_waiting = [0.0, longest, -longest, -1.0, 0.0, 0.0]
     framed = [0.0, 0.0, -_OVERHEAD, 1.0, 0.0, 0.0]

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from netspurt.plots.cwnd import draw_cwnd
 from netspurt.plots.files import ENDINGS, File, save, saved
+from netspurt.plots.flows import draw_flows
 from netspurt.plots.queue import draw_queue
 from netspurt.plots.rto import draw_rto
 from netspurt.plots.style import SETTINGS, Size, View, new_figure, set_title
@@ -52,6 +53,7 @@ KINDS: dict[str, Callable[[Axes, Tables, View], None]] = {
     "outstanding": draw_outstanding,
     "throughput": draw_throughput,
     "density": draw_density,
+    "flows": draw_flows,
 }
 
 #: The options of a view, other than time, that apply to each kind.
@@ -63,6 +65,7 @@ OPTIONS = {
     "outstanding": ("flow", "direction", "node"),
     "throughput": ("flow", "direction", "node"),
     "density": ("flow", "direction", "node"),
+    "flows": ("flow", "direction", "node"),
 }
 
 

@@ -28,6 +28,7 @@ from netspurt.plots.style import (
     pick,
     steps,
 )
+from netspurt.plots.thinning import MOST, kept, last_of_columns, merged
 from netspurt.table import Table
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     is the end of the receive window, where it is not far above the data. A cross marks a segment
     that was dropped or lost. Retransmissions are drawn last, above everything else, in a colour for
     each kind of cause; a ring marks a spurious one.
+
+    Of more marks than a picture has room for, those of one column are drawn as one; the title of
+    the time axis says so.
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
@@ -70,6 +74,8 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
     axes.set_title(f"{view.titled(flow)} at {node}", loc="right", fontsize=9)
     axes.autoscale_view()
     _receive_window(axes, run, both.where(node=node), view)
+    if len(seen) > MOST or len(answers) > MOST:
+        axes.set_xlabel(f"{axes.get_xlabel()}; marks at one instant of the picture are one", size=9)
     bytes_axis(axes, "sequence number", axes.get_ylim()[1])
     _packet_axis(axes, own)
     legend(axes, corner=_empty_corner(axes, seen))
@@ -208,13 +214,17 @@ def _segments(axes: Axes, segments: Table, label: str, *, few: bool, **style: An
     _vertical(axes, bars, label=label, linewidth=width, **style)
     if retransmitted or not few:
         dots: Any = {"linestyle": "none", "marker": "o", "markeredgewidth": 0}
-        axes.plot(t, first + size / 2, markersize=4.5 if retransmitted else 1.8, **dots, **style)
+        middle = first + size / 2
+        some = kept(t, middle)
+        large = 4.5 if retransmitted else 1.8
+        axes.plot(t[some], middle[some], markersize=large, **dots, **style)
 
 
 def _vertical(axes: Axes, bars: NDArray[np.float64], **style: Any) -> None:
     """Draw a bar for each row, with its time and both ends."""
     if len(bars) == 0:
         return
+    bars = merged(bars)
     ends = np.stack([bars[:, [0, 1]], bars[:, [0, 2]]], axis=1)
     axes.add_collection(LineCollection(list(ends), **style))
 
@@ -223,6 +233,7 @@ def _acks(axes: Axes, seen: Table, packet_bytes: int) -> None:
     new = seen.select(np.isin(seen["kind"], ("ack", "data", "retransmission")))
     if len(new):
         new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
+        new = new.take(last_of_columns(new.seconds()))
         steps(axes, new.seconds(), new["ack"], color=GREEN, linewidth=1.4, label="ACK", zorder=2.0)
     again = seen.where(kind="dupack")
     ticks = np.column_stack([again.seconds(), again["ack"] - packet_bytes, again["ack"]])
@@ -243,8 +254,11 @@ def _drops(axes: Axes, run: Tables, own: Table, view: View, *, few: bool) -> Non
     known = [(t, middles.get(i)) for t, i in zip(dropped.seconds(), dropped["id"], strict=True)]
     points = [(t, y) for t, y in known if y is not None]
     if points:
+        instants, heights = np.array(points, dtype=float).T
+        some = kept(instants, heights)
         axes.plot(
-            *zip(*points, strict=True),
+            instants[some],
+            heights[some],
             linestyle="none",
             marker="x",
             markersize=7 if few else 5,

@@ -25,8 +25,9 @@ class Live:
     """The engine that runs cases live, in real time and one after the other.
 
     A run ends with its flows. One that does not count, because a delivery was late, is run once
-    more; if that does not count, either, the case has the status `late` and no measures. Cases
-    without a kernel's end are simulated.
+    more; if that does not count, either, the case has the status `late` and no measures. One whose
+    flows have not ended within the sweep's budget of time has the status `cut`. Cases without a
+    kernel's end are simulated.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Live:
     LiveError
         If the machine does not allow namespaces.
     ValueError
-        If no case has a kernel's end.
+        If no case has a kernel's end, or the sweep has a budget of wake-ups.
     """
 
     def __init__(self, sweep: Sweep, budget: float = BUDGET) -> None:
@@ -70,7 +71,7 @@ class Live:
 
     @staticmethod
     def check(sweep: Sweep, chunk: int = 1) -> None:
-        """Check that a case of a sweep runs live, and that a chunk is one case.
+        """Check that a case of a sweep runs live, its budget, and that a chunk is one case.
 
         An interrupt then costs one case at most.
 
@@ -83,6 +84,11 @@ class Live:
             raise ValueError(
                 "no case has a kernel's end, and so none runs live: add "
                 '`endpoint = "kernel"` to a flow'
+            )
+        if sweep.budget[0] is not None:
+            raise ValueError(
+                "`events` under [sweep] counts the simulator's wake-ups, and a live case has none: "
+                "leave it out, and bound the cases by `time`"
             )
         if chunk != 1:
             raise ValueError("a live sweep has one case per file: leave the chunk out")
@@ -109,14 +115,25 @@ class Live:
             return self._sweep.run_chunk(case, 1)
         if scenario.kernel_flow is None:
             return self._sweep.run_chunk(case, 1)
+        return self._run_live(case, scenario)
+
+    def _run_live(self, case: int, scenario: Scenario) -> _core.Outcome:
         began = time.monotonic_ns()
-        nothing = scenario.replace({"record.tables": [], "record.capture": False})
+        stop_ns = scenario._core.stop_ns
+        most_ns = min(self._sweep.budget[1] or stop_ns, stop_ns)
         try:
-            late, counts = self._counting(nothing)
+            bare = _bare(scenario, most_ns)
+        except _core.ScenarioError:
+            # With that stop, a flow would start when the run has ended.
+            return self._outcome(case, began)
+        try:
+            late, counts = self._counting(bare)
         except LiveError as error:
             return self._outcome(case, began, error=" ".join(str(error).split()))
         if late:
             return self._outcome(case, began, late=late)
+        if most_ns <= counts[1] < stop_ns:
+            return self._outcome(case, began)
         return self._outcome(case, began, counts=counts)
 
     def _counting(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
@@ -150,6 +167,7 @@ class Live:
         late: str | None = None,
         error: str | None = None,
     ) -> _core.Outcome:
+        """Return the chunk of a case; without a result it was cut."""
         return self._sweep._core.live_chunk(
             case,
             time.monotonic_ns() - began,
@@ -157,3 +175,15 @@ class Live:
             late=late,
             error=error,
         )
+
+
+def _bare(scenario: Scenario, stop_ns: int) -> Scenario:
+    """Return a scenario that records nothing but sums and ends at an instant.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot end then.
+    """
+    stop = f"{stop_ns} ns"
+    return scenario.replace({"record.tables": [], "record.capture": False, "stop": stop})

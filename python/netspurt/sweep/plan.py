@@ -74,8 +74,8 @@ class Sweep:
                 f"{scenario.name} has no [sweep]: add `seeds = 10`, or `[sweep.over.NAME]` with a "
                 "`path` and `values`"
             )
-        text = scenario._core.text
-        return cls(core, text, scenario.title, (_of_text, (text, scenario.name)))
+        remake = (_of_source, (scenario.name, *scenario._core.source()))
+        return cls(core, scenario._core.text, scenario.title, remake)
 
     @classmethod
     def listed(
@@ -181,6 +181,11 @@ class Sweep:
         return self._core.seeds
 
     @property
+    def budget(self) -> tuple[int | None, int | None]:
+        """After how many wake-ups, and how many nanoseconds of real time, a case is cut."""
+        return self._core.budget
+
+    @property
     def paired(self) -> bool:
         """Whether the n-th runs of all combinations share their seeds."""
         return self._core.paired
@@ -221,8 +226,14 @@ def html_axes(labels: Mapping[str, list[Label]]) -> str:
 _LABELS = 12
 
 
-def _of_text(text: str, name: str) -> Sweep:
-    return Sweep.of(Scenario.parse(text, name))
+#: Pairs of texts: paths and values, or names and contents of files.
+_Pairs = list[tuple[str, str]]
+
+
+def _of_source(name: str, text: str, values: _Pairs, files: _Pairs) -> Sweep:
+    """Return the sweep of a text with values set over it, and the files that its links follow."""
+    core = _core.Scenario(name, text, files)
+    return Sweep.of(Scenario(core.with_values(values, []) if values else core))
 
 
 def _of_list(rows: list[tuple[dict[str, Label], str, str]], options: dict[str, Any]) -> Sweep:

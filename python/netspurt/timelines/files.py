@@ -7,9 +7,9 @@ import io
 import math
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
+from netspurt.stored import bounded_octets
 from netspurt.timelines.timeline import MOST_POINTS, Timeline
 
 #: The latest instant and the longest delay, in nanoseconds: thirty years.
@@ -31,6 +31,9 @@ _LOSS = "loss"
 
 #: Columns that `netspurt orbit delays --csv` writes besides, and no link has.
 _UNUSED = ("distance_km",)
+
+#: The most octets of a file.
+_MOST_OCTETS = 1 << 28
 
 _Number = TypeVar("_Number", int, float)
 
@@ -58,7 +61,7 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     """
     name = os.fspath(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = bounded_octets(path, _MOST_OCTETS).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{name} is not a text file") from None
     lines = [line for line in enumerate(text.splitlines(), 1) if line[1].strip()]

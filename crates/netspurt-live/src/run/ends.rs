@@ -3,7 +3,6 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use netspurt::app::Task;
 use netspurt::ids::EndId;
 use netspurt::record::{Names, flow_addresses};
 use netspurt::scenario::{KernelEnd, Network, NetworkEnd};
@@ -66,9 +65,8 @@ pub(super) fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) 
         let flow = end.flow().index();
         let KernelEnd { tcp, task, listens, .. } = *asked;
         let shared = FlowSocket::default();
-        if !listens || matches!(task, Task::Requests(_)) {
-            sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));
-        }
+        // An end that only reads may send its FIN again.
+        sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));
         if listens {
             apps.add_sink(*end, socket, shared, task);
         } else {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use netspurt::ids::Side;
+use netspurt::ids::{EndId, Side};
 use netspurt::scenario::{Network, NetworkEnd, Scenario};
 use netspurt::units::{Duration, Time};
 
@@ -36,7 +36,7 @@ use crate::drive::Driver;
 use crate::exec::{ProgramPair, Programs, ProgramsEnding, Waiting};
 use crate::kernel::{FlowNotes, Poll};
 use crate::path::Path;
-use crate::sandbox::{Sandbox, Wiring};
+use crate::sandbox::{KernelHost, Namespace, PacketPort, Sandbox, Wiring};
 use crate::sys;
 use crate::wall::WallClock;
 
@@ -81,16 +81,16 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let clock = WallClock::start();
     let (stop, keeps) = (network.stop, keeps_packets(&network));
     let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
-    let (shadows, captured) = (network.shadows.clone(), network.captured().to_vec());
+    let (shadows, captured) = (network.shadows.clone(), network.captured.clone());
     let mut reports: Vec<_> = made.iter().map(|made| EndReport::of_kernel(&names, made)).collect();
-    let mut ports: Vec<_> = made.into_iter().map(|made| (made.end, made.host.port)).collect();
+    let mut hosts: Vec<_> = made.into_iter().map(|made| (made.end, made.host)).collect();
     let running = waiting.map(Waiting::go).transpose()?;
     let programs_first = pair.as_ref().map(|pair| pair.first);
     if let Some(pair) = pair {
         reports.extend(EndReport::of_programs(&names, &pair));
-        let ends = Side::BOTH.map(|side| pair.first.end(side));
-        ports.extend(ends.into_iter().zip(pair.hosts.map(|host| host.port)));
+        hosts.extend(Side::BOTH.map(|side| pair.first.end(side)).into_iter().zip(pair.hosts));
     }
+    let (ports, namespaces) = apart(hosts);
     let mut driver =
         Driver::new(clock, Path::new(network), ports, ends).keeping_packets(keeps).spinning(spin);
     let (over, quiet) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
@@ -118,7 +118,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         path,
         log,
         notes,
-        ends: reports,
+        ends: counted(reports, &namespaces)?,
         names,
         wanted,
         shadows,
@@ -128,6 +128,16 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         programs,
     };
     outcome.finish(scenario, watcher, options.budget)
+}
+
+/// The ports of hosts, each with its end, and their namespaces, which stay with the caller.
+fn apart(hosts: Vec<(EndId, KernelHost)>) -> (Vec<(EndId, PacketPort)>, Vec<Namespace>) {
+    hosts.into_iter().map(|(end, host)| ((end, host.port), host.namespace)).unzip()
+}
+
+/// The reports with what the kernels of the hosts have counted by now.
+fn counted(reports: Vec<EndReport>, hosts: &[Namespace]) -> Result<Vec<EndReport>, LiveError> {
+    reports.into_iter().zip(hosts).map(|(report, host)| report.counted(host)).collect()
 }
 
 /// Tells others that it is over, however that came: after a panic nobody would wait for them to

@@ -5,7 +5,9 @@ use std::io;
 use netspurt::app::{Exchange, FlowResult, Program};
 use netspurt::event::Wanted;
 use netspurt::ids::{EndId, FlowId, Side};
-use netspurt::record::{EchoProbeSum, FlowSum, Names, Retransmissions, SenderVerdict, Table};
+use netspurt::record::{
+    Capturing, EchoProbeSum, FlowSum, Names, Retransmissions, SenderVerdict, Table,
+};
 use netspurt::results::{EndedRun, Results, echo_probe_sums};
 use netspurt::rto::EstimatorConfig;
 use netspurt::scenario::{Network, Scenario, too_many_rows};
@@ -45,8 +47,8 @@ pub(super) struct Outcome {
     pub(super) wanted: Wanted,
     /// Timers beside the kernel's.
     pub(super) shadows: Vec<EstimatorConfig>,
-    /// Nodes that have captures.
-    pub(super) captured: Vec<u32>,
+    /// The run's captures.
+    pub(super) captured: Capturing,
     /// Whether the driver ran before all others.
     pub(super) first: bool,
     /// Programs, and how the first one ended.

@@ -8,10 +8,12 @@ use netspurt::results::RunContents;
 use serde::Serialize;
 
 use super::ends::Made;
+use super::error::LiveError;
 use crate::drive::Log;
 use crate::exec::ProgramPair;
+use crate::kernel::tcp_counters;
 use crate::lateness::{Lateness, QuantilesNs};
-use crate::sandbox::{HostPlan, Wire, Wiring};
+use crate::sandbox::{HostPlan, Namespace, Wire, Wiring};
 
 /// All that is told. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
@@ -130,6 +132,8 @@ pub struct EndReport {
     pub device: DeviceReport,
     /// The socket's options; programs choose those of their sockets themselves.
     pub socket: SocketReport,
+    /// What its kernel counted of TCP until the run's end, by the names that `nstat` has.
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// What a route tells TCP.
@@ -219,6 +223,7 @@ impl EndReport {
                 receive_buffer: (!tcp.window_scaling).then_some(65_535),
                 window_clamp: tcp.receive_buffer_bytes,
             },
+            counters: BTreeMap::new(),
         }
     }
 
@@ -238,8 +243,17 @@ impl EndReport {
                 },
                 device: DeviceReport::of(plan.mtu, plan.wiring),
                 socket: SocketReport::default(),
+                counters: BTreeMap::new(),
             }
         })
+    }
+
+    /// With what the host's kernel has counted by now.
+    ///
+    /// # Errors
+    /// When it does not say.
+    pub(super) fn counted(self, host: &Namespace) -> Result<Self, LiveError> {
+        Ok(Self { counters: host.within(tcp_counters)??, ..self })
     }
 }
 

@@ -35,6 +35,7 @@ fn end_report(route: RouteReport, socket: SocketReport) -> EndReport {
         route,
         device: DeviceReport { mtu: 1500, offloads: "off" },
         socket,
+        counters: BTreeMap::from([("TcpRetransSegs".to_owned(), 2)]),
     }
 }
 

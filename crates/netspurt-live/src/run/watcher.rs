@@ -27,7 +27,7 @@ use super::ledger::Ledger;
 use super::trips::{Trip, round_trips};
 
 /// By end: its socket, of which retransmits are asked, and whether it finds losses by time; `None`
-/// of ends that only read.
+/// of the simulator's ends.
 pub type Sockets = Vec<Option<(FlowSocket, bool)>>;
 
 /// A node's capture.
@@ -88,12 +88,14 @@ pub fn watcher(
     };
     let ledgers = names.flows.iter().zip(network.ends.as_chunks::<2>().0).flat_map(ledgers);
     let mut captures = Vec::new();
-    let captured = network.captured();
-    let files = capture_files(captured.iter().map(|node| names.nodes[*node as usize].as_str()));
-    for (file, &node) in files.values().zip(captured) {
+    let captured = &network.captured;
+    let files =
+        capture_files(captured.nodes.iter().map(|node| names.nodes[*node as usize].as_str()));
+    for (file, &node) in files.values().zip(&captured.nodes) {
         let out = BufWriter::with_capacity(CAPTURED_AT_ONCE, File::create_new(folder.join(file))?);
         let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
-        let file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
+        let name = &names.nodes[node as usize];
+        let file = PcapngWriter::cutting(out, name, application, captured.snap_bytes)?;
         captures.push(Capture { node, file });
     }
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

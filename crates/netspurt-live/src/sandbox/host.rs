@@ -36,9 +36,24 @@ pub struct HostPlan {
 /// A host of the kernel's, in a network namespace of its own that ends with this.
 #[derive(Debug)]
 pub struct KernelHost {
-    pub(super) namespace: File,
+    /// Its namespace.
+    pub namespace: Namespace,
     /// The other end of its wire.
     pub port: PacketPort,
+}
+
+/// A network namespace, which is there at least as long as this.
+#[derive(Debug)]
+pub struct Namespace(pub(super) File);
+
+impl Namespace {
+    /// Does something in it, on a thread of its own.
+    ///
+    /// # Errors
+    /// When it cannot be entered.
+    pub fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> Result<T, SandboxError> {
+        within(self.0.as_fd(), act)
+    }
 }
 
 impl KernelHost {
@@ -61,7 +76,7 @@ impl KernelHost {
     /// # Errors
     /// When the namespace cannot be entered.
     pub fn within<T: Send>(&self, act: impl FnOnce() -> T + Send) -> Result<T, SandboxError> {
-        within(self.namespace.as_fd(), act)
+        self.namespace.within(act)
     }
 }
 

@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::sys::{self, Unshared};
 pub use error::SandboxError;
-pub use host::{HostPlan, KernelHost};
+pub use host::{HostPlan, KernelHost, Namespace};
 pub use netlink::RouteHints;
 pub use port::PacketPort;
 pub use wiring::{Wire, Wiring};
@@ -76,7 +76,7 @@ impl Sandbox {
                 within(namespace.as_fd(), make)?.map_err(asked(NO_TUN))?
             }
         };
-        let host = KernelHost { namespace, port };
+        let host = KernelHost { namespace: Namespace(namespace), port };
         host.within(|| configure(plan))??;
         Ok(host)
     }

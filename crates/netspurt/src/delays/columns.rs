@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
-use super::date::{DateOrder, clock_of, looks, whole_date};
+use super::date::{clock_of, looks, whole_date};
 use super::outcome::says_lost;
 use super::reading::{Columns, RecordingError};
 use super::stamp::leading;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
+use super::year_last::DateOrder;
 
 /// A column: its index, and its unit in nanoseconds if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,101 +1,11 @@
-//! Dates with the year last, as spreadsheets and many tools write them: `22.10.2024`, `10/22/2024`;
-//! and the time of day after them, of 24 or of 12 hours.
+//! Instants in cells of tables: stamps, dates with the year last, and the time of day, of 24 or of 12
+//! hours.
 
-use super::instant::{DAY, days};
+use super::instant::DAY;
 use super::stamp::leading;
 use super::text::{SECOND, decimal, integer};
+use super::year_last::{DateOrder, YearLast};
 use super::zone::{Zone, ambiguous, is_zone, zone};
-
-/// Whether the day or the month comes first in dates of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DateOrder {
-    DayFirst,
-    MonthFirst,
-}
-
-impl DateOrder {
-    /// The order with this name.
-    pub fn by_name(name: &str) -> Option<Self> {
-        match &*name.to_lowercase() {
-            "dmy" => Some(DateOrder::DayFirst),
-            "mdy" => Some(DateOrder::MonthFirst),
-            _ => None,
-        }
-    }
-}
-
-/// A date as written: two numbers, of which one is the day, and the year.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct YearLast {
-    numbers: [u64; 2],
-    year: u64,
-    dotted: bool,
-}
-
-/// What a cell shows of the order of day and month.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DateOrderEvidence {
-    /// The cell is a date in this order and in no other.
-    Only(DateOrder),
-    /// It is a date in both orders, and not the same one.
-    Either,
-}
-
-impl YearLast {
-    /// The date at the beginning of a text, and what follows it.
-    fn read(text: &str) -> Option<(Self, &str)> {
-        let (first, rest) = integer(text).filter(|(number, _)| (1..=31).contains(number))?;
-        let mark = rest.chars().next().filter(|mark| matches!(mark, '.' | '/' | '-'))?;
-        let (second, rest) = integer(&rest[1..]).filter(|(number, _)| (1..=31).contains(number))?;
-        let digits = rest.strip_prefix(mark)?;
-        let (year, rest) = integer(digits)?;
-        let dotted = mark == '.';
-        // Years of two digits are of our century; with slashes they may come first.
-        let year = match digits.len() - rest.len() {
-            4 => year,
-            2 if dotted => 2000 + year,
-            _ => return None,
-        };
-        let one = Self { numbers: [first, second], year, dotted };
-        one.numbers.iter().any(|number| *number <= 12).then_some((one, rest))
-    }
-
-    fn evidence(self) -> Option<DateOrderEvidence> {
-        match self.numbers {
-            [first, _] if first > 12 => Some(DateOrderEvidence::Only(DateOrder::DayFirst)),
-            [_, second] if second > 12 => Some(DateOrderEvidence::Only(DateOrder::MonthFirst)),
-            // No country writes the month first with dots.
-            _ if self.dotted => Some(DateOrderEvidence::Only(DateOrder::DayFirst)),
-            [first, second] if first == second => None,
-            _ => Some(DateOrderEvidence::Either),
-        }
-    }
-
-    /// Its midnight in nanoseconds since 1970; of two possible ones that of `order`.
-    fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
-        let order = match self.evidence() {
-            Some(DateOrderEvidence::Only(order)) => order,
-            Some(DateOrderEvidence::Either) => order?,
-            None => DateOrder::DayFirst,
-        };
-        let [day, month] = match (order, self.numbers) {
-            (DateOrder::DayFirst, numbers) => numbers,
-            (DateOrder::MonthFirst, [month, day]) => [day, month],
-        };
-        let whole = |number: u64| i64::try_from(number).ok();
-        days(whole(self.year)?, whole(month)?, whole(day)?).checked_mul(DAY)
-    }
-}
-
-/// What a cell that begins with a date shows of the order of day and month.
-pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
-    YearLast::read(cell)?.0.evidence()
-}
-
-/// Whether a cell begins with a date that has the year last.
-pub(super) fn is_year_last(cell: &str) -> bool {
-    YearLast::read(cell).is_some()
-}
 
 /// The midnight at which the date begins that a whole cell contains, in nanoseconds since 1970.
 pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
@@ -179,6 +89,7 @@ fn is_basic(cell: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::year_last::{DateOrderEvidence, evidence};
     use super::*;
 
     /// `date -u -d '2024-10-22 10:11:12' +%s`

@@ -65,15 +65,28 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Midnights {
     /// The last time as written, and the days since the first.
-    written: i64,
+    written: Option<i64>,
     days: i64,
+    /// Whether times fell, and whether they rose, within a day.
+    fell: bool,
+    rose: bool,
 }
 
 impl Midnights {
-    /// The instant `written`; a time of day counts from the first midnight.
+    /// The instant `written`; a time of day counts from the first midnight. Where times fall from
+    /// line to line, the last probe comes first, and midnights are passed backwards.
     pub fn since(&mut self, written: i64) -> i64 {
-        self.days += i64::from(written < DAY && self.written.saturating_sub(written) > DAY / 2);
-        self.written = written;
+        let step = self.written.map_or(0, |last| written.saturating_sub(last));
+        let backwards = self.fell && !self.rose;
+        if written < DAY && step < -DAY / 2 && !backwards {
+            self.days += 1;
+        } else if written < DAY && step > DAY / 2 && backwards {
+            self.days -= 1;
+        } else {
+            self.fell |= step < 0;
+            self.rose |= step > 0;
+        }
+        self.written = Some(written);
         written.saturating_add(self.days.saturating_mul(DAY))
     }
 }
@@ -81,6 +94,18 @@ impl Midnights {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_day_pass_midnights_in_the_direction_of_the_lines() {
+        let pass = |times: &[i64]| {
+            let mut midnights = Midnights::default();
+            times.iter().map(|time| midnights.since(*time)).collect::<Vec<_>>()
+        };
+        assert_eq!(pass(&[DAY - 2, DAY - 1, 0, 1]), [DAY - 2, DAY - 1, DAY, DAY + 1]);
+        assert_eq!(pass(&[2, 1, DAY - 1, DAY - 2, 5]), [2, 1, -1, -2, 5 - DAY]);
+        // A gap of a night in a log that goes on is no midnight backwards.
+        assert_eq!(pass(&[1, 2, DAY - 1]), [1, 2, DAY - 1]);
+    }
 
     #[test]
     fn instants_count_from_1970_whatever_their_zone() {

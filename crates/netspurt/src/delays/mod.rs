@@ -29,6 +29,7 @@ mod parquet;
 mod pcap;
 mod ping;
 mod ping_line;
+mod ping_rounds;
 mod pingplotter;
 mod probe;
 mod qlog;
@@ -48,6 +49,7 @@ mod tcping;
 mod text;
 mod unpack;
 mod windows;
+mod year_last;
 mod zone;
 
 pub use began::Began;

@@ -134,6 +134,8 @@ struct Contents {
     /// Packets of unknown link types, and of other protocols.
     unknown_links: u64,
     other: u64,
+    /// Packets without a time.
+    untimed: u64,
     /// The error that ended the file early.
     cut: Option<CaptureFault>,
 }
@@ -149,6 +151,7 @@ impl Contents {
             datagrams: Datagrams::default(),
             unknown_links: 0,
             other: 0,
+            untimed: 0,
             cut: None,
         };
         loop {
@@ -156,6 +159,7 @@ impl Contents {
                 Ok(Some(packet)) => {
                     this.packets += 1;
                     match packet.captured_ip() {
+                        Some(_) if !packet.timed => this.untimed += 1,
                         Some(ip) => this.take(packet.unix_ns, ip),
                         None => this.unknown_links += 1,
                     }
@@ -223,12 +227,16 @@ pub(super) fn parse(
         let place = usize::try_from(contents.packets).unwrap_or(usize::MAX).saturating_add(1);
         reading.malformed.push(Malformed::new(place, "", cut.to_string()));
     }
+    if contents.untimed > 0 {
+        let why = format!("{} packets without a time are not used", contents.untimed);
+        reading.malformed.push(Malformed::new(1, "", why));
+    }
     if reading.recordings.is_empty() {
         return Err(RecordingError::new(
             format!(
-                "a capture of {} packets ({} on links and {} of protocols not known here) \
-                 without a round trip of TCP or of ICMP echoes",
-                contents.packets, contents.unknown_links, contents.other
+                "a capture of {} packets ({} on links and {} of protocols not known here, {} \
+                 without a time) without a round trip of TCP or of ICMP echoes",
+                contents.packets, contents.unknown_links, contents.other, contents.untimed
             ),
             "capture both directions",
         ));

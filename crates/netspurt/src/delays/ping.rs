@@ -4,6 +4,7 @@ use crate::units::{Duration, Time};
 
 use super::line_stamp::{LogClock, StampedLine, UNKNOWN_STAMP, UnreadStamps};
 use super::ping_line::{Dialect, Header, PingLine, Reply, foreign, read};
+use super::ping_rounds::PingRounds;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::slips::{Slip, Slips};
 use super::stamp::of_line;
@@ -47,6 +48,7 @@ struct PingRun {
     /// Delays such as 53.10 that mean 54.0, if iputils wrote the log.
     slips: Slips,
     unread: UnreadStamps,
+    rounds: PingRounds,
 }
 
 impl PingRun {
@@ -113,7 +115,44 @@ impl PingRun {
         self.highest = Some(self.highest.map_or(number, |highest| highest.max(number)));
     }
 
-    fn reply(&mut self, number: u64, reply: &Reply<'_>, stamp: Option<i64>) {
+    /// A line that is a stamp alone.
+    fn dated(&mut self, ns: i64, local: bool) {
+        self.tally.local |= local;
+        if self.is_empty() {
+            self.rounds = PingRounds::begun(Some(ns));
+            return;
+        }
+        let single = match self.tally.ends() {
+            Some((lowest, highest)) => lowest == highest,
+            None => self.statistics == Some((1, 0)),
+        };
+        let left = self.rounds.left();
+        if self.rounds.next(ns, single) {
+            self.close_round(left);
+        }
+    }
+
+    /// Ends a round, whose probe is lost if the statistics say so; it left at `sent_ns`.
+    fn close_round(&mut self, sent_ns: Option<i64>) {
+        let lost = self.statistics.is_some_and(|(_, received)| received == 0);
+        if sent_ns.is_some() && lost {
+            let number = self.highest.map_or(1, |highest| highest + 1);
+            self.saw(number);
+            self.tally.sent(number).set_sent(sent_ns);
+            self.stamped = true;
+        }
+        (self.statistics, self.millis) = (None, None);
+    }
+
+    /// The number of a reply or of a lost probe, and when it left if a line before says so.
+    fn numbered(&mut self, raw: u64, placed: u64) -> (u64, Option<i64>) {
+        let own = self.rounds.number(raw, self.highest);
+        let number = if self.rounds.is_going() { own } else { placed };
+        (number, self.rounds.take())
+    }
+
+    fn reply(&mut self, reply: &Reply<'_>, stamp: Option<i64>) {
+        let (number, left) = self.numbered(reply.number, self.place(reply));
         if self.dialect == Dialect::Unknown || reply.dialect == Dialect::Busybox {
             self.dialect = reply.dialect;
         }
@@ -135,6 +174,10 @@ impl PingRun {
             return;
         }
         self.slips.note(number, slip);
+        if left.is_some() {
+            self.stamped = true;
+            self.tally.sent(number).set_sent(left);
+        }
         if let (Some(stamp), Some(rtt)) = (stamp, rtt) {
             self.stamped = true;
             let rtt = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
@@ -180,6 +223,12 @@ impl PingRun {
     }
 
     fn finish(mut self, name: &str, hints: &Hints) -> Result<Delays, RecordingError> {
+        if self.rounds.is_going() && self.rounds.left().is_some() {
+            self.close_round(self.rounds.left());
+        }
+        if self.rounds.repeated() {
+            (self.statistics, self.millis) = (None, None);
+        }
         let mut delays = Delays::new(name, self.dialect.name());
         if matches!(self.dialect, Dialect::Iputils | Dialect::Unknown) {
             let slips = self.slips.carry(&mut self.tally);
@@ -217,6 +266,18 @@ impl PingRun {
         (self.tally.mean_ns() <= most).then(|| rounded(told))
     }
 
+    /// A line tells of a probe that was sent, without its answer.
+    fn sent(&mut self, number: u64, given_up: bool) {
+        let (number, left) = self.numbered(number, self.unwrap(number));
+        self.saw(number);
+        let slot = self.tally.sent(number);
+        slot.given_up |= given_up;
+        if left.is_some() {
+            slot.set_sent(left);
+            self.stamped = true;
+        }
+    }
+
     /// The interval of the probes, and its source.
     fn interval(&self, hints: &Hints) -> (Duration, &'static str) {
         const USUAL: Duration = Duration::from_secs(1);
@@ -240,6 +301,7 @@ impl PingRun {
         if !self.stamped {
             notes.push(reckoned(interval, whose));
         }
+        notes.extend(self.rounds.note());
         notes.extend(self.unread.note());
         if let (Some((sent, received)), Some((first, last))) = (self.statistics, range) {
             let read = (last - first).saturating_add(1);
@@ -347,6 +409,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     let mut clock = LogClock::default();
     for (number, whole) in lines(text) {
         let StampedLine { ns: stamp, local, refused, rest } = clock.read(whole);
+        if let (Some(ns), true) = (stamp, rest.is_empty()) {
+            run.dated(ns, local);
+            continue;
+        }
         let line = match read(rest) {
             // Another program may have put its own stamp before the line.
             PingLine::Foreign => headed(rest),
@@ -354,15 +420,19 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         };
         match line {
             PingLine::Header(header) => {
-                end(&mut run, &mut runs);
-                run.header = Some(header);
+                if run.rounds.awaits() {
+                    run.header = run.header.or(Some(header));
+                } else {
+                    next_round(&mut run, &mut runs);
+                    run.header = Some(header);
+                }
                 run.dialect = header.dialect;
             }
             PingLine::Reply(reply) => {
-                if run.is_another(&reply) {
-                    end(&mut run, &mut runs);
+                if !run.rounds.is_going() && run.is_another(&reply) {
+                    next_round(&mut run, &mut runs);
                 }
-                run.reply(run.place(&reply), &reply, stamp);
+                run.reply(&reply, stamp);
                 run.tally.local |= stamp.is_some() && local;
                 match refused {
                     Some(why) => run.unread.saw(whole, why),
@@ -373,18 +443,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 if run.statistics.is_some() {
                     end(&mut run, &mut runs);
                 }
-                let number = run.unwrap(number);
-                run.saw(number);
-                run.tally.sent(number).given_up |= given_up;
+                run.sent(number, given_up);
             }
             PingLine::Statistics { sent, received, millis } => {
                 run.statistics = Some((sent, received));
                 run.millis = millis;
-                run.dialect = match run.dialect {
-                    Dialect::Unknown if whole.contains("packets received") => Dialect::Bsd,
-                    Dialect::Unknown if whole.contains("transmitted") => Dialect::Iputils,
-                    known => known,
-                };
+                run.dialect = run.dialect.or_of_statistics(whole);
             }
             PingLine::Ordinary => run.pipe = pipe(whole).or(run.pipe),
             PingLine::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
@@ -403,6 +467,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         reading.recordings.push(run.finish(name, hints)?);
     }
     Ok(reading)
+}
+
+/// The run ends, and the next one begins in the same round of runs.
+fn next_round(run: &mut PingRun, runs: &mut Vec<PingRun>) {
+    let left = run.rounds.left();
+    end(run, runs);
+    run.rounds = PingRounds::begun(left);
 }
 
 /// A header after foreign text, such as stamps.

@@ -50,6 +50,15 @@ impl Dialect {
             Dialect::Hping => "hping3",
         }
     }
+
+    /// The dialect, or that of a statistics line if nothing is known.
+    pub fn or_of_statistics(self, line: &str) -> Self {
+        match self {
+            Self::Unknown if line.contains("packets received") => Self::Bsd,
+            Self::Unknown if line.contains("transmitted") => Self::Iputils,
+            known => known,
+        }
+    }
 }
 
 /// The first line of a run.

@@ -71,9 +71,13 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     if bytes.len() as u64 > MOST {
         return Err(too_long("the text has", MOST, "split it into several files"));
     }
+    bounded(bytes)?;
     let content = text::decode(bytes);
     if content.trim().is_empty() {
         return Err(RecordingError::new("the file is empty", "record something first"));
+    }
+    if json::looks(&content) && content.len() as u64 > MOST_JSON {
+        return Err(too_long("the JSON has", MOST_JSON, "split it into several files"));
     }
     if hints.format.is_none() && json::looks(&content) {
         return json_reader::parse(name, &content, hints);
@@ -101,6 +105,29 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
         _ => return json_reader::parse(name, &content, hints),
     };
     Ok((format, reading))
+}
+
+/// The most lines of a text: a probe a second for half a year. A line becomes some 100 octets in
+/// the memory at most.
+const MOST_LINES: usize = 1 << 24;
+
+/// The most octets of JSON: its values take several times as many in the memory.
+const MOST_JSON: u64 = 1 << 28;
+
+/// Checks that a text has no more lines than are read.
+///
+/// # Errors
+/// When it has.
+fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
+    let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
+    // Lines may end with two octets.
+    if ends.count() <= MOST_LINES || text::lines(&text::decode(bytes)).count() <= MOST_LINES {
+        return Ok(());
+    }
+    Err(RecordingError::new(
+        format!("the text has more than {MOST_LINES} lines, the most that netspurt reads of it"),
+        "split it into several files",
+    ))
 }
 
 /// The format of a text, from its first line that only one tool writes.

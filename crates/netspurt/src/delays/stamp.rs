@@ -2,6 +2,7 @@
 
 use super::instant::{DAY, civil, days, of_day};
 use super::text::{SECOND, decimal, integer};
+use super::year_last::date_of_line;
 use super::zone::{Zone, zone};
 
 /// A time as it was written.
@@ -42,8 +43,12 @@ impl Stamp {
 /// `ctime` and `date`, RFC 2822 §3.3, Apache's `22/Oct/2024:10:11:12 +0200`, and the time of day.
 pub(super) fn leading(text: &str) -> Option<(Stamp, &str)> {
     if let Some((civil_ns, rest)) = civil(text).or_else(|| basic(text)) {
+        let (of_day, rest) = half_of_day(civil_ns.rem_euclid(DAY), rest);
         let (zone, rest) = zone(rest);
-        return Some((Stamp { civil_ns, zone }, rest));
+        return Some((
+            Stamp { civil_ns: civil_ns - civil_ns.rem_euclid(DAY) + of_day, zone },
+            rest,
+        ));
     }
     with_month(text).or_else(|| {
         let (civil_ns, rest) = clock(text)?;
@@ -60,17 +65,28 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
                 let (stamp, rest) = leading(inside).or_else(|| Stamp::epoch(inside))?;
                 (stamp, rest.strip_prefix(']')?)
             }
-            None => leading(line).or_else(|| {
+            None => leading(line).or_else(|| year_last(line)).or_else(|| {
                 // Shorter numbers are sizes.
                 integer(line).filter(|(number, _)| *number >= 1_000_000_000)?;
                 Stamp::epoch(line)
             })?,
         };
-        let behind = rest.strip_prefix([':', '|']).unwrap_or(rest);
+        let behind = rest.strip_prefix([':', '|', ',']).unwrap_or(rest);
+        let dash = behind.strip_prefix(" -").filter(|rest| rest.starts_with(' '));
+        let behind = dash.unwrap_or(behind);
         let apart = line.starts_with('[') || behind.is_empty() || behind.starts_with([' ', '\t']);
         apart.then(|| (stamp, behind.trim_start()))
     };
     found().map_or((None, line), |(stamp, rest)| (Some(stamp), rest))
+}
+
+/// `22.10.2024 10:11:12`. If day and month cannot be told apart, only the time of day counts.
+fn year_last(text: &str) -> Option<(Stamp, &str)> {
+    let (midnight, rest) = date_of_line(text)?;
+    let rest = rest.strip_prefix(',').unwrap_or(rest).strip_prefix([' ', 'T'])?;
+    let (of_day, rest) = clock(rest.trim_start())?;
+    let (zone, rest) = zone(rest);
+    Some((Stamp { civil_ns: midnight.unwrap_or(0).checked_add(of_day)?, zone }, rest))
 }
 
 /// `20241022T101112.5`.
@@ -94,20 +110,31 @@ fn clock(text: &str) -> Option<(i64, &str)> {
     if rest.starts_with(|c: char| c.is_ascii_alphanumeric()) && !rest.starts_with('Z') {
         return None;
     }
+    Some(half_of_day(ns, rest))
+}
+
+/// A time of day with the half of the day that may follow it, `AM` or `PM`.
+fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     let (hour, half) = (ns / (60 * MINUTE), rest.trim_start());
     let noon = 12 * 60 * MINUTE;
-    Some(match half.get(..2).map(str::to_ascii_uppercase).as_deref() {
-        Some("AM") if (1..=12).contains(&hour) => (ns % noon, &half[2..]),
-        Some("PM") if (1..=12).contains(&hour) => (ns % noon + noon, &half[2..]),
+    let ends = !half.get(2..).is_some_and(|text| text.starts_with(|c: char| c.is_alphanumeric()));
+    match half.get(..2).map(str::to_ascii_uppercase).as_deref() {
+        Some("AM") if ends && (1..=12).contains(&hour) => (ns % noon, &half[2..]),
+        Some("PM") if ends && (1..=12).contains(&hour) => (ns % noon + noon, &half[2..]),
         _ => (ns, rest),
-    })
+    }
 }
 
 /// A stamp whose month is a word. Without a year, as `ts` writes it, only the time of day counts.
 fn with_month(text: &str) -> Option<(Stamp, &str)> {
-    let weekday = name(text, &WEEKDAYS).map(|(_, rest)| rest);
-    let rest = weekday.map_or(text, |rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
-    let (month, day, mut year, rest) = match name(rest, &MONTHS) {
+    // `mar` is a day in French and in Spanish, and a month in Spanish.
+    let weekday = weekday(text).map(|rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
+    weekday.and_then(|rest| dated(rest, true)).or_else(|| dated(text, false))
+}
+
+/// The same without the day of the week, behind which the date is `after_weekday`.
+fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
+    let (month, day, mut year, rest) = match month(rest) {
         Some((month, rest)) => {
             let (day, rest) = integer(rest.strip_prefix(' ')?.trim_start())?;
             let (year, rest) = year_behind(rest, ' ');
@@ -119,7 +146,7 @@ fn with_month(text: &str) -> Option<(Stamp, &str)> {
     let (of_day, rest) = clock(rest.strip_prefix([' ', ':', 'T']).map(str::trim_start)?)?;
     let (zone, mut rest) = zone(rest);
     // Only stamps with the day of the week end with the year: `Oct 22 10:11:12 2008 bytes` has none.
-    if weekday.is_some() && year.is_none() {
+    if after_weekday && year.is_none() {
         (year, rest) = year_behind(rest, ' ');
         year?;
     }
@@ -130,11 +157,12 @@ fn with_month(text: &str) -> Option<(Stamp, &str)> {
     Some((Stamp { civil_ns: midnight.checked_add(of_day)?, zone }, rest))
 }
 
-/// `22 Oct 2024`, also with `-` or `/`, and without the year.
+/// `22 Oct 2024`, also with `-`, `/` or `. `, and without the year.
 fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     let (day, rest) = integer(text)?;
+    let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);
     let mark = rest.chars().next().filter(|mark| matches!(mark, ' ' | '-' | '/'))?;
-    let (month, rest) = name(&rest[1..], &MONTHS)?;
+    let (month, rest) = month(&rest[1..])?;
     let (year, rest) = year_behind(rest, mark);
     Some((month, day, year, rest))
 }
@@ -157,6 +185,47 @@ fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
     let rest = &text[name.len()..];
     (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some((place, rest))
 }
+
+/// What follows a day of the week, in one of the languages.
+fn weekday(text: &str) -> Option<&str> {
+    let (_, rest) = name(text, &WEEKDAYS).or_else(|| name(text, &FOREIGN_WEEKDAYS))?;
+    Some(rest.strip_prefix('.').unwrap_or(rest))
+}
+
+/// The month at the beginning of `text`, in one of the languages, and what follows it.
+fn month(text: &str) -> Option<(i64, &str)> {
+    let foreign = || FOREIGN_MONTHS.iter().find_map(|names| name(text, names));
+    let (month, rest) = name(text, &MONTHS).or_else(foreign)?;
+    Some((month, rest.strip_prefix('.').unwrap_or(rest)))
+}
+
+/// The days of the week as `date` writes them in German, French and Spanish.
+const FOREIGN_WEEKDAYS: [&str; 21] = [
+    "Mo", "Di", "Mi", "Do", "Fr", "Sa", "So", "lun", "mar", "mer", "jeu", "ven", "sam", "dim",
+    "mi\u{e9}", "jue", "vie", "s\u{e1}b", "dom", "mie", "sab",
+];
+
+/// The months in German, twice in French (with and without accents), and in Spanish.
+const FOREIGN_MONTHS: [[&str; 12]; 5] = [
+    ["Jan", "Feb", "M\u{e4}r", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"],
+    ["Jan", "Feb", "Mrz", "Apr", "Mai", "Juni", "Juli", "Aug", "Sept", "Okt", "Nov", "Dez"],
+    [
+        "janv",
+        "f\u{e9}vr",
+        "mars",
+        "avril",
+        "mai",
+        "juin",
+        "juil",
+        "ao\u{fb}t",
+        "sept",
+        "oct",
+        "nov",
+        "d\u{e9}c",
+    ],
+    ["jan", "fevr", "mars", "avr", "mai", "juin", "juil", "aout", "sep", "oct", "nov", "dec"],
+    ["ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic"],
+];
 
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =
@@ -201,8 +270,25 @@ mod tests {
             "2024-10-22T19:11:12 JST",
             "20241022T101112Z",
             "20241022T101112",
+            "2024-10-22 10:11:12 AM",
+            "2024-10-22T10:11:12am UTC",
+            "Di 22. Okt 12:11:12 CEST 2024",
+            "Di 22. Okt 2024 12:11:12 CEST",
+            "mar. 22 oct. 2024 12:11:12 CEST",
+            "mar 22 oct 2024 12:11:12 CEST",
         ] {
             assert_eq!(at(text), Some(NS), "{text}");
+        }
+        assert_eq!(at("2024-10-22 10:11:12 PM"), Some(NS + DAY / 2));
+        assert_eq!(at("2024-10-22 12:11:12 AM"), Some(NS - 10 * 60 * MINUTE));
+        // `date -u -d '2024-03-01 10:11:12' +%s`, on a Friday
+        for text in [
+            "Fr 1. M\u{e4}r 10:11:12 UTC 2024",
+            "ven. 1 mars 2024 10:11:12 UTC",
+            "vie 1 mar 2024 10:11:12 UTC",
+            "vie mar 1 10:11:12 UTC 2024",
+        ] {
+            assert_eq!(at(text), Some(1_709_287_872_000_000_000), "{text}");
         }
         assert_eq!(at("Tue Oct 22 10:11:12.5 2024"), Some(NS + 500_000_000));
         assert_eq!(at("Thu Jan  1 00:00:01 1970"), Some(1_000_000_000));
@@ -223,6 +309,10 @@ mod tests {
             "[10:11:12] 64 bytes",
             "[1729591872.5] 64 bytes",
             "1729591872.5 64 bytes",
+            "2024-10-22 10:11:12 PM 64 bytes",
+            "22.10.2024 10:11:12 - 64 bytes",
+            "10/22/2024 10:11:12 AM, 64 bytes",
+            "10/11/2024 10:11:12 64 bytes",
         ] {
             let (stamp, rest) = of_line(text);
             assert_eq!((stamp.is_some(), rest), (true, "64 bytes"), "{text}");

@@ -11,15 +11,14 @@ use super::columns::{
     SourceColumn, TablePlan, by_names, by_shape, is_address, is_bound, is_missing, is_value,
     unit_of,
 };
-use super::date::{
-    DateOrder, DateOrderEvidence, evidence, has_clock, has_zone, is_year_last, whole_date, written,
-};
+use super::date::{has_clock, has_zone, whole_date, written};
 use super::descending::RowOrder;
 use super::instant::{DAY, Midnights};
 use super::outcome;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
+use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
 use super::{Delays, Measure, ProbeOrder};
 

@@ -1,11 +1,14 @@
 //! ping on Windows, in any language: the kind of a line follows from its numbers, not from its
 //! words.
 
-use crate::units::{Duration, Time};
+use crate::units::Duration;
 
+use super::line_stamp::{LogClock, StampedLine};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::stamp::of_line;
+use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
-use super::{Delays, Probe, ProbeOrder, SendTimeSource};
+use super::{Delays, ProbeOrder};
 
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,6 +202,7 @@ fn statistics(text: &str) -> Option<(u64, u64)> {
 
 /// Whether Windows's ping writes such a line: a reply, or a line of statistics.
 pub(super) fn knows(line: &str) -> bool {
+    let (_, line) = of_line(line);
     let reply = match read(line) {
         WindowsLine::Reply { payload, v6, .. } => payload.is_some() && line.contains("TTL=") || v6,
         WindowsLine::Header { .. } => line.contains("ing") && address(line),
@@ -208,8 +212,16 @@ pub(super) fn knows(line: &str) -> bool {
     reply && !line.contains("seq=")
 }
 
-/// A probe: its delay, its octets, and its line if that was not understood.
-type WindowsProbe = (Option<Duration>, u32, Option<(usize, String)>);
+/// A probe.
+#[derive(Debug, Default)]
+struct WindowsProbe {
+    rtt: Option<Duration>,
+    wire_bytes: u32,
+    /// When it left, if its line has a stamp.
+    sent_ns: Option<i64>,
+    /// Its line if that was not understood.
+    text: Option<(usize, String)>,
+}
 
 /// One run.
 #[derive(Debug, Default)]
@@ -222,6 +234,8 @@ struct WindowsRun {
     titled: bool,
     /// A title that the statistics must follow.
     title: Option<(usize, String)>,
+    /// Whether stamps are local times without a zone.
+    local: bool,
 }
 
 impl WindowsRun {
@@ -229,23 +243,26 @@ impl WindowsRun {
         self.header.is_none() && self.probes.is_empty() && self.statistics.is_none()
     }
 
-    fn reply(&mut self, rtt: Duration, payload: Option<u32>, v6: bool) {
+    /// A reply that came at the instant `stamp`.
+    fn reply(&mut self, rtt: Duration, payload: Option<u32>, v6: bool, stamp: Option<i64>) {
         let told = self.header.unwrap_or((0, false));
         let payload = payload.unwrap_or(told.0);
         let header = if v6 || told.1 { 48 } else { 28 };
         let wire_bytes = if payload == 0 { 0 } else { payload.saturating_add(header) };
-        self.probes.push((Some(rtt), wire_bytes, None));
+        let age = i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX);
+        let sent_ns = stamp.map(|came| came.saturating_sub(age));
+        self.probes.push(WindowsProbe { rtt: Some(rtt), wire_bytes, sent_ns, text: None });
     }
 
     /// Takes the lines that were not understood for lost probes if the count or their repetition
     /// shows this, else for foreign text.
     fn judge(&mut self, malformed: &mut Vec<Malformed>, notes: &mut Vec<String>) {
-        let unknown = self.probes.iter().filter(|(.., text)| text.is_some()).count() as u64;
+        let unknown = self.probes.iter().filter(|one| one.text.is_some()).count() as u64;
         if unknown == 0 {
             return;
         }
         let all = self.probes.len() as u64;
-        let texts = || self.probes.iter().filter_map(|(.., text)| text.as_ref());
+        let texts = || self.probes.iter().filter_map(|one| one.text.as_ref());
         let counts = match self.statistics {
             Some((sent, _)) if sent == all => unknown,
             Some(_) => 0,
@@ -264,7 +281,7 @@ impl WindowsRun {
         for (line, text) in texts() {
             malformed.push(Malformed::new(*line, text, "nothing that ping writes"));
         }
-        self.probes.retain(|(.., text)| text.is_none());
+        self.probes.retain(|one| one.text.is_none());
     }
 
     fn finish(
@@ -276,7 +293,7 @@ impl WindowsRun {
         let mut delays = Delays::new(name, "ping (Windows)");
         delays.order = ProbeOrder::Sequence;
         self.judge(malformed, &mut delays.notes);
-        let received = self.probes.iter().filter(|(rtt, ..)| rtt.is_some()).count() as u64;
+        let received = self.probes.iter().filter(|one| one.rtt.is_some()).count() as u64;
         if let Some((sent, counted)) = self.statistics {
             if self.probes.is_empty() && counted > 0 {
                 return super::ping::summary(delays, sent, counted);
@@ -289,8 +306,7 @@ impl WindowsRun {
                 ));
             }
             if sent > read && sent - read <= super::tally::MOST_MISSING {
-                let lost = (0..sent - read).map(|_| (None, 0, None));
-                self.probes.extend(lost);
+                self.probes.extend((0..sent - read).map(|_| WindowsProbe::default()));
                 delays.notes.push("probes that no line tells of were put last, lost".into());
             }
         }
@@ -300,16 +316,28 @@ impl WindowsRun {
                 self.below
             ));
         }
+        let range = (!self.probes.is_empty()).then_some((1, self.probes.len() as u64));
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
-        delays.notes.push(super::ping::reckoned(interval, whose));
-        delays.notes.push("delays are whole milliseconds".into());
-        delays.send_times = SendTimeSource::Reckoned;
-        for (number, (rtt, wire_bytes, _)) in (0_u64..).zip(self.probes) {
-            let sent = Time::from_nanos(number.saturating_mul(interval.as_nanos()));
-            delays.probes.push(Probe { number: number + 1, sent, rtt, late: false, wire_bytes });
+        if self.probes.iter().all(|one| one.sent_ns.is_none()) {
+            delays.notes.push(super::ping::reckoned(interval, whose));
         }
+        delays.notes.push("delays are whole milliseconds".into());
+        self.tally().finish(&mut delays, range, Some(interval))?;
         Ok(delays)
+    }
+
+    /// The probes, numbered from 1.
+    fn tally(self) -> Tally {
+        let mut tally = Tally::default();
+        tally.local = self.local;
+        for (number, one) in (1_u64..).zip(self.probes) {
+            if one.rtt.is_some() {
+                tally.reply(number, one.rtt, one.wire_bytes);
+            }
+            tally.sent(number).set_sent(one.sent_ns);
+        }
+        tally
     }
 }
 
@@ -327,7 +355,9 @@ fn goes_on(line: &str) -> bool {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];
-    for (number, line) in lines(text) {
+    let mut clock = LogClock::default();
+    for (number, whole) in lines(text) {
+        let StampedLine { ns: stamp, local, rest: line, .. } = clock.read(whole);
         let told = read(line);
         let probe = matches!(told, WindowsLine::Reply { .. } | WindowsLine::Failure);
         if probe && runs.last().is_some_and(|run| run.statistics.is_some()) {
@@ -348,9 +378,10 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             }
             WindowsLine::Reply { rtt, below, payload, v6 } => {
                 run.below += u64::from(below);
-                run.reply(rtt, payload, v6);
+                run.local |= stamp.is_some() && local;
+                run.reply(rtt, payload, v6, stamp);
             }
-            WindowsLine::Failure => run.probes.push((None, 0, None)),
+            WindowsLine::Failure => run.probes.push(WindowsProbe::default()),
             WindowsLine::Statistics(sent, received) => run.statistics = Some((sent, received)),
             WindowsLine::Ordinary => {}
             WindowsLine::Title if run.statistics.is_some() && !run.titled => run.titled = true,
@@ -364,7 +395,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 reading.malformed.push(Malformed::new(number, line, why));
             }
             WindowsLine::Unknown if run.statistics.is_none() && !run.is_empty() => {
-                run.probes.push((None, 0, Some((number, line.to_owned()))));
+                let text = Some((number, line.to_owned()));
+                run.probes.push(WindowsProbe { text, ..WindowsProbe::default() });
             }
             WindowsLine::Unknown | WindowsLine::Title => {
                 let why = "nothing that ping writes";

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use crate::ids::Side;
 use crate::units::{Duration, Time};
 
-use super::ended::{EndedConnection, EndedWay, Ending};
+use super::ended::{EndedConnection, Ending};
+use super::ended_way::EndedWay;
 use super::{Repairs, Spread, Statistics};
 
 /// A row: one direction of a connection.
@@ -38,7 +39,7 @@ impl<'a> ConnectionRow<'a> {
 
 /// How a column's value is read from a row.
 #[derive(Clone, Copy)]
-pub enum Cell {
+pub enum ColumnCell {
     /// A number that always exists.
     Count(fn(&ConnectionRow<'_>) -> u64),
     /// A whole number that may not exist.
@@ -53,7 +54,7 @@ pub enum Cell {
     Address(fn(&ConnectionRow<'_>) -> IpAddr),
 }
 
-use Cell::{Address, Count, Flag, Number, Tag, Whole};
+use ColumnCell::{Address, Count, Flag, Number, Tag, Whole};
 
 /// The name of a direction in tables: `forward` is from the initiator.
 pub const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
@@ -86,13 +87,13 @@ macro_rules! spread {
     };
 }
 
-const GAPS: [Cell; 4] = spread!(row, row.repairs().gaps);
-const AMBIGUOUS: [Cell; 4] = spread!(row, row.repairs().ambiguous);
-const RTT: [Cell; 4] = spread!(row, row.statistics().round_trips.all);
-const FULL: [Cell; 4] = spread!(row, row.statistics().round_trips.full_size);
+const GAPS: [ColumnCell; 4] = spread!(row, row.repairs().gaps);
+const AMBIGUOUS: [ColumnCell; 4] = spread!(row, row.repairs().ambiguous);
+const RTT: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.all);
+const FULL: [ColumnCell; 4] = spread!(row, row.statistics().round_trips.full_size);
 
 /// The columns: names, which end in their units, and values.
-pub const COLUMNS: &[(&str, Cell)] = &[
+pub const COLUMNS: &[(&str, ColumnCell)] = &[
     ("connection", Count(|row| row.connection.number)),
     ("direction", Tag(&DIRECTIONS, |row| row.side as u8)),
     ("source", Address(|row| row.connection.ends[row.side.index()].ip())),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{COLUMNS, Cell, ConnectionRow, EndedConnection};
+use super::{COLUMNS, ColumnCell, ConnectionRow, EndedConnection};
 
 /// Writes the heading; `file` says whether the rows name their files.
 ///
@@ -41,18 +41,18 @@ pub fn write_rows(
     Ok(())
 }
 
-fn write_cell(cell: Cell, row: &ConnectionRow<'_>, out: &mut impl Write) -> io::Result<()> {
+fn write_cell(cell: ColumnCell, row: &ConnectionRow<'_>, out: &mut impl Write) -> io::Result<()> {
     match cell {
-        Cell::Count(of) => write_whole(of(row), out),
-        Cell::Whole(of) => match of(row) {
+        ColumnCell::Count(of) => write_whole(of(row), out),
+        ColumnCell::Whole(of) => match of(row) {
             Some(value) if value < 0 => write!(out, "{value}"),
             Some(value) => write_whole(value.unsigned_abs(), out),
             None => Ok(()),
         },
-        Cell::Number(of) => of(row).map_or(Ok(()), |value| write_tenths(value, out)),
-        Cell::Flag(of) => out.write_all(if of(row) { b"true" } else { b"false" }),
-        Cell::Tag(texts, of) => out.write_all(texts[usize::from(of(row))].as_bytes()),
-        Cell::Address(of) => write!(out, "{}", of(row)),
+        ColumnCell::Number(of) => of(row).map_or(Ok(()), |value| write_tenths(value, out)),
+        ColumnCell::Flag(of) => out.write_all(if of(row) { b"true" } else { b"false" }),
+        ColumnCell::Tag(texts, of) => out.write_all(texts[usize::from(of(row))].as_bytes()),
+        ColumnCell::Address(of) => write!(out, "{}", of(row)),
     }
 }
 

@@ -3,11 +3,10 @@
 use std::net::SocketAddr;
 
 use crate::ids::Side;
-use crate::observe::Sequence;
+use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
-use super::resting::RestingWay;
-use super::{CapturedWay, ExplainedRetransmission, Statistics};
+use super::{CapturedConnection, EndedWay, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,43 +25,6 @@ impl Ending {
     pub const NAMES: [&str; 3] = ["open", "closed", "reset"];
 }
 
-/// What one side of a connection sent.
-#[derive(Clone, Debug)]
-pub struct EndedWay {
-    /// Its statistics.
-    pub statistics: Statistics,
-    /// Its sequence space.
-    pub sequence: Sequence,
-    /// The first octet not acknowledged.
-    pub una: u64,
-    /// Its retransmissions, in order.
-    pub retransmissions: Vec<ExplainedRetransmission>,
-}
-
-impl EndedWay {
-    /// Its statistics.
-    pub fn statistics(&self) -> &Statistics {
-        &self.statistics
-    }
-
-    /// What a direction was, when it has ended.
-    pub fn of(way: CapturedWay) -> Self {
-        let CapturedWay { octets, statistics, sender, earlier: mut retransmissions } = way;
-        retransmissions.extend(sender.finish());
-        Self { statistics, sequence: *octets.sequence(), una: octets.una(), retransmissions }
-    }
-
-    /// The same of a direction that rests.
-    pub fn of_resting(way: RestingWay) -> Self {
-        Self {
-            statistics: way.statistics(),
-            sequence: *way.sequence(),
-            una: way.sequence().highest(),
-            retransmissions: way.into_retransmissions(),
-        }
-    }
-}
-
 /// A connection that has ended: by the rule of [`Flows`](crate::observe::Flows), or with the capture.
 #[derive(Clone, Debug)]
 pub struct EndedConnection {
@@ -72,11 +34,20 @@ pub struct EndedConnection {
     pub ends: [SocketAddr; 2],
     /// The side that sent the first packet captured.
     pub first_side: Side,
+    /// What it spent its time on.
+    pub spent: TimeSpent,
     /// By the side that sends: `None` if neither a packet nor an acknowledgement of it was captured.
     pub ways: [Option<EndedWay>; 2],
 }
 
 impl EndedConnection {
+    /// What a connection was, when it has ended.
+    pub fn of(retired: Retired<CapturedConnection>) -> Self {
+        let Retired { number, ends, state } = retired;
+        let (first_side, spent) = (state.first_side(), state.spent());
+        Self { number, ends, first_side, spent, ways: state.finish() }
+    }
+
     /// What `side` sent.
     pub fn way(&self, side: Side) -> Option<&EndedWay> {
         self.ways[side.index()].as_ref()

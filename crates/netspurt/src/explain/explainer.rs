@@ -63,6 +63,42 @@ pub struct Explanation {
     pub transcript: Option<Transcript>,
 }
 
+impl Explanation {
+    /// The connections of several captures, numbered one after the other; their packets are not
+    /// kept.
+    pub fn pooled<'a>(captures: impl IntoIterator<Item = &'a Explanation>) -> Self {
+        let mut all = Self {
+            passed: Passed::default(),
+            connections: Vec::new(),
+            start: Time::ZERO,
+            transcript: None,
+        };
+        for one in captures {
+            let first = all.connections.len() as u64;
+            let numbered = one.connections.iter().cloned().zip(first..);
+            let renamed = numbered.map(|(each, number)| EndedConnection { number, ..each });
+            let start = if first == 0 { one.start } else { all.start.min(one.start) };
+            all.connections.extend(renamed);
+            (all.start, all.passed) = (start, all.passed + one.passed);
+        }
+        all
+    }
+}
+
+impl core::ops::Add for Passed {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            packets: self.packets + other.packets,
+            tcp: self.tcp + other.tcp,
+            no_ip: self.no_ip + other.no_ip,
+            fragments: self.fragments + other.fragments,
+            other: self.other + other.other,
+        }
+    }
+}
+
 impl Default for Explainer {
     fn default() -> Self {
         Self {
@@ -126,7 +162,7 @@ impl Explainer {
             transcript.add(at, sighting, view, answer.sample);
         }
         if self.flows.has_retired() {
-            self.ended.extend(self.flows.take_retired().map(CapturedConnection::ended));
+            self.ended.extend(self.flows.take_retired().map(EndedConnection::of));
         }
     }
 
@@ -154,7 +190,7 @@ impl Explainer {
             self.rest = flows.into_all().collect();
             self.rest.sort_by_key(|one| Reverse(one.number));
         }
-        self.ended.pop_front().or_else(|| self.rest.pop().map(CapturedConnection::ended))
+        self.ended.pop_front().or_else(|| self.rest.pop().map(EndedConnection::of))
     }
 
     /// The capture has ended: returns the connections that were not taken yet.

@@ -1,8 +1,11 @@
 //! What other retransmission timers would have done on a captured direction.
 
+use crate::observe::OneWay;
 use crate::rto::MeanDeviation;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
+
+use super::ExplainedRetransmission;
 
 /// The least timers that are tried.
 pub const FLOORS: [Duration; 6] = [
@@ -19,6 +22,8 @@ pub const FLOORS: [Duration; 6] = [
 pub struct TimerWait {
     /// When the retransmission was captured.
     pub at: Time,
+    /// Its first octet.
+    pub left: u64,
     /// The time since the timer can have been started: since data was sent or acknowledged last.
     pub waited: Duration,
     /// How many timeouts of the same octet were before it.
@@ -88,9 +93,26 @@ impl OtherFloors {
         }
     }
 
-    /// A timer fired.
-    pub fn wait(&mut self, wait: TimerWait) {
-        self.waits.push(TimerWait { estimate: self.estimate, ..wait });
+    /// A timer fired and sent `again`; it cannot have been started after `progress`, and `octets`
+    /// are outstanding.
+    #[cold]
+    pub fn waited<T: Copy>(
+        &mut self,
+        again: &ExplainedRetransmission,
+        progress: Option<Time>,
+        octets: &OneWay<T>,
+    ) {
+        let outstanding = octets.outstanding();
+        let last = self.waits.last().filter(|last| last.left == again.left);
+        self.waits.push(TimerWait {
+            at: again.at,
+            left: again.left,
+            waited: progress.map_or(Duration::ZERO, |since| again.at.saturating_since(since)),
+            backoffs: last.map_or(0, |last| last.backoffs + 1),
+            estimate: self.estimate,
+            sacked: outstanding.iter().any(|one| one.sacked),
+            outstanding: u32::try_from(outstanding.len()).unwrap_or(u32::MAX),
+        });
     }
 
     /// The estimate now.
@@ -103,6 +125,11 @@ impl OtherFloors {
     pub fn spurious(&self) -> [u32; FLOORS.len()] {
         let expired = self.expired.as_ref();
         expired.map_or([0; FLOORS.len()], |expired| expired.each_ref().map(|one| one.count))
+    }
+
+    /// Whether there is nothing to say of them.
+    pub fn is_silent(&self) -> bool {
+        self.expired.is_none() && self.waits.is_empty()
     }
 
     /// The waits that timers ended.

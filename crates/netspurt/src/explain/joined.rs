@@ -7,7 +7,7 @@ use crate::wire::{CaptureFault, CaptureReader, CapturedPacket};
 use super::Explainer;
 
 /// A packet that waits for its turn: its description, and its octets.
-type Waiting = (CapturedPacket<'static>, Vec<u8>);
+type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 
 /// Captures joined in the order of time; one alone keeps its order.
 ///
@@ -16,7 +16,7 @@ type Waiting = (CapturedPacket<'static>, Vec<u8>);
 pub struct JoinedCaptures<R> {
     readers: Vec<CaptureReader<R>>,
     /// By reader: its next packet, if there are several readers.
-    next: Vec<Option<Waiting>>,
+    next: Vec<Option<WaitingCapture>>,
 }
 
 impl<R: Read> JoinedCaptures<R> {
@@ -61,7 +61,7 @@ impl<R: Read> JoinedCaptures<R> {
         Ok(true)
     }
 
-    fn read(&mut self, place: usize) -> Result<Option<Waiting>, CaptureFault> {
+    fn read(&mut self, place: usize) -> Result<Option<WaitingCapture>, CaptureFault> {
         let packet = self.readers[place].next_packet()?;
         Ok(packet.map(|packet| {
             let bytes = packet.bytes.to_vec();

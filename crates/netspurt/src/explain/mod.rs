@@ -9,13 +9,18 @@ mod columns;
 mod connection;
 mod csv;
 mod ended;
+mod ended_way;
 mod explainer;
 mod floors;
+mod habits_table;
+mod infer;
 mod joined;
 mod kept;
 mod layout;
+mod limits;
 mod resting;
 mod retransmission;
+mod rule;
 mod sender;
 mod spent;
 mod statistics;
@@ -24,24 +29,31 @@ mod tcptrace;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod waits;
 mod way;
 
-pub use columns::{COLUMNS, Cell, ConnectionRow};
+pub use columns::{COLUMNS, ColumnCell, ConnectionRow};
 pub use connection::CapturedConnection;
-pub use ended::{EndedConnection, EndedWay, Ending};
+pub use ended::{EndedConnection, Ending};
+pub use ended_way::EndedWay;
 pub use explainer::{Explainer, Explanation, Passed};
 pub use floors::{FLOORS, OtherFloors, TimerWait};
+pub use habits_table::habits_table;
+pub use infer::{AckHabits, Habits, Traits, Vantage};
 pub use joined::JoinedCaptures;
 pub use kept::CapturedSegment;
 pub use layout::RowLayout;
+pub use limits::Limits;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
+pub use rule::CauseRule;
 pub use sender::Sender;
-pub use spent::{TimeSpent, WaitingFor, waiting};
+pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
-    Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketCounts, PacketTimes, Repairs,
-    RoundTrips, Spread, Statistics, Windows,
+    Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs,
+    RoundTripStatistics, Spread, Statistics, Windows,
 };
 pub use tables::{connections_table, retransmissions_table};
 pub use tcptrace::Owin;
 pub use transcript::Transcript;
+pub use waits::{floors_table, spent_table, waits_table};
 pub use way::CapturedWay;

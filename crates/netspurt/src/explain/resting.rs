@@ -3,7 +3,7 @@
 use crate::observe::Sequence;
 use crate::packed::Packed;
 
-use super::{CapturedWay, ExplainedRetransmission, Statistics};
+use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Sender, Statistics};
 
 /// A direction of a closed connection, in little memory.
 ///
@@ -14,28 +14,36 @@ pub struct RestingWay {
     sequence: Sequence,
     statistics: Box<[u8]>,
     retransmissions: Box<[ExplainedRetransmission]>,
+    /// Timers with other floors, if there is anything to say of them.
+    floors: Option<Box<OtherFloors>>,
+    habits: Option<Box<Habits>>,
 }
 
 impl RestingWay {
     /// What a direction is while it rests.
     pub fn of(way: CapturedWay) -> Self {
-        let CapturedWay { octets, statistics, sender, mut earlier } = way;
+        let CapturedWay { octets, statistics, sender, floors, mut earlier, .. } = way;
         let mut packed = Vec::with_capacity(512);
         statistics.pack(&mut packed);
+        let habits = sender.habits();
         earlier.extend(sender.finish());
         let sequence = octets.sequence().sent_to(octets.sequence().highest().max(octets.una()));
         Self {
             sequence,
             statistics: packed.as_slice().into(),
             retransmissions: earlier.into_boxed_slice(),
+            floors: (!floors.is_silent()).then(|| Box::new(floors)),
+            habits,
         }
     }
 
     /// The direction again.
     pub fn wake(self) -> CapturedWay {
         let statistics = self.statistics();
+        let floors = self.floors.map(|floors| *floors).unwrap_or_default();
         let earlier = self.retransmissions.into_vec();
-        CapturedWay { statistics, earlier, ..CapturedWay::new(self.sequence) }
+        let sender = Sender::resumed(self.habits);
+        CapturedWay { statistics, sender, floors, earlier, ..CapturedWay::new(self.sequence) }
     }
 
     /// Its sequence space.
@@ -50,8 +58,9 @@ impl RestingWay {
         statistics
     }
 
-    /// Its retransmissions.
-    pub fn into_retransmissions(self) -> Vec<ExplainedRetransmission> {
-        self.retransmissions.into_vec()
+    /// Its retransmissions, timers with other floors, and habits.
+    pub fn into_parts(self) -> (Vec<ExplainedRetransmission>, OtherFloors, Option<Box<Habits>>) {
+        let floors = self.floors.map(|floors| *floors).unwrap_or_default();
+        (self.retransmissions.into_vec(), floors, self.habits)
     }
 }

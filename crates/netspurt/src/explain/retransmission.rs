@@ -1,7 +1,9 @@
 //! A retransmission in a capture: its cause, the verdict on it, and the evidence.
 
-use crate::segment::CauseCode;
+use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
+
+use super::rule::CauseRule;
 
 /// Whether a retransmission was needed, as far as a capture can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,12 +40,29 @@ pub enum VerdictEvidence {
     NoDSack,
     /// The octets had been acknowledged before they were sent again.
     Acknowledged,
+    /// A duplicate acknowledgement followed a round trip later, as a duplicate segment calls for
+    /// (RFC 5681 §4.2), where the connection does not use SACK.
+    DuplicateAck,
+    /// The capture was taken at the receiver, and shows whether an earlier copy had arrived.
+    AtReceiver,
+    /// One acknowledgement covered more than the two segments that it may wait for (RFC 5681 §4.2),
+    /// so an earlier copy had arrived.
+    Jump,
 }
 
 impl VerdictEvidence {
     /// The names in tables, in the order of the values.
-    pub const NAMES: [&str; 6] =
-        ["none", "d-sack", "echoed-stamp", "ack-timing", "no-d-sack", "acknowledged-before"];
+    pub const NAMES: [&str; 9] = [
+        "none",
+        "d-sack",
+        "echoed-stamp",
+        "ack-timing",
+        "no-d-sack",
+        "acknowledged-before",
+        "duplicate-ack",
+        "at-receiver",
+        "ack-jump",
+    ];
 }
 
 /// A retransmission.
@@ -59,6 +78,8 @@ pub struct ExplainedRetransmission {
     pub gap: Duration,
     /// Why it was sent; no code stands for *unknown*.
     pub cause: CauseCode,
+    /// What the cause was inferred by.
+    pub rule: CauseRule,
     /// The probability that the cause is right, from 0 to 1.
     pub cause_confidence: f32,
     /// Whether it was needed.
@@ -69,4 +90,11 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
+}
+
+impl ExplainedRetransmission {
+    /// Whether a retransmission timer sent it.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.cause.get(), Some(Cause::Rto | Cause::Syn))
+    }
 }

@@ -1,59 +1,436 @@
 //! Why one side of a captured connection retransmits.
 
-use crate::observe::{Answer, CoveredBy, OneWay, Transmission};
-use crate::units::Time;
+use crate::observe::{Answer, CoveredBy, Observed, OneWay};
+use crate::segment::{Cause, Flags};
+use crate::units::{Duration, Time};
 use crate::wire::TcpView;
 
+use super::infer::{
+    AckHabits, Age, Arrived, Habits, InferenceReport, Inferred, PathTimes, SackUse, SenderScene,
+    SenderTrouble, SendingOrder,
+};
 use super::kept::{Acknowledged, CapturedSegment};
 use super::retransmission::ExplainedRetransmission;
+use super::rule::CauseRule;
+
+/// A segment with octets that were sent before.
+#[derive(Clone, Copy)]
+struct Old {
+    left: u64,
+    right: u64,
+    /// The octet after the highest that is known to have been sent.
+    known: u64,
+    /// The first octet not acknowledged.
+    una: u64,
+    /// When its first octets were sent first, if that was captured.
+    first_sent: Option<Time>,
+    /// Whether the capture lacks the original.
+    missing: bool,
+}
 
 /// What is inferred of the sender of one direction, from its segments and their acknowledgements.
+///
+/// Until something is missing or sent again it keeps a few numbers; after that, the state of a
+/// sender's loss recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
-    retransmissions: Vec<ExplainedRetransmission>,
+    path: PathTimes,
+    order: SendingOrder,
+    sack: SackUse,
+    acks: AckHabits,
+    /// Whether a segment was captured.
+    started: bool,
+    /// Whether the receiver's window is closed.
+    closed: bool,
+    /// The payload of the largest segment.
+    smss_bytes: u32,
+    /// Duplicate ACKs in a row.
+    dup_acks: u32,
+    /// Acknowledgements that said nothing while nothing was outstanding, in a row.
+    idle_acks: u32,
+    /// Before the acknowledgement at hand: the first octet not acknowledged, and whether one segment
+    /// was outstanding.
+    before: (u64, bool),
+    /// When octets were acknowledged last.
+    una_at: Time,
+    /// When an acknowledgement last told anything.
+    answered_at: Time,
+    /// When the sender last sent anything.
+    sent_at: Time,
+    trouble: Option<Box<SenderTrouble>>,
+    /// What it did before its connection rested.
+    earlier: Option<Box<Habits>>,
 }
 
 impl Sender {
-    /// A segment that occupies sequence numbers is about to be added to `octets`.
-    pub fn sending(&mut self, _at: Time, _packet: &TcpView, _octets: &OneWay<CapturedSegment>) {}
+    /// No SYN is repeated sooner (RFC 6298 §2.1 asks for a second). A SYN-ACK may be: it answers
+    /// each SYN.
+    const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// It was added to `octets`, as `transmission`.
-    pub fn sent(
+    /// A segment that occupies sequence numbers is about to be added to `octets`.
+    #[inline]
+    pub fn sending(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
+        let left = octets.sequence().octet(packet.seq);
+        if let Some(stamps) = packet.options.timestamps {
+            self.path.stamp_echoed(at, stamps.ecr);
+        }
+        let calm = self.trouble.is_none() && self.dup_acks == 0;
+        let fresh = calm && left == octets.sequence().highest()
+            || self.sending_in_trouble(at, packet, left, octets);
+        if packet.flags.has(Flags::SYN) {
+            self.sack.syn(false, packet);
+        }
+        self.order.take(at, packet, fresh);
+        self.started = true;
+        self.smss_bytes = self.smss_bytes.max(packet.len());
+        self.sent_at = at;
+    }
+
+    /// The same where something is or may be missing; whether all its octets are new.
+    fn sending_in_trouble(
         &mut self,
         at: Time,
-        _packet: &TcpView,
-        transmission: Transmission,
-        _octets: &OneWay<CapturedSegment>,
+        packet: &TcpView,
+        left: u64,
+        octets: &OneWay<CapturedSegment>,
+    ) -> bool {
+        let reported = self.trouble.as_ref().and_then(|trouble| trouble.sacked.top()).unwrap_or(0);
+        let known = octets.sequence().highest().max(reported);
+        if left < known {
+            let right = left + u64::from(packet.seq_len());
+            self.old(at, packet, (left, right), known, octets);
+            return false;
+        }
+        let skipped = left > known && self.started && self.answered_at > Time::ZERO;
+        let on_duplicate = (1..=2).contains(&self.dup_acks) && self.answered_at >= self.sent_at;
+        if skipped || on_duplicate {
+            self.trouble.get_or_insert_default();
+        }
+        if let Some(trouble) = &mut self.trouble {
+            if skipped {
+                trouble.pass_over(known, left);
+            }
+            trouble.machine.traits.limited.0 += u32::from(on_duplicate);
+            trouble.machine.went_on();
+        }
+        true
+    }
+
+    /// A segment with octets that were sent before: a retransmission, or an overtaken packet, or a
+    /// copy that the network or the capture made.
+    fn old(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        (left, right): (u64, u64),
+        known: u64,
+        octets: &OneWay<CapturedSegment>,
     ) {
-        if transmission.again {
-            let Transmission { left, right, .. } = transmission;
-            self.retransmissions.push(ExplainedRetransmission {
-                at,
-                left,
-                right,
-                ..Default::default()
-            });
+        if self.is_probe(packet, (left, right), known, octets) {
+            return;
+        }
+        let outstanding = octets.outstanding();
+        let first = outstanding.partition_point(|one| one.right <= left);
+        let earlier = outstanding.get(first).filter(|one| one.left < right);
+        let above = outstanding.range(first..).find(|one| one.left >= right);
+        let gaps = self.trouble.as_ref().map(|trouble| &trouble.gaps);
+        let missing = earlier.is_none() && left >= octets.una()
+            || gaps.is_some_and(|gaps| gaps.holds(left, right));
+        let last = earlier.map(|one| (one.last_sent, one.kept));
+        let answered_since = last.is_some_and(|(sent, _)| self.answered_at > sent);
+        let mut age = self.order.age(at, packet, last, answered_since);
+        let opens = packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::ACK);
+        if opens && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
+            age = Age::Copy;
+        }
+        // Nothing is repaired sooner than a round trip after what overtook it.
+        let least = self.path.least().unwrap_or(Duration::ZERO) * 3 / 5;
+        let soon = above.is_some_and(|one| at.saturating_since(one.first_sent) < least);
+        let overtook = outstanding.len() - first;
+        let first_sent = earlier.map(|one| one.first_sent);
+        let trouble = self.trouble.get_or_insert_default();
+        match age {
+            Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
+                trouble.overtaken(overtook);
+            }
+            Age::Copy | Age::Older => trouble.copies += 1,
+            Age::Newer | Age::Unknown => {
+                let una = octets.una();
+                self.again(at, packet, Old { left, right, known, una, first_sent, missing });
+            }
+        }
+        if let Some(trouble) = &mut self.trouble {
+            trouble.gaps.remove(left, right);
         }
     }
 
+    /// Whether a segment probes the receiver: a keep-alive repeats the last octet (RFC 9293 §3.8.4),
+    /// a window probe sends one octet that the window does not allow (RFC 9293 §3.8.6.1).
+    fn is_probe(
+        &self,
+        packet: &TcpView,
+        (left, right): (u64, u64),
+        known: u64,
+        octets: &OneWay<CapturedSegment>,
+    ) -> bool {
+        let bare = !packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::FIN);
+        let small = packet.len() <= 1 && bare;
+        let idle = octets.una() >= known && right == known && !packet.flags.has(Flags::PSH);
+        small && (idle || self.closed && left >= octets.una())
+    }
+
+    /// Octets left again.
+    fn again(&mut self, at: Time, packet: &TcpView, old: Old) {
+        let heard_at = self.answered_at;
+        self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at);
+        let scene = self.scene(at, &old);
+        let trouble = self.trouble.get_or_insert_default();
+        let number = trouble.found.len();
+        let Inferred { cause, rule } = if packet.flags.has(Flags::SYN) {
+            Inferred { cause: Cause::Syn, rule: CauseRule::Syn }
+        } else {
+            trouble.machine.infer(&scene, number)
+        };
+        let begin = trouble.machine.first + 1;
+        if rule == CauseRule::InOrder && begin < number {
+            // What left since the fast retransmit went in order, too.
+            trouble.relabel(begin, Some(cause).into(), rule);
+        }
+        let told = ExplainedRetransmission {
+            at,
+            left: old.left,
+            right: old.right,
+            gap: scene.last_sent.map_or(Duration::ZERO, |sent| at.saturating_since(sent)),
+            cause: Some(cause).into(),
+            rule,
+            original_missing: old.missing,
+            ..Default::default()
+        };
+        let val = packet.options.timestamps.map(|stamps| stamps.val);
+        trouble.add(told, val, old.right <= old.una);
+    }
+
+    /// The circumstances of a retransmission.
+    fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
+        let &Old { left, right, known, una, first_sent, .. } = old;
+        let near = self.path.near();
+        let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
+        let sack = self.sack.known();
+        let trouble = self.trouble.get_or_insert_default();
+        let head = trouble.head(una);
+        let last_again = trouble.watch.last_sent(left);
+        let last_sent = last_again.or(first_sent);
+        let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
+        // Far from the sender: what it answers passed the capture that long ago.
+        let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
+        let heard = trouble.passed_before(passed_by).filter(|_| !near.is_zero());
+        let heard = heard.unwrap_or(self.answered_at);
+        SenderScene {
+            left,
+            right,
+            head,
+            highest: known.max(right),
+            at,
+            last_sent,
+            sent_again: last_again.is_some(),
+            waited: at.saturating_since(self.una_at.max(head_sent)),
+            since_una: at.saturating_since(self.una_at),
+            lag: at.saturating_since(heard) - near,
+            quiet: at.saturating_since(heard.max(self.sent_at)),
+            rtt,
+            rttvar,
+            rtt_min: self.path.least().unwrap_or(Duration::ZERO),
+            hole: trouble.sacked.top().is_some_and(|top| top > left),
+            dup_acks: self.dup_acks,
+            follows: trouble
+                .found
+                .last()
+                .is_some_and(|found| found.right == left && self.answered_at <= found.at),
+            overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
+            proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
+            sack,
+        }
+    }
+
+    /// A round trip from the capture to the sender and back was measured.
+    #[inline]
+    pub fn near_sample(&mut self, rtt: Duration) {
+        self.path.near_sample(rtt);
+    }
+
     /// An acknowledgement is about to be added to `octets`.
-    pub fn answering(&mut self, _at: Time, _packet: &TcpView, _octets: &OneWay<CapturedSegment>) {}
+    #[inline]
+    pub fn answering(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
+        self.before = (octets.una(), octets.outstanding().len() == 1);
+        if let Some(stamps) = packet.options.timestamps {
+            self.path.stamp_passed(at, stamps.val);
+        }
+        if packet.flags.has(Flags::SYN) {
+            self.sack.syn(true, packet);
+        }
+    }
 
     /// The acknowledgement is the first to cover `segment`.
-    pub fn covered(&mut self, _at: Time, _segment: &Acknowledged, _covered: CoveredBy) {}
+    #[inline]
+    pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
+        let in_order = covered == CoveredBy::InOrder;
+        self.acks.covered += u64::from(in_order);
+        if let Some(trouble) = &mut self.trouble
+            && !(segment.sacked && in_order)
+        {
+            let once = segment.retransmissions == 0;
+            let least = self.path.far().unwrap_or(Duration::ZERO);
+            if once || at.saturating_since(segment.last_sent) >= least * 7 / 8 {
+                trouble.newest = trouble.newest.max((segment.last_sent, segment.right));
+            }
+            if once && self.sack.known() == Some(true) {
+                trouble.machine.original_arrived(segment.last_sent);
+            }
+        }
+    }
 
     /// The acknowledgement was added to `octets`, and acknowledged `answer`.
+    #[inline]
     pub fn answered(
         &mut self,
-        _at: Time,
-        _packet: &TcpView,
-        _answer: &Answer,
-        _octets: &OneWay<CapturedSegment>,
+        at: Time,
+        packet: &TcpView,
+        answer: &Answer,
+        octets: &OneWay<CapturedSegment>,
     ) {
+        if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous) {
+            self.path.far_sample(sample.rtt);
+            if self.before.1 && !sample.handshake {
+                self.acks.lone_acknowledged(sample.rtt, self.path.far().unwrap_or(sample.rtt));
+            }
+        }
+        self.closed = packet.window == 0 && !packet.flags.has(Flags::RST);
+        if answer.acked_bytes > 0 {
+            self.acks.acks += 1;
+            (self.dup_acks, self.idle_acks) = (0, 0);
+            (self.una_at, self.answered_at) = (at, at);
+            if self.trouble.is_none() && packet.sack().is_empty() {
+                return;
+            }
+        } else if !packet.sack().is_empty() || Self::is_duplicate(packet, octets) {
+            self.duplicate(at, packet);
+        } else {
+            return self.answered_when_idle(at, packet, octets);
+        }
+        self.answered_in_trouble(at, packet, octets);
+    }
+
+    fn duplicate(&mut self, at: Time, packet: &TcpView) {
+        self.dup_acks += 1;
+        self.answered_at = at;
+        if packet.options.whole && packet.sack().is_empty() {
+            self.sack.bare_duplicate();
+        }
+        if self.dup_acks == 3
+            && let Some(trouble) = &mut self.trouble
+        {
+            trouble.machine.traits.limited.1 += 1;
+        }
+    }
+
+    /// A duplicate acknowledgement (RFC 5681 §2), whatever its window.
+    fn is_duplicate(packet: &TcpView, octets: &OneWay<CapturedSegment>) -> bool {
+        let bare = packet.seq_len() == 0 && !packet.flags.has(Flags::RST);
+        let same = octets.sequence().octet(packet.ack) == octets.una();
+        bare && same && octets.una() < octets.sequence().highest()
+    }
+
+    /// An acknowledgement that says nothing new while nothing is outstanding.
+    fn answered_when_idle(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
+        if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
+            return;
+        }
+        self.idle_acks += 1;
+        self.acks.idle = self.acks.idle.max(self.idle_acks);
+        if let Some(trouble) = &mut self.trouble
+            && let (Some(false), Some(far)) = (self.sack.known(), self.path.far())
+        {
+            trouble.duplicate_answered(at, far);
+        }
+    }
+
+    /// An acknowledgement where something is missing or was sent again.
+    fn answered_in_trouble(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        octets: &OneWay<CapturedSegment>,
+    ) {
+        if packet.sack().is_empty() && self.trouble.is_none() {
+            return;
+        }
+        let una = octets.una();
+        let edges = |place: usize| {
+            let block = packet.sack().get(place)?;
+            Some([block.left, block.right].map(|edge| octets.sequence().octet(edge)))
+        };
+        let ack = octets.sequence().octet(packet.ack);
+        let trouble = self.trouble.get_or_insert_default();
+        trouble.passed(at);
+        for place in 0..packet.sack().len() {
+            self.sack.blocks();
+            let Some([left, right]) = edges(place).filter(|[left, right]| left < right) else {
+                continue;
+            };
+            let within = edges(1).is_some_and(|[l, r]| l <= left && right <= r);
+            if place == 0 && (right <= ack || within) {
+                trouble.duplicate_reported(left, right);
+            } else if left >= una {
+                trouble.report(left, right);
+            }
+        }
+        trouble.judge(&Arrived {
+            at,
+            una: (self.before.0, una),
+            echo: packet.options.timestamps.map(|stamps| stamps.ecr),
+            far: self.path.far(),
+            two_segments: u64::from(self.smss_bytes) * 2,
+        });
+        trouble.acknowledged(una);
+    }
+
+    /// A sender that goes on after a rest.
+    pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
+        Self { earlier, ..Self::default() }
+    }
+
+    /// What sender, receiver and path were seen to do; `None` if nothing was missing or sent again.
+    pub fn habits(&self) -> Option<Box<Habits>> {
+        let Some(trouble) = &self.trouble else { return self.earlier.clone() };
+        Some(Box::new(Habits {
+            vantage: self.path.vantage(),
+            near: self.path.near_known(),
+            far: self.path.far(),
+            acks: self.acks,
+            traits: trouble.machine.traits,
+            late: trouble.late,
+            copies: trouble.copies,
+            uncaptured_bytes: trouble.uncaptured_bytes,
+            reports_duplicates: trouble.reports_duplicates,
+        }))
+    }
+
+    /// Its latest retransmission, as far as is known by now.
+    pub fn latest(&self) -> Option<&ExplainedRetransmission> {
+        self.trouble.as_ref()?.found.last()
     }
 
     /// The connection has ended, or the capture: all retransmissions, in order.
     pub fn finish(self) -> Vec<ExplainedRetransmission> {
-        self.retransmissions
+        let Some(trouble) = self.trouble else { return Vec::new() };
+        let report = InferenceReport {
+            vantage: self.path.vantage().0,
+            traits: trouble.machine.traits,
+            sack: self.sack.known() == Some(true),
+            reports_duplicates: trouble.reports_duplicates,
+        };
+        let mut found = trouble.found;
+        found.iter_mut().for_each(|one| report.finish(one));
+        found
     }
 }

@@ -1,6 +1,5 @@
 //! What a connection spent its time on.
 
-use crate::observe::OneWay;
 use crate::units::{Duration, Time};
 
 /// What a connection waits for at an instant.
@@ -28,6 +27,16 @@ pub enum WaitingFor {
 impl WaitingFor {
     /// How many there are.
     pub const COUNT: usize = 7;
+    /// All, in the order of their values.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Handshake,
+        Self::Application,
+        Self::Delivery,
+        Self::CongestionWindow,
+        Self::ReceiveWindow,
+        Self::Repair,
+        Self::Timeout,
+    ];
     /// The names in tables, in the order of the values.
     pub const NAMES: [&str; Self::COUNT] = [
         "handshake",
@@ -79,32 +88,4 @@ impl TimeSpent {
     pub const fn of(&self, what: WaitingFor) -> Duration {
         self.spent[what as usize]
     }
-}
-
-/// What the sender of a direction waits for; `None` if nothing is outstanding.
-///
-/// `repair_end` is the octet up to which a repair goes on, `window_end` the octet after the last
-/// that the receiver allows, and `short` says whether the last segment sent was shorter than a full
-/// one, so that the application had no more.
-#[inline]
-pub fn waiting<T: Copy>(
-    octets: &OneWay<T>,
-    repair_end: u64,
-    window_end: Option<u64>,
-    full_bytes: u32,
-    short: bool,
-) -> Option<WaitingFor> {
-    if octets.outstanding().is_empty() {
-        return None;
-    }
-    let highest = octets.sequence().highest();
-    Some(if octets.una() < repair_end {
-        WaitingFor::Repair
-    } else if window_end.is_some_and(|end| highest + u64::from(full_bytes.max(1)) > end) {
-        WaitingFor::ReceiveWindow
-    } else if short {
-        WaitingFor::Delivery
-    } else {
-        WaitingFor::CongestionWindow
-    })
 }

@@ -9,10 +9,12 @@ use crate::record::{Column, Data, Table};
 use crate::segment::Cause;
 
 use super::columns::DIRECTIONS;
-use super::{COLUMNS, Cell, ConnectionRow, EndedWay, Explanation, Verdict, VerdictEvidence};
+use super::{
+    COLUMNS, CauseRule, ColumnCell, ConnectionRow, EndedWay, Explanation, Verdict, VerdictEvidence,
+};
 
 /// The directions of all connections: number, side, what the side sends.
-fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
+pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
     (explanation.connections.iter().flat_map(ConnectionRow::of))
         .map(|row| (row.connection.number, row.side, row.way))
 }
@@ -31,14 +33,14 @@ const CAUSES: [&str; Cause::ALL.len() + 1] = {
 /// The table `connections`: a row for each direction of each connection.
 pub fn connections_table(explanation: &Explanation) -> Table {
     let rows: Vec<_> = explanation.connections.iter().flat_map(ConnectionRow::of).collect();
-    let column = |(name, cell): &(&'static str, Cell)| {
+    let column = |(name, cell): &(&'static str, ColumnCell)| {
         let data = match *cell {
-            Cell::Count(of) => Data::U64(rows.iter().map(of).collect()),
-            Cell::Whole(of) => Data::OptionalI64(rows.iter().map(of).collect()),
-            Cell::Number(of) => Data::OptionalF64(rows.iter().map(of).collect()),
-            Cell::Flag(of) => Data::Bool(rows.iter().map(of).collect()),
-            Cell::Tag(texts, of) => Data::Tag { codes: rows.iter().map(of).collect(), texts },
-            Cell::Address(of) => addresses(rows.iter().map(of)),
+            ColumnCell::Count(of) => Data::U64(rows.iter().map(of).collect()),
+            ColumnCell::Whole(of) => Data::OptionalI64(rows.iter().map(of).collect()),
+            ColumnCell::Number(of) => Data::OptionalF64(rows.iter().map(of).collect()),
+            ColumnCell::Flag(of) => Data::Bool(rows.iter().map(of).collect()),
+            ColumnCell::Tag(texts, of) => Data::Tag { codes: rows.iter().map(of).collect(), texts },
+            ColumnCell::Address(of) => addresses(rows.iter().map(of)),
         };
         Column::new(*name, data)
     };
@@ -59,8 +61,12 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
         let rest = |one| (connection, side, way.sequence.first(), one);
         rows.extend(way.retransmissions.iter().copied().map(rest));
     }
-    let confidence = |of: fn(&super::ExplainedRetransmission) -> f32| {
+    type Told = super::ExplainedRetransmission;
+    let confidence = |of: fn(&Told) -> f32| {
         Data::OptionalF64(rows.iter().map(|row| Some(f64::from(of(&row.3)))).collect())
+    };
+    let tag = |name, texts, of: fn(&Told) -> u8| {
+        Column::new(name, Data::Tag { codes: rows.iter().map(|row| of(&row.3)).collect(), texts })
     };
     let octet = |octet: u64, first: u64| octet.wrapping_sub(first).cast_signed();
     Table::new(
@@ -90,29 +96,12 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
                 "gap_ns",
                 Data::I64(rows.iter().map(|row| row.3.gap.as_nanos().cast_signed()).collect()),
             ),
-            Column::new(
-                "cause",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.cause.code()).collect(),
-                    texts: &CAUSES,
-                },
-            ),
+            tag("cause", &CAUSES, |one| one.cause.code()),
+            tag("cause_evidence", &CauseRule::NAMES, |one| one.rule as u8),
             Column::new("cause_confidence", confidence(|one| one.cause_confidence)),
-            Column::new(
-                "verdict",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.verdict as u8).collect(),
-                    texts: &Verdict::NAMES,
-                },
-            ),
+            tag("verdict", &Verdict::NAMES, |one| one.verdict as u8),
             Column::new("verdict_confidence", confidence(|one| one.verdict_confidence)),
-            Column::new(
-                "evidence",
-                Data::Tag {
-                    codes: rows.iter().map(|row| row.3.evidence as u8).collect(),
-                    texts: &VerdictEvidence::NAMES,
-                },
-            ),
+            tag("evidence", &VerdictEvidence::NAMES, |one| one.evidence as u8),
             Column::new(
                 "original_missing",
                 Data::Bool(rows.iter().map(|row| row.3.original_missing).collect()),

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use crate::units::{Duration, Time};
 
-use super::ended::{EndedConnection, EndedWay};
+use super::ended::EndedConnection;
+use super::ended_way::EndedWay;
 use super::{Repairs, Spread, Statistics};
 
 /// Whether the columns of octets outstanding are there, as with tcptrace's option `-W`.
@@ -25,7 +26,7 @@ impl Owin {
 }
 
 /// What one direction of a connection was; all zeros if nothing of it was captured.
-struct Direction<'a> {
+struct TcptraceDirection<'a> {
     statistics: &'a Statistics,
     repairs: Repairs,
     first: Time,
@@ -35,7 +36,7 @@ struct Direction<'a> {
 type Text = String;
 
 /// A column of each direction: its name without the direction, and its value.
-type TcptraceColumn = (&'static str, fn(&Direction<'_>) -> Text);
+type TcptraceColumn = (&'static str, fn(&TcptraceDirection<'_>) -> Text);
 
 fn or_na(value: Option<impl ToString>) -> Text {
     value.map_or("NA".to_owned(), |value| value.to_string())
@@ -197,7 +198,7 @@ pub fn write_tcptrace_row(
     let directions = sides.map(|side| {
         let statistics = connection.way(side).map_or(&nothing, EndedWay::statistics);
         let repairs = statistics.repairs.as_deref().copied().unwrap_or_default();
-        Direction { statistics, repairs, first, last }
+        TcptraceDirection { statistics, repairs, first, last }
     });
     for (_, value) in owin.columns() {
         for direction in &directions {
@@ -213,7 +214,7 @@ fn stamp(at: Time) -> Text {
     format!("{}.{:06}", us / 1_000_000, us % 1_000_000)
 }
 
-impl Direction<'_> {
+impl TcptraceDirection<'_> {
     /// A value of the initial window, or 0 if the connection's beginning was not captured.
     fn begun(&self, value: u64) -> Text {
         if self.statistics.packets.syns > 0 { value } else { 0 }.to_string()

@@ -1,5 +1,8 @@
 //! Captures explained.
 
+mod causes;
+mod hostile;
+
 use crate::segment::{Flags, Segment};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
 

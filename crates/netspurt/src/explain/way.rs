@@ -2,7 +2,7 @@
 
 use crate::observe::{OneWay, Sequence};
 
-use super::{CapturedSegment, ExplainedRetransmission, Sender, Statistics};
+use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sender, Statistics};
 
 /// What one side of a captured connection sends.
 #[derive(Clone, Debug)]
@@ -13,6 +13,10 @@ pub struct CapturedWay {
     pub statistics: Statistics,
     /// Why it retransmits.
     pub sender: Sender,
+    /// What holds it back.
+    pub limits: Limits,
+    /// Timers with other floors.
+    pub floors: OtherFloors,
     /// Its retransmissions before it rested last.
     pub earlier: Vec<ExplainedRetransmission>,
 }
@@ -24,6 +28,8 @@ impl CapturedWay {
             octets: OneWay::new(sequence),
             statistics: Statistics::default(),
             sender: Sender::default(),
+            limits: Limits::default(),
+            floors: OtherFloors::default(),
             earlier: Vec::new(),
         }
     }

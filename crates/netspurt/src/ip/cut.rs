@@ -8,6 +8,15 @@ pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }
 
+/// How many fragments with whole units are cut off `payload` octets until the rest fits behind the
+/// header of a last one, which need not be a multiple of the unit.
+///
+/// Nothing is cut off what fits, as in the procedure of RFC 791 §3.2 and in Linux.
+pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
+    let fits = mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32);
+    payload.saturating_sub(fits).div_ceil(fragment_payload(mtu_bytes))
+}
+
 /// The packets in which `frame` crosses a link with an MTU of `mtu_bytes` octets: the frame itself,
 /// or its fragments in order. Each fragment has as many units of eight octets as fit behind a
 /// header, and the last has the rest (RFC 791 §3.2).
@@ -23,18 +32,16 @@ pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
 /// # Panics
 /// When not even one unit fits.
 pub fn fragments<F: Frame>(frame: F, mtu_bytes: u32) -> impl Iterator<Item = F> {
-    let header = u32::from(IPV4_HEADER_BYTES);
     let fits = frame.size_bytes() <= mtu_bytes;
-    let payload = frame.size_bytes().saturating_sub(header);
+    let payload = frame.size_bytes().saturating_sub(u32::from(IPV4_HEADER_BYTES));
     let room = fragment_payload(mtu_bytes);
     assert!(fits || room > 0, "no room for a fragment in {mtu_bytes} octets");
-    let step = if fits { payload.max(1) } else { room };
-    let starts = (0..payload.max(1)).step_by(step as usize);
-    starts.map(
-        move |start| {
-            if fits { frame } else { frame.fragment(start..payload.min(start + room)) }
-        },
-    )
+    let full = if fits { 0 } else { full_fragments(payload, mtu_bytes) };
+    (0..=full).map(move |place| {
+        let start = place * room;
+        let end = if place == full { payload } else { start + room };
+        if fits { frame } else { frame.fragment(start..end) }
+    })
 }
 
 #[cfg(test)]
@@ -66,6 +73,9 @@ mod tests {
         assert_eq!(cut, [(244, 0, true), (244, 224, true), (104, 448, false)]);
         assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "it fits");
         assert_eq!(cuts(fragments(datagram(577), 576)), [(572, 0, true), (25, 552, false)]);
+        // A last fragment may be longer than the others: 230 octets are no whole units, but fit.
+        assert_eq!(cuts(fragments(datagram(474), 250)), [(244, 0, true), (250, 224, false)]);
+        assert_eq!(cuts(fragments(datagram(475), 250)).len(), 3);
         // The least of all links: 48 octets in each.
         assert_eq!(cuts(fragments(datagram(120), 68)).len(), 3);
     }

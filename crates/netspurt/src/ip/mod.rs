@@ -5,5 +5,5 @@ mod reassembly;
 #[cfg(test)]
 mod tests;
 
-pub use cut::{fragment_payload, fragments};
+pub use cut::{fragment_payload, fragments, full_fragments};
 pub use reassembly::Reassembling;

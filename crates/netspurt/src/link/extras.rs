@@ -1,4 +1,4 @@
-//! Features that few lines have: a delay that changes, frames that overtake, and effects.
+//! Features that few lines have: frames that overtake, effects, and handovers.
 
 use std::collections::VecDeque;
 
@@ -48,20 +48,21 @@ pub(super) enum End {
 }
 
 impl Extras {
-    /// The extras of a link; `None` if it has none.
-    pub(super) fn of(config: LinkConfig) -> Option<Self> {
+    /// Whether a link has any.
+    pub(super) fn needed(config: &LinkConfig) -> bool {
         let fifo = config.order == Order::Fifo;
-        let steady = config.delay.is_constant() && config.handovers.is_empty();
-        if fifo && config.effects.is_none() && steady {
-            return None;
-        }
-        Some(Self {
+        !(fifo && config.effects.is_none() && config.handovers.is_empty())
+    }
+
+    /// The extras of a link.
+    pub(super) fn of(config: LinkConfig) -> Self {
+        Self {
             delay: config.delay,
-            overtaking: (!fifo).then(Overtaking::default),
+            overtaking: (config.order == Order::Overtaking).then(Overtaking::default),
             effects: config.effects.unwrap_or_default(),
             handovers: Handovers::new(config.handovers),
             doomed: VecDeque::new(),
-        })
+        }
     }
 
     /// Why `frame` is lost before the queue at `now`, if it is. The effects make their draws for

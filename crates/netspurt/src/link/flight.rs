@@ -50,6 +50,13 @@ impl Flight {
         self.frames.push(arrival);
     }
 
+    /// When a frame arrives that would arrive at `at` alone: not before the last one, which may have
+    /// arrived ahead of time. The next one arrives behind it.
+    pub(super) fn behind_last(&mut self, at: Time) -> Time {
+        self.last = self.last.max(at);
+        self.last
+    }
+
     /// When the next frame arrives.
     #[inline(always)]
     pub(super) fn first(&self) -> Option<Appointment> {

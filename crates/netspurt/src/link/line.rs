@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::config::LinkConfig;
 use super::count::LinkCount;
+use super::delay::Delay;
 use super::extras::{Doomed, End, Extras};
 use super::flight::{Arrival, Flight};
 use super::serializer::Serializer;
@@ -15,8 +16,10 @@ use super::transit::{Parcel, Transit};
 #[derive(Debug)]
 pub(super) struct Line {
     serializer: Serializer,
-    /// The propagation delay, if there are no extras.
+    /// The propagation delay, if it is constant and there are no extras.
     delay: Duration,
+    /// The same, if it changes.
+    moving: Option<Box<Delay>>,
     /// The frames on their way, if they may not overtake each other.
     flight: Flight,
     extras: Option<Box<Extras>>,
@@ -26,14 +29,14 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(index: u32, config: LinkConfig) -> Self {
-        Self {
-            serializer: Serializer::new(&config.rate_with_silence(), config.framing),
-            delay: config.delay.least(),
-            flight: Flight::default(),
-            extras: Extras::of(config).map(Box::new),
-            count: LinkCount::default(),
-            index,
-        }
+        let serializer = Serializer::new(&config.rate_with_silence(), config.framing);
+        let (delay, moves) = (config.delay.least(), !config.delay.is_constant());
+        let (extras, moving) = match Extras::needed(&config) {
+            true => (Some(Box::new(Extras::of(config))), None),
+            false => (None, moves.then(|| Box::new(config.delay))),
+        };
+        let (flight, count) = (Flight::default(), LinkCount::default());
+        Self { serializer, delay, moving, flight, extras, count, index }
     }
 
     /// The transmission time of a frame of `size` octets, rounded down.
@@ -41,7 +44,7 @@ impl Line {
         self.serializer.line_time(size).1
     }
 
-    /// Whether the delay is constant, the order is kept, and there are no effects.
+    /// Whether the order is kept, and there are neither effects nor handovers.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.extras.is_none()
@@ -179,7 +182,11 @@ impl Line {
         (start, depart): (Time, Time),
         parcel: Parcel,
     ) -> Arrival {
-        Arrival { when: Appointment { at: depart + self.delay, since: start, by }, parcel }
+        let at = match &mut self.moving {
+            None => depart + self.delay,
+            Some(delay) => self.flight.behind_last(depart + delay.at(start)),
+        };
+        Arrival { when: Appointment { at, since: start, by }, parcel }
     }
 
     /// Sends a frame whose transmission has been fixed, on any line.

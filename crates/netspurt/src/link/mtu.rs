@@ -1,6 +1,6 @@
 //! The largest datagram that a link carries, and what happens to larger ones.
 
-use crate::ip::fragment_payload;
+use crate::ip::{fragment_payload, full_fragments};
 use crate::segment::IPV4_HEADER_BYTES;
 
 /// What a link does with a datagram that is too large.
@@ -53,7 +53,12 @@ impl Mtu {
     pub(super) fn largest_part(self, size: u32) -> u32 {
         match self.too_big {
             _ if size <= self.bytes => size,
-            TooBig::Fragment => u32::from(IPV4_HEADER_BYTES) + fragment_payload(self.bytes),
+            TooBig::Fragment => {
+                let header = u32::from(IPV4_HEADER_BYTES);
+                let (full, payload) = (fragment_payload(self.bytes), size - header);
+                let last = payload - full_fragments(payload, self.bytes) * full;
+                header + full.max(last)
+            }
             TooBig::Drop => self.bytes,
         }
     }

@@ -20,6 +20,15 @@ const EPOCH_NS: u64 = 946_684_800_000_000_000;
 const FIRST_PORT: u32 = 10_000;
 const LISTENING_PORT: u16 = 5001;
 
+/// Which captures a run has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capturing {
+    /// The nodes that have captures.
+    pub nodes: Vec<u32>,
+    /// The octets that these keep of each packet; `None` is all.
+    pub snap_bytes: Option<u32>,
+}
+
 /// Why a capture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -81,7 +90,8 @@ enum Optional<'a> {
     None,
 }
 
-/// Writes the packets that the node numbered `node` saw as a pcapng file.
+/// Writes the packets that the node numbered `node` saw as a pcapng file, which keeps the first
+/// `snap_bytes` octets of each.
 ///
 /// Node *n* has the address 10.x.y.z whose last three octets are *n* + 1. The IP identification
 /// counts an endpoint's transmissions. If a link charges a segment a size that no TCP header can
@@ -95,13 +105,15 @@ pub fn write_capture<W: Write>(
     seen: SeenTables<'_>,
     names: &Names,
     node: u32,
+    snap_bytes: Option<u32>,
     out: W,
 ) -> Result<W, CaptureError> {
     let rows = Rows::of(seen.segments).ok_or(CaptureError::NotRecorded)?;
     let blocks = SeenBlocks::of(seen.sack_blocks).ok_or(CaptureError::NotRecorded)?;
     let syns = SeenSyns::of(seen.syns).ok_or(CaptureError::NotRecorded)?;
     let application = concat!("netspurt ", env!("CARGO_PKG_VERSION"));
-    let mut file = PcapngWriter::new(out, &names.nodes[node as usize], application)?;
+    let name = &names.nodes[node as usize];
+    let mut file = PcapngWriter::cutting(out, name, application, snap_bytes)?;
     let (mut whole, mut bytes, mut block, mut syn) = (Vec::new(), Vec::new(), 0, 0);
     for row in 0..rows.t_ns.len() {
         // Blocks and SYNs are in the order of their segments.

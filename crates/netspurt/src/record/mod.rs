@@ -16,7 +16,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use capture::{CaptureError, SeenTables, flow_addresses, node_address, write_capture};
+pub use capture::{
+    CaptureError, Capturing, SeenTables, flow_addresses, node_address, write_capture,
+};
 pub use digest::digest;
 pub use echo_probes::{EchoProbeSum, echo_probes_table};
 pub use judge::{Judge, Retransmissions, SenderVerdict};

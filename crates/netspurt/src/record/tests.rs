@@ -232,7 +232,7 @@ fn segments() -> impl Strategy<Value = Segment> {
 fn capture(tables: &[Table], names: &Names) -> Vec<u8> {
     let [segments, sack_blocks, syns] =
         ["segments", "sack_blocks", "syns"].map(|name| table(tables, name));
-    write_capture(SeenTables { segments, sack_blocks, syns }, names, 0, Vec::new()).unwrap()
+    write_capture(SeenTables { segments, sack_blocks, syns }, names, 0, None, Vec::new()).unwrap()
 }
 
 /// A datagram reassembled from the payloads of its packets, after the first one's header.
@@ -325,7 +325,7 @@ proptest! {
         let [segments, sack_blocks, syns] =
             ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));
         let seen_tables = SeenTables { segments, sack_blocks, syns };
-        let other = write_capture(seen_tables, &names(), 1, Vec::new()).unwrap();
+        let other = write_capture(seen_tables, &names(), 1, None, Vec::new()).unwrap();
         prop_assert_eq!(self::packets(&other).len(), 0);
     }
 }

@@ -5,8 +5,8 @@ use crate::event::Wanted;
 use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::link::LinkCount;
 use crate::record::{
-    CaptureError, EchoProbeSum, FlowName, FlowSum, Names, Recorder, SeenTables, Table, digest,
-    echo_probes_table, flows_table, links_table, requests_table, retransmissions_table,
+    CaptureError, Capturing, EchoProbeSum, FlowName, FlowSum, Names, Recorder, SeenTables, Table,
+    digest, echo_probes_table, flows_table, links_table, requests_table, retransmissions_table,
     shadows_table, write_capture,
 };
 use crate::rto::EstimatorConfig;
@@ -35,8 +35,8 @@ pub struct EndedRun {
     pub shadows: Vec<EstimatorConfig>,
     /// Tables of this kind of run alone, which stand behind all others.
     pub more: Vec<Table>,
-    /// The nodes that have captures.
-    pub captured: Vec<u32>,
+    /// Its captures.
+    pub captured: Capturing,
     /// When the run ended.
     pub stop: Time,
 }
@@ -47,7 +47,7 @@ pub struct Results {
     tables: Vec<Table>,
     names: Names,
     programs: Option<FlowId>,
-    captured: Vec<u32>,
+    captured: Capturing,
     stop: Time,
 }
 
@@ -127,7 +127,7 @@ impl Results {
 
     /// The nodes that have captures.
     pub fn captured(&self) -> &[u32] {
-        &self.captured
+        &self.captured.nodes
     }
 
     /// The flows whose addresses and ports are known from the scenario: those of TCP that are not
@@ -148,7 +148,7 @@ impl Results {
             sack_blocks: table("sack_blocks")?,
             syns: table("syns")?,
         };
-        write_capture(seen, &self.names, node, out)
+        write_capture(seen, &self.names, node, self.captured.snap_bytes, out)
     }
 
     /// The fingerprint of every table.

@@ -11,7 +11,8 @@ use crate::app::{EchoProbePlan, EchoProbes, Exchange};
 use crate::event::{Event, Events, Wanted, What};
 use crate::ids::{EndId, FlowId, Side};
 use crate::record::{
-    Column, Data, EchoProbeSum, FlowName, FlowSum, Names, Recorder, Table, read_table_bytes,
+    Capturing, Column, Data, EchoProbeSum, FlowName, FlowSum, Names, Recorder, Table,
+    read_table_bytes,
 };
 use crate::rto::EstimatorConfig;
 use crate::stage::Stage;
@@ -52,7 +53,7 @@ fn ended(flows: Vec<FlowName>) -> EndedRun {
         programs: None,
         shadows: Vec::new(),
         more: Vec::new(),
-        captured: vec![0, 1],
+        captured: Capturing { nodes: vec![0, 1], snap_bytes: None },
         stop: Time::ZERO + Duration::from_secs(2),
     }
 }

@@ -92,9 +92,10 @@ impl Rfc6298Config {
 /// ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G), with FlightSize as it stood when the ACK
 /// came.
 ///
-/// A spurious timeout is answered as RFC 4015 §3.2 says: the backoff ends, and the first sample
-/// from then on makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2), of which the
-/// former is the SRTT before the timeout plus 2 G.
+/// A spurious timeout is answered as RFC 4015 says. A sample that the proving ACK brings counts as
+/// usual and ends the backoff; without one the timer stays backed off until a sample (§3.5). The first
+/// sample R of data that was sent after the timeout makes SRTT = max(SRTT_prev, R) and RTTVAR =
+/// max(RTTVAR_prev, R/2), where SRTT_prev is the SRTT before the timeout plus 2 G (§3.2 step 11).
 ///
 /// ```
 /// use netspurt::rto::{Rfc6298, Rfc6298Config, RtoEstimator};
@@ -114,13 +115,15 @@ pub struct Rfc6298 {
     syn_timed_out: bool,
     /// The estimate before the first of the timeouts that are not yet answered.
     before_timeout: Option<MeanDeviation>,
-    /// Whether those were spurious, and a sample is awaited to respond to that.
+    /// When the last of them was.
+    timed_out: Time,
+    /// Whether those were spurious, and a sample of data sent since is awaited to respond to that.
     response_due: bool,
 }
 
-packed!(Rfc6298 { estimate, reinitialised, backoff, syn_timed_out, before_timeout, response_due } keeps { config });
+packed!(Rfc6298 { estimate, reinitialised, backoff, syn_timed_out, before_timeout, timed_out, response_due } keeps { config });
 
-/// RFC 4015 §3.2: the estimate of before the spurious timeout, and the first sample since.
+/// RFC 4015 §3.2: the estimate of before the spurious timeout, and the first sample of new data.
 fn after_spurious_timeout(
     before: MeanDeviation,
     rtt: Smooth,
@@ -143,8 +146,16 @@ impl Rfc6298 {
             backoff: Backoff::default(),
             syn_timed_out: false,
             before_timeout: None,
+            timed_out: Time::ZERO,
             response_due: false,
         }
+    }
+
+    /// The estimate before a spurious timeout, if `sample` is the first of data sent after it.
+    fn take_response(&mut self, sample: &RttSample) -> Option<MeanDeviation> {
+        let due = self.response_due && sample.sent >= self.timed_out;
+        self.response_due &= !due;
+        self.before_timeout.take_if(|_| due)
     }
 
     /// How many samples a window gives (RFC 7323 appendix G).
@@ -168,7 +179,7 @@ impl RtoEstimator for Rfc6298 {
             return;
         }
         let rtt = Smooth::of(sample.rtt);
-        let respond = self.before_timeout.take().filter(|_| self.response_due);
+        let respond = self.take_response(sample);
         self.estimate = Some(match (respond, self.estimate) {
             (Some(before), _) => after_spurious_timeout(before, rtt, self.config.granularity),
             (None, Some(estimate)) => {
@@ -178,19 +189,18 @@ impl RtoEstimator for Rfc6298 {
             }
             (None, None) => MeanDeviation::first(rtt),
         });
-        self.response_due = false;
         self.reinitialised = None;
         self.backoff.end();
     }
 
-    fn on_timeout(&mut self, _now: Time, kind: TimeoutKind) {
+    fn on_timeout(&mut self, now: Time, kind: TimeoutKind) {
         if kind == TimeoutKind::Probe {
             return;
         }
         if self.backoff.has_ended() {
             self.before_timeout = self.estimate;
-            self.response_due = false;
         }
+        (self.timed_out, self.response_due) = (now, false);
         self.syn_timed_out |= matches!(kind, TimeoutKind::Syn | TimeoutKind::SynAck);
         self.backoff.double();
     }
@@ -219,7 +229,6 @@ impl RtoEstimator for Rfc6298 {
     }
 
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
-        self.backoff.end();
         self.response_due = self.before_timeout.is_some();
         if let Some(sample) = sample {
             self.on_sample(sample);
@@ -369,24 +378,51 @@ mod tests {
         assert_eq!(spread(Rfc6298Config::rfc2988(), SampleSource::Echo), full);
     }
 
+    fn at(n: u64) -> Time {
+        Time::ZERO + ms(n)
+    }
+
     /// RFC 4015 §3.2: the greater of before and now, for mean (2 G added) and variation. By hand:
-    /// 100 and 50 ms before; R = 400 gives 400, 200 and 1200; R = 60 gives 102, 50 and 302.
+    /// 100 and 50 ms before; R = 400 gives 400, 200 and 1200; R = 60 gives 102, 50 and 302. §3.5: without
+    /// a sample of the proving ACK the timer stays doubled.
     #[test]
-    fn a_spurious_timeout_is_answered_as_rfc_4015_says() {
+    fn a_spurious_timeout_is_answered_by_the_first_sample_of_new_data() {
         for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]
         {
             let mut timer = after(without_floor(), &[100]);
-            time_out(&mut timer, &[TimeoutKind::Rto; 2]);
-            timer.on_spurious(Some(&sample(rtt)));
+            timer.on_timeout(at(500), TimeoutKind::Rto);
+            timer.on_timeout(at(900), TimeoutKind::Rto);
+            timer.on_spurious(None);
+            assert_eq!(timer.rto(), ms(1200), "Karn: backed off until a sample");
+            timer.on_sample(&RttSample { sent: at(900), ..sample(rtt) });
             assert_eq!(fields(&timer), answer);
-
-            let mut waits = after(without_floor(), &[100]);
-            time_out(&mut waits, &[TimeoutKind::Rto]);
-            waits.on_spurious(None);
-            assert_eq!(waits.rto(), ms(300), "the backoff has ended");
-            waits.on_sample(&sample(rtt));
-            assert_eq!(fields(&waits), answer, "the next sample is the first since");
         }
+    }
+
+    /// RFC 4015 §3.5: the proving ACK answers data sent before the timeout, so that its sample counts as
+    /// any other. By hand: 100 and 50 ms; 400 gives 50 + (300 - 50) / 4 = 112.5, 100 + 300 / 8 = 137.5.
+    /// The next sample is of new data: max(102, 400) and max(50, 200).
+    #[test]
+    fn the_sample_of_the_proving_ack_counts_as_usual_and_ends_the_backoff() {
+        let mut timer = after(without_floor(), &[100]);
+        timer.on_timeout(at(500), TimeoutKind::Rto);
+        timer.on_spurious(Some(&RttSample { sent: at(200), ..sample(400) }));
+        assert_eq!(fields(&timer), (us(137_500), us(112_500), us(587_500)));
+        timer.on_sample(&RttSample { sent: at(600), ..sample(400) });
+        assert_eq!(fields(&timer), (ms(400), ms(200), ms(1200)));
+        timer.on_sample(&RttSample { sent: at(1000), ..sample(400) });
+        assert_eq!(fields(&timer), (ms(400), ms(150), ms(1000)), "and once only");
+    }
+
+    /// A timeout while the response is due begins anew: it may have been needed.
+    #[test]
+    fn another_timeout_cancels_the_response_to_the_one_before() {
+        let mut timer = after(without_floor(), &[100]);
+        timer.on_timeout(at(500), TimeoutKind::Rto);
+        timer.on_spurious(None);
+        timer.on_timeout(at(1100), TimeoutKind::Rto);
+        timer.on_sample(&RttSample { sent: at(1200), ..sample(180) });
+        assert_eq!(fields(&timer), (ms(110), us(57_500), ms(340)));
     }
 
     #[test]

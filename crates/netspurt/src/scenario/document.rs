@@ -44,6 +44,11 @@ impl Document {
         &self.files
     }
 
+    /// The text, the values set over it, and the files.
+    pub(super) fn source(&self) -> (&str, &[(String, String)], &Files) {
+        (&self.text, &self.overrides, &self.files)
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -163,7 +168,12 @@ impl Document {
             place: None,
             set: false,
         };
-        if let Some((path, value)) = self.culprit(table, problem) {
+        if let Some(followed) = self.followed(table, &problem.path)
+            && let Some(place) = followed.place(problem.key)
+        {
+            error.file = followed.shown;
+            error.place = Some(place);
+        } else if let Some((path, value)) = self.culprit(table, problem) {
             error.key.clone_from(path);
             error.value.clone_from(value);
             error.set = true;
@@ -177,6 +187,23 @@ impl Document {
             error.place = Some(Place::of(&self.text, &span));
         }
         error
+    }
+
+    /// The place of a path in the file that its link follows, if it follows one.
+    fn followed(&self, table: Option<&Table>, path: &[String]) -> Option<Followed<'_>> {
+        let (link, rest) = followed::split(path)?;
+        let key = [link, &[followed::KEY.to_owned()]].concat();
+        let set = self.overrides.iter().rev().find(|(set, _)| keys(set) == key);
+        let (name, folder) = match set {
+            Some((_, value)) => (value.trim_matches(['"', '\'']), None),
+            None => {
+                let found = find(TreeNode::Table(table?), &key).filter(|found| found.whole)?;
+                let value = self.text.get(found.value?)?.trim_matches(['"', '\'']);
+                (value, self.name.rsplit_once('/').map(|(folder, _)| folder))
+            }
+        };
+        let shown = folder.map_or(name.to_owned(), |folder| format!("{folder}/{name}"));
+        Some(Followed { shown, text: self.files.get(name)?, path: rest.to_vec() })
     }
 
     /// The setting that caused `problem`: the one of the value at its place or around it, or else
@@ -205,6 +232,25 @@ impl Document {
                 [only] => Some(only),
                 _ => None,
             })
+    }
+}
+
+/// A path below a link, in the file that the link follows.
+struct Followed<'a> {
+    /// The file's name for people.
+    shown: String,
+    text: &'a str,
+    path: Vec<String>,
+}
+
+impl Followed<'_> {
+    /// The place of the value there, or of its key; `None` if the file has no such key.
+    fn place(&self, of_the_key: bool) -> Option<Place> {
+        let tree = toml_edit::Document::parse(self.text).ok()?;
+        tree.as_table().get(self.path.first()?)?;
+        let found = find(TreeNode::Table(tree.as_table()), &self.path)?;
+        let value = found.value.filter(|_| found.whole && !of_the_key);
+        Some(Place::of(self.text, &value.unwrap_or(found.key)))
     }
 }
 

@@ -16,6 +16,16 @@ pub(super) const KEY: &str = "follows";
 /// What a file may say of a link.
 const KEYS: [&str; 4] = ["delay", "rate", "loss", "handovers"];
 
+/// The path of the link at the beginning of a path, and the rest of it.
+pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
+    let steps = match path.first()?.as_str() {
+        "links" | "dumbbell" => 2,
+        "path" => 3,
+        _ => return None,
+    };
+    path.split_at_checked(steps).filter(|(_, rest)| !rest.is_empty())
+}
+
 /// Puts the values of the files in place of their names.
 pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), Problem> {
     let links = document.get_mut("links").and_then(Item::as_table_like_mut);
@@ -59,8 +69,10 @@ fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> R
         problem
     };
     let Some(text) = files.get(&file) else {
-        return Err(problem(format!("the file `{file}` is not there"))
-            .fix("a file beside the scenario's, which is read from a file, too"));
+        return Err(problem(format!("the file `{file}` is not there")).fix(format!(
+            "a file beside the scenario's; one that --set names is looked for in the working \
+             directory; `netspurt delays LOG --timeline {file}` makes one of a recording"
+        )));
     };
     let values: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
@@ -68,8 +80,9 @@ fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> R
     })?;
     for (key, item) in values.into_table() {
         if !KEYS.contains(&&*key) {
-            return Err(problem(format!("`{file}` has a key `{key}`"))
-                .fix("`delay`, `rate`, `loss` and `handovers` alone"));
+            let mut problem = problem(format!("`{file}` has a key `{key}`")).of_the_key();
+            problem.path = [path, &[key.to_string()]].concat();
+            return Err(problem.fix("`delay`, `rate`, `loss` and `handovers` alone"));
         }
         if link.contains_key(&key) {
             return Err(problem(format!(

@@ -4,6 +4,7 @@
 //! that names its place and its fix.
 
 mod axis;
+mod combination;
 mod document;
 mod drawn;
 mod echo_probes_plan;
@@ -13,6 +14,7 @@ mod flow_plan;
 mod flow_spec;
 mod followed;
 mod form;
+mod grid;
 mod kernel;
 mod kernel_config;
 mod link_place;
@@ -48,18 +50,20 @@ mod switches;
 mod traffic;
 mod tree;
 mod unknown_name;
+mod varied;
 mod whole;
 
 use schemars::schema_for;
 
 pub use axis::{Axis, Label, Point, TAKEN};
+pub use combination::Combination;
 pub use error::ScenarioError;
 pub use kernel_config::{KernelProfile, KernelTcp};
 pub use network::{KernelEnd, Network, NetworkEnd, ProgramsEnd};
 pub use random_axis::RandomAxis;
 pub use run::{Simulation, too_many_rows};
 use spec::Spec;
-pub use sweep::{Budget, Combination, Sweep};
+pub use sweep::{Budget, Sweep};
 pub use switch_page::{profiles_table, switches_table};
 pub use switches::{SwitchError, tcp_config};
 pub use whole::Scenario;

@@ -4,7 +4,7 @@ use crate::app::{Program, Task};
 use crate::event::Wanted;
 use crate::ids::{FlowId, Side};
 use crate::link::LinkConfig;
-use crate::record::Names;
+use crate::record::{Capturing, Names};
 use crate::rto::EstimatorConfig;
 use crate::shim::ShimConfig;
 use crate::sim::{Graph, Routes};
@@ -69,8 +69,8 @@ pub struct Network {
     pub spied: Vec<u32>,
     /// What is recorded.
     pub wanted: Wanted,
-    /// Whether captures are written.
-    pub capture: bool,
+    /// Its captures.
+    pub captured: Capturing,
     /// The most rows that all recorded tables may have together.
     pub most_rows: Option<u64>,
     /// Timers beside those of the senders.
@@ -83,6 +83,7 @@ impl Network {
     /// The network of `plan`, whose run ends at `stop`.
     pub(super) fn new(mut plan: Plan, stop: Time) -> Self {
         Self {
+            captured: plan.captured(),
             names: plan.take_names(),
             graph: plan.graph,
             routes: plan.routes,
@@ -91,16 +92,10 @@ impl Network {
             reassembly: plan.reassembly,
             spied: plan.spied,
             wanted: plan.wanted,
-            capture: plan.capture && plan.wanted.seen,
             most_rows: plan.most_rows,
             shadows: plan.shadows,
             stop,
         }
-    }
-
-    /// Nodes that have captures.
-    pub fn captured(&self) -> &[u32] {
-        if self.capture { &self.spied } else { &[] }
     }
 }
 

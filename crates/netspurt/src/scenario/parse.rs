@@ -1,7 +1,10 @@
 //! From texts to scenarios and their sweeps.
 
+use std::sync::Arc;
+
 use super::document::Document;
 use super::error::ScenarioError;
+use super::grid::Grid;
 use super::sweep::Sweep;
 use super::whole::Scenario;
 
@@ -50,16 +53,13 @@ impl Scenario {
     }
 
     fn read(document: Document) -> Result<Self, ScenarioError> {
-        let scenario = Self::of(document)?;
-        Sweep::of(&scenario.document, &scenario.spec)?;
+        let mut scenario = Self::of(document)?;
+        scenario.grid = Grid::of(&scenario.document, &scenario.spec)?.map(Arc::new);
         Ok(scenario)
     }
 
     /// Its cases, if it has a `[sweep]`.
     pub fn sweep(&self) -> Option<Sweep> {
-        let Ok(sweep) = Sweep::of(&self.document, &self.spec) else {
-            unreachable!("as `read` did")
-        };
-        sweep
+        Sweep::of(self.grid.clone()?, &self.document, &self.spec)
     }
 }

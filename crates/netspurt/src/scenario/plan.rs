@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use crate::app::Task;
 use crate::event::Wanted;
 use crate::link::Messages;
-use crate::record::{self, FlowName, Names};
+use crate::record::{self, Capturing, FlowName, Names};
 use crate::rto::EstimatorConfig;
 use crate::sim::{Graph, Routes};
 use crate::units::Duration;
@@ -42,6 +42,8 @@ pub(super) struct Plan {
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
     pub(super) capture: bool,
+    /// Octets that captures keep of each packet.
+    pub(super) snap_bytes: u32,
     /// The most rows that all recorded tables may have together.
     pub(super) most_rows: Option<u64>,
     /// Shadow timers.
@@ -52,6 +54,14 @@ impl Spec {
     /// Fills in the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
+        self.fill_in_spied();
+    }
+
+    /// Fills in the nodes at which segments are recorded, if the file names none.
+    pub(super) fn fill_in_spied(&mut self) {
+        if self.record.spy.is_some() {
+            return;
+        }
         let answers = |flow: &FlowSpec| matches!(flow.app, WordOr::Table(_));
         let sources: IndexSet<String> = (self.flows.values())
             .flat_map(|flow| (0..flow.count.small()).map(move |i| (flow, i)))
@@ -60,11 +70,17 @@ impl Spec {
             })
             .chain(self.echo_probes.values().map(|echo_probes| echo_probes.from.clone()))
             .collect();
-        self.record.spy.get_or_insert_with(|| sources.into_iter().collect());
+        self.record.spy = Some(sources.into_iter().collect());
     }
 }
 
 impl Plan {
+    /// The captures of a run.
+    pub(super) fn captured(&self) -> Capturing {
+        let nodes = if self.capture && self.wanted.seen { self.spied.clone() } else { Vec::new() };
+        Capturing { nodes, snap_bytes: Some(self.snap_bytes) }
+    }
+
     /// The plan of `spec`, whose defaults are filled in.
     pub(super) fn new(spec: &Spec) -> Result<Self, Problem> {
         if spec.stop.is_zero() {
@@ -103,6 +119,7 @@ impl Plan {
             wanted: wanted(&spec.record.tables),
             shadows: shadows(&spec.record)?,
             capture: spec.record.capture,
+            snap_bytes: snap_bytes(&spec.record)?,
             most_rows: spec.record.rows,
             nodes: nodes.into_iter().collect(),
         })
@@ -148,6 +165,17 @@ fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
     let messages: Messages = flows.iter().flat_map(to_ends).collect();
     for effects in links.iter_mut().filter_map(|link| link.config.effects.as_mut()) {
         effects.know_messages(&messages);
+    }
+}
+
+/// What captures keep of each packet: the headers of IPv4 and TCP at least.
+fn snap_bytes(record: &RecordSpec) -> Result<u32, Problem> {
+    match u32::try_from(record.snap.0) {
+        Ok(bytes @ 40..=65_535) => Ok(bytes),
+        _ => {
+            let message = format!("captures cannot keep {} of a packet", record.snap);
+            Err(Problem::at(["record", "snap"], message).fix("from 40 B to 65535 B"))
+        }
     }
 }
 

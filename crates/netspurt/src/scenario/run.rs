@@ -1,7 +1,7 @@
 //! A scenario in motion.
 
 use crate::event::Wanted;
-use crate::record::Recorder;
+use crate::record::{Capturing, Recorder};
 use crate::results::{EndedRun, Results};
 use crate::rto::EstimatorConfig;
 use crate::sim::Advance;
@@ -26,8 +26,7 @@ pub struct Simulation {
     world: Net,
     recorder: Recorder,
     stop: Time,
-    capture: bool,
-    spied: Vec<u32>,
+    captured: Capturing,
     wanted: Wanted,
     most_rows: Option<u64>,
     shadows: Vec<EstimatorConfig>,
@@ -47,8 +46,7 @@ impl Simulation {
         Self {
             recorder: Recorder::new(names),
             stop: Time::ZERO + stop,
-            capture: plan.capture && plan.wanted.seen,
-            spied: plan.spied.clone(),
+            captured: plan.captured(),
             wanted: plan.wanted,
             most_rows: plan.most_rows,
             shadows: plan.shadows.clone(),
@@ -122,7 +120,7 @@ impl Simulation {
             programs: None,
             shadows: self.shadows,
             more: Vec::new(),
-            captured: if self.capture { self.spied } else { Vec::new() },
+            captured: self.captured,
             stop: self.stop,
         };
         ended.finish()

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::Program;
 use crate::ip::Reassembling;
 use crate::segment::Segment;
-use crate::units::Duration;
+use crate::units::{ByteCount, Duration};
 
 use super::echo_probes_spec::EchoProbesSpec;
 use super::flow_spec::FlowSpec;
@@ -138,6 +138,9 @@ pub struct RecordSpec {
     /// Whether to write a pcapng file for each spied node.
     #[serde(default = "yes")]
     pub capture: bool,
+    /// The octets that captures keep of each packet.
+    #[serde(default = "headers")]
+    pub snap: ByteCount,
     /// The most rows that all recorded tables may have together: a bound on the run's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
@@ -146,13 +149,25 @@ pub struct RecordSpec {
     pub shadows: Vec<String>,
 }
 
+/// Room for the largest headers of IPv6 and TCP, and some octets of payload.
+fn headers() -> ByteCount {
+    ByteCount(128)
+}
+
 fn yes() -> bool {
     true
 }
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        Self { spy: None, tables: TableName::all(), capture: true, rows: None, shadows: Vec::new() }
+        Self {
+            spy: None,
+            tables: TableName::all(),
+            capture: true,
+            snap: headers(),
+            rows: None,
+            shadows: Vec::new(),
+        }
     }
 }
 

@@ -2,22 +2,18 @@
 
 use core::fmt::Write as _;
 
+use std::sync::Arc;
+
 use indexmap::{IndexMap, IndexSet};
 use sha2::{Digest, Sha256};
-use toml::{Table, Value};
 
-use super::axis::{Axis, AxisSetting, Label, Point, path_keys};
+use super::axis::{Axis, Label, Point, path_keys};
+use super::combination::{Combination, not_simulated, short_hash};
 use super::document::Document;
-use super::error::{Problem, ScenarioError};
-use super::flow_spec::EndpointWord;
-use super::followed;
-use super::form::{self, read_table};
-use super::number::Whole;
-use super::plan::Plan;
+use super::error::ScenarioError;
+use super::grid::Grid;
 use super::random_axis::RandomAxis;
-use super::run::Simulation;
 use super::spec::Spec;
-use super::sweep_spec::SweepSpec;
 use super::whole::Scenario;
 use crate::units::Duration;
 
@@ -65,19 +61,9 @@ pub struct Sweep {
 #[derive(Clone, Debug)]
 enum Source {
     /// A file, and every combination of the points of its axes.
-    Grid(Box<Grid>),
+    Grid(Arc<Grid>),
     /// Scenarios with their labels.
     Listed(Vec<ListedCase>),
-}
-
-/// A file with its axes.
-#[derive(Clone, Debug)]
-struct Grid {
-    document: Document,
-    base: Table,
-    seed: u64,
-    axes: Vec<Axis>,
-    drawn: Vec<RandomAxis>,
 }
 
 /// A scenario with its labels.
@@ -89,70 +75,18 @@ struct ListedCase {
     repeat: u64,
 }
 
-/// A combination of values, ready to be run with any seed.
-#[derive(Clone, Debug)]
-pub struct Combination {
-    spec: Spec,
-    /// The SHA-256 of its resolved scenario without the seed and what is recorded, the first 16
-    /// octets in hexadecimal.
-    pub fingerprint: String,
-}
-
-impl Combination {
-    fn new(mut spec: Spec) -> Self {
-        spec.sweep = None;
-        spec.seed = Whole(0);
-        spec.record.tables.clear();
-        spec.record.shadows.clear();
-        spec.record.capture = false;
-        spec.record.rows = None;
-        let text = form::write(&spec);
-        Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
-    }
-
-    /// A run of it that records nothing but sums.
-    ///
-    /// # Errors
-    /// When the combination is inconsistent.
-    pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
-        self.spec.seed = Whole(seed);
-        if let Some(problem) = not_simulated(&self.spec) {
-            return Err(Document::new("", "").blame(&problem));
-        }
-        let plan = Plan::new(&self.spec);
-        let plan = plan.map_err(|problem| Document::new("", "").blame(&problem))?;
-        Ok(Simulation::new(plan, self.spec.stop))
-    }
-}
-
 impl Sweep {
-    /// The sweep of a consistent file.
-    pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
-        let Some(sweep) = &spec.sweep else { return Ok(None) };
-        let blamed = |problem: Problem| document.blame(&problem);
-        if sweep.time.is_some_and(Duration::is_zero) {
-            let problem = Problem::at(["sweep", "time"], "every case would be cut at once");
-            return Err(blamed(problem.fix("above zero")));
-        }
-        let over = |draw: bool| sweep.over.iter().filter(move |(_, axis)| axis.draw == draw);
-        let axes = over(false).map(|(name, axis)| Axis::new(name, axis));
-        let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(blamed)?;
-        let drawn = over(true).map(|(name, axis)| RandomAxis::new(name, axis));
-        let drawn: Vec<RandomAxis> = drawn.collect::<Result<_, _>>().map_err(blamed)?;
-        too_many(&axes, sweep).map_err(blamed)?;
-        let single = document.clone().without_sweep();
-        let grid = Grid { base: single.table()?, document: single, seed: spec.seed.0, axes, drawn };
-        overwritten(&grid.by_axis()).map_err(blamed)?;
-        let made = Self {
+    /// The sweep of a file with its axes.
+    pub(super) fn of(grid: Arc<Grid>, document: &Document, spec: &Spec) -> Option<Self> {
+        let sweep = spec.sweep.as_ref()?;
+        Some(Self {
             names: grid.axes.iter().map(|axis| axis.name.clone()).collect(),
             kernel: grid.kernel(spec).map(|problem| Box::new(document.blame(&problem))),
-            source: Source::Grid(Box::new(grid)),
+            source: Source::Grid(grid),
             seeds: sweep.seeds.0,
             paired: sweep.paired,
             budget: Budget { events: sweep.events.map(|n| n.0), time: sweep.time },
-        };
-        made.check(document)?;
-        Ok(Some(made))
+        })
     }
 
     /// A sweep over individually made scenarios, each with a label for each name. Those with the
@@ -334,11 +268,10 @@ impl Sweep {
             Source::Grid(grid) => {
                 let drawn = self.draws(case);
                 let points = points(&grid.axes, case / self.seeds).into_iter().chain(&drawn);
-                let quick = quickly(&grid.base, points);
+                let quick = grid.varied.combination(points.flat_map(|point| &point.settings));
                 // A case that cannot be read this way is read again in full, for a good error
                 // message.
-                let spec = quick.map_or_else(|| Ok(self.scenario_of(case)?.spec), Ok)?;
-                Ok(Combination::new(spec))
+                quick.map_or_else(|| Ok(Combination::new(self.scenario_of(case)?.spec)), Ok)
             }
             Source::Listed(_) => Ok(Combination::new(self.scenario_of(case)?.spec)),
         }
@@ -373,7 +306,7 @@ impl Sweep {
         let mut told = format!("{} {} {:?}\0", self.seeds, self.paired, self.budget);
         match &self.source {
             Source::Grid(grid) => {
-                let _ = write!(told, "{}\0{}\0", grid.seed, grid.base);
+                let _ = write!(told, "{}\0{}\0", grid.seed, grid.varied.table());
                 for (name, text) in grid.document.files() {
                     let _ = write!(told, "{name:?} {text:?}\0");
                 }
@@ -399,126 +332,6 @@ impl Sweep {
         }
         short_hash(&[told.as_bytes()])
     }
-
-    /// Whether each value can be set at its place. Whether all of them fit together is known only
-    /// for each case.
-    fn check(&self, file: &Document) -> Result<(), ScenarioError> {
-        let Source::Grid(grid) = &self.source else { return Ok(()) };
-        for (_, points) in grid.by_axis() {
-            // The values of a range are of one kind, so the first thousand are enough.
-            for point in points.iter().take(CHECKED) {
-                try_point(&grid.document, point).map_err(|problem| file.blame(&problem))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Grid {
-    /// The points of each axis, also of those that draw from theirs.
-    fn by_axis(&self) -> Vec<(&str, &[Point])> {
-        let points = self.axes.iter().map(|axis| (&*axis.name, &*axis.points));
-        points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
-    }
-
-    /// Where it says that a case of the file has a kernel's end.
-    fn kernel(&self, spec: &Spec) -> Option<Problem> {
-        let axes = self.by_axis();
-        let points = || axes.iter().flat_map(|(_, points)| *points);
-        let ends =
-            |setting: &AxisSetting| path_keys(setting).last().is_some_and(|key| key == "endpoint");
-        let of_kernel = |setting: &AxisSetting| {
-            let names_it = setting.value.to_string().contains("\"kernel\"");
-            names_it && (ends(setting) || setting.value.is_table())
-        };
-        if let Some(point) = points().find(|point| point.settings.iter().any(of_kernel)) {
-            let mut problem = Problem::at([], KERNEL);
-            problem.path.clone_from(&point.place);
-            return Some(problem.fix(LIVE));
-        }
-        let varied = points().flat_map(|point| &point.settings).any(ends);
-        not_simulated(spec).filter(|_| !varied)
-    }
-}
-
-/// Why the scenario cannot be simulated: the kernel does not run in virtual time.
-fn not_simulated(spec: &Spec) -> Option<Problem> {
-    let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
-    let (name, _) = real?;
-    Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
-}
-
-const KERNEL: &str = "the kernel does not keep the virtual time of a sweep";
-const LIVE: &str = "`netspurt sweep --live` for real time, or `endpoint = \"model\"`";
-
-/// The most values of an axis that are tried before a sweep starts.
-const CHECKED: usize = 1000;
-
-/// The most cases of a sweep.
-const MOST: u64 = 100_000_000;
-
-fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
-    let lengths = axes.iter().map(|axis| axis.points.len() as u64).chain([sweep.seeds.0]);
-    let cases = lengths.fold(1_u64, u64::saturating_mul);
-    if cases <= MOST {
-        return Ok(());
-    }
-    let message = format!("{cases} cases, and {MOST} are the most");
-    Err(Problem::at(["sweep"], message).fix("fewer values or fewer seeds"))
-}
-
-/// A setting of one axis that a later axis overwrites, so that the first would have no effect.
-fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
-    let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
-    for (name, points) in axes {
-        let settings = || points.iter().flat_map(|point| &point.settings);
-        let mut tried = IndexSet::new();
-        for setting in settings().filter(|setting| tried.insert(&setting.path)) {
-            let keys = path_keys(setting);
-            let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) else {
-                continue;
-            };
-            let message = format!("`{first}` varies `{}` already", setting.path);
-            let mut problem = Problem::at([], message);
-            problem.path.clone_from(&setting.place);
-            return Err(problem.fix("another path; or `sets`, where values go together"));
-        }
-        before.extend(settings().map(|setting| (path_keys(setting), *name)));
-    }
-    Ok(())
-}
-
-/// The mistake of a single point: a path that leads nowhere, or an invalid value.
-fn try_point(document: &Document, point: &Point) -> Result<(), Problem> {
-    for setting in &point.settings {
-        let keys = path_keys(setting);
-        let own = ["seed", "sweep", "record"];
-        let at = |message: String, place: &[String]| {
-            let mut problem = Problem::at([], message);
-            problem.path = place.to_vec();
-            problem
-        };
-        if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
-            let message = format!("a sweep does not vary `{first}`");
-            return Err(at(message, &setting.place).fix("`seeds` draws seeds; all else is fixed"));
-        }
-        let alone = document.clone().with(&setting.path, &setting.value.to_string());
-        let Err((path, slip)) = stands_alone(&alone) else { continue };
-        let place = if path { &setting.place } else { &point.place };
-        return Err(at(slip.message, place).fix(slip.fix));
-    }
-    Ok(())
-}
-
-/// Whether the document's settings are valid at their places. On a mistake, also returns whether
-/// the path is to blame and not the value.
-fn stands_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
-    let mut spec = document.read_or_blame()?;
-    spec.fill_in();
-    match Plan::new(&spec) {
-        Err(problem) if problem.incomplete => Err((true, document.blame(&problem))),
-        _ => Ok(()),
-    }
 }
 
 fn at(combination: u64) -> usize {
@@ -535,31 +348,4 @@ fn points(axes: &[Axis], combination: u64) -> Vec<&Point> {
     }
     found.reverse();
     found
-}
-
-/// The scenario with the points applied; `None` if it cannot be read, or follows files.
-fn quickly<'a>(base: &Table, points: impl Iterator<Item = &'a Point>) -> Option<Spec> {
-    let mut table = base.clone();
-    for setting in points.flat_map(|point| &point.settings) {
-        let keys = path_keys(setting);
-        let (last, above) = keys.split_last()?;
-        if last == followed::KEY || setting.value.to_string().contains(followed::KEY) {
-            return None;
-        }
-        let mut inner = &mut table;
-        for key in above {
-            let entry = inner.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()));
-            inner = entry.as_table_mut()?;
-        }
-        inner.insert(last.clone(), setting.value.clone());
-    }
-    let mut spec: Spec = read_table(table).ok()?;
-    spec.fill_in();
-    Some(spec)
-}
-
-/// The first 16 octets of a SHA-256, in hexadecimal.
-fn short_hash(parts: &[&[u8]]) -> String {
-    let hash = parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize();
-    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,11 +1,15 @@
 //! A scenario that was read and is consistent.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use crate::units::Time;
 
 use super::document::Document;
 use super::error::ScenarioError;
 use super::flow_spec::{EndpointWord, FlowSpec};
 use super::form;
+use super::grid::Grid;
 use super::network::Network;
 use super::plan::Plan;
 use super::run::Simulation;
@@ -26,6 +30,8 @@ use super::spec::Spec;
 pub struct Scenario {
     pub(super) document: Document,
     pub(super) spec: Spec,
+    /// The axes of its `[sweep]`, where that is used.
+    pub(super) grid: Option<Arc<Grid>>,
 }
 
 impl Scenario {
@@ -35,7 +41,7 @@ impl Scenario {
         spec.fill_in();
         // A scenario is consistent if it can be planned.
         Plan::new(&spec).map_err(|problem| document.blame(&problem))?;
-        Ok(Self { document, spec })
+        Ok(Self { document, spec, grid: None })
     }
 
     /// The same without its `[sweep]`: a single run of the values in the file.
@@ -73,6 +79,12 @@ impl Scenario {
     /// Never: it was read before.
     pub fn text(&self) -> String {
         self.document.whole().expect("it was read before")
+    }
+
+    /// What it was read from: its text, the values that are set over it, and the files that its links
+    /// may follow, from which a copy elsewhere can be read.
+    pub fn source(&self) -> (&str, &[(String, String)], &BTreeMap<String, String>) {
+        self.document.source()
     }
 
     /// The scenario with every default written out, as TOML.

@@ -238,10 +238,15 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
         if let (Some(deadline), Some(time)) = (deadline, budget.time)
             && clock() > deadline
         {
-            return Some(format!("longer than {time}"));
+            return Some(too_long(time));
         }
     }
     None
+}
+
+/// Why a case was cut that took more than `time`.
+pub(super) fn too_long(time: Duration) -> String {
+    format!("longer than {time}")
 }
 
 /// An error without its place: the mistake in the values, on one line.

@@ -3,7 +3,7 @@
 use crate::scenario::Sweep;
 use crate::units::Duration;
 
-use super::chunk::{CaseEnd, CaseRow, Chunk, Done, done};
+use super::chunk::{CaseEnd, CaseRow, Chunk, Done, done, too_long};
 use super::measures::{EndedCase, measure};
 
 /// How a case ended that ran live.
@@ -11,6 +11,8 @@ use super::measures::{EndedCase, measure};
 pub enum LiveEnd<'a> {
     /// The run counts.
     Counts(EndedCase<'a>),
+    /// It did not end within the sweep's budget of time.
+    Cut,
     /// The run does not count, for this reason.
     Late(String),
     /// There was no run, for this reason.
@@ -22,6 +24,7 @@ pub fn live_chunk(sweep: &Sweep, case: u64, end: LiveEnd<'_>, busy: Duration) ->
     let mut row = CaseRow::new(sweep, case);
     let end = match end {
         LiveEnd::Counts(ended) => CaseEnd::Live(Box::new(measure(&ended))),
+        LiveEnd::Cut => CaseEnd::Cut(too_long(sweep.budget().time.unwrap_or_default())),
         LiveEnd::Late(why) => CaseEnd::Late(why),
         LiveEnd::Error(why) => CaseEnd::Error(why),
     };

@@ -97,14 +97,22 @@ impl RetransmitTimer {
     /// Reads the clock on a round trip that ends now, puts the reading in, and lets the estimator
     /// judge the sample; that of the handshake has a verb of its own.
     pub(super) fn sample(&mut self, mut sample: RttSample, cx: &mut Context<'_>) {
-        sample.at = cx.now;
-        sample.rtt = self.estimator.reading(self.clock, sample.sent, cx.now);
+        self.read(&mut sample, cx.now);
         if sample.handshake {
             self.estimator.on_handshake(&sample);
         } else {
             self.estimator.on_sample(&sample);
         }
         self.rto = self.estimator.rto();
+        self.report_sample(&sample, cx);
+    }
+
+    fn read(&self, sample: &mut RttSample, now: Time) {
+        sample.at = now;
+        sample.rtt = self.estimator.reading(self.clock, sample.sent, now);
+    }
+
+    fn report_sample(&self, sample: &RttSample, cx: &mut Context<'_>) {
         if cx.events.wanted().rtt {
             let what = What::Rtt { end: cx.end, sent: sample.sent, rtt: sample.rtt };
             cx.events.report(cx.now, what);
@@ -112,11 +120,18 @@ impl RetransmitTimer {
         self.report(false, cx);
     }
 
-    /// The last timeout proved spurious.
-    pub(super) fn spurious(&mut self, cx: &mut Context<'_>) {
-        self.estimator.on_spurious(None);
+    /// The last timeout proved spurious, by an ACK that brought `sample`, unless
+    /// [`sample`](Self::sample) has taken it already.
+    pub(super) fn spurious(&mut self, mut sample: Option<RttSample>, cx: &mut Context<'_>) {
+        if let Some(sample) = &mut sample {
+            self.read(sample, cx.now);
+        }
+        self.estimator.on_spurious(sample.as_ref());
         self.rto = self.estimator.rto();
-        self.report(false, cx);
+        match sample {
+            Some(sample) => self.report_sample(&sample, cx),
+            None => self.report(false, cx),
+        }
     }
 
     /// An ACK made progress without a sample.

@@ -42,9 +42,15 @@ impl Moving for Duration {
     /// Rounded down towards the earlier value.
     fn towards(self, other: Self, part: Duration, whole: Duration) -> Self {
         let share = |span: Duration| {
-            let product = u128::from(span.as_nanos()) * u128::from(part.as_nanos());
-            let nanos = product / u128::from(whole.as_nanos());
-            Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
+            let (span, part, whole) = (span.as_nanos(), part.as_nanos(), whole.as_nanos());
+            Duration::from_nanos(match span.checked_mul(part) {
+                // The usual case, without a division of 128 bits.
+                Some(product) => product / whole,
+                None => {
+                    let nanos = u128::from(span) * u128::from(part) / u128::from(whole);
+                    u64::try_from(nanos).unwrap_or(0)
+                }
+            })
         };
         if other >= self { self + share(other - self) } else { self - share(self - other) }
     }

@@ -30,6 +30,8 @@ pub struct PcapngWriter<W> {
     out: W,
     /// The body of the block being built.
     block: Vec<u8>,
+    /// Octets that are kept of a packet.
+    snap_bytes: Option<u32>,
 }
 
 impl<W: Write> PcapngWriter<W> {
@@ -38,7 +40,20 @@ impl<W: Write> PcapngWriter<W> {
     /// # Errors
     /// When `out` fails.
     pub fn new(out: W, interface: &str, application: &str) -> io::Result<Self> {
-        let mut this = Self { out, block: Vec::new() };
+        Self::cutting(out, interface, application, None)
+    }
+
+    /// The same, which keeps the first `snap_bytes` octets of each packet.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn cutting(
+        out: W,
+        interface: &str,
+        application: &str,
+        snap_bytes: Option<u32>,
+    ) -> io::Result<Self> {
+        let mut this = Self { out, block: Vec::new(), snap_bytes };
         this.block.extend_from_slice(&BYTE_ORDER.to_le_bytes());
         this.block.extend_from_slice(&1_u16.to_le_bytes());
         this.block.extend_from_slice(&0_u16.to_le_bytes());
@@ -49,8 +64,8 @@ impl<W: Write> PcapngWriter<W> {
         this.write_block(SECTION_HEADER)?;
         this.block.extend_from_slice(&RAW_IP.to_le_bytes());
         this.block.extend_from_slice(&0_u16.to_le_bytes());
-        // No limit to the captured length.
-        this.block.extend_from_slice(&0_u32.to_le_bytes());
+        // Zero is no limit.
+        this.block.extend_from_slice(&snap_bytes.unwrap_or(0).to_le_bytes());
         this.option(OPTION_INTERFACE_NAME, interface.as_bytes());
         this.option(OPTION_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
         this.end_options();
@@ -58,20 +73,21 @@ impl<W: Write> PcapngWriter<W> {
         Ok(this)
     }
 
-    /// Adds the whole packet `bytes`, seen `unix_ns` nanoseconds after 1970.
+    /// Adds the packet `bytes`, which is whole, seen `unix_ns` nanoseconds after 1970.
     ///
     /// # Errors
     /// When the output fails.
     pub fn packet(&mut self, unix_ns: u64, bytes: &[u8], comment: Option<&str>) -> io::Result<()> {
         let [low, high] = [unix_ns & 0xffff_ffff, unix_ns >> 32];
-        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes();
+        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+        let kept = length.min(self.snap_bytes.unwrap_or(length));
         self.block.extend_from_slice(&0_u32.to_le_bytes());
         for half in [high, low] {
             self.block.extend_from_slice(&u32::try_from(half).unwrap_or(0).to_le_bytes());
         }
-        self.block.extend_from_slice(&length);
-        self.block.extend_from_slice(&length);
-        self.block.extend_from_slice(bytes);
+        self.block.extend_from_slice(&kept.to_le_bytes());
+        self.block.extend_from_slice(&length.to_le_bytes());
+        self.block.extend_from_slice(&bytes[..kept as usize]);
         self.pad();
         if let Some(comment) = comment {
             self.option(OPTION_COMMENT, comment.as_bytes());

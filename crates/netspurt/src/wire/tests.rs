@@ -441,6 +441,103 @@ fn extension_headers_of_ipv6_are_passed_over() {
 }
 
 #[test]
+fn the_authentication_header_counts_words_of_four_octets() {
+    // RFC 4302 §2.2: its length is in words, less two.
+    let mut bytes = extended(51, [6, 2, 0, 0, 0, 0, 0, 9]);
+    bytes[5] += 8;
+    bytes.splice(48..48, [0; 8]);
+    assert_eq!(decode(&bytes, Checks::Whole).unwrap().payload, [0; 4]);
+}
+
+/// RFC 8200 §8.1: the checksum is over the last destination, whatever the fixed header says.
+#[test]
+fn the_destination_behind_a_routing_header_is_the_last_one() {
+    let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
+    let (last, stop) = (whole[24..40].to_vec(), [7; 16]);
+    let routed = |kind: u8, addresses: &[&[u8]]| {
+        let count = u8::try_from(addresses.len()).unwrap();
+        let mut bytes = whole.clone();
+        bytes[24..40].copy_from_slice(&stop);
+        let header = [&[6, 2 * count, kind, 1, 0, 0, 0, 0], &addresses.concat()[..]].concat();
+        (bytes[5], bytes[6]) = (bytes[5] + header.len() as u8, 43);
+        bytes.splice(40..40, header);
+        bytes
+    };
+    for bytes in [
+        routed(0, &[&stop, &last]),
+        routed(2, &[&last]),
+        // Segment routing lists the last one first (RFC 8754 §2).
+        routed(4, &[&last, &stop]),
+    ] {
+        let read = decode(&bytes, Checks::Whole).unwrap();
+        assert_eq!(read.destination, IPV6[1].parse().unwrap());
+    }
+    let error = decode(&routed(3, &[&last]), Checks::Whole).unwrap_err();
+    assert_eq!((error.offset, error.what), (43, Fault::Routed));
+}
+
+/// A packet without a length, of which 60 octets behind the headers were captured.
+#[test]
+fn a_packet_that_the_card_cuts_later_is_as_long_as_on_the_link() {
+    for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
+        let mut bytes = bytes_of(&packet(ends, Segment { len: 60, ..stamped(Flags::ACK) }));
+        bytes[at..at + 2].fill(0);
+        let view = TcpView::of(&bytes, 65_000 + bytes.len()).unwrap();
+        assert_eq!((view.payload_bytes, view.captured_bytes), (65_060, 60));
+        assert_eq!(view.size_bytes as usize, ip_bytes + 32 + 65_060);
+        let error = decode(&bytes, Checks::Captured).unwrap_err();
+        assert_eq!((error.offset, error.what), (at, Fault::Length));
+        // The link does not say more than the headers.
+        let error = TcpView::of(&bytes, ip_bytes + 19).unwrap_err();
+        assert_eq!((error.offset, error.what), (at, Fault::Length));
+    }
+}
+
+/// RFC 2675 §2: the length counts the extension header, and is more than 16 bits hold.
+#[test]
+fn a_jumbogram_has_its_length_in_an_option() {
+    let jumbo = |length: u32| {
+        let [a, b, c, d] = length.to_be_bytes();
+        let mut bytes = extended(0, [6, 0, 0xc2, 4, a, b, c, d]);
+        bytes[4..6].fill(0);
+        bytes
+    };
+    let bytes = jumbo(8 + 32 + 100_000);
+    let view = TcpView::of(&bytes, 100_100).unwrap();
+    assert_eq!((view.payload_bytes, view.captured_bytes, view.seq), (100_000, 4, 0));
+    // More than was on the link.
+    let error = TcpView::of(&bytes, 100_079).unwrap_err();
+    assert_eq!((error.offset, error.what), (4, Fault::Length));
+    // A length for which 16 bits were enough is none; that of the link counts.
+    let view = TcpView::of(&jumbo(500), 1080).unwrap();
+    assert_eq!(view.payload_bytes, 1000);
+}
+
+#[test]
+fn of_a_header_that_is_cut_what_was_captured_is_told() {
+    for ends in [IPV4, IPV6] {
+        let segment = Segment { seq: 9, ack: 8, len: 50, window: 77, ..stamped(Flags::ACK) };
+        let bytes = bytes_of(&packet(ends, segment));
+        let tcp_at = bytes.len() - 50 - 32;
+        let whole = TcpView::of(&bytes, bytes.len()).unwrap();
+        assert_eq!((whole.header_bytes, whole.options.whole), (32, true));
+        for there in 0..32 {
+            let cut = TcpView::of(&bytes[..tcp_at + there], bytes.len());
+            let Ok(view) = cut else {
+                let truncated = DecodeError { offset: tcp_at + there, what: Fault::Truncated };
+                assert_eq!((there < 14, cut.unwrap_err()), (true, truncated));
+                continue;
+            };
+            assert_eq!((usize::from(view.header_bytes), view.options.whole), (there, false));
+            assert_eq!((view.seq, view.ack, view.flags), (9, 8, Flags::ACK));
+            assert_eq!(view.window, if there < 16 { view.window } else { 77 });
+            assert_eq!((view.payload_bytes, view.captured_bytes), (50, 0));
+            assert_eq!(view.options.timestamps, None);
+        }
+    }
+}
+
+#[test]
 #[should_panic(expected = "one family")]
 fn families_do_not_mix() {
     bytes_of(&packet([IPV4[0], IPV6[1]], Segment::default()));

@@ -1,5 +1,6 @@
 //! The results of runs whose packets are made here: what counts, what does not, and why.
 
+use netspurt::record::Capturing;
 use netspurt::scenario::Scenario;
 use netspurt::segment::Flags;
 
@@ -97,7 +98,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
         names,
         wanted,
         shadows: Vec::new(),
-        captured: Vec::new(),
+        captured: Capturing::default(),
         first: false,
         programs: None,
         wiring: Wiring::default(),

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use super::counts;
 use crate::delays::{Delays, Probe, Reading, read};
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
-use crate::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
+use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 
 /// A capture of packets: milliseconds and bytes.
 fn pcapng(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
@@ -175,6 +175,37 @@ fn echoes_are_probes_over_every_link_and_past_the_last_number() {
         assert_eq!(cut.recordings[0].sent(), 3);
         assert_eq!(cut.malformed.len(), 1);
     }
+}
+
+/// The segment is there when its last fragment is; its answer comes 25 ms later.
+#[test]
+fn a_segment_in_fragments_is_one_segment() {
+    let whole = tcp(1, 0, 1000, 0);
+    let part = |octets| {
+        let mut part = Vec::new();
+        cut(&whole, octets, &mut part);
+        part
+    };
+    let packets = [(0, part(512..1020)), (7, part(0..512)), (32, tcp(2, 0, 0, 1000))];
+    let reading = all(&pcapng(&packets));
+    assert_eq!(told(&reading.recordings[0]), [(0, 25)]);
+    assert_eq!(reading.recordings[0].probes[0].wire_bytes, 1040);
+}
+
+/// A simple packet of pcapng: only its length is before it.
+#[test]
+fn packets_without_a_time_give_no_samples_and_are_told() {
+    let mut file = pcapng(&[(0, echo(false, 1)), (20, echo(true, 1))]);
+    for packet in [tcp(1, 0, 100, 0), tcp(2, 0, 0, 100)] {
+        let length = u32::try_from(packet.len()).unwrap();
+        let block = (16 + length).next_multiple_of(4).to_le_bytes();
+        let padding = vec![0; packet.len().next_multiple_of(4) - packet.len()];
+        file.extend([&3_u32.to_le_bytes(), &block, &length.to_le_bytes(), &packet[..]].concat());
+        file.extend([&padding[..], &block].concat());
+    }
+    let reading = all(&file);
+    assert_eq!(reading.recordings.len(), 1);
+    assert_eq!(reading.malformed[0].why, "2 packets without a time are not used");
 }
 
 #[test]

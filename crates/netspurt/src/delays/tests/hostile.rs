@@ -79,3 +79,12 @@ proptest! {
         survives(&bytes);
     }
 }
+
+#[test]
+fn a_text_of_more_lines_than_are_read_is_refused_with_their_number() {
+    let mut text = b"rtt_ms\n".to_vec();
+    text.resize(2 * ((1 << 24) + 8), b'\n');
+    let error = read("a.csv", &text).unwrap_err().to_string();
+    assert!(error.contains("more than 16777216 lines"), "{error}");
+    assert!(error.contains("split it"), "{error}");
+}

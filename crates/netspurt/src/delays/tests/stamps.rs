@@ -58,7 +58,7 @@ fn stamps_of_other_programs_before_lines_of_ping_are_read() {
 #[test]
 fn a_note_tells_of_stamps_that_cannot_be_read() {
     for (stamp, why) in [
-        ("Di 22. Okt 10:11:SS CEST 2024:", "their form is not known"),
+        ("ti 22. loka 10:11:SS EEST 2024:", "their form is not known"),
         ("Tue Oct 22 10:11:SS IST 2024:", "IST is India's"),
     ] {
         let delays =
@@ -170,4 +170,91 @@ fn a_table_that_begins_with_the_last_probe_is_sorted() {
     assert_eq!(told, [0, 1, 1, 2]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 19_000_000);
     assert!(delays.notes.iter().any(|note| note.contains("sorted by time")));
+}
+
+/// The instants of the probes in whole seconds since the first, and what was lost.
+fn seconds(text: &str) -> (Vec<u64>, u64) {
+    let delays = one(text);
+    assert_eq!(delays.send_times, SendTimeSource::Recorded, "{:?}", delays.notes);
+    let sent =
+        delays.probes.iter().map(|probe| (probe.sent.as_nanos() + 500_000_000) / 1_000_000_000);
+    (sent.collect(), delays.lost())
+}
+
+#[test]
+fn stamps_before_the_lines_of_windows_are_times_of_arrival() {
+    for stamp in [
+        "2024-10-22 10:11:SS ",
+        "[2024-10-22 10:11:SS] ",
+        "22.10.2024 10:11:SS - ",
+        "10/22/2024 10:11:SS AM - ",
+        "10:11:SS: ",
+    ] {
+        let text = log(&format!("{stamp}Reply from 10.0.0.1: bytes=32 time=2NNms TTL=64"));
+        assert_eq!(seconds(&text), (vec![0, 1, 2, 3], 0), "{stamp}");
+        let lost =
+            text.replace("Reply from 10.0.0.1: bytes=32 time=22ms TTL=64", "Request timed out.");
+        assert_eq!(seconds(&lost), (vec![0, 1, 2, 3], 1), "{stamp}");
+    }
+    let text = "2024-10-22 10:11:12 Reply from 10.0.0.1: bytes=32 time=20ms TTL=64\r\n\
+                2024-10-22 10:11:17 Request timed out.\r\n\
+                2024-10-22 10:11:18 Reply from 10.0.0.1: bytes=32 time=20ms TTL=64\r\n";
+    assert_eq!(seconds(text), (vec![0, 3, 6], 1));
+    assert_eq!(one(text).began.map(|began| began.unix_ns), Some(NS - 20_000_000));
+}
+
+#[test]
+fn a_loop_of_date_and_one_ping_is_one_recording() {
+    let round = |second: u32, answered: bool| {
+        let reply = "64 bytes from 8.8.8.8: icmp_seq=1 ttl=117 time=14.3 ms\n";
+        format!(
+            "Tue Oct 22 10:11:{second} UTC 2024\nPING 8.8.8.8 (8.8.8.8) 56(84) bytes of data.\n{}\n\
+             --- 8.8.8.8 ping statistics ---\n1 packets transmitted, {} received, {}% packet loss, time 0ms\n\n",
+            if answered { reply } else { "" },
+            u8::from(answered),
+            100 * u8::from(!answered),
+        )
+    };
+    let answers = [true, true, false, true];
+    let log = |answers: &[bool]| -> String {
+        (0..).zip(answers).map(|(n, told)| round(12 + 5 * n, *told)).collect()
+    };
+    assert_eq!(seconds(&log(&answers)), (vec![0, 5, 10, 15], 1));
+    assert_eq!(seconds(&log(&[false, true, true, false])), (vec![0, 5, 10, 15], 2));
+    assert_eq!(one(&log(&answers)).began.map(|began| began.unix_ns), Some(NS));
+    let bare: String = log(&[true; 4])
+        .lines()
+        .filter(|line| line.starts_with("Tue") || line.starts_with("64"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(seconds(&bare), (vec![0, 5, 10, 15], 0));
+}
+
+#[test]
+fn a_date_between_the_lines_of_one_ping_is_when_the_next_probe_left() {
+    let line = |n: u32| {
+        let date = if n % 3 == 1 {
+            format!("Tue Oct 22 10:11:{} UTC 2024\n", 10 + 2 * n)
+        } else {
+            "".into()
+        };
+        format!("{date}64 bytes from 8.8.8.8: icmp_seq={n} ttl=117 time=14.3 ms\n")
+    };
+    let log = |head: &str| head.to_owned() + &(1..=7).map(line).collect::<String>();
+    let head = "PING 8.8.8.8 (8.8.8.8) 56(84) bytes of data.\n";
+    for before in ["", head, &format!("Tue Oct 22 10:11:11 UTC 2024\n{head}")] {
+        assert_eq!(seconds(&log(before)), (vec![0, 2, 4, 6, 8, 10, 12], 0), "{before}");
+    }
+    // Stamps of single lines of a ping that goes on, with a probe that was lost.
+    let lines = (1..=6).filter(|n| *n != 4).map(|n| {
+        format!("10:11:{}\n64 bytes from 8.8.8.8: icmp_seq={n} ttl=117 time=14.3 ms\n", 10 + n)
+    });
+    assert_eq!(seconds(&lines.collect::<String>()), (vec![0, 1, 2, 3, 4, 5], 1));
+}
+
+#[test]
+fn times_of_day_that_fall_pass_midnight_backwards() {
+    let rows = ["00:00:02", "00:00:01", "23:59:59", "23:59:58"];
+    let text: String = rows.iter().map(|time| format!("{time},20\n")).collect();
+    assert_eq!(seconds(&format!("time,rtt_ms\n{text}")), (vec![0, 1, 3, 4], 0));
 }

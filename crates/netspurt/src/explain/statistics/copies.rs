@@ -9,7 +9,7 @@ use crate::wire::TcpView;
 /// IPv6 has no identification, and one of 0 means that the sender does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
-    last: [u64; Copies::REMEMBERED],
+    last: [(u16, u32); Copies::REMEMBERED],
     next: u8,
     /// How many there were.
     pub count: u64,
@@ -24,7 +24,7 @@ impl Copies {
         if packet.ip_id == 0 {
             return;
         }
-        let name = u64::from(packet.ip_id) << 32 | u64::from(packet.seq);
+        let name = (packet.ip_id, packet.seq);
         if self.last.contains(&name) {
             self.count += 1;
             return;

@@ -16,9 +16,9 @@ pub use copies::Copies;
 pub use data::DataCounts;
 pub use duplicate_acks::DuplicateAcks;
 pub use flight::FlightSize;
-pub use packets::{Offers, PacketCounts};
+pub use packets::{Offers, PacketStatistics};
 pub use repairs::Repairs;
-pub use round_trips::RoundTrips;
+pub use round_trips::RoundTripStatistics;
 pub use spread::Spread;
 pub use times::PacketTimes;
 pub use windows::Windows;
@@ -31,14 +31,14 @@ use crate::wire::TcpView;
 
 use super::kept::{Acknowledged, CapturedSegment};
 use data::SegmentKind;
-use round_trips::Covered;
+use round_trips::CoveredSegments;
 use seen::{LateSegment, SeenOctets};
 
 /// Counts, sizes, round trips and times of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
     /// Packets by their flags.
-    pub packets: PacketCounts,
+    pub packets: PacketStatistics,
     /// What their options offer.
     pub offers: Offers,
     /// Their payload.
@@ -48,7 +48,7 @@ pub struct Statistics {
     /// Octets outstanding.
     pub flight: FlightSize,
     /// Round trips by acknowledgements of this direction.
-    pub round_trips: RoundTrips,
+    pub round_trips: RoundTripStatistics,
     /// Duplicate acknowledgements of this direction.
     pub duplicate_acks: DuplicateAcks,
     /// What was sent more than once, if anything was.
@@ -124,7 +124,7 @@ impl Statistics {
     }
 
     /// A segment is about to be added to `octets` that begins below the highest one sent.
-    pub fn resending(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
+    pub fn repeating(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
         let first = octets.outstanding().partition_point(|one| one.right <= left);
         let again = octets.outstanding().get(first).filter(|one| one.left < right);
         if let Some(segment) = again {
@@ -141,7 +141,8 @@ impl Statistics {
         seen.acknowledge(ack, |LateSegment { left, right, sent }| {
             let last = right == ack;
             let payload_bytes = right - left;
-            round_trips.cover(at, Covered { payload_bytes, sent, once: true, syn: false, last });
+            round_trips
+                .cover(at, CoveredSegments { payload_bytes, sent, once: true, syn: false, last });
         });
     }
 
@@ -156,7 +157,7 @@ impl Statistics {
         let sent = segment.last_sent;
         let ambiguous = self.round_trips.cover(
             at,
-            Covered {
+            CoveredSegments {
                 payload_bytes: (segment.right - segment.left)
                     .saturating_sub(u64::from(syn) + u64::from(fin)),
                 sent,

@@ -7,7 +7,7 @@ use crate::wire::TcpView;
 
 /// How many packets of each kind a direction has; none counts beyond 2³² - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PacketCounts {
+pub struct PacketStatistics {
     /// TCP segments, whatever they carry.
     pub all: u32,
     /// Those with RST.
@@ -36,7 +36,7 @@ pub struct PacketCounts {
     pub urgent_bytes: u64,
 }
 
-packed_value!(PacketCounts {
+packed_value!(PacketStatistics {
     all,
     resets,
     syns,
@@ -52,7 +52,7 @@ packed_value!(PacketCounts {
     urgent_bytes,
 });
 
-impl PacketCounts {
+impl PacketStatistics {
     /// A packet of the direction.
     #[inline]
     pub fn take(&mut self, packet: &TcpView) {

@@ -7,7 +7,7 @@ use super::spread::Spread;
 
 /// A segment that an acknowledgement covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Covered {
+pub struct CoveredSegments {
     /// Octets of payload.
     pub payload_bytes: u64,
     /// When it was sent last.
@@ -27,7 +27,7 @@ pub struct Covered {
 /// have waited for that. The rule is tcptrace's; [`OneWay`](crate::observe::OneWay) has another one,
 /// for the samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RoundTrips {
+pub struct RoundTripStatistics {
     /// Those that are timed.
     pub all: Spread,
     /// Of these, those of segments with the largest payload of all timed ones.
@@ -44,13 +44,21 @@ pub struct RoundTrips {
     latest: Time,
 }
 
-packed_value!(RoundTrips { all, full_size, full_bytes, handshake, post_loss, cumulative, latest });
+packed_value!(RoundTripStatistics {
+    all,
+    full_size,
+    full_bytes,
+    handshake,
+    post_loss,
+    cumulative,
+    latest
+});
 
-impl RoundTrips {
+impl RoundTripStatistics {
     /// An acknowledgement at `at` is the first to cover `segment`. Returns whether it would end the
     /// round trip of a segment that was sent more than once.
     #[inline]
-    pub fn cover(&mut self, at: Time, segment: Covered) -> bool {
+    pub fn cover(&mut self, at: Time, segment: CoveredSegments) -> bool {
         let overtaken = self.latest > segment.sent;
         self.latest = self.latest.max(segment.sent);
         if !segment.last {
@@ -67,7 +75,7 @@ impl RoundTrips {
         !segment.once
     }
 
-    fn sample(&mut self, at: Time, segment: Covered) {
+    fn sample(&mut self, at: Time, segment: CoveredSegments) {
         let rtt = at.saturating_since(segment.sent);
         self.all.add(rtt);
         if segment.syn {

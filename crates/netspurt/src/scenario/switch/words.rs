@@ -56,7 +56,7 @@ impl Words for Undo {
         (
             Undo::Rfc4015,
             "rfc4015",
-            "the threshold, and a window of the outstanding data (RFC 4015)",
+            "the threshold, a window of the outstanding data, and a timer that adapts (RFC 4015)",
         ),
         (Undo::Prior, "prior", "window and threshold as they were, as in Linux"),
     ];

@@ -63,6 +63,34 @@ pub(super) const SLIPS: &[Slip] = &[
     ],
 ];
 
+/// Where nothing is recorded, frames leave a link ahead of time for the next one: the results and the
+/// number of wake-ups are the same, also where the delay falls faster than frames follow each other.
+#[test]
+fn frames_pass_on_ahead_of_time_from_a_link_whose_delay_moves() {
+    let text = r#"
+        stop = "60 s"
+        [links]
+        lan = { between = ["a", "b"], rate = "10 Mbit/s", delay = "1 ms" }
+        sky = { between = ["b", "c"], rate = "1 Mbit/s", queue = "20 packets", delay = { between = "linear", timeline = [["0 s", "400 ms"], ["5 s", "10 ms"], ["5.05 s", "300 ms"], ["5.1 s", "10 ms"], ["30 s", "200 ms"]] } }
+        far = { between = ["c", "d"], rate = "2 Mbit/s", delay = "7 ms", queue = "9 packets" }
+        [flows.x]
+        from = "a"
+        to = "d"
+        send = "3000 segments"
+        [record]
+        capture = false
+        tables = []
+    "#;
+    let ended = |tables: &str| {
+        let text = text.replace("tables = []", tables);
+        let mut run = Scenario::parse("x.toml", &text).unwrap().simulate();
+        run.advance_to(run.stop());
+        (run.served(), run.finish().flows_digest())
+    };
+    let all = ended("tables = [\"queue\", \"drops\"]");
+    assert_eq!(ended("tables = []"), all);
+}
+
 #[test]
 fn a_link_has_the_values_of_the_file_that_it_follows() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
@@ -89,4 +117,35 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
     }
     let alone = Scenario::parse("x.toml", &text).unwrap_err();
     assert!(alone.message.contains("`pass.toml` is not there"), "{alone}");
+}
+
+#[test]
+fn a_mistake_in_a_followed_file_names_that_file_and_its_line() {
+    let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
+    let bare = CHAIN.replace(", delay = \"150 ms\"", "");
+    let head = "# a pass\n\n";
+    for (pass, line, shown) in [
+        ("delay = { timeline = [[\"0 s\", \"9 ms\"], [\"5 s\", \"x\"]] }", 3, "x"),
+        (
+            "delay = { timeline = [\n [\"0 s\", \"9 ms\"],\n [\"5 s\", \"8 ms\"],\n [\"3 s\", \"9 ms\"]] }",
+            6,
+            "3 s",
+        ),
+        ("delay = { timelines = [] }", 3, "timelines"),
+        ("loss = { probability = nan }", 3, "nan"),
+        ("\n\nloss = { probability = 1.5 }", 5, "1.5"),
+        ("dealy = \"9 ms\"", 3, "dealy"),
+        ("[[handovers]]\nat = \"-1 s\"", 4, "-1 s"),
+    ] {
+        let files = || vec![("pass.toml".to_owned(), format!("{head}{pass}"))];
+        let error = Scenario::parse_with("dir/x.toml", &text, files()).unwrap_err();
+        let place = error.place.clone().expect(pass);
+        assert_eq!((error.file.as_str(), place.line), ("dir/pass.toml", line), "{error}");
+        assert!(error.to_string().contains(shown), "{error}");
+        // Named by a setting, it is looked for in the working directory.
+        let set = [("links.modem.follows", "pass.toml")];
+        let base = Scenario::parse("dir/x.toml", &bare).unwrap();
+        let error = base.with_files(&set, files()).unwrap_err();
+        assert_eq!((error.file.as_str(), error.place.map(|at| at.line)), ("pass.toml", Some(line)));
+    }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ids::Direction;
 use crate::record::{Data, Table};
+use crate::wire::CaptureReader;
 
 const WEB: &str = r#"
 stop  = "20 min"
@@ -131,6 +132,29 @@ fn a_flow_of_requests_is_spelt_out_and_runs_the_same_again() {
     assert_eq!(run(&again).digest(), run(&scenario).digest());
     let capture = run(&scenario).write_capture(0, Vec::new());
     assert!(capture.is_ok());
+}
+
+#[test]
+fn captures_keep_headers_unless_a_scenario_asks_for_more() {
+    let most = |record: &str| {
+        let scenario = Scenario::parse("web.toml", &format!("{WEB}\n{record}")).unwrap();
+        let file = run(&scenario).write_capture(0, Vec::new()).unwrap();
+        let mut reader = CaptureReader::new(&file[..]).unwrap();
+        let mut most = (0, 0);
+        while let Some(packet) = reader.next_packet().unwrap() {
+            most = most.max((packet.bytes.len(), packet.original_bytes));
+        }
+        most
+    };
+    let (all, wire) = most("[record]\nsnap = \"65535 B\"");
+    assert!(all == wire as usize && wire > 128, "{wire}");
+    assert_eq!(most(""), (128, wire));
+    assert_eq!(most("[record]\nsnap = \"60 B\""), (60, wire));
+    for snap in ["39 B", "66 kB"] {
+        let text = format!("{WEB}\n[record]\nsnap = \"{snap}\"");
+        let error = Scenario::parse("web.toml", &text).expect_err(snap).to_string();
+        assert!(error.contains("from 40 B to 65535 B"), "{error}");
+    }
 }
 
 #[test]

@@ -78,6 +78,28 @@ fn what_a_sweep_runs_quickly_is_what_it_reads_slowly() {
     }
 }
 
+/// A value of a flow, of a link, of neither, of a new flow; and a moving link's long text.
+#[test]
+fn a_case_is_the_same_whether_the_parts_or_all_of_the_file_are_read_again() {
+    let moving =
+        CHAIN.replace("\"150 ms\"", "{ timeline = [[\"0 s\", \"1 ms\"], [\"5 s\", \"9 ms\"]] }");
+    let sets = r#"
+        flow = { "flows.x.start" = "1 s", "flows.x.tcp.acks" = "every segment" }
+        link = { "links.lan.delay" = "3 ms" }
+        all = { "stop" = "9 s", "flows.x.start" = "2 s" }
+        more = { "flows.y" = { from = "c", to = "a", send = "3 segments" } }
+        new = { "links.far" = { between = ["c", "d"], rate = "1 Mbit/s" }, "flows.x.to" = "d" }
+        nothing = {}
+    "#;
+    let text = format!("title = \"\"\"two\nlines\"\"\"\n{moving}\n[sweep.over.one.sets]\n{sets}");
+    let sweep = Scenario::parse("x.toml", &text).unwrap().sweep().unwrap();
+    for case in 0..sweep.cases() {
+        let read = sweep.scenario(case).unwrap();
+        let quick = sweep.combination(case).unwrap();
+        assert_eq!(quick, combination::Combination::new(read.spec), "case {case}");
+    }
+}
+
 #[test]
 fn a_combination_is_known_by_its_values_and_not_by_its_seed() {
     let print = |text: &str, n| {

@@ -4,6 +4,7 @@ use crate::congestion::AckInfo;
 use crate::units::Time;
 
 use super::super::context::Context;
+use super::config::Undo;
 use super::news::{AckSegment, News, Reports};
 use super::recovery::{LossRecovery, Reaction};
 use super::repair::{Phase, by_partial_acks};
@@ -245,10 +246,19 @@ impl RfcSender {
         self.follow(&reaction, cx.now);
         if let Some(prior) = reaction.undone {
             if prior.was_timeout {
-                self.timers.retransmission.spurious(cx);
+                self.adapt_timer(news, cx);
                 self.restart_timer(cx.now);
             }
             self.count.undone += 1;
+        }
+    }
+
+    /// The ACK at hand proved the timeout spurious: the timer adapts (RFC 4015 §3.2). Where only the
+    /// window is restored, as in Linux, it is not told.
+    fn adapt_timer(&mut self, news: &News, cx: &mut Context<'_>) {
+        if self.config.undo == Undo::Rfc4015 {
+            let sample = self.meter.doubted_trip(news, &self.window, &self.config, cx.now);
+            self.timers.retransmission.spurious(sample, cx);
         }
     }
 

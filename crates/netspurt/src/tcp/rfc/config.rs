@@ -300,9 +300,10 @@ pub struct RfcConfig {
 /// What is restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// The threshold; the window becomes what is outstanding and one burst (RFC 4015 §3).
+    /// The threshold; the window becomes what is outstanding and one burst, and the retransmission
+    /// timer adapts (RFC 4015 §3).
     Rfc4015,
-    /// Window and threshold as they were, as Linux does.
+    /// Window and threshold as they were, as Linux does, which leaves its timer alone.
     Prior,
 }
 

@@ -169,6 +169,25 @@ impl RttMeter {
         timer.sample(labels.echoed_trip(rtt, cx.now), cx);
     }
 
+    /// What the echo tells of an ACK of which [`measure`](Self::measure) made no sample, because all
+    /// that it covers was sent twice: the round trip of the copy that it answers (RFC 4015 §3.5).
+    pub(super) fn doubted_trip(
+        &self,
+        news: &News,
+        window: &SendWindow,
+        config: &RfcConfig,
+        now: Time,
+    ) -> Option<RttSample> {
+        let by_echo = matches!(config.sampling, Sampling::Timestamps | Sampling::EachAckOrEcho);
+        let measured = by_echo || self.sent_once(news).or(news.retransmitted_oldest).is_some();
+        if news.acked == 0 || measured {
+            return None;
+        }
+        let echo = news.echo.filter(|echo| *echo > 0)?;
+        let labels = SampleLabels { acked: news.acked, round: self.round, window, config };
+        Some(labels.echoed_trip(since_stamp(echo, now), now))
+    }
+
     /// A sample from the echo of a time stamp (RFC 7323 §4.1): unambiguous even where segments
     /// went out twice.
     fn measure_echo(
@@ -376,6 +395,25 @@ mod tests {
         assert_eq!(echo(Sampling::EachAckOrEcho, &[0]), [(0, 100)]);
         assert_eq!(echo(Sampling::EachAckOrEcho, &[]), [(40, 60)]);
         assert_eq!(echo(Sampling::EachAck, &[]), []);
+    }
+
+    /// RFC 4015 §3.5: with time stamps the ACK that proves a timeout spurious brings a sample.
+    #[test]
+    fn what_was_sent_twice_is_measured_by_its_echo_where_it_proved_spurious() {
+        let trip = |sampling, covered: &[u64], echo| {
+            let mut bench = bench(sampling);
+            bench.send(0);
+            let news = |octets| News { echo, ..acked(octets) };
+            bench.ack(100, covered, news(1000));
+            let Bench { meter, window, config, .. } = &bench;
+            let trip = meter.doubted_trip(&news(1000), window, config, at(100));
+            trip.map(|trip| trip.sent)
+        };
+        assert_eq!(trip(Sampling::EachAck, &[], Some(41)), Some(at(40)));
+        assert_eq!(trip(Sampling::EachAck, &[], None), None);
+        assert_eq!(trip(Sampling::EachAck, &[10], Some(41)), None, "one sample is enough");
+        assert_eq!(trip(Sampling::Timestamps, &[], Some(41)), None);
+        assert_eq!(trip(Sampling::EachAckOrEcho, &[], Some(41)), None);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) struct BlockPacket {
 }
 
 /// The reading of a block: a trouble, or a packet if there is one.
-type Reading = Result<Option<BlockPacket>, CaptureTrouble>;
+type BlockReading = Result<Option<BlockPacket>, CaptureTrouble>;
 
 const fn malformed(why: &'static str) -> CaptureTrouble {
     CaptureTrouble::Malformed(why)
@@ -101,7 +101,7 @@ impl Section {
     ///
     /// # Errors
     /// When its lengths or numbers contradict each other.
-    pub(super) fn read(&mut self, block: &[u8]) -> Reading {
+    pub(super) fn read(&mut self, block: &[u8]) -> BlockReading {
         let body = &block[..block.len() - 4];
         match self.order.word(block, 0) {
             ENHANCED_PACKET => self.enhanced(body),
@@ -214,7 +214,7 @@ impl Section {
         interface.copied().ok_or(malformed("a packet of an interface that is not described"))
     }
 
-    fn enhanced(&self, body: &[u8]) -> Reading {
+    fn enhanced(&self, body: &[u8]) -> BlockReading {
         if body.len() < 28 {
             return Err(malformed("a packet's header is too short"));
         }
@@ -222,7 +222,7 @@ impl Section {
     }
 
     /// The obsolete block of packets, whose number of an interface has 16 bits.
-    fn obsolete(&self, body: &[u8]) -> Reading {
+    fn obsolete(&self, body: &[u8]) -> BlockReading {
         if body.len() < 28 {
             return Err(malformed("a packet's header is too short"));
         }
@@ -230,7 +230,7 @@ impl Section {
     }
 
     /// A packet with a stamp; the two kinds differ in the number before it.
-    fn stamped(&self, body: &[u8], number: u32) -> Reading {
+    fn stamped(&self, body: &[u8], number: u32) -> BlockReading {
         const DATA_AT: usize = 28;
         let [high, low, captured, original_bytes] =
             [12, 16, 20, 24].map(|at| self.order.word(body, at));
@@ -251,7 +251,7 @@ impl Section {
 
     /// A packet without a stamp, at the first interface, whose captured length follows from the
     /// original one and the interface's limit.
-    fn simple(&self, body: &[u8]) -> Reading {
+    fn simple(&self, body: &[u8]) -> BlockReading {
         const DATA_AT: usize = 12;
         if body.len() < DATA_AT {
             return Err(malformed("a packet's header is too short"));

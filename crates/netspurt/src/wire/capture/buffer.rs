@@ -9,7 +9,7 @@ pub(super) const ROOM: usize = 1 << 18;
 #[derive(Debug)]
 pub(super) struct Buffer<R> {
     source: R,
-    octets: Vec<u8>,
+    pub(super) octets: Vec<u8>,
     /// The range of those that were not yet passed.
     start: usize,
     end: usize,
@@ -88,11 +88,5 @@ impl<R: Read> Buffer<R> {
     #[inline]
     pub(super) fn at(&self, place: usize, octets: usize) -> &[u8] {
         &self.octets[place..place + octets]
-    }
-
-    /// Octets of memory.
-    #[cfg(test)]
-    pub(super) fn room(&self) -> usize {
-        self.octets.len()
     }
 }

@@ -28,7 +28,7 @@ pub enum CaptureTrouble {
     /// The lengths or the numbers of a block contradict each other.
     #[error("malformed block: {0}")]
     Malformed(&'static str),
-    /// Reading the file failed.
+    /// BlockReading the file failed.
     #[error("the capture cannot be read: {0}")]
     Io(#[from] io::Error),
 }

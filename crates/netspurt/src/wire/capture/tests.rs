@@ -85,7 +85,7 @@ fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
                 return (found, Some(fault));
             }
         }
-        assert!(reader.buffer.room() <= 2 * MOST + ROOM);
+        assert!(reader.buffer.octets.len() <= 2 * MOST + ROOM);
     }
 }
 
@@ -208,7 +208,7 @@ fn a_file_without_end_takes_no_more_memory() {
         count += 1;
     }
     assert_eq!((count, reader.packets()), (40_000, 40_000));
-    assert_eq!((reader.buffer.room(), reader.octets()), (ROOM, 24 + 40_640_000));
+    assert_eq!((reader.buffer.octets.len(), reader.octets()), (ROOM, 24 + 40_640_000));
 }
 
 #[test]
@@ -219,6 +219,204 @@ fn our_own_files_are_read_back() {
     let (found, fault) = all(&file.finish().unwrap()[..]);
     assert!(fault.is_none());
     assert_eq!(found, [(7, vec![0x45, 9]), (1 << 62, vec![0x60])]);
+}
+
+#[test]
+fn a_packet_that_is_cut_keeps_its_length_on_the_wire() {
+    let mut file = PcapngWriter::cutting(Vec::new(), "a", "netspurt", Some(4)).unwrap();
+    file.packet(7, &[0x45; 9], None).unwrap();
+    file.packet(8, &[0x45; 3], None).unwrap();
+    let octets = file.finish().unwrap();
+    let mut reader = CaptureReader::new(&octets[..]).unwrap();
+    let first = reader.next_packet().unwrap().unwrap();
+    assert_eq!((first.bytes, first.original_bytes), (&[0x45; 4][..], 9));
+    let second = reader.next_packet().unwrap().unwrap();
+    assert_eq!((second.bytes, second.original_bytes), (&[0x45; 3][..], 3));
+}
+
+/// The header of a section, with its magic.
+fn section(big: bool) -> Vec<u8> {
+    let n = |value, octets| number(value, octets, big);
+    let body = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
+    block(0x0a0d_0d0a, &body, big)
+}
+
+/// An interface with stamps of microseconds.
+fn interface(link: u32, snap: u32, big: bool) -> Vec<u8> {
+    let body = [number(link, 2, big), number(0, 2, big), number(snap, 4, big)].concat();
+    block(INTERFACE, &body, big)
+}
+
+/// A block of `kind` whose body has these `words` and then `octets`.
+fn words(kind: u32, words: &[u32], octets: &[u8], big: bool) -> Vec<u8> {
+    let mut body: Vec<u8> = words.iter().flat_map(|word| number(*word, 4, big)).collect();
+    body.extend_from_slice(octets);
+    body.resize(body.len().next_multiple_of(4), 0);
+    block(kind, &body, big)
+}
+
+/// What a packet is said to be: its time, whether that is its own, its interface and link, and its
+/// lengths.
+type Told = (i64, bool, u32, u16, usize, u32);
+
+fn told(file: &[u8]) -> Vec<Told> {
+    let mut reader = CaptureReader::new(file).unwrap();
+    let mut told = Vec::new();
+    while let Some(packet) = reader.next_packet().unwrap() {
+        let CapturedPacket { unix_ns, timed, interface, link, original_bytes, bytes } = packet;
+        told.push((unix_ns, timed, interface, link.0, bytes.len(), original_bytes));
+    }
+    told
+}
+
+#[test]
+fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
+    for big in [false, true] {
+        // The obsolete block has the number of drops beside that of the interface.
+        let halves = if big { 1 << 16 | 9 } else { 9 << 16 | 1 };
+        let file = [
+            section(big),
+            interface(101, 0, big),
+            interface(1, 3, big),
+            words(3, &[5], &[7; 5], big),
+            words(6, &[1, 0, 2_000_000, 4, 1500], &[7; 4], big),
+            words(3, &[5], &[7; 5], big),
+            words(2, &[halves, 0, 3_000_000, 6, 6], &[7; 6], big),
+            // In another section interfaces are counted again, in the other order of octets.
+            section(!big),
+            interface(113, 3, !big),
+            words(3, &[50], &[7; 3], !big),
+        ];
+        const SECOND: i64 = 1_000_000_000;
+        assert_eq!(
+            told(&file.concat()),
+            [
+                (0, false, 0, 101, 5, 5),
+                (2 * SECOND, true, 1, 1, 4, 1500),
+                (2 * SECOND, false, 0, 101, 5, 5),
+                (3 * SECOND, true, 1, 1, 6, 6),
+                (3 * SECOND, false, 0, 113, 3, 50),
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_stamp_beyond_64_bits_is_none() {
+    let file = [
+        section(true),
+        interface(101, 0, true),
+        words(6, &[0, 0, 7, 1, 1], &[0x45], true),
+        words(6, &[0, u32::MAX, 7, 1, 1], &[0x45], true),
+    ];
+    assert_eq!(told(&file.concat()), [(7000, true, 0, 101, 1, 1), (7000, false, 0, 101, 1, 1)]);
+}
+
+/// Options 5 and 7 of the statistics, which programs write more than once for an interface.
+#[test]
+fn drops_that_a_capture_tells_are_summed_over_its_interfaces_and_sections() {
+    let statistics = |interface: u32, drops: [u32; 2]| {
+        let option = |code: u32, value| [code << 16 | 8, 0, value];
+        let told = [option(5, drops[0]), option(7, drops[1])].concat();
+        words(5, &[&[interface, 0, 0], &told[..], &[0]].concat(), &[], true)
+    };
+    let one = [section(true), interface(1, 0, true), interface(1, 0, true)].concat();
+    let parts = [
+        one.clone(),
+        statistics(0, [1, 2]),
+        statistics(0, [10, 20]),
+        statistics(1, [100, 200]),
+        one.clone(),
+        statistics(1, [1000, 2000]),
+    ];
+    let file = parts.concat();
+    let mut reader = CaptureReader::new(&file[..]).unwrap();
+    assert!(reader.next_packet().unwrap().is_none());
+    assert_eq!(reader.drops(), Some(CaptureDrops { interface: 1110, system: 2220 }));
+    let mut reader = CaptureReader::new(&one[..]).unwrap();
+    assert!(reader.next_packet().unwrap().is_none());
+    assert_eq!(reader.drops(), None);
+}
+
+#[test]
+fn files_of_old_and_of_patched_programs_are_read() {
+    // Version 2.2 has the original length first; in 2.3 the smaller is the captured one.
+    for (minor, lengths) in [(4, [4, 60]), (2, [60, 4]), (3, [60, 4]), (3, [4, 60])] {
+        for big in [false, true] {
+            let n = |value, octets| number(value, octets, big);
+            let head = [n(0xa1b2_c3d4, 4), n(2, 2), n(minor, 2), vec![0; 12], n(1, 4)].concat();
+            let record = [n(1, 4), n(2, 4), n(lengths[0], 4), n(lengths[1], 4)].concat();
+            let file = [head, record, vec![7; 4]].concat();
+            assert_eq!(told(&file), [(1_000_002_000, true, 0, 1, 4, 60)]);
+        }
+    }
+    // Kuznetzov's records have an interface, a protocol and a kind behind the lengths.
+    let n = |value, octets| number(value, octets, true);
+    let head = [n(0xa1b2_cd34, 4), n(2, 2), n(4, 2), vec![0; 12], n(1, 4)].concat();
+    let record = [n(1, 4), n(2, 4), n(4, 4), n(60, 4), vec![9; 8], vec![7; 4]].concat();
+    let file = [head, record.clone(), record].concat();
+    assert_eq!(told(&file), [(1_000_002_000, true, 0, 1, 4, 60); 2]);
+}
+
+#[test]
+fn the_upper_half_of_a_link_type_is_not_part_of_it() {
+    let mut file = pcap(false, false, &[&[0x45]]);
+    file[23] = 0x14;
+    assert_eq!(told(&file)[0].3, 101);
+}
+
+#[test]
+fn a_packet_was_never_shorter_than_its_captured_octets() {
+    let mut file = pcap(false, false, &[&[0x45; 20]]);
+    file[36] = 3;
+    assert_eq!(told(&file)[0].5, 20);
+}
+
+#[test]
+fn the_length_of_ip_is_that_of_the_link_without_its_header() {
+    let bytes = [&[0; 12][..], &[8, 0, 0x45, 0]].concat();
+    let link = LinkType(1);
+    let packet = CapturedPacket {
+        unix_ns: 0,
+        timed: true,
+        link,
+        interface: 0,
+        original_bytes: 70_014,
+        bytes: &bytes,
+    };
+    let ip = CapturedIp { bytes: &[0x45, 0], original_bytes: 70_000 };
+    assert_eq!(packet.captured_ip(), Some(ip));
+    assert_eq!(CapturedPacket { link: LinkType(147), ..packet }.captured_ip(), None);
+}
+
+#[test]
+fn compressed_captures_are_read_up_to_where_they_are_damaged() {
+    let packets: Vec<Vec<u8>> =
+        (0..200_u8).map(|n| (0..200).map(|at: u8| at.wrapping_mul(n)).collect()).collect();
+    let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
+    let file = pcap(false, false, &packets);
+    let mut packed = Vec::new();
+    let level = flate2::Compression::fast();
+    flate2::read::GzEncoder::new(&file[..], level).read_to_end(&mut packed).unwrap();
+    let read = |packed: &[u8]| {
+        let mut reader = CaptureReader::unpacking(packed).unwrap();
+        loop {
+            match reader.next_packet() {
+                Ok(Some(_)) => {}
+                Ok(None) => return (reader.packets(), None),
+                Err(fault) => return (reader.packets(), Some(fault)),
+            }
+        }
+    };
+    assert!(read(&packed).1.is_none());
+    assert_eq!(read(&packed).0, 200);
+    let (count, fault) = read(&packed[..packed.len() - 20]);
+    let fault = fault.unwrap();
+    // The offset is that of the packet that is not whole.
+    assert_eq!((fault.packets, fault.offset), (count, 24 + 216 * count));
+    assert!(fault.to_string().contains("cannot be read: gzip: "), "{fault}");
+    assert!((1..200).contains(&count));
+    assert!(CaptureReader::unpacking(&b"no capture"[..]).is_err());
 }
 
 proptest! {

@@ -25,7 +25,7 @@ pub(super) struct PartialDatagram {
 }
 
 /// A fragment that contradicts another one of its datagram.
-pub(super) struct Contradiction;
+pub(super) struct FragmentConflict;
 
 impl PartialDatagram {
     /// Takes a fragment.
@@ -35,19 +35,19 @@ impl PartialDatagram {
     ///
     /// # Errors
     /// When it contradicts another one.
-    pub(super) fn add(&mut self, fragment: &Fragment<'_>) -> Result<(), Contradiction> {
+    pub(super) fn add(&mut self, fragment: &Fragment<'_>) -> Result<(), FragmentConflict> {
         let &Fragment { from, to, captured, .. } = fragment;
         let (left, right) = (u64::from(from), u64::from(to));
         let known = self.there.holds(left, right);
         let touched = self.there.next_from(left).is_some_and(|range| range.0 < right);
         if fragment.name.is_some() && touched && !known {
-            return Err(Contradiction);
+            return Err(FragmentConflict);
         }
         let last = !fragment.more_follow;
         if self.end.is_some_and(|end| to > end || last && to != end)
             || last && self.there.top().is_some_and(|top| top > right)
         {
-            return Err(Contradiction);
+            return Err(FragmentConflict);
         }
         if last {
             self.end = Some(to);

@@ -20,38 +20,59 @@ use wireless::{behind_radiotap, behind_wireless};
 /// PPP behind labels, whose frame has two tags.
 const MOST_HEADERS: usize = 16;
 
+/// Reads what the packets of a link type begin with.
+type FirstHeader = fn(&[u8]) -> Behind<'_>;
+
+/// The link types by their numbers, the most frequent ones first.
+const LINKS: [(u16, FirstHeader); 20] = [
+    (ETHERNET, |data| Some((LinkHeader::Frame, data))),
+    // Linux's cooked captures, versions 1 and 2.
+    (113, behind_cooked),
+    (276, behind_cooked_2),
+    // LINKTYPE_RAW, with the numbers that it has in old files; IPv4; IPv6.
+    (101, ip),
+    (12, ip),
+    (14, ip),
+    (228, ip),
+    (229, ip),
+    // LINKTYPE_NULL, in the machine's byte order, and LINKTYPE_LOOP, in network order.
+    (0, behind_loopback),
+    (108, behind_loopback),
+    (NFLOG, behind_nflog),
+    // PPP: alone, in HDLC, in Ethernet, and behind an octet for the direction.
+    (9, |data| Some((LinkHeader::Ppp, data))),
+    (50, behind_serial),
+    (51, |data| Some((LinkHeader::Session, data))),
+    (204, |data| behind_serial(data.get(1..)?)),
+    // Cisco's HDLC.
+    (104, behind_serial),
+    // FDDI: a frame control and two addresses.
+    (10, |data| Some((LinkHeader::Llc, data.get(13..)?))),
+    // ATM (RFC 1483).
+    (100, |data| Some((LinkHeader::Llc, data))),
+    // IEEE 802.11, alone and behind radiotap.
+    (105, |data| Some((LinkHeader::Wireless, data))),
+    (127, behind_radiotap),
+];
+
+const ETHERNET: u16 = 1;
+const NFLOG: u16 = 239;
+
+fn ip(data: &[u8]) -> Behind<'_> {
+    Some((LinkHeader::Ip, data))
+}
+
 /// The link type of a captured packet: a LINKTYPE number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    const NULL: u16 = 0;
-    const ETHERNET: u16 = 1;
-    const PPP: u16 = 9;
-    const FDDI: u16 = 10;
-    const PPP_HDLC: u16 = 50;
-    const PPP_ETHER: u16 = 51;
-    const ATM_RFC1483: u16 = 100;
-    const RAW: u16 = 101;
-    /// LINKTYPE_RAW, with the numbers that it has in old files.
-    const OLD_RAW: [u16; 2] = [12, 14];
-    const CISCO_HDLC: u16 = 104;
-    const WIRELESS: u16 = 105;
-    const LOOP: u16 = 108;
-    const LINUX_COOKED: u16 = 113;
-    const RADIOTAP: u16 = 127;
-    const PPP_WITH_DIRECTION: u16 = 204;
-    const IPV4: u16 = 228;
-    const IPV6: u16 = 229;
-    const NFLOG: u16 = 239;
-    const LINUX_COOKED_2: u16 = 276;
-
     /// The IP packet behind the link's header in `data`; `None` for other protocols, and for link
     /// types that are not supported.
     #[inline]
     pub(super) fn behind(self, data: &[u8]) -> Option<&[u8]> {
         // By far the most common: IPv4 in Ethernet.
-        if self.0 == Self::ETHERNET
+        if self.0 == ETHERNET
             && let Some([.., 8, 0]) = data.first_chunk::<14>()
         {
             return Some(&data[14..]);
@@ -61,7 +82,8 @@ impl LinkType {
 
     #[inline(never)]
     fn behind_other(self, data: &[u8]) -> Option<&[u8]> {
-        let (mut header, mut rest) = self.first_header(data)?;
+        let (_, begin) = LINKS.iter().find(|(number, _)| *number == self.0)?;
+        let (mut header, mut rest) = begin(data)?;
         for _ in 0..MOST_HEADERS {
             (header, rest) = match header {
                 LinkHeader::Frame => behind_frame(rest),
@@ -77,30 +99,6 @@ impl LinkType {
         None
     }
 
-    /// What `data` begins with.
-    fn first_header(self, data: &[u8]) -> Behind<'_> {
-        match self.0 {
-            Self::RAW | Self::IPV4 | Self::IPV6 => Some((LinkHeader::Ip, data)),
-            old if Self::OLD_RAW.contains(&old) => Some((LinkHeader::Ip, data)),
-            Self::ETHERNET => Some((LinkHeader::Frame, data)),
-            Self::NULL | Self::LOOP => behind_loopback(data),
-            // A frame control, and two addresses.
-            Self::FDDI => Some((LinkHeader::Llc, data.get(13..)?)),
-            Self::ATM_RFC1483 => Some((LinkHeader::Llc, data)),
-            Self::LINUX_COOKED => behind_cooked(data),
-            Self::LINUX_COOKED_2 => behind_cooked_2(data),
-            Self::NFLOG => behind_nflog(data),
-            Self::PPP => Some((LinkHeader::Ppp, data)),
-            Self::PPP_HDLC | Self::CISCO_HDLC => behind_serial(data),
-            // An octet for the direction.
-            Self::PPP_WITH_DIRECTION => behind_serial(data.get(1..)?),
-            Self::PPP_ETHER => Some((LinkHeader::Session, data)),
-            Self::WIRELESS => Some((LinkHeader::Wireless, data)),
-            Self::RADIOTAP => behind_radiotap(data),
-            _ => None,
-        }
-    }
-
     /// Whether packets of this link type can be read.
     ///
     /// ```
@@ -108,28 +106,6 @@ impl LinkType {
     /// assert!(LinkType(1).is_supported() && !LinkType(147).is_supported());
     /// ```
     pub fn is_supported(self) -> bool {
-        const ALL: [u16; 20] = [
-            LinkType::NULL,
-            LinkType::ETHERNET,
-            LinkType::PPP,
-            LinkType::FDDI,
-            LinkType::OLD_RAW[0],
-            LinkType::OLD_RAW[1],
-            LinkType::PPP_HDLC,
-            LinkType::PPP_ETHER,
-            LinkType::ATM_RFC1483,
-            LinkType::RAW,
-            LinkType::CISCO_HDLC,
-            LinkType::WIRELESS,
-            LinkType::LOOP,
-            LinkType::LINUX_COOKED,
-            LinkType::RADIOTAP,
-            LinkType::PPP_WITH_DIRECTION,
-            LinkType::IPV4,
-            LinkType::IPV6,
-            LinkType::NFLOG,
-            LinkType::LINUX_COOKED_2,
-        ];
-        ALL.contains(&self.0)
+        LINKS.iter().any(|(number, _)| *number == self.0)
     }
 }

@@ -1,0 +1,59 @@
+//! What a host's kernel counted of its TCP, since its namespace was made.
+
+use std::collections::BTreeMap;
+use std::{fs, io};
+
+/// Of the group `Tcp`, what counts nothing.
+const NO_COUNTERS: [&str; 5] = ["RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn", "CurrEstab"];
+
+/// The counters of the calling thread's namespace that are not zero, by the names that `nstat` has
+/// for them: `TcpRetransSegs`, `TcpExtTCPLossProbes`.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn tcp_counters() -> io::Result<BTreeMap<String, u64>> {
+    let mut all = BTreeMap::new();
+    for file in ["snmp", "netstat"] {
+        all.extend(parse(&fs::read_to_string(format!("/proc/thread-self/net/{file}"))?));
+    }
+    Ok(all)
+}
+
+/// The counters of TCP in a file of groups: a line of names, and a line of values.
+fn parse(text: &str) -> BTreeMap<String, u64> {
+    let mut lines = text.lines();
+    let mut found = BTreeMap::new();
+    while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+        let Some((group, names)) = names.split_once(':') else { continue };
+        let values = values.split_once(':').map_or("", |(_, values)| values);
+        if group != "Tcp" && group != "TcpExt" {
+            continue;
+        }
+        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+            let count = value.parse().unwrap_or(0);
+            if count > 0 && !NO_COUNTERS.contains(&name) {
+                found.insert(format!("{group}{name}"), count);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_tcp_that_counted_something_are_kept() {
+        let text = "Ip: Forwarding InReceives\nIp: 1 7\n\
+            Tcp: RtoAlgorithm MaxConn OutSegs RetransSegs InErrs\nTcp: 1 -1 20 3 0\n\
+            TcpExt: TCPLossProbes TCPTimeouts\nTcpExt: 2 0\n";
+        let expected = [("TcpExtTCPLossProbes", 2), ("TcpOutSegs", 20), ("TcpRetransSegs", 3)];
+        assert_eq!(parse(text), expected.map(|(name, count)| (name.to_owned(), count)).into());
+    }
+
+    #[test]
+    fn this_machine_has_counters_that_can_be_read() {
+        assert!(tcp_counters().is_ok());
+    }
+}

@@ -1,0 +1,82 @@
+//! The table of habits.
+
+use crate::ids::Side;
+use crate::record::{Column, Data, Table};
+use crate::units::Duration;
+
+use super::columns::DIRECTIONS;
+use super::tables::ways;
+use super::{Explanation, Habits, Vantage};
+
+/// A row: the connection's number, the side that sends, its habits.
+type HabitsRow<'a> = (u64, Side, &'a Habits);
+
+fn counts(name: &'static str, rows: &[HabitsRow<'_>], of: fn(&Habits) -> u64) -> Column {
+    Column::new(name, Data::U64(rows.iter().map(|row| of(row.2)).collect()))
+}
+
+fn spans(
+    name: &'static str,
+    rows: &[HabitsRow<'_>],
+    of: fn(&Habits) -> Option<Duration>,
+) -> Column {
+    let ns = |span: Duration| span.as_nanos().cast_signed();
+    Column::new(name, Data::OptionalI64(rows.iter().map(|row| of(row.2).map(ns)).collect()))
+}
+
+fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
+    let vantages = rows.iter().map(|row| row.2.vantage.0 as u8).collect();
+    let sure = rows.iter().map(|row| Some(f64::from(row.2.vantage.1))).collect();
+    vec![
+        Column::new("vantage", Data::Tag { codes: vantages, texts: &Vantage::NAMES }),
+        Column::new("vantage_confidence", Data::OptionalF64(sure)),
+        spans("near_ns", rows, |habits| habits.near),
+        spans("far_ns", rows, |habits| habits.far),
+        counts("overtaken_packets", rows, |habits| habits.late.0),
+        counts("overtaken_by_segs_max", rows, |habits| habits.late.1 as u64),
+        counts("copied_packets", rows, |habits| habits.copies),
+        counts("uncaptured_bytes", rows, |habits| habits.uncaptured_bytes),
+    ]
+}
+
+fn sender(rows: &[HabitsRow<'_>]) -> Vec<Column> {
+    vec![
+        counts("timeouts", rows, |habits| habits.traits.timeouts.into()),
+        spans("timeout_wait_ns_min", rows, |habits| habits.traits.shortest_timeout),
+        counts("tail_probes", rows, |habits| habits.traits.probes.into()),
+        counts("timeouts_without_probe", rows, |habits| {
+            habits.traits.timeouts_without_probe.into()
+        }),
+        counts("limited_transmits", rows, |habits| habits.traits.limited.0.into()),
+        counts("third_duplicates", rows, |habits| habits.traits.limited.1.into()),
+        counts("repairs_in_order", rows, |habits| habits.traits.in_order.into()),
+    ]
+}
+
+fn receiver(rows: &[HabitsRow<'_>]) -> Vec<Column> {
+    let delay = |habits: &Habits| (habits.acks.lone > 0).then_some(habits.acks.longest_delay);
+    let reports = rows.iter().map(|row| row.2.reports_duplicates).collect();
+    vec![
+        counts("acks", rows, |habits| habits.acks.acks),
+        counts("acked_segs", rows, |habits| habits.acks.covered),
+        counts("lone_acks", rows, |habits| habits.acks.lone.into()),
+        spans("lone_ack_delay_ns_max", rows, delay),
+        counts("idle_acks_max", rows, |habits| habits.acks.idle.into()),
+        Column::new("reports_duplicates", Data::Bool(reports)),
+    ]
+}
+
+/// The table `habits`: a row for each direction in which something was missing or sent again, with
+/// what its sender, its receiver and its path were seen to do, and how often.
+pub fn habits_table(explanation: &Explanation) -> Table {
+    let rows: Vec<HabitsRow<'_>> = ways(explanation)
+        .filter_map(|(number, side, way)| Some((number, side, way.habits.as_deref()?)))
+        .collect();
+    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+    let mut columns = vec![
+        Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
+        Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+    ];
+    columns.extend([path(&rows), sender(&rows), receiver(&rows)].into_iter().flatten());
+    Table::new("habits", columns)
+}

@@ -1,0 +1,60 @@
+//! What a sender and its receiver do habitually, with the number of observations.
+
+use crate::units::Duration;
+
+use super::path::Vantage;
+use super::phase::Traits;
+
+/// The acknowledgements of a receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckHabits {
+    /// Acknowledgements of new octets.
+    pub acks: u64,
+    /// Segments that they were the first to cover.
+    pub covered: u64,
+    /// How often the acknowledgement of a lone segment was timed, and the longest time beyond the
+    /// shortest round trip: what its delayed-ACK timer takes, at least.
+    pub lone: u32,
+    /// See [`lone`](Self::lone).
+    pub longest_delay: Duration,
+    /// Acknowledgements that said nothing while nothing was outstanding: most in a row (RFC 889
+    /// §2.2 saw streams of them).
+    pub idle: u32,
+}
+
+impl AckHabits {
+    /// No receiver may wait longer than this (RFC 9293 §3.8.6.3).
+    const LONGEST: Duration = Duration::from_millis(500);
+
+    /// The acknowledgement of a lone segment took `rtt`, where `least` is the shortest round trip.
+    pub fn lone_acknowledged(&mut self, rtt: Duration, least: Duration) {
+        let delay = rtt - least;
+        if delay <= Self::LONGEST {
+            self.lone += 1;
+            self.longest_delay = self.longest_delay.max(delay);
+        }
+    }
+}
+
+/// What was seen of one direction's sender, receiver and path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Habits {
+    /// Where the capture was taken, and the probability that this is right.
+    pub vantage: (Vantage, f32),
+    /// The least round trip from the capture to the sender.
+    pub near: Option<Duration>,
+    /// The least round trip from the capture to the receiver.
+    pub far: Option<Duration>,
+    /// What the sender does.
+    pub traits: Traits,
+    /// What the receiver does.
+    pub acks: AckHabits,
+    /// Packets that others had overtaken, and the most that overtook one.
+    pub late: (u64, usize),
+    /// Copies of packets that the network or the capture made.
+    pub copies: u64,
+    /// Octets that were acknowledged but never captured: the capture lost them, not the path.
+    pub uncaptured_bytes: u64,
+    /// Whether the receiver was seen to send D-SACK blocks.
+    pub reports_duplicates: bool,
+}

@@ -1,0 +1,143 @@
+//! The order in which a host sent its packets, from marks that it puts on them.
+
+use crate::units::{Duration, Time};
+use crate::wire::TcpView;
+
+use super::super::kept::CapturedSegment;
+
+/// When a packet was sent, compared with the newest one seen of its direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Age {
+    /// It was sent later.
+    Newer,
+    /// It was sent earlier, and overtaken.
+    Older,
+    /// It is the same packet as an earlier one: the network or the capture duplicated it.
+    Copy,
+    /// The marks do not tell.
+    Unknown,
+}
+
+/// The IP identifications and time stamps of one direction.
+///
+/// Many stacks number the packets of a connection one by one; others use one counter for all of
+/// them, random numbers, or none (RFC 6864 §4). So the numbers are used only after they were seen to
+/// ascend. Time stamps ascend always (RFC 7323 §5.4).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SendingOrder {
+    /// The newest identification.
+    id: u16,
+    /// New segments whose identification was a little above the one before, and others.
+    ascended: u16,
+    jumped: u16,
+    /// The newest time stamp, and when it was captured.
+    stamp: Option<(u32, Time)>,
+    /// The first time stamp, and when it was captured.
+    first: Option<(u32, Time)>,
+}
+
+impl SendingOrder {
+    /// The largest step of an ascending identification. A counter that all connections of a busy
+    /// host share takes large steps, too.
+    const STEP: u16 = 1 << 10;
+    /// How many steps must have ascended before identifications count.
+    const STEPS: u16 = 3;
+    /// Copies by one host come closer together than this; nothing retransmits so soon without an
+    /// acknowledgement (RFC 8985 §7.2: probes wait 2 ms at least in practice).
+    const CAPTURED_TWICE: Duration = Duration::from_micros(100);
+
+    /// Takes the marks of a packet; `fresh` says whether it carries only new octets.
+    #[inline]
+    pub fn take(&mut self, at: Time, packet: &TcpView, fresh: bool) {
+        let step = packet.ip_id.wrapping_sub(self.id);
+        let ahead = step < 1 << 15;
+        if fresh && self.first_seen() {
+            let ascends = (1..=Self::STEP).contains(&step);
+            let count = if ascends { &mut self.ascended } else { &mut self.jumped };
+            *count = count.saturating_add(1);
+        }
+        if ahead || !self.ascends() {
+            self.id = packet.ip_id;
+        }
+        if let Some(stamps) = packet.options.timestamps {
+            self.first.get_or_insert((stamps.val, at));
+            let newer = |(val, _): (u32, Time)| stamps.val.wrapping_sub(val).cast_signed() > 0;
+            if self.stamp.is_none_or(newer) {
+                self.stamp = Some((stamps.val, at));
+            }
+        } else if self.first.is_none() {
+            // Marks the beginning for identifications.
+            self.first = Some((0, at));
+        }
+    }
+
+    fn first_seen(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Whether identifications ascend.
+    fn ascends(&self) -> bool {
+        self.ascended >= Self::STEPS && self.ascended / 8 >= self.jumped
+    }
+
+    /// Whether identifications differ at all.
+    fn differ(&self) -> bool {
+        self.ascended > 0
+    }
+
+    /// How old `packet` is; `earlier` is what was kept of its octets' last transmission.
+    pub fn age(
+        &self,
+        at: Time,
+        packet: &TcpView,
+        earlier: Option<(Time, CapturedSegment)>,
+        answered_since: bool,
+    ) -> Age {
+        let val = packet.options.timestamps.map(|stamps| stamps.val);
+        if let Some((sent, kept)) = earlier
+            && self.is_copy(at.saturating_since(sent), packet, kept, answered_since)
+        {
+            return Age::Copy;
+        }
+        if self.ascends() {
+            return match packet.ip_id.wrapping_sub(self.id) {
+                0 => Age::Copy,
+                1..0x8000 => Age::Newer,
+                _ => Age::Older,
+            };
+        }
+        let (Some(val), Some((newest, _))) = (val, self.stamp) else { return Age::Unknown };
+        match val.wrapping_sub(newest).cast_signed() {
+            0 => Age::Unknown,
+            1.. => Age::Newer,
+            _ => Age::Older,
+        }
+    }
+
+    /// Whether a packet is the same as `kept`, which was captured `gap` ago.
+    fn is_copy(
+        &self,
+        gap: Duration,
+        packet: &TcpView,
+        kept: CapturedSegment,
+        answered_since: bool,
+    ) -> bool {
+        let val = packet.options.timestamps.map(|stamps| stamps.val);
+        if kept.ts_val != val || kept.ip_id != packet.ip_id {
+            return false;
+        }
+        let numbered = self.differ() && packet.ip_id != 0;
+        numbered || self.ticks(gap) >= 2 || gap < Self::CAPTURED_TWICE && !answered_since
+    }
+
+    /// Ticks of the sender's time stamps in `gap`; 0 if the clock is not known.
+    fn ticks(&self, gap: Duration) -> u64 {
+        let (Some((first, from)), Some((last, to))) = (self.first, self.stamp) else { return 0 };
+        let ticks = u64::from(last.wrapping_sub(first));
+        let span = to.saturating_since(from).as_nanos();
+        if ticks == 0 || span == 0 || ticks > 1 << 31 {
+            return 0;
+        }
+        (u128::from(ticks) * u128::from(gap.as_nanos()) / u128::from(span)) as u64
+    }
+}

@@ -1,0 +1,303 @@
+//! The sender's state machine, run beside its packets.
+
+use crate::segment::Cause;
+use crate::units::{Duration, Time};
+
+use super::super::rule::CauseRule;
+use super::scene::SenderScene;
+
+/// Where a sender stands with losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossPhase {
+    /// Nothing is repaired.
+    #[default]
+    Open,
+    /// Holes that acknowledgements reported are repaired (RFC 6675 §5, RFC 6582 §3.2).
+    Recovery,
+    /// A timeout called everything outstanding lost (RFC 6298 §5.4, RFC 5681 §3.1).
+    Loss,
+}
+
+/// A cause, and the rule that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inferred {
+    /// The cause.
+    pub cause: Cause,
+    /// The rule.
+    pub rule: CauseRule,
+}
+
+/// What a sender was seen to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// Tail loss probes that can be nothing else.
+    pub probes: u32,
+    /// Timeouts where a sender with tail loss probes would have sent one before.
+    pub timeouts_without_probe: u32,
+    /// Fast retransmits after which everything was sent again in order.
+    pub in_order: u32,
+    /// New segments on the first or second duplicate ACK (RFC 3042), and how often a third came.
+    pub limited: (u32, u32),
+    /// Timeouts that can be nothing else.
+    pub timeouts: u32,
+    /// The shortest wait before a timeout that can be nothing else, counted from the restart of its
+    /// timer.
+    pub shortest_timeout: Option<Duration>,
+}
+
+impl Traits {
+    /// What the only outstanding segment is sent again by: a probe or a timeout; `None` if the
+    /// sender showed neither elsewhere.
+    pub fn lone(&self) -> Option<Cause> {
+        match (self.probes, self.timeouts_without_probe) {
+            (0, 0) => None,
+            (probes, timeouts) if probes >= timeouts => Some(Cause::Tlp),
+            _ => Some(Cause::Rto),
+        }
+    }
+}
+
+/// The state of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Machine {
+    /// The phase.
+    pub phase: LossPhase,
+    /// What was outstanding when it began ends here.
+    pub point: u64,
+    /// When it began, or the last timeout of it.
+    pub since: Time,
+    /// The first retransmission of it, by its number.
+    pub first: usize,
+    /// In a loss phase: nothing was being repaired when it began, so that arrivals of what was sent
+    /// once tell that it began too early (RFC 5682 §3; Linux asks for the same).
+    pub from_open: bool,
+    /// In a loss phase: acknowledgements show that originals were still arriving.
+    pub undone: bool,
+    /// In a loss phase: new octets were sent, as F-RTO does first (RFC 5682 §2.1 step 2b).
+    pub went_on: bool,
+    /// The end of what was outstanding when the last probe was sent.
+    pub probed: Option<u64>,
+    /// What the sender was seen to do.
+    pub traits: Traits,
+}
+
+impl Machine {
+    /// Octets up to `una` are acknowledged.
+    pub fn acknowledged(&mut self, una: u64) {
+        if una >= self.point {
+            (self.phase, self.undone) = (LossPhase::Open, false);
+        }
+        if self.probed.is_some_and(|end| una >= end) {
+            self.probed = None;
+        }
+    }
+
+    /// An original that was sent at `sent` has arrived.
+    pub fn original_arrived(&mut self, sent: Time) {
+        self.undone |= self.phase == LossPhase::Loss && self.from_open && sent <= self.since;
+    }
+
+    /// New octets were sent. After a timeout that was seen to be spurious, a sender goes on with
+    /// them if it has noticed (RFC 5682 §3, RFC 4015 §3); otherwise it repeats the old ones first.
+    pub fn went_on(&mut self) {
+        self.went_on = true;
+        if self.undone {
+            (self.phase, self.undone) = (LossPhase::Open, false);
+        }
+    }
+
+    /// What sent the only outstanding segment again, at `at`, became clear later.
+    pub fn lone_is_known(&mut self, cause: Cause, highest: u64, at: Time) {
+        if cause == Cause::Rto {
+            self.traits.timeouts_without_probe += 1;
+            (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
+            self.probed = None;
+        } else {
+            self.traits.probes += 1;
+        }
+    }
+
+    /// Why the sender of `scene` sent again; it is retransmission `number`.
+    pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
+        let inferred = match self.phase {
+            LossPhase::Open => self.in_open(scene),
+            LossPhase::Recovery => self.in_recovery(scene),
+            LossPhase::Loss => self.in_loss(scene),
+        };
+        self.follow(inferred, scene, number);
+        inferred
+    }
+
+    /// The phase that a retransmission begins.
+    fn follow(&mut self, inferred: Inferred, scene: &SenderScene, number: usize) {
+        let next = match inferred.cause {
+            Cause::Rto => LossPhase::Loss,
+            Cause::GoBackN if self.phase == LossPhase::Open => LossPhase::Loss,
+            Cause::Fast | Cause::SackRecovery | Cause::Rack => {
+                if self.phase == LossPhase::Recovery {
+                    return;
+                }
+                LossPhase::Recovery
+            }
+            Cause::Tlp => {
+                self.probed = Some(scene.highest);
+                return;
+            }
+            _ => return,
+        };
+        if inferred.cause == Cause::Rto {
+            self.learn_timeout(inferred, scene);
+        }
+        self.from_open =
+            self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
+        (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
+        (self.first, self.undone, self.went_on) = (number, false, false);
+        if self.traits.in_order > 0 && inferred.cause == Cause::Fast {
+            self.phase = LossPhase::Loss;
+        }
+    }
+
+    fn learn_timeout(&mut self, inferred: Inferred, scene: &SenderScene) {
+        let surely = matches!(inferred.rule, CauseRule::Silence);
+        if surely && self.phase != LossPhase::Loss {
+            let least = self.traits.shortest_timeout.map_or(scene.waited, |l| l.min(scene.waited));
+            self.traits.shortest_timeout = Some(least);
+            self.traits.timeouts += 1;
+        }
+        let probe_was_due = self.phase == LossPhase::Open
+            && self.probed.is_none()
+            && scene.sack == Some(true)
+            && !scene.hole
+            && scene.quiet >= scene.rtt * 5 / 2 + Duration::from_millis(20);
+        if surely && probe_was_due && !scene.is_tail() {
+            self.traits.timeouts_without_probe += 1;
+        }
+    }
+
+    /// Nothing is being repaired.
+    fn in_open(&mut self, scene: &SenderScene) -> Inferred {
+        let expired = self.timer_expired(scene);
+        if scene.is_reported() {
+            if !expired || scene.is_clocked() && !Self::is_overdue(scene) {
+                let soon = scene.is_clocked();
+                let rule = if soon { CauseRule::Reported } else { CauseRule::Reordering };
+                return Inferred { cause: Self::repair_cause(scene, soon), rule };
+            }
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
+        }
+        if scene.sack != Some(false) && scene.is_tail() && !scene.hole {
+            if !scene.is_head() {
+                self.traits.probes += u32::from(scene.sack == Some(true));
+                return Inferred { cause: Cause::Tlp, rule: CauseRule::Tail };
+            }
+            if self.probed.is_none() && !scene.is_clocked() {
+                return self.lone(scene);
+            }
+        }
+        let unseen = scene.sack.is_none() && scene.dup_acks > 0 && scene.is_clocked();
+        if !unseen && (expired || scene.waited >= scene.rtt && !scene.is_clocked()) {
+            return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
+        }
+        let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
+        if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
+            // An acknowledgement of new octets goes on with old ones: the capture missed the timeout.
+            return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
+        }
+        // A first or second duplicate may be enough where few segments are outstanding (RFC 5827).
+        Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
+    }
+
+    /// The floor of most timers is this or more (Linux: `TCP_RTO_MIN`, 200 ms, on the variation).
+    const USUAL_FLOOR: Duration = Duration::from_millis(190);
+
+    /// Without SACK the third duplicate triggers at once; a head that leaves during later ones was
+    /// sent by the timer.
+    fn is_overdue(scene: &SenderScene) -> bool {
+        let usual = scene.rtt + Self::USUAL_FLOOR;
+        scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
+    }
+
+    /// The retransmission timer has expired, by the shortest timeout seen of this sender, or by the
+    /// shortest that is possible.
+    fn timer_expired(&self, scene: &SenderScene) -> bool {
+        let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
+        scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
+    }
+
+    /// The repair that duplicates or SACK blocks call for, by the likeliest of its algorithms.
+    fn repair_cause(scene: &SenderScene, clocked: bool) -> Cause {
+        match scene.sack {
+            Some(false) | None if !scene.hole => Cause::Fast,
+            _ if clocked => Cause::SackRecovery,
+            _ => Cause::Rack,
+        }
+    }
+
+    /// The only segment outstanding left again: a probe or a timeout. A sender with probes sends
+    /// one first, after two round trips and what a delayed ACK takes, and no later than its
+    /// timeout (RFC 8985 §7.2).
+    fn lone(&self, scene: &SenderScene) -> Inferred {
+        if let Some(cause) = self.traits.lone() {
+            return Inferred { cause, rule: CauseRule::LoneByHabit };
+        }
+        let probe = scene.rtt * 2 + Duration::from_millis(240);
+        let cause = if scene.quiet <= probe + probe / 8 { Cause::Tlp } else { Cause::Rto };
+        Inferred { cause, rule: CauseRule::LoneByTime }
+    }
+
+    /// Reported holes are being repaired.
+    fn in_recovery(&mut self, scene: &SenderScene) -> Inferred {
+        let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
+        let soon = scene.is_clocked();
+        if scene.is_head() && self.timer_expired(scene) {
+            let silent = !soon && !scene.is_within_reordering();
+            if silent {
+                return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
+            }
+            if again && !(scene.overtaken && scene.sack != Some(false)) {
+                return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
+            }
+        }
+        let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
+        if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
+            // A sender with RACK would have repaired it when that came (RFC 8985 §6.2).
+            return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
+        }
+        let lately = scene.since_una < scene.shortest_rto();
+        if scene.is_head() && again && !scene.overtaken && (scene.sack.is_some() || !lately) {
+            // Not every sender restarts its timer for each partial ACK (RFC 6582 §3.2 step 3).
+            return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
+        }
+        if scene.sack == Some(false) && !scene.is_head() && scene.follows {
+            // Partial ACKs call for their head alone (RFC 6582 §3.2).
+            self.traits.in_order += 1;
+            self.phase = LossPhase::Loss;
+            return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
+        }
+        let cause = Self::repair_cause(scene, soon && !again);
+        let rule = if again { CauseRule::LostAgain } else { CauseRule::InRecovery };
+        Inferred { cause, rule }
+    }
+
+    /// Everything outstanding is being sent again.
+    fn in_loss(&mut self, scene: &SenderScene) -> Inferred {
+        let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
+        if scene.is_head() && self.timer_expired(scene) {
+            if again && !(scene.overtaken && scene.is_clocked()) {
+                return Inferred { cause: Cause::Rto, rule: CauseRule::Backoff };
+            }
+            if !again && scene.lag >= scene.shortest_rto() {
+                return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
+            }
+        }
+        if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
+            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+        }
+        let enough = if scene.sack.is_none() { 1 } else { 3 };
+        let first = scene.is_head() || scene.sack.is_none();
+        if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
+            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+        }
+        Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }
+    }
+}

@@ -1,0 +1,76 @@
+//! What is told of retransmissions in the end.
+
+use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
+use super::super::rule::CauseRule;
+use super::path::Vantage;
+use super::phase::Traits;
+
+/// What is known of a direction when it has ended, and bears on every retransmission of it.
+#[derive(Clone, Copy, Debug)]
+pub struct InferenceReport {
+    /// Where the capture was taken.
+    pub vantage: Vantage,
+    /// What the sender does.
+    pub traits: Traits,
+    /// Whether SACK is used.
+    pub sack: bool,
+    /// Whether the receiver was seen to report duplicates.
+    pub reports_duplicates: bool,
+}
+
+impl InferenceReport {
+    /// A cause of less confidence than this is not told.
+    const LEAST: f32 = 0.5;
+
+    /// What is told of `one` in the end.
+    pub fn finish(&self, one: &mut ExplainedRetransmission) {
+        self.finish_cause(one);
+        self.finish_verdict(one);
+    }
+
+    fn finish_cause(&self, one: &mut ExplainedRetransmission) {
+        if one.rule == CauseRule::LoneByTime
+            && let Some(cause) = self.traits.lone()
+        {
+            (one.cause, one.rule) = (Some(cause).into(), CauseRule::LoneByHabit);
+        }
+        let at_receiver = match self.vantage {
+            Vantage::Sender | Vantage::Middle => false,
+            Vantage::Receiver => true,
+            Vantage::Unknown => one.original_missing,
+        };
+        one.cause_confidence = one.rule.confidence(at_receiver);
+        if one.cause_confidence < Self::LEAST {
+            one.cause = None.into();
+            one.cause_confidence = 0.0;
+        }
+    }
+
+    fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
+        let told = matches!(one.evidence, VerdictEvidence::DSack | VerdictEvidence::Acknowledged);
+        if self.vantage == Vantage::Receiver && !told {
+            one.evidence = VerdictEvidence::AtReceiver;
+            one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
+        }
+        if one.verdict == Verdict::Needed && one.evidence == VerdictEvidence::None && self.sack {
+            one.evidence = VerdictEvidence::NoDSack;
+        }
+        one.verdict_confidence = self.sureness(one);
+    }
+
+    /// The probability that a verdict is right; fitted, see `docs/captures.md`.
+    fn sureness(&self, one: &ExplainedRetransmission) -> f32 {
+        match (one.verdict, one.evidence) {
+            (Verdict::Unknown, _) => 0.0,
+            (_, VerdictEvidence::DSack | VerdictEvidence::Acknowledged) => 0.99,
+            (Verdict::Spurious, VerdictEvidence::Echo) => 0.99,
+            (_, VerdictEvidence::Echo | VerdictEvidence::AtReceiver) => 0.985,
+            (_, VerdictEvidence::Timing) => 0.97,
+            (_, VerdictEvidence::NoDSack) if self.reports_duplicates => 0.99,
+            (_, VerdictEvidence::NoDSack) => 0.98,
+            (_, VerdictEvidence::Jump) => 0.88,
+            (_, VerdictEvidence::DuplicateAck) => 0.84,
+            (_, VerdictEvidence::None) => 0.83,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What is kept of a sender once something is missing, or was sent again.
+
+use crate::ranges::Ranges;
+use crate::segment::{Cause, CauseCode};
+use crate::units::{Duration, Time};
+
+use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
+use super::super::rule::CauseRule;
+use super::phase::{LossPhase, Machine};
+use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
+
+/// Acknowledgements that told something, for a capture far from the sender: what it sends answers
+/// one that passed earlier.
+#[derive(Clone, Copy, Debug)]
+struct RecentPackets {
+    at: [Time; RecentPackets::MOST],
+    count: usize,
+}
+
+impl RecentPackets {
+    const MOST: usize = 32;
+}
+
+/// The state of a direction in which something is missing or was sent again.
+#[derive(Clone, Debug)]
+pub struct SenderTrouble {
+    /// What SACK blocks reported above the cumulative acknowledgement.
+    pub sacked: Ranges,
+    /// Octets that were passed over: neither captured nor acknowledged when later ones were.
+    pub gaps: Ranges,
+    /// The state machine.
+    pub machine: Machine,
+    /// Retransmissions and their verdicts.
+    pub watch: VerdictWatch,
+    /// All retransmissions.
+    pub found: Vec<ExplainedRetransmission>,
+    /// When the newest of what has arrived was sent, and the octet after its last
+    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
+    pub newest: (Time, u64),
+    /// Octets acknowledged that were never captured.
+    pub uncaptured_bytes: u64,
+    /// Packets that others had overtaken, and the most that overtook one.
+    pub late: (u64, usize),
+    /// Copies that the network or the capture made.
+    pub copies: u64,
+    /// Whether the receiver was seen to send D-SACK blocks.
+    pub reports_duplicates: bool,
+    passed: RecentPackets,
+    decided: Vec<Decision>,
+}
+
+impl Default for SenderTrouble {
+    fn default() -> Self {
+        Self {
+            sacked: Ranges::default(),
+            gaps: Ranges::default(),
+            machine: Machine::default(),
+            watch: VerdictWatch::default(),
+            found: Vec::new(),
+            newest: (Time::ZERO, 0),
+            uncaptured_bytes: 0,
+            late: (0, 0),
+            copies: 0,
+            reports_duplicates: false,
+            passed: RecentPackets { at: [Time::ZERO; RecentPackets::MOST], count: 0 },
+            decided: Vec::new(),
+        }
+    }
+}
+
+impl SenderTrouble {
+    /// An acknowledgement that tells something passed at `at`.
+    pub fn passed(&mut self, at: Time) {
+        self.passed.at[self.passed.count % RecentPackets::MOST] = at;
+        self.passed.count += 1;
+    }
+
+    /// The newest acknowledgement that passed before `by`.
+    pub fn passed_before(&self, by: Time) -> Option<Time> {
+        let known = self.passed.count.min(RecentPackets::MOST);
+        (1..=known)
+            .map(|back| self.passed.at[(self.passed.count - back) % RecentPackets::MOST])
+            .find(|at| *at <= by)
+    }
+
+    /// The most ranges of one kind that are kept: a hostile capture may report any number.
+    const MOST_RANGES: usize = 1 << 12;
+
+    /// A SACK block reports octets above the cumulative acknowledgement.
+    pub fn report(&mut self, left: u64, right: u64) {
+        if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
+            self.sacked.insert(left, right);
+        }
+    }
+
+    /// Octets were passed over.
+    pub fn pass_over(&mut self, left: u64, right: u64) {
+        if self.gaps.iter().size_hint().0 < Self::MOST_RANGES {
+            self.gaps.insert(left, right);
+        }
+    }
+
+    /// A packet came that others had overtaken, `by` so many segments; it is no retransmission.
+    pub fn overtaken(&mut self, by: usize) {
+        self.late = (self.late.0 + 1, self.late.1.max(by));
+    }
+
+    /// The first octet that is neither acknowledged, up to `una`, nor SACKed.
+    pub fn head(&self, una: u64) -> u64 {
+        self.sacked.holding(una).map_or(una, |range| range.1)
+    }
+
+    /// Octets up to `una` are acknowledged: what of them was passed over is missing for good.
+    pub fn acknowledged(&mut self, una: u64) {
+        self.sacked.remove_below(una);
+        if !self.gaps.is_empty() {
+            let before = self.gaps.total();
+            self.gaps.remove_below(una);
+            self.uncaptured_bytes += before - self.gaps.total();
+        }
+        self.machine.acknowledged(una);
+    }
+
+    /// What an acknowledgement says of retransmissions.
+    pub fn judge(&mut self, ack: &Arrived) {
+        let sacked = &self.sacked;
+        let una = ack.una.1;
+        self.watch.arrived(
+            ack,
+            |left, right| right <= una || left >= una && sacked.holds(left, right),
+            &mut self.decided,
+        );
+        while let Some(decision) = self.decided.pop() {
+            self.decide(decision);
+        }
+    }
+
+    /// A D-SACK block.
+    pub fn duplicate_reported(&mut self, left: u64, right: u64) {
+        self.reports_duplicates = true;
+        if let Some(decision) = self.watch.reported(left, right) {
+            self.decide(decision);
+        }
+    }
+
+    /// A duplicate acknowledgement where SACK is not used.
+    pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
+        if let Some(decision) = self.watch.duplicate_answered(at, far) {
+            self.decide(decision);
+        }
+    }
+
+    fn decide(&mut self, decision: Decision) {
+        let Decision { number, verdict, evidence } = decision;
+        let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
+        self.machine.undone |= in_loss && verdict == Verdict::Spurious;
+        let told = &mut self.found[number];
+        (told.verdict, told.evidence) = (verdict, evidence);
+    }
+
+    /// Adds a retransmission.
+    pub fn add(&mut self, found: ExplainedRetransmission, val: Option<u32>, acknowledged: bool) {
+        let number = self.found.len();
+        let ExplainedRetransmission { left, right, at, .. } = found;
+        let syn = found.rule == CauseRule::Syn;
+        let watched = Watched { number, left, right, at, val, syn, reported: false };
+        self.found.push(found);
+        if acknowledged {
+            self.decide(Decision {
+                number,
+                verdict: Verdict::Spurious,
+                evidence: VerdictEvidence::Acknowledged,
+            });
+            self.watch.left_in_vain(watched);
+        } else {
+            self.watch.left(watched);
+        }
+    }
+
+    /// Octets that left once for a reason that time alone did not tell leave again at `at`, and
+    /// nothing came since: a timeout doubles the wait before the next one, a probe does not.
+    pub fn waited_again(&mut self, at: Time, left: u64, heard: Time) {
+        let Some(last) = self.found.last_mut() else { return };
+        let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
+        if last.rule != CauseRule::LoneByTime || same != left || heard > before || gap.is_zero() {
+            return;
+        }
+        let wait = at.saturating_since(before);
+        let doubled = wait >= gap * 3 / 2 && wait <= gap * 8 / 3;
+        let cause = if doubled { Cause::Rto } else { Cause::Tlp };
+        (last.cause, last.rule) = (Some(cause).into(), CauseRule::LoneByBackoff);
+        let highest = last.right;
+        self.machine.lone_is_known(cause, highest, before);
+    }
+
+    /// The retransmissions from `first` on have `cause` by `rule`.
+    pub fn relabel(&mut self, first: usize, cause: CauseCode, rule: CauseRule) {
+        for one in &mut self.found[first..] {
+            (one.cause, one.rule) = (cause, rule);
+        }
+    }
+}

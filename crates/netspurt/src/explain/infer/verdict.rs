@@ -1,0 +1,173 @@
+//! Whether retransmissions were needed.
+
+use std::collections::VecDeque;
+
+use crate::units::{Duration, Time};
+
+use super::super::retransmission::{Verdict, VerdictEvidence};
+
+/// A retransmission that is watched until its octets are acknowledged, and then for a while.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched {
+    /// Which it is.
+    pub number: usize,
+    /// Its first octet.
+    pub left: u64,
+    /// The octet after its last.
+    pub right: u64,
+    /// When it was captured.
+    pub at: Time,
+    /// Its time stamp.
+    pub val: Option<u32>,
+    /// Whether it carries a SYN.
+    pub syn: bool,
+    /// Whether a D-SACK block counted for it.
+    pub reported: bool,
+}
+
+/// What is decided on a retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Which it is.
+    pub number: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub evidence: VerdictEvidence,
+}
+
+/// An acknowledgement, as the watch needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// When it was captured.
+    pub at: Time,
+    /// The first octet not acknowledged before it, and after it.
+    pub una: (u64, u64),
+    /// The time stamp that it echoes.
+    pub echo: Option<u32>,
+    /// The least round trip from the capture to the receiver.
+    pub far: Option<Duration>,
+    /// The octets of two segments of full size.
+    pub two_segments: u64,
+}
+
+/// The retransmissions of one direction that are watched.
+#[derive(Clone, Debug, Default)]
+pub struct VerdictWatch {
+    /// Those that are not acknowledged, in the order in which they left.
+    open: VecDeque<Watched>,
+    /// Those that are acknowledged: D-SACK blocks may follow.
+    past: VecDeque<Watched>,
+}
+
+impl VerdictWatch {
+    /// The most of each kind that are watched.
+    const MOST: usize = 1 << 10;
+
+    /// A retransmission left.
+    pub fn left(&mut self, one: Watched) {
+        self.open.push_back(one);
+        if self.open.len() > Self::MOST {
+            self.open.pop_front();
+        }
+    }
+
+    /// Its octets were acknowledged before it left.
+    pub fn left_in_vain(&mut self, one: Watched) {
+        self.retire(one);
+    }
+
+    fn retire(&mut self, one: Watched) {
+        self.past.push_back(one);
+        if self.past.len() > Self::MOST {
+            self.past.pop_front();
+        }
+    }
+
+    /// When the octets at `left` were sent again last.
+    pub fn last_sent(&self, left: u64) -> Option<Time> {
+        let one = self.open.iter().rev().find(|one| one.left <= left && left < one.right)?;
+        Some(one.at)
+    }
+
+    /// An acknowledgement arrived; `covers` says whether its number or its blocks cover octets.
+    pub fn arrived(
+        &mut self,
+        ack: &Arrived,
+        covers: impl Fn(u64, u64) -> bool,
+        decided: &mut Vec<Decision>,
+    ) {
+        let mut place = 0;
+        while let Some(one) = self.open.get(place).copied() {
+            if covers(one.left, one.right) {
+                decided.extend(Self::decide(&one, ack));
+                self.open.remove(place);
+                self.retire(one);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    /// What an acknowledgement that is the first to cover `one` says of it.
+    fn decide(one: &Watched, ack: &Arrived) -> Option<Decision> {
+        if one.reported {
+            return None;
+        }
+        let decision = |verdict, evidence| Some(Decision { number: one.number, verdict, evidence });
+        let since = ack.at.saturating_since(one.at);
+        let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
+        // Its first octet was the next one that the receiver waited for, so what arrived there is
+        // what the acknowledgement echoes (RFC 7323 §4.3).
+        let filled = ack.una.0 <= one.left && one.left < ack.una.1 && one.left <= ack.una.0;
+        if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
+            let older = echo.wrapping_sub(val).cast_signed() < 0;
+            if !older && one.syn {
+                // A SYN-ACK echoes the newest SYN.
+                return None;
+            }
+            let verdict = if older { Verdict::Spurious } else { Verdict::Needed };
+            return decision(verdict, VerdictEvidence::Echo);
+        }
+        // An acknowledgement is due for every second segment (RFC 5681 §4.2). One that covers more
+        // answers what filled a gap; the rest had arrived before.
+        let jumped = one.left > ack.una.0 && ack.una.1 - ack.una.0 > ack.two_segments;
+        if jumped && one.right > ack.una.0 + ack.two_segments && ack.una.1 >= one.right {
+            return decision(Verdict::Spurious, VerdictEvidence::Jump);
+        }
+        if too_soon {
+            return decision(Verdict::Spurious, VerdictEvidence::Timing);
+        }
+        decision(Verdict::Needed, VerdictEvidence::None)
+    }
+
+    /// A duplicate acknowledgement came where SACK is not used: a segment that was sent again, and
+    /// was acknowledged meanwhile, may have arrived as a duplicate a round trip ago.
+    pub fn duplicate_answered(&mut self, at: Time, far: Duration) -> Option<Decision> {
+        let fits = |one: &&mut Watched| {
+            let since = at.saturating_since(one.at);
+            !one.reported && since >= far * 7 / 8 && since <= far * 3 / 2
+        };
+        let one = self.past.iter_mut().rev().take(64).filter(fits).last()?;
+        one.reported = true;
+        Some(Decision {
+            number: one.number,
+            verdict: Verdict::Spurious,
+            evidence: VerdictEvidence::DuplicateAck,
+        })
+    }
+
+    /// A D-SACK block reports that `left..right` arrived twice: the last retransmission of it that no
+    /// earlier block was counted for arrived after another copy (RFC 2883 §4).
+    pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
+        let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
+        let open = self.open.iter_mut().rev().find(hit);
+        let one = open.or_else(|| self.past.iter_mut().rev().find(hit))?;
+        one.reported = true;
+        Some(Decision {
+            number: one.number,
+            verdict: Verdict::Spurious,
+            evidence: VerdictEvidence::DSack,
+        })
+    }
+}

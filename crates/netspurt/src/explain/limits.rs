@@ -1,0 +1,105 @@
+//! What holds a sender back, as far as its packets and their acknowledgements tell.
+
+use crate::observe::{Observed, OneWay, Transmission};
+use crate::segment::Flags;
+use crate::units::Time;
+use crate::wire::TcpView;
+
+use super::{CapturedSegment, WaitingFor};
+
+/// What limits one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// A repair goes on up to this octet.
+    repair_end: u64,
+    /// The octet after the last that the receiver allows, if its window is known.
+    window_end: Option<u64>,
+    /// Octets of payload in a full segment: what the receiver's SYN allows, or the most seen.
+    full_bytes: u32,
+    /// Whether the receiver's SYN told that.
+    offered: bool,
+    /// Whether the last new segment was pushed and shorter than full ones: the application had no
+    /// more.
+    short: bool,
+    /// When data was sent or acknowledged last: the retransmission timer starts anew.
+    pub progress: Option<Time>,
+}
+
+impl Limits {
+    /// Octets of the time stamps option, which take their part of a segment (RFC 6691 §2).
+    const STAMP_BYTES: u32 = 12;
+
+    /// A segment of this direction was sent as `sent`; `octets` have it.
+    #[inline]
+    pub fn sent(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        sent: Transmission,
+        octets: &OneWay<CapturedSegment>,
+    ) {
+        if packet.payload_bytes > 0 {
+            if sent.again {
+                if octets.una() >= self.repair_end {
+                    self.repair_end = octets.sequence().highest();
+                }
+            } else {
+                self.fresh(packet);
+            }
+        }
+        self.progress = Some(at);
+    }
+
+    fn fresh(&mut self, packet: &TcpView) {
+        if !self.offered {
+            self.full_bytes = self.full_bytes.max(packet.payload_bytes);
+        }
+        let stamps = packet.options.timestamps.map_or(0, |_| Self::STAMP_BYTES);
+        let full =
+            if self.offered { self.full_bytes.saturating_sub(stamps) } else { self.full_bytes };
+        self.short =
+            packet.flags.has(Flags::PSH) && !packet.payload_bytes.is_multiple_of(full.max(1));
+    }
+
+    /// An acknowledgement of this direction came; its windows have the shift `shift`, if both SYNs
+    /// offered one, and `None` if the SYNs were not captured.
+    #[inline]
+    pub fn answered(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        news: bool,
+        ack: u64,
+        shift: Option<u8>,
+    ) {
+        if packet.flags.has(Flags::SYN) {
+            if let Some(mss) = packet.options.syn.mss {
+                (self.full_bytes, self.offered) = (mss.into(), true);
+            }
+        } else if let Some(shift) = shift {
+            let end = ack + (u64::from(packet.window()) << shift);
+            self.window_end = Some(self.window_end.map_or(end, |before| before.max(end)));
+        }
+        if news {
+            self.progress = Some(at);
+        }
+    }
+
+    /// What the sender waits for; `None` if nothing is outstanding.
+    #[inline]
+    pub fn waiting(&self, octets: &OneWay<CapturedSegment>) -> Option<WaitingFor> {
+        if octets.outstanding().is_empty() {
+            return None;
+        }
+        let next = octets.sequence().highest() + u64::from(self.full_bytes.max(1));
+        Some(if octets.una() < self.repair_end {
+            WaitingFor::Repair
+        } else if self.window_end.is_some_and(|end| next > end) {
+            WaitingFor::ReceiveWindow
+        } else if self.short {
+            WaitingFor::Delivery
+        } else {
+            WaitingFor::CongestionWindow
+        })
+    }
+}

@@ -1,0 +1,372 @@
+//! Causes and verdicts of small packet lists.
+
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
+
+use super::super::{
+    EndedWay, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict, VerdictEvidence,
+};
+
+/// Octets of a segment.
+const FULL: u16 = 1000;
+
+/// A capture of one transfer, packet by packet; times are milliseconds.
+struct Talk {
+    packets: Vec<(Side, f64, u16, Segment)>,
+    /// The sender's initial number.
+    isn: u32,
+    stamps: bool,
+    /// The sender's next IP identification.
+    id: u16,
+}
+
+impl Talk {
+    /// The handshake of a connection, captured at the sender, with a round trip of 100 ms.
+    fn opened(sack: bool, stamps: bool) -> Self {
+        let mut talk = Self { packets: Vec::new(), isn: 0, stamps, id: 100 };
+        talk.handshake(sack, 100.0, 0.0);
+        talk
+    }
+
+    /// A capture that begins in the middle of a connection.
+    fn midway() -> Self {
+        Self { packets: Vec::new(), isn: 0, stamps: false, id: 100 }
+    }
+
+    /// A handshake with halves of the round trip: from the capture to the receiver, to the sender.
+    fn handshake(&mut self, sack: bool, far: f64, near: f64) {
+        let options = SynOptions { sack, ..SynOptions::default() };
+        let mut syn = Segment { seq: self.isn, flags: Flags::SYN, ..Segment::default() };
+        syn.set_syn_options(options);
+        self.packet(Side::From, 0.0, syn);
+        let (ack, flags) = (self.isn.wrapping_add(1), Flags::SYN.with(Flags::ACK));
+        let mut answer = Segment { ack, flags, ..Segment::default() };
+        answer.set_syn_options(options);
+        self.packet(Side::To, far, answer);
+        let last = Segment { seq: ack, ack: 1, flags: Flags::ACK, ..Segment::default() };
+        self.packet(Side::From, far + near, last);
+    }
+
+    fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
+        if self.stamps && segment.timestamps().is_none() {
+            segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
+        }
+        self.id += u16::from(side == Side::From);
+        let id = if side == Side::From { self.id } else { 0 };
+        self.packets.push((side, at, id, segment));
+    }
+
+    /// The number on the wire of octet `octet`, where 0 is the first one of data.
+    fn wire(&self, octet: u32) -> u32 {
+        self.isn.wrapping_add(1).wrapping_add(octet)
+    }
+
+    /// A segment from octet `first` on.
+    fn data(&mut self, at: f64, first: u32) -> &mut Self {
+        self.octets(at, first, FULL)
+    }
+
+    fn octets(&mut self, at: f64, first: u32, len: u16) -> &mut Self {
+        let seq = self.wire(first);
+        let flags = Flags::ACK.with(Flags::PSH);
+        self.packet(Side::From, at, Segment { seq, len, ack: 1, flags, ..Segment::default() });
+        self
+    }
+
+    /// `count` segments from octet `first` on, in the same instant.
+    fn flight(&mut self, at: f64, first: u32, count: u32) -> &mut Self {
+        for n in 0..count {
+            self.data(at, first + n * u32::from(FULL));
+        }
+        self
+    }
+
+    fn ack(&mut self, at: f64, next: u32) -> &mut Self {
+        self.sack(at, next, &[])
+    }
+
+    fn sack(&mut self, at: f64, next: u32, blocks: &[(u32, u32)]) -> &mut Self {
+        let (ack, window) = (self.wire(next), 5000);
+        let mut segment = Segment { seq: 1, ack, window, flags: Flags::ACK, ..Segment::default() };
+        let mut told = SackBlocks::default();
+        for (left, right) in blocks {
+            told.add(SackBlock { left: self.wire(*left), right: self.wire(*right) });
+        }
+        segment.set_sack(&told);
+        self.packet(Side::To, at, segment);
+        self
+    }
+
+    /// The last packet again: the same octets of the same packet.
+    fn copy(&mut self, after: f64) -> &mut Self {
+        let (side, at, id, segment) = *self.packets.last().unwrap();
+        self.packets.push((side, at + after, id, segment));
+        self
+    }
+
+    fn explained(&self) -> Explanation {
+        let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+        let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
+        for (side, at, ip_id, segment) in &self.packets {
+            let [source, destination] = if *side == Side::From { ends } else { [ends[1], ends[0]] };
+            let mut bytes = Vec::new();
+            let packet =
+                Packet { source, destination, ip_id: *ip_id, segment: *segment, payload: None };
+            encode(&packet, &mut bytes);
+            file.packet((at * 1e6) as u64, &bytes, None).unwrap();
+        }
+        let bytes = file.finish().unwrap();
+        let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+        let mut explainer = Explainer::default();
+        while let Some(packet) = reader.next_packet().unwrap() {
+            explainer.take(&packet);
+        }
+        explainer.finish()
+    }
+
+    fn way(&self) -> EndedWay {
+        self.explained().connections[0].way(Side::From).unwrap().clone()
+    }
+
+    fn found(&self) -> Vec<ExplainedRetransmission> {
+        self.way().retransmissions
+    }
+
+    fn causes(&self) -> Vec<Option<Cause>> {
+        self.found().iter().map(|one| one.cause.get()).collect()
+    }
+}
+
+/// Ten segments were sent and the first was lost; three duplicates came.
+fn first_of_ten_lost(sack: bool) -> Talk {
+    let mut talk = Talk::opened(sack, false);
+    talk.flight(101.0, 0, 10);
+    for n in 1..=3 {
+        let block = [(1000, 1000 + n * 1000)];
+        let blocks: &[(u32, u32)] = if sack { &block } else { &[] };
+        talk.sack(201.0 + f64::from(n), 0, blocks);
+    }
+    talk.data(204.1, 0);
+    talk
+}
+
+/// RFC 5681 §3.2.
+#[test]
+fn the_third_duplicate_calls_for_a_fast_retransmit() {
+    let talk = first_of_ten_lost(false);
+    assert_eq!(talk.causes(), [Some(Cause::Fast)]);
+    let found = talk.found()[0];
+    assert!(!found.original_missing && found.gap.as_nanos() == 103_100_000);
+}
+
+/// RFC 6582 §3.2: a partial ACK calls for the next hole.
+#[test]
+fn a_partial_ack_continues_the_repair() {
+    let mut talk = first_of_ten_lost(false);
+    talk.ack(304.2, 4000).data(304.3, 4000);
+    assert_eq!(talk.causes(), [Some(Cause::Fast); 2]);
+}
+
+/// RFC 6675 §4, §5.
+#[test]
+fn holes_below_sacked_octets_are_repaired_by_sack() {
+    let mut talk = first_of_ten_lost(true);
+    talk.sack(204.5, 0, &[(1000, 4000), (5000, 8000)]).data(204.6, 4000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery); 2]);
+}
+
+/// RFC 8985 §6.2: a timer fires a part of a round trip after the last SACK.
+#[test]
+fn a_hole_repaired_a_while_after_the_last_sack_is_found_by_rack() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 3).sack(201.2, 0, &[(1000, 3000)]).data(226.3, 0);
+    assert_eq!(talk.causes(), [Some(Cause::Rack)]);
+}
+
+/// RFC 6298 §5.4, §5.5; RFC 5681 §3.1: after a timeout the rest follows.
+#[test]
+fn silence_means_a_timeout_and_what_follows_in_order_goes_back() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 4).data(401.0, 0).data(1001.0, 0);
+    talk.ack(1101.1, 1000).data(1101.2, 1000).data(1101.2, 2000);
+    let (rto, back) = (Some(Cause::Rto), Some(Cause::GoBackN));
+    assert_eq!(talk.causes(), [rto, rto, back, back]);
+}
+
+/// RFC 8985 §7.3: the last segment leaves again after two round trips.
+#[test]
+fn the_last_of_several_segments_after_a_silence_is_a_probe_only_with_sack() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 4).data(303.0, 3000);
+    assert_eq!(talk.causes(), [Some(Cause::Tlp)]);
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 4).data(303.0, 3000);
+    assert_ne!(talk.causes(), [Some(Cause::Tlp)]);
+}
+
+/// RFC 6298 §5.5 doubles the wait; RFC 8985 §7.3 leaves it.
+#[test]
+fn the_second_wait_tells_a_probe_from_a_timeout() {
+    for (second, cause) in [(960.0, Cause::Rto), (665.0, Cause::Tlp)] {
+        let mut talk = Talk::opened(true, false);
+        talk.data(101.0, 0).data(381.0, 0).data(second, 0);
+        assert_eq!(talk.causes(), [Some(cause), Some(Cause::Rto)], "{second}");
+    }
+}
+
+/// A sender that repairs nothing but the head by SACK sends it twice only by its timer.
+#[test]
+fn a_head_that_leaves_twice_in_a_repair_without_proof_was_sent_by_the_timer() {
+    let mut talk = first_of_ten_lost(true);
+    talk.sack(250.0, 0, &[(1000, 9000)]).sack(290.0, 0, &[(1000, 10_000)]).data(600.0, 0);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery), Some(Cause::Rto)]);
+}
+
+/// Tahoe: slow start from the hole after a fast retransmit.
+#[test]
+fn a_repair_that_goes_on_in_order_without_acks_is_go_back_n() {
+    let mut talk = first_of_ten_lost(false);
+    talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000);
+    let back = Some(Cause::GoBackN);
+    assert_eq!(talk.causes(), [Some(Cause::Fast), back, back]);
+}
+
+#[test]
+fn a_syn_that_is_sent_again_has_its_own_cause() {
+    let mut talk = Talk::midway();
+    for at in [0.0, 1000.0] {
+        talk.packet(Side::From, at, Segment { flags: Flags::SYN, ..Segment::default() });
+    }
+    assert_eq!(talk.causes(), [Some(Cause::Syn)]);
+}
+
+/// RFC 9293 §3.8.4, §3.8.6.1.
+#[test]
+fn keep_alives_and_window_probes_are_no_retransmissions() {
+    let mut talk = Talk::opened(false, false);
+    talk.data(101.0, 0).ack(201.1, 1000);
+    let (seq, ack, flags) = (talk.wire(999), 1, Flags::ACK);
+    talk.packet(Side::From, 9000.0, Segment { seq, len: 1, ack, flags, ..Segment::default() });
+    let closed = Segment { seq: 1, ack: talk.wire(1000), flags, ..Segment::default() };
+    talk.packet(Side::To, 9100.0, closed);
+    talk.octets(9300.0, 1000, 1);
+    talk.packet(Side::To, 9400.0, closed);
+    talk.octets(9900.0, 1000, 1);
+    assert_eq!(talk.causes(), []);
+}
+
+#[test]
+fn a_packet_captured_twice_is_no_retransmission() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 3).copy(0.004);
+    assert_eq!(talk.causes(), []);
+    assert_eq!(talk.way().habits.unwrap().copies, 1);
+}
+
+/// RFC 6864 §4: identifications are used only where they are seen to ascend.
+#[test]
+fn an_overtaken_packet_is_no_retransmission() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 6);
+    // The third segment comes last.
+    let mut late = talk.packets.remove(5);
+    late.1 = 300.0;
+    talk.packets.push(late);
+    assert_eq!(talk.causes(), []);
+    assert_eq!(talk.way().habits.unwrap().late, (1, 3));
+}
+
+#[test]
+fn a_capture_that_begins_midway_shows_retransmissions_of_what_it_missed() {
+    let mut talk = Talk::midway();
+    talk.sack(0.0, 0, &[(1000, 3000)]).sack(1.0, 0, &[(1000, 4000)]).data(1.1, 0);
+    // The sender of the first packet captured counts as the initiator.
+    let explained = talk.explained();
+    let found = &explained.connections[0].way(Side::To).unwrap().retransmissions;
+    assert_eq!(found.len(), 1);
+    assert!(found[0].original_missing);
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    let mut talk = Talk { isn: u32::MAX - 2500, ..Talk::midway() };
+    talk.handshake(false, 100.0, 0.0);
+    talk.flight(101.0, 0, 6).ack(201.0, 1000);
+    talk.ack(202.0, 1000).ack(203.0, 1000).ack(204.0, 1000);
+    talk.data(204.1, 1000);
+    assert_eq!(talk.causes(), [Some(Cause::Fast)]);
+    assert_eq!(talk.found()[0].right - talk.found()[0].left, 1000);
+}
+
+/// Offload makes one packet of several segments; the repair is of one.
+#[test]
+fn a_part_of_a_super_packet_is_sent_again_once() {
+    let mut talk = Talk::opened(true, false);
+    talk.octets(101.0, 0, 8000);
+    for n in 2..=4 {
+        talk.sack(201.0 + f64::from(n), 1000, &[(2000, 1000 + n * 1000)]);
+    }
+    talk.data(205.1, 1000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery)]);
+    assert!(!talk.found()[0].original_missing);
+}
+
+fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
+    let last = *talk.found().last().unwrap();
+    (last.verdict, last.evidence)
+}
+
+/// RFC 2883 §4.
+#[test]
+fn a_duplicate_that_the_receiver_reports_was_spurious() {
+    let mut talk = first_of_ten_lost(true);
+    talk.sack(305.0, 10_000, &[(0, 1000)]);
+    assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::DSack));
+    let mut talk = first_of_ten_lost(true);
+    talk.ack(305.0, 10_000);
+    assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::NoDSack));
+}
+
+/// RFC 3522 §3.2.
+#[test]
+fn an_echo_tells_which_copy_arrived() {
+    for (ecr, told) in [(1101, Verdict::Spurious), (1401, Verdict::Needed)] {
+        let mut talk = Talk::opened(false, true);
+        talk.flight(101.0, 0, 4).data(401.0, 0);
+        let (ack, flags) = (talk.wire(1000), Flags::ACK);
+        let mut segment = Segment { seq: 1, ack, flags, ..Segment::default() };
+        segment.set_timestamps(Timestamps { val: 9000, ecr });
+        talk.packet(Side::To, 520.0, segment);
+        assert_eq!(verdict(&talk), (told, VerdictEvidence::Echo));
+    }
+}
+
+#[test]
+fn an_ack_sooner_than_any_round_trip_answers_the_original() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 4).data(401.0, 0).ack(430.0, 1000);
+    assert_eq!(verdict(&talk), (Verdict::Spurious, VerdictEvidence::Timing));
+}
+
+/// At the receiver a capture shows what arrived; what was lost before it is a first sighting.
+#[test]
+fn a_capture_at_the_receiver_shows_what_arrived() {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 0.1, 100.0);
+    talk.data(101.0, 0).data(101.1, 2000).sack(101.2, 1000, &[(2000, 3000)]);
+    talk.data(202.0, 1000).ack(202.1, 3000);
+    let way = talk.way();
+    let found = way.retransmissions[0];
+    assert_eq!(way.habits.unwrap().vantage.0, Vantage::Receiver);
+    assert!(found.original_missing);
+    assert_eq!((found.verdict, found.evidence), (Verdict::Needed, VerdictEvidence::AtReceiver));
+}
+
+#[test]
+fn octets_acknowledged_but_never_captured_are_lost_by_the_capture() {
+    let mut talk = Talk::opened(false, false);
+    talk.data(101.0, 0).ack(201.0, 1000).data(201.1, 2000).ack(301.1, 3000);
+    assert_eq!(talk.causes(), []);
+    assert_eq!(talk.way().habits.unwrap().uncaptured_bytes, 1000);
+}

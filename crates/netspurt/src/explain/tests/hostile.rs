@@ -1,0 +1,83 @@
+//! Segments of any numbers: nothing panics, and the tables agree with each other.
+
+use proptest::prelude::*;
+
+use crate::explain::{
+    Explainer, Explanation, connections_table, floors_table, habits_table, retransmissions_table,
+    spent_table, waits_table,
+};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
+use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
+
+/// A packet of twelve random octets: when, from which side, and the segment. Numbers are few and
+/// near the end of the space, so that holes, repairs, duplicates and wraps come about.
+fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
+    let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
+    let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);
+    let mut segment = Segment {
+        seq: number(seq),
+        ack: number(ack),
+        len: u16::from(len) * 50 * u16::from(flags & 2 == 0),
+        window: u16::from(window) << 4,
+        flags: Flags(flags),
+        ..Segment::default()
+    };
+    if who & 4 != 0 {
+        segment.set_timestamps(Timestamps { val: val.into(), ecr: ecr.into() });
+    }
+    if segment.flags.has(Flags::SYN) {
+        let window_scale = (who & 8 != 0).then_some(window);
+        segment.set_syn_options(SynOptions { mss: Some(1460), window_scale, sack: who & 16 != 0 });
+    } else if who & 32 != 0 {
+        let mut blocks = SackBlocks::default();
+        blocks.add(SackBlock { left: number(left), right: number(right) });
+        segment.set_sack(&blocks);
+    }
+    segment.size_bytes = 60 + segment.len;
+    ((1 << (wait % 40)) - 1, usize::from(who & 1), segment)
+}
+
+fn explained(packets: &[[u8; 12]]) -> Explanation {
+    let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+    let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
+    let (mut unix_ns, mut bytes) = (1_000_000_000_000, Vec::new());
+    for octets in packets {
+        let (wait, side, segment) = packet(*octets);
+        unix_ns += wait;
+        let (source, destination) = match side {
+            0 => (ends[0], ends[1]),
+            _ => (ends[1], ends[0]),
+        };
+        let ip_id = octets[11].into();
+        encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
+        file.packet(unix_ns, &bytes, None).unwrap();
+    }
+    let bytes = file.finish().unwrap();
+    let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+    let mut explainer = Explainer::default().with_transcript(None);
+    while let Some(packet) = reader.next_packet().unwrap() {
+        explainer.take(&packet);
+    }
+    explainer.finish()
+}
+
+proptest! {
+    #[test]
+    fn segments_of_any_numbers_are_explained(
+        packets in prop::collection::vec(any::<[u8; 12]>(), 0..120)
+    ) {
+        let found = explained(&packets);
+        prop_assert_eq!(found.passed.tcp, packets.len() as u64);
+        prop_assert_eq!(spent_table(&found).rows(), found.connections.len());
+        let again: usize = found.connections.iter().flat_map(|one| one.ways.iter().flatten())
+            .map(|way| way.retransmissions.len()).sum();
+        prop_assert_eq!(retransmissions_table(&found).rows(), again);
+        for table in [connections_table, waits_table, floors_table, habits_table] {
+            let _ = table(&found);
+        }
+        let transcript = found.transcript.as_ref().unwrap();
+        let tables = transcript.tables(&found.connections, found.start);
+        let segments = tables.iter().find(|table| table.name == "segments").unwrap();
+        prop_assert_eq!(segments.rows(), packets.len());
+    }
+}

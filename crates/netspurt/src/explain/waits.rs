@@ -1,0 +1,84 @@
+//! The tables of what connections waited for.
+
+use crate::ids::Side;
+use crate::record::{Column, Data, Table};
+use crate::rto::MeanDeviation;
+use crate::units::{Duration, Time};
+
+use super::columns::DIRECTIONS;
+use super::{ConnectionRow, EndedWay, Explanation, FLOORS, TimerWait, WaitingFor};
+
+/// The directions of all connections: number, side, what the side sends.
+fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
+    (explanation.connections.iter().flat_map(ConnectionRow::of))
+        .map(|row| (row.connection.number, row.side, row.way))
+}
+
+fn span(span: Duration) -> i64 {
+    span.as_nanos().cast_signed()
+}
+
+/// The table `spent`: a row for each connection, with the time that it spent on each thing.
+pub fn spent_table(explanation: &Explanation) -> Table {
+    let all = &explanation.connections;
+    let mut columns =
+        vec![Column::new("connection", Data::U64(all.iter().map(|one| one.number).collect()))];
+    for (what, name) in WaitingFor::ALL.into_iter().zip(WaitingFor::NAMES) {
+        let spent = all.iter().map(|one| span(one.spent.of(what))).collect();
+        columns.push(Column::new(format!("{name}_ns"), Data::I64(spent)));
+    }
+    Table::new("spent", columns)
+}
+
+/// The table `waits`: a row for each wait that a retransmission timer ended.
+pub fn waits_table(explanation: &Explanation) -> Table {
+    let rows: Vec<(u64, Side, TimerWait)> = ways(explanation)
+        .flat_map(|(number, side, way)| {
+            way.floors.waits().iter().map(move |wait| (number, side, *wait))
+        })
+        .collect();
+    let instant = |at: Time| at.as_nanos().cast_signed();
+    let estimate = |of: fn(MeanDeviation) -> Duration| {
+        Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span)).collect())
+    };
+    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+    let number = |of: fn(&TimerWait) -> u32| Data::U32(rows.iter().map(|row| of(&row.2)).collect());
+    Table::new(
+        "waits",
+        vec![
+            Column::new("t_ns", Data::I64(rows.iter().map(|row| instant(row.2.at)).collect())),
+            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
+            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+            Column::new(
+                "waited_ns",
+                Data::I64(rows.iter().map(|row| span(row.2.waited)).collect()),
+            ),
+            Column::new("backoffs", number(|wait| wait.backoffs)),
+            Column::new("srtt_ns", estimate(MeanDeviation::mean)),
+            Column::new("rttvar_ns", estimate(MeanDeviation::variation)),
+            Column::new("sacked", Data::Bool(rows.iter().map(|row| row.2.sacked).collect())),
+            Column::new("outstanding", number(|wait| wait.outstanding)),
+        ],
+    )
+}
+
+/// The table `floors`: for each least value of a timer, a row for each direction, with how often
+/// such a timer would have fired although the answer was on its way.
+pub fn floors_table(explanation: &Explanation) -> Table {
+    let mut rows = Vec::new();
+    for (number, side, way) in ways(explanation) {
+        for (floor, spurious) in FLOORS.into_iter().zip(way.floors.spurious()) {
+            rows.push((number, side, floor, spurious));
+        }
+    }
+    let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+    Table::new(
+        "floors",
+        vec![
+            Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
+            Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+            Column::new("floor_ns", Data::I64(rows.iter().map(|row| span(row.2)).collect())),
+            Column::new("spurious", Data::U32(rows.iter().map(|row| row.3).collect())),
+        ],
+    )
+}

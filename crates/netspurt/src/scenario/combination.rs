@@ -1,0 +1,119 @@
+//! A combination of a sweep's values, ready to be run with any seed.
+
+use sha2::{Digest, Sha256};
+
+use super::document::Document;
+use super::error::{Problem, ScenarioError};
+use super::flow_spec::EndpointWord;
+use super::form;
+use super::number::Whole;
+use super::plan::Plan;
+use super::run::Simulation;
+use super::spec::Spec;
+
+/// A combination of values, ready to be run with any seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combination {
+    spec: Spec,
+    /// The SHA-256 of its resolved scenario without the seed and what is recorded, the first 16
+    /// octets in hexadecimal.
+    pub fingerprint: String,
+}
+
+impl Combination {
+    pub(super) fn new(mut spec: Spec) -> Self {
+        lay_bare(&mut spec);
+        let text = form::write(&spec);
+        Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
+    }
+
+    /// The same for a scenario whose head and links are those that `links` knows.
+    pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
+        lay_bare(&mut spec);
+        let text = text_without_links(&mut spec);
+        let hash = known.hash.clone().chain_update(&text[known.head..]);
+        let fingerprint = shortened(hash);
+        debug_assert_eq!(fingerprint, short_hash(&[form::write(&spec).as_bytes()]));
+        Self { spec, fingerprint }
+    }
+
+    /// A run of it that records nothing but sums.
+    ///
+    /// # Errors
+    /// When the combination is inconsistent.
+    pub fn simulate(&mut self, seed: u64) -> Result<Simulation, ScenarioError> {
+        self.spec.seed = Whole(seed);
+        if let Some(problem) = not_simulated(&self.spec) {
+            return Err(Document::new("", "").blame(&problem));
+        }
+        let plan = Plan::new(&self.spec);
+        let plan = plan.map_err(|problem| Document::new("", "").blame(&problem))?;
+        Ok(Simulation::new(plan, self.spec.stop))
+    }
+}
+
+/// The resolved text of a scenario up to the end of its links, as a hash that goes on. The timelines
+/// of links are by far the longest part of the text, and few axes change them.
+#[derive(Clone, Debug)]
+pub(super) struct KnownLinks {
+    hash: Sha256,
+    /// Octets of the text in front of the links.
+    head: usize,
+}
+
+impl KnownLinks {
+    /// Those of `spec`; none if its text is not the head, the links and the rest, one behind the
+    /// other.
+    pub(super) fn of(spec: &Spec) -> Option<Self> {
+        let mut spec = spec.clone();
+        lay_bare(&mut spec);
+        let whole = form::write(&spec);
+        let mut head = form::table(&spec);
+        head.retain(|_, value| !value.is_table() && !value.is_array());
+        let head = head.to_string();
+        let text = text_without_links(&mut spec);
+        let known = whole.strip_suffix(text.strip_prefix(&head)?)?;
+        known
+            .starts_with(&head)
+            .then(|| Self { hash: Sha256::new().chain_update(known), head: head.len() })
+    }
+}
+
+/// The resolved text of `spec` without its links.
+fn text_without_links(spec: &mut Spec) -> String {
+    let links = std::mem::take(&mut spec.links);
+    let text = form::write(spec);
+    spec.links = links;
+    text
+}
+
+/// Takes away what results of a case do not depend on.
+fn lay_bare(spec: &mut Spec) {
+    spec.sweep = None;
+    spec.seed = Whole(0);
+    spec.record.tables.clear();
+    spec.record.shadows.clear();
+    spec.record.capture = false;
+    spec.record.rows = None;
+}
+
+/// Why the scenario cannot be simulated: the kernel does not run in virtual time.
+pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
+    let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
+    let (name, _) = real?;
+    Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
+}
+
+/// What is said of a kernel's end in a sweep.
+pub(super) const KERNEL: &str = "the kernel does not keep the virtual time of a sweep";
+/// What to do about it.
+pub(super) const LIVE: &str = "`netspurt sweep --live` for real time, or `endpoint = \"model\"`";
+
+/// The first 16 octets of a SHA-256, in hexadecimal.
+pub(super) fn short_hash(parts: &[&[u8]]) -> String {
+    shortened(parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)))
+}
+
+fn shortened(hash: Sha256) -> String {
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

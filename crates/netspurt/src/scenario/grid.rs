@@ -1,0 +1,168 @@
+//! The file of a sweep with its axes, whose values are tried before anything runs.
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::axis::{Axis, AxisSetting, Point, path_keys};
+use super::combination::{KERNEL, LIVE, not_simulated};
+use super::document::Document;
+use super::error::{Problem, ScenarioError};
+use super::plan::Plan;
+use super::random_axis::RandomAxis;
+use super::spec::Spec;
+use super::sweep_spec::SweepSpec;
+use super::varied::Varied;
+use crate::units::Duration;
+
+/// A file with its axes.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    /// The file without its `[sweep]`.
+    pub(super) document: Document,
+    pub(super) varied: Varied,
+    pub(super) seed: u64,
+    /// The axes whose points form combinations.
+    pub(super) axes: Vec<Axis>,
+    /// Those whose values every run draws.
+    pub(super) drawn: Vec<RandomAxis>,
+}
+
+impl Grid {
+    /// The axes of a consistent file, if it has a `[sweep]`; each value can be set at its place.
+    /// Whether all of them fit together is known only for each case.
+    pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
+        let Some(sweep) = &spec.sweep else { return Ok(None) };
+        let blamed = |problem: Problem| document.blame(&problem);
+        if sweep.time.is_some_and(Duration::is_zero) {
+            let problem = Problem::at(["sweep", "time"], "every case would be cut at once");
+            return Err(blamed(problem.fix("above zero")));
+        }
+        let over = |draw: bool| sweep.over.iter().filter(move |(_, axis)| axis.draw == draw);
+        let axes = over(false).map(|(name, axis)| Axis::new(name, axis));
+        let axes: Vec<Axis> = axes.collect::<Result<_, _>>().map_err(blamed)?;
+        let drawn = over(true).map(|(name, axis)| RandomAxis::new(name, axis));
+        let drawn: Vec<RandomAxis> = drawn.collect::<Result<_, _>>().map_err(blamed)?;
+        too_many(&axes, sweep).map_err(blamed)?;
+        let single = document.clone().without_sweep();
+        let varied = Varied::new(&single)?;
+        let grid = Self { varied, document: single, seed: spec.seed.0, axes, drawn };
+        overwritten(&grid.by_axis()).map_err(blamed)?;
+        grid.check().map_err(blamed)?;
+        Ok(Some(grid))
+    }
+
+    /// Whether each value can be set at its place.
+    fn check(&self) -> Result<(), Problem> {
+        for (_, points) in self.by_axis() {
+            // The values of a range are of one kind, so the first thousand are enough.
+            for point in points.iter().take(CHECKED) {
+                try_point(self, point)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The points of each axis, also of those that draw from theirs.
+    fn by_axis(&self) -> Vec<(&str, &[Point])> {
+        let points = self.axes.iter().map(|axis| (&*axis.name, &*axis.points));
+        points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
+    }
+
+    /// Where it says that a case of the file has a kernel's end.
+    pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
+        let axes = self.by_axis();
+        let points = || axes.iter().flat_map(|(_, points)| *points);
+        let ends =
+            |setting: &AxisSetting| path_keys(setting).last().is_some_and(|key| key == "endpoint");
+        let of_kernel = |setting: &AxisSetting| {
+            let names_it = setting.value.to_string().contains("\"kernel\"");
+            names_it && (ends(setting) || setting.value.is_table())
+        };
+        if let Some(point) = points().find(|point| point.settings.iter().any(of_kernel)) {
+            let mut problem = Problem::at([], KERNEL);
+            problem.path.clone_from(&point.place);
+            return Some(problem.fix(LIVE));
+        }
+        let varied = points().flat_map(|point| &point.settings).any(ends);
+        not_simulated(spec).filter(|_| !varied)
+    }
+}
+
+/// The most values of an axis that are tried before a sweep starts.
+const CHECKED: usize = 1000;
+
+/// The most cases of a sweep.
+const MOST: u64 = 100_000_000;
+
+fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
+    let lengths = axes.iter().map(|axis| axis.points.len() as u64).chain([sweep.seeds.0]);
+    let cases = lengths.fold(1_u64, u64::saturating_mul);
+    if cases <= MOST {
+        return Ok(());
+    }
+    let message = format!("{cases} cases, and {MOST} are the most");
+    Err(Problem::at(["sweep"], message).fix("fewer values or fewer seeds"))
+}
+
+/// A setting of one axis that a later axis overwrites, so that the first would have no effect.
+fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
+    let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
+    for (name, points) in axes {
+        let settings = || points.iter().flat_map(|point| &point.settings);
+        let mut tried = IndexSet::new();
+        for setting in settings().filter(|setting| tried.insert(&setting.path)) {
+            let keys = path_keys(setting);
+            let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) else {
+                continue;
+            };
+            let message = format!("`{first}` varies `{}` already", setting.path);
+            let mut problem = Problem::at([], message);
+            problem.path.clone_from(&setting.place);
+            return Err(problem.fix("another path; or `sets`, where values go together"));
+        }
+        before.extend(settings().map(|setting| (path_keys(setting), *name)));
+    }
+    Ok(())
+}
+
+/// The mistake of a single point: a path that leads nowhere, or an invalid value.
+fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
+    for setting in &point.settings {
+        let keys = path_keys(setting);
+        let own = ["seed", "sweep", "record"];
+        let at = |message: String, place: &[String]| {
+            let mut problem = Problem::at([], message);
+            problem.path = place.to_vec();
+            problem
+        };
+        if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
+            let message = format!("a sweep does not vary `{first}`");
+            return Err(at(message, &setting.place).fix("`seeds` draws seeds; all else is fixed"));
+        }
+        let quick = grid.varied.spec(std::iter::once(setting));
+        if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {
+            continue;
+        }
+        // Read in full, for a good error message.
+        let alone = grid.document.clone().with(&setting.path, &setting.value.to_string());
+        let Err((path, slip)) = stands_alone(&alone) else { continue };
+        let place = if path { &setting.place } else { &point.place };
+        return Err(at(slip.message, place).fix(slip.fix));
+    }
+    Ok(())
+}
+
+/// Whether the document's settings are valid at their places. On a mistake, also returns whether
+/// the path is to blame and not the value.
+fn stands_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
+    let mut spec = document.read_or_blame()?;
+    spec.fill_in();
+    is_complete(&spec).map_err(|problem| (true, document.blame(&problem)))
+}
+
+/// Whether the scenario lacks nothing that it must have.
+fn is_complete(spec: &Spec) -> Result<(), Problem> {
+    match Plan::new(spec) {
+        Err(problem) if problem.incomplete => Err(problem),
+        _ => Ok(()),
+    }
+}

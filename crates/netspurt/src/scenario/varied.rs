@@ -1,0 +1,158 @@
+//! The file of a sweep with the values of cases set over it.
+
+use indexmap::IndexMap;
+use toml::{Table, Value};
+
+use super::axis::{AxisSetting, path_keys};
+use super::combination::{Combination, KnownLinks};
+use super::document::Document;
+use super::echo_probes_spec::EchoProbesSpec;
+use super::error::ScenarioError;
+use super::flow_spec::FlowSpec;
+use super::followed;
+use super::form::read_table;
+use super::link_spec::LinkSpec;
+use super::spec::Spec;
+
+/// A file that was read once. With values set over it, only the links, flows and echo probes that
+/// they change are read again.
+#[derive(Clone, Debug)]
+pub(super) struct Varied {
+    table: Table,
+    /// The file alone; the defaults of its flows are filled in.
+    spec: Spec,
+    links: Option<KnownLinks>,
+}
+
+/// The tables of named parts, which are read one by one.
+const OF_PARTS: [&str; 3] = ["links", "flows", "echo_probes"];
+
+/// The table of a part, and its name.
+type PartName = (&'static str, String);
+
+impl Varied {
+    /// The consistent file of `document`.
+    pub(super) fn new(document: &Document) -> Result<Self, ScenarioError> {
+        let mut spec = document.read()?;
+        let mut whole = spec.clone();
+        whole.fill_in();
+        spec.flows.clone_from(&whole.flows);
+        Ok(Self { table: document.table()?, links: KnownLinks::of(&whole), spec })
+    }
+
+    /// The file as a table.
+    pub(super) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The combination of these values; `None` if they cannot be set this way, because they name
+    /// files that links follow or new parts, or are mistaken.
+    pub(super) fn combination<'a>(
+        &self,
+        settings: impl Iterator<Item = &'a AxisSetting> + Clone,
+    ) -> Option<Combination> {
+        let Some(parts) = self.parts(settings.clone())? else {
+            return self.whole(settings).map(Combination::new);
+        };
+        let same_links = parts.keys().all(|(kind, _)| *kind != "links");
+        let spec = self.with(parts)?;
+        Some(match self.links.as_ref().filter(|_| same_links) {
+            Some(links) => Combination::with_known_links(spec, links),
+            None => Combination::new(spec),
+        })
+    }
+
+    /// The scenario with these values, as far as they can be set this way.
+    pub(super) fn spec<'a>(
+        &self,
+        settings: impl Iterator<Item = &'a AxisSetting> + Clone,
+    ) -> Option<Spec> {
+        match self.parts(settings.clone())? {
+            Some(parts) => self.with(parts),
+            None => self.whole(settings),
+        }
+    }
+
+    /// Whether the keys lead to or into a part that the file does not have. Its place among the others
+    /// is known from the text alone.
+    fn names_a_new_part(&self, keys: &[String]) -> bool {
+        let [kind, name, ..] = keys else { return false };
+        let there = || self.table.get(kind).and_then(|parts| parts.get(name)).is_some();
+        OF_PARTS.contains(&kind.as_str()) && !there()
+    }
+
+    /// The parts that the values change, changed; `Some(None)` if they change more than parts.
+    fn parts<'a>(
+        &self,
+        settings: impl Iterator<Item = &'a AxisSetting>,
+    ) -> Option<Option<IndexMap<PartName, Value>>> {
+        let mut parts: IndexMap<PartName, Value> = IndexMap::new();
+        for setting in settings {
+            let keys = path_keys(setting);
+            if names_a_file(setting, &keys) || self.names_a_new_part(&keys) {
+                return None;
+            }
+            let [kind, name, below @ ..] = keys.as_slice() else { return Some(None) };
+            let Some(kind) = OF_PARTS.into_iter().find(|known| known == kind) else {
+                return Some(None);
+            };
+            let part = parts.entry((kind, name.clone()));
+            let part = part.or_insert_with(|| self.table[kind][name].clone());
+            set(part, below, setting.value.clone())?;
+        }
+        Some(Some(parts))
+    }
+
+    /// The scenario with `parts` in place of its own.
+    fn with(&self, parts: IndexMap<PartName, Value>) -> Option<Spec> {
+        let mut spec = self.spec.clone();
+        for ((kind, name), part) in parts {
+            let Value::Table(part) = part else { return None };
+            match kind {
+                "links" => drop(spec.links.insert(name, read_table::<LinkSpec>(part).ok()?)),
+                "flows" => {
+                    let mut flow: FlowSpec = read_table(part).ok()?;
+                    flow.fill_in();
+                    spec.flows.insert(name, flow);
+                }
+                _ => drop(spec.echo_probes.insert(name, read_table::<EchoProbesSpec>(part).ok()?)),
+            }
+        }
+        spec.fill_in_spied();
+        Some(spec)
+    }
+
+    /// The scenario with these values, read as a whole.
+    fn whole<'a>(&self, settings: impl Iterator<Item = &'a AxisSetting>) -> Option<Spec> {
+        let mut table = Value::Table(self.table.clone());
+        for setting in settings {
+            let keys = path_keys(setting);
+            let odd = names_a_file(setting, &keys) || self.names_a_new_part(&keys);
+            if keys.is_empty() || odd {
+                return None;
+            }
+            set(&mut table, &keys, setting.value.clone())?;
+        }
+        let Value::Table(table) = table else { return None };
+        let mut spec: Spec = read_table(table).ok()?;
+        spec.fill_in();
+        Some(spec)
+    }
+}
+
+/// Whether a value names a file that a link follows.
+fn names_a_file(setting: &AxisSetting, keys: &[String]) -> bool {
+    keys.last().is_some_and(|last| last == followed::KEY)
+        || setting.value.to_string().contains(followed::KEY)
+}
+
+/// Sets `keys` below `value`, making tables on the way; `None` if something on the way is not a
+/// table.
+fn set(mut value: &mut Value, keys: &[String], new: Value) -> Option<()> {
+    for key in keys {
+        let table = value.as_table_mut()?;
+        value = table.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()));
+    }
+    *value = new;
+    Some(())
+}

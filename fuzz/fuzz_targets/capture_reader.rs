@@ -1,0 +1,76 @@
+//! Captures of any octets: files as they are, and packets of any link type in files that are well
+//! formed.
+
+#![no_main]
+
+use std::io::Read;
+
+use libfuzzer_sys::fuzz_target;
+use netspurt::wire::{CaptureReader, Checks, Datagrams, TcpView, decode, decode_echo};
+
+/// Every link type that is read, and one that is not.
+const LINKS: [u8; 20] =
+    [0, 1, 9, 10, 12, 14, 50, 51, 100, 101, 104, 105, 108, 113, 127, 147, 204, 228, 229, 239];
+
+fuzz_target!(|octets: &[u8]| {
+    let Some((first, rest)) = octets.split_first() else { return };
+    match first {
+        0 => read(CaptureReader::new(rest)),
+        1 => read(CaptureReader::unpacking(rest)),
+        choice => {
+            let link = match LINKS.get(usize::from(choice - 2)) {
+                Some(link) => (*link).into(),
+                // Linux cooked, version 2.
+                None => 276_u16,
+            };
+            read(CaptureReader::new(&pcap(link, rest)[..]));
+        }
+    }
+});
+
+/// A file of pcap whose packets are the parts of `octets`, each behind its length.
+fn pcap(link: u16, mut octets: &[u8]) -> Vec<u8> {
+    let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0];
+    file.extend(u32::from(link).to_le_bytes());
+    while let Some(([seconds, captured, missing], rest)) = octets.split_first_chunk() {
+        let packet;
+        (packet, octets) = rest.split_at(rest.len().min((*captured).into()));
+        let original = packet.len() as u32 + (u32::from(*missing) << 8);
+        for word in [u32::from(*seconds), 0, packet.len() as u32, original] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(packet);
+    }
+    file
+}
+
+/// Reads everything that can be read, and checks what must hold of anything.
+fn read<R: Read>(reader: Result<CaptureReader<R>, netspurt::wire::CaptureFault>) {
+    let mut reader = match reader {
+        Ok(reader) => reader,
+        Err(fault) => return drop(fault.to_string()),
+    };
+    let mut datagrams = Datagrams::default();
+    loop {
+        let packet = match reader.next_packet() {
+            Ok(Some(packet)) => packet,
+            Ok(None) => break,
+            Err(fault) => {
+                assert!(!fault.to_string().is_empty());
+                assert!(matches!(reader.next_packet(), Ok(None)));
+                break;
+            }
+        };
+        assert!(packet.bytes.len() <= packet.original_bytes as usize);
+        assert!(packet.link.is_supported() || packet.ip().is_none());
+        let Some(ip) = packet.captured_ip() else { continue };
+        assert!(ip.bytes.len() <= ip.original_bytes as usize);
+        let _ = (decode(ip.bytes, Checks::Captured), decode_echo(ip.bytes));
+        let Some(whole) = datagrams.take(packet.unix_ns, ip) else { continue };
+        if let Ok(view) = TcpView::of(whole.bytes, whole.original_bytes as usize) {
+            assert!(view.captured_bytes <= view.payload_bytes);
+            assert!(view.payload_bytes < view.size_bytes);
+        }
+    }
+    let _ = (reader.drops(), datagrams.counts());
+}

@@ -1,0 +1,297 @@
+"""Change points of a series: where its level changes, by three methods.
+
+The first two are those of Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet path
+properties" (IMW 2001): a test of ranks (their CP/RankOrder) and a cumulative sum against resamples
+(their CP/Bootstrap). Each test finds at most one change in a segment; both halves are then tested
+in the same way. The third, PELT, looks for all changes at once and is a peer to compare with.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netspurt.analysis.ranks import ranks
+
+Floats = NDArray[np.float64]
+Method = Literal["rank-order", "bootstrap", "pelt"]
+
+#: The methods by name.
+METHODS: tuple[Method, ...] = get_args(Method)
+
+#: A test is significant at this level, as in the paper of 2001.
+ALPHA = 0.05
+#: The fewest values between two changes, and between a change and an end.
+LEAST = 6
+#: Resamples of a test.
+RESAMPLES = 999
+#: Segments with more values than this are compared with the limit of the resamples' distribution.
+LONGEST = 2000
+#: By how many deviations of a value the extreme of a continuous sum exceeds that of a sum of single
+#: values (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter X).
+_BETWEEN = 0.5826
+#: Rounds of testing all changes again.
+_ROUNDS = 10
+#: The most values that are held in memory at once.
+_ROOM = 1 << 20
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the level of a series.
+
+    Attributes
+    ----------
+    at
+        The index of the first value after it.
+    chance
+        The probability that a segment without a change, from the change before to the one after,
+        looks as if it had one; NaN with PELT, which has no test.
+    before, after
+        The medians of the values since the change before, and until the one after.
+    """
+
+    at: int
+    chance: float
+    before: float
+    after: float
+
+
+def find_changes(
+    values: ArrayLike,
+    *,
+    method: Method = "rank-order",
+    alpha: float = ALPHA,
+    least: int = LEAST,
+    seed: int = 1,
+) -> list[Change]:
+    """Return the changes of level of a series.
+
+    The tests take the values for independent. If neighbours are correlated, more than `alpha` of
+    the series without a change are divided; medians of longer intervals help.
+
+    Parameters
+    ----------
+    values
+        The series, shape (n,). NaN counts as no value.
+    method
+        ``"rank-order"``, a test of ranks, which outliers hardly influence; ``"bootstrap"``, the
+        range of the cumulative sum against that of shuffled values; or ``"pelt"``, which needs the
+        package ruptures.
+    alpha
+        The significance of each test. PELT does not use it.
+    least
+        The fewest values between two changes.
+    seed
+        The seed of the resamples; the same seed gives the same changes.
+
+    Raises
+    ------
+    ValueError
+        If `values` does not have one dimension, or another parameter is out of its range.
+    ImportError
+        If the method is PELT and ruptures is not installed.
+
+    References
+    ----------
+    Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28 (1979).
+    Taylor, "Change-point analysis: a powerful new tool for detecting changes" (2000).
+    Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear computational
+    cost", JASA 107 (2012).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> step = np.concatenate([rng.normal(40, 1, 100), rng.normal(43, 1, 60)])
+    >>> [change.at for change in find_changes(step)]
+    [100]
+    """
+    series = np.asarray(values, dtype=float)
+    if series.ndim != 1:
+        raise ValueError(f"values: shape {series.shape}, not (n,)")
+    if method not in METHODS:
+        raise ValueError(f"no method {method!r}: there are {', '.join(METHODS)}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha = {alpha}: it must be between 0 and 1")
+    if least < 2:
+        raise ValueError(f"least = {least}: a segment needs 2 values")
+    places = np.flatnonzero(np.isfinite(series))
+    known = series[places]
+    if method == "pelt":
+        found = [(at, np.nan) for at in _pelt(known, least)]
+    else:
+        test = _rank_order if method == "rank-order" else _bootstrap(seed)
+        found = _Splitting(known, test, alpha, least).changes()
+    return _told(known, places, found)
+
+
+def _told(known: Floats, places: NDArray[np.intp], found: list[tuple[int, float]]) -> list[Change]:
+    ends = [0, *(at for at, _ in found), len(known)]
+    parts = itertools.pairwise(ends) if len(known) else ()
+    medians = [float(np.median(known[low:high])) for low, high in parts]
+    return [
+        Change(int(places[at]), chance, medians[n], medians[n + 1])
+        for n, (at, chance) in enumerate(found)
+    ]
+
+
+#: From a segment, where it begins and the fewest values of a part: the best place, its chance.
+_Test = Callable[[Floats, int, int], tuple[int, float]]
+
+
+class _Splitting:
+    """A series that is divided as long as a test finds a change in a part."""
+
+    def __init__(self, series: Floats, test: _Test, alpha: float, least: int) -> None:
+        self.series = series
+        self.test = test
+        self.alpha = alpha
+        self.least = least
+        self._known: dict[tuple[int, int], tuple[int, float] | None] = {}
+
+    def best(self, low: int, high: int) -> tuple[int, float] | None:
+        """Return the change from one index to another and its chance, if it is significant."""
+        if (low, high) not in self._known:
+            found = None
+            if high - low >= 2 * self.least:
+                at, chance = self.test(self.series[low:high], low, self.least)
+                found = (low + at, chance) if chance <= self.alpha else None
+            self._known[low, high] = found
+        return self._known[low, high]
+
+    def changes(self) -> list[tuple[int, float]]:
+        """Return the changes in order, each with its chance between its two neighbours."""
+        open_, places = [(0, len(self.series))], []
+        while open_:
+            low, high = open_.pop()
+            found = self.best(low, high)
+            if found is not None:
+                places.append(found[0])
+                open_ += [(low, found[0]), (found[0], high)]
+        return self._tested_again(sorted(places))
+
+    def _tested_again(self, places: list[int]) -> list[tuple[int, float]]:
+        """Test each change between its neighbours: it moves, or it is dropped.
+
+        The first tests saw several changes at once, and so may have misplaced or invented one.
+        """
+        for _ in range(_ROUNDS):
+            before = list(places)
+            for at in before:
+                n = places.index(at)
+                low, high = self._around(places, n)
+                found = self.best(low, high)
+                places[n : n + 1] = [] if found is None else [found[0]]
+            if places == before:
+                break
+        told = ((at, self.best(*self._around(places, n))) for n, at in enumerate(places))
+        return [(at, found[1]) for at, found in told if found is not None]
+
+    def _around(self, places: list[int], n: int) -> tuple[int, int]:
+        ends = [0, *places, len(self.series)]
+        return ends[n], ends[n + 2]
+
+
+def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
+    """Return the best split of a segment by ranks, and the significance of that maximum.
+
+    The statistic is the largest deviation of the cumulative sum of the ranks from that of equal
+    ranks. Its significance allows for the choice of the best place (Pettitt 1979, eq. 2.3 with the
+    variance of the ranks, so that ties are allowed for).
+    """
+    n = len(segment)
+    order = ranks(segment)
+    variance = float(order.var(ddof=1))
+    if variance == 0:
+        return least, 1.0
+    sums = np.abs(np.cumsum(order - (n + 1) / 2))[least - 1 : n - least]
+    best = int(np.argmax(sums))
+    chance = 2 * np.exp(-2 * sums[best] ** 2 / (n * variance))
+    return least + best, min(float(chance), 1.0)
+
+
+def _bootstrap(seed: int) -> _Test:
+    """Return the test of the cumulative sum's range against that of shuffled values (Taylor)."""
+
+    def test(segment: Floats, low: int, least: int) -> tuple[int, float]:
+        n = len(segment)
+        centred = segment - segment.mean()
+        spread = float(np.sqrt(np.mean(centred**2)))
+        if spread == 0:
+            return least, 1.0
+        sums = np.cumsum(centred)
+        best = int(np.argmax(np.abs(sums[least - 1 : n - least])))
+        reach = float(np.maximum(sums.max(), 0) - np.minimum(sums.min(), 0))
+        if n > LONGEST:
+            return least + best, kuiper((reach / spread + 2 * _BETWEEN) / np.sqrt(n))
+        return least + best, _share(centred, reach, np.random.default_rng([seed, low, n]))
+
+    return test
+
+
+def _share(centred: Floats, reach: float, rng: np.random.Generator) -> float:
+    """Return the share of shuffles whose cumulative sum has at least this range."""
+    at_once = max(1, _ROOM // len(centred))
+    as_wide = 0
+    for done in range(0, RESAMPLES, at_once):
+        rows = np.tile(centred, (min(at_once, RESAMPLES - done), 1))
+        sums = np.cumsum(rng.permuted(rows, axis=1, out=rows), axis=1)
+        ranges = np.maximum(sums.max(axis=1), 0) - np.minimum(sums.min(axis=1), 0)
+        # Sums in another order differ in their last bits.
+        as_wide += int(np.sum(ranges >= reach * (1 - 1e-12)))
+    return (1 + as_wide) / (1 + RESAMPLES)
+
+
+def kuiper(reach: float) -> float:
+    """Return the probability that a Brownian bridge has at least this range (Kuiper 1960).
+
+    It is the limit of the share of resamples, for values of finite variance.
+
+    Examples
+    --------
+    >>> round(kuiper(1.747), 3)
+    0.05
+    """
+    if reach < 0.4:
+        return 1.0
+    squares = np.arange(1, 101, dtype=float) ** 2 * reach**2
+    return min(float(2 * np.sum((4 * squares - 1) * np.exp(-2 * squares))), 1.0)
+
+
+def ruptures() -> ModuleType:
+    """Return the package ruptures.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message says how to install it.
+    """
+    try:
+        import ruptures
+    except ImportError as missing:
+        raise ImportError("PELT needs ruptures: pip install 'netspurt[changes]'") from missing
+    library: ModuleType = ruptures
+    return library
+
+
+def _pelt(series: Floats, least: int) -> list[int]:
+    """Return the changes of the normal scores' mean, with a penalty of 3 ln n for each.
+
+    The scores (Blom 1958) have a variance of one at most between changes, so the penalty needs no
+    estimate of the noise, and outliers have little weight.
+    """
+    from scipy.special import ndtri
+
+    n = len(series)
+    if n < 2 * least or np.ptp(series) == 0:
+        return []
+    scores = ndtri((ranks(series) - 0.375) / (n + 0.25))
+    search = ruptures().KernelCPD(kernel="linear", min_size=least)
+    found = search.fit(scores.reshape(-1, 1)).predict(pen=3 * np.log(n))
+    return [int(at) for at in found[:-1]]

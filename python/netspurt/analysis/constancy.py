@@ -1,0 +1,346 @@
+"""Constancy of a path, in the three senses of Zhang, Duffield, Paxson and Shenker (IMW 2001).
+
+*Mathematical*: between two change points the values come from one distribution; what counts is how
+long such change-free periods last. *Operational*: the values stay within a band that an application
+does not care about. *Predictive*: the recent past predicts the next value well.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netspurt.analysis.changes import Change
+
+Floats = NDArray[np.float64]
+
+#: How long delay and throughput were change-free at most in measurements of 1999 to 2001, in
+#: seconds, as a paper of 2005 cites Zhang et al.: the yardstick for a new measurement.
+IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
+
+#: The averages that predict: past values of moving averages, and gains of exponential ones.
+AVERAGED = (1, 2, 4, 8, 16, 32)
+GAINS = (0.5, 0.25, 0.125, 0.0625)
+#: Values that are averaged at once.
+_BLOCK = 128
+
+
+@dataclass(frozen=True)
+class SteadyPeriod:
+    """A period without a change, or within a band.
+
+    Attributes
+    ----------
+    start_s, end_s
+        The instant of its first value, and that of the first value after it. The last period ends
+        with its last value. In seconds, as the series has them.
+    first, count
+        The index of its first value, and how many it has; values that do not exist do not count.
+    median, mean, sd
+        Of its values; `sd` is the standard deviation of the population.
+    """
+
+    start_s: float
+    end_s: float
+    first: int
+    count: int
+    median: float
+    mean: float
+    sd: float
+
+    @property
+    def length_s(self) -> float:
+        """How long it lasts, in seconds."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The distribution of the lengths of periods.
+
+    Attributes
+    ----------
+    length_s
+        The lengths in order, in seconds, shape (k,).
+    """
+
+    length_s: Floats
+
+    @property
+    def longest_s(self) -> float:
+        """The longest, in seconds; NaN without any."""
+        return float(self.length_s[-1]) if len(self.length_s) else np.nan
+
+    def quantile(self, share: float) -> float:
+        """Return a quantile of the lengths, each period counted once; NaN without any."""
+        return float(np.quantile(self.length_s, share)) if len(self.length_s) else np.nan
+
+    def at_an_instant(self, share: float) -> float:
+        """Return a quantile of the length of the period that contains a random instant.
+
+        Long periods contain more instants, so this tells more about the path than `quantile`: half
+        of the time lies in periods of `at_an_instant(0.5)` or longer.
+        """
+        total = float(self.length_s.sum())
+        if not total > 0:
+            return np.nan
+        place = np.searchsorted(np.cumsum(self.length_s), share * total)
+        return float(self.length_s[min(int(place), len(self.length_s) - 1)])
+
+    def share_of_time(self, at_least_s: float) -> float:
+        """Return the share of the time that lies in periods of this length or longer."""
+        total = float(self.length_s.sum())
+        return float(self.length_s[self.length_s >= at_least_s].sum()) / total if total else np.nan
+
+
+def lengths_of(periods: Iterable[SteadyPeriod]) -> Lengths:
+    """Return the distribution of the lengths of periods, also of several series together."""
+    return Lengths(np.sort(np.array([one.length_s for one in periods], dtype=float)))
+
+
+def change_free_periods(
+    t_s: ArrayLike, values: ArrayLike, changes: Sequence[Change]
+) -> list[SteadyPeriod]:
+    """Return the periods between changes, and those before the first and after the last.
+
+    Parameters
+    ----------
+    t_s, values
+        The instants in seconds, in order, and the values, shape (n,) each.
+    changes
+        The changes, as `find_changes` returns them.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or instants go back in time.
+
+    Examples
+    --------
+    >>> step = [5.0, 5.1, 4.9, 8.0, 8.1]
+    >>> change = Change(at=3, chance=0.01, before=5.0, after=8.05)
+    >>> [(one.start_s, one.end_s) for one in change_free_periods(range(5), step, [change])]
+    [(0.0, 3.0), (3.0, 4.0)]
+    """
+    t, series = _series(t_s, values)
+    if len(t) == 0:
+        return []
+    return _periods(t, series, [0, *(one.at for one in changes), len(t)])
+
+
+def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[SteadyPeriod]:
+    """Return the periods in which the largest value is at most `ratio` times the smallest.
+
+    From the first value on, each period takes as many values as fit into a band; the next begins
+    with the first value that does not fit.
+
+    Raises
+    ------
+    ValueError
+        If `ratio` is not above one, a value is not above zero, or the shapes differ.
+
+    Examples
+    --------
+    >>> [one.count for one in band_periods(range(5), [10, 11, 10, 13, 12], ratio=1.2)]
+    [3, 2]
+    """
+    if not ratio > 1:
+        raise ValueError(f"ratio = {ratio}: it must be above one")
+    t, series = _series(t_s, values)
+    if np.any(series <= 0):
+        raise ValueError("a band by a ratio is for values above zero")
+    if len(t) == 0:
+        return []
+    ends, low, high = [0], np.inf, -np.inf
+    for place, value in enumerate(series.tolist()):
+        if math.isnan(value):
+            continue
+        low, high = min(low, value), max(high, value)
+        if high > ratio * low:
+            ends.append(place)
+            low = high = value
+    return _periods(t, series, [*ends, len(t)])
+
+
+def category_periods(
+    t_s: ArrayLike, values: ArrayLike, edges: Sequence[float]
+) -> list[SteadyPeriod]:
+    """Return the periods in which the values stay between two neighbouring edges.
+
+    Examples
+    --------
+    >>> delay = [0.05, 0.06, 0.15, 0.12, 0.07]
+    >>> [one.count for one in category_periods(range(5), delay, [0.1, 0.2, 0.3])]
+    [2, 2, 1]
+    """
+    t, series = _series(t_s, values)
+    known = np.flatnonzero(np.isfinite(series))
+    if len(known) == 0:
+        return []
+    kinds = np.searchsorted(np.asarray(edges, dtype=float), series[known], side="right")
+    return _periods(t, series, [0, *known[1:][np.diff(kinds) != 0].tolist(), len(t)])
+
+
+def _series(t_s: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
+    t, series = np.asarray(t_s, dtype=float), np.asarray(values, dtype=float)
+    if t.shape != series.shape or t.ndim != 1:
+        raise ValueError(f"t_s and values: shapes {t.shape} and {series.shape}, not one (n,)")
+    if np.any(np.diff(t) < 0):
+        raise ValueError("t_s goes back in time: put the values in order")
+    return t, series
+
+
+def _periods(t: Floats, series: Floats, ends: Sequence[int]) -> list[SteadyPeriod]:
+    found = []
+    for first, end in itertools.pairwise(ends):
+        known = series[first:end][np.isfinite(series[first:end])]
+        if len(known) == 0:
+            continue
+        until = t[end] if end < len(t) else t[-1]
+        told = (np.median(known), known.mean(), known.std())
+        found.append(
+            SteadyPeriod(float(t[first]), float(until), first, len(known), *map(float, told))
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """How well an average of the past predicts the next value.
+
+    Attributes
+    ----------
+    name
+        `last value`, `mean of 8` or `EWMA 1/8`.
+    error
+        The mean of abs(ln(predicted / observed)): 0.1 is about 10 %.
+    error_p95
+        Its 95th percentile.
+    count
+        The number of predictions.
+    """
+
+    name: str
+    error: float
+    error_p95: float
+    count: int
+
+
+def predictions(values: ArrayLike) -> list[Prediction]:
+    """Return the errors of moving averages and of exponentially weighted ones.
+
+    All predict the same values, the second to the last. An average over more values than there are
+    takes those that there are; an exponential one begins with the first value.
+
+    Parameters
+    ----------
+    values
+        The series, shape (n,), above zero; NaN counts as no value.
+
+    Raises
+    ------
+    ValueError
+        If a value is not above zero.
+
+    Examples
+    --------
+    >>> best = min(predictions([4, 5, 4, 5, 4, 5, 4, 5]), key=lambda one: one.error)
+    >>> best.name, round(best.error, 3)
+    ('mean of 2', 0.128)
+    """
+    series = np.asarray(values, dtype=float)
+    known = series[np.isfinite(series)]
+    if np.any(known <= 0):
+        raise ValueError("a relative error is for values above zero")
+    if len(known) < 2:
+        return []
+    sums = np.concatenate([[0.0], np.cumsum(known)])
+    ahead = np.arange(1, len(known))
+    found = []
+    for past in AVERAGED:
+        since = np.maximum(ahead - past, 0)
+        mean = (sums[ahead] - sums[since]) / (ahead - since)
+        found.append(_prediction("last value" if past == 1 else f"mean of {past}", mean, known))
+    for gain in GAINS:
+        name = f"EWMA 1/{1 / gain:g}"
+        found.append(_prediction(name, _ewma(known, gain), known))
+    return found
+
+
+def _ewma(known: Floats, gain: float) -> Floats:
+    """Return the average after each value but the last, which predicts nothing here.
+
+    A block of values is one product with the weights; `average` is that of the block before.
+    """
+    ages = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
+    weights = np.where(ages >= 0, gain * (1 - gain) ** np.maximum(ages, 0), 0.0)
+    left = (1 - gain) ** np.arange(1, _BLOCK + 1)
+    parts, average = [], float(known[0])
+    for first in range(0, len(known) - 1, _BLOCK):
+        block = known[first : min(first + _BLOCK, len(known) - 1)]
+        n = len(block)
+        parts.append(weights[:n, :n] @ block + left[:n] * average)
+        average = float(parts[-1][-1])
+    return np.concatenate(parts)
+
+
+def _prediction(name: str, predicted: Floats, known: Floats) -> Prediction:
+    errors = np.abs(np.log(predicted / known[1:]))
+    return Prediction(name, float(errors.mean()), float(np.quantile(errors, 0.95)), len(errors))
+
+
+def neighbours(values: ArrayLike, changes: Sequence[Change]) -> float:
+    """Return the correlation of neighbouring values within the change-free periods.
+
+    The tests for changes assume none. NaN if there are fewer than three values.
+    """
+    series = np.asarray(values, dtype=float)
+    ends = [0, *(one.at for one in changes), len(series)]
+    products = squares = 0.0
+    count = 0
+    for first, end in itertools.pairwise(ends):
+        known = series[first:end][np.isfinite(series[first:end])]
+        off = known - known.mean() if len(known) else known
+        products += float(off[1:] @ off[:-1])
+        squares += float(off @ off)
+        count += len(known)
+    return products / squares if count > 2 and squares > 0 else np.nan
+
+
+def medians_every(t_s: ArrayLike, values: ArrayLike, every_s: float) -> tuple[Floats, Floats]:
+    """Return the medians of a series in intervals of equal length, from the first instant on.
+
+    Returns
+    -------
+    t_s
+        Where each interval begins that has a value, in seconds.
+    median
+        The median of its values.
+
+    Raises
+    ------
+    ValueError
+        If `every_s` is not above zero, or the shapes differ.
+
+    Examples
+    --------
+    >>> t, median = medians_every([0, 1, 2, 3, 10], [5, 7, 6, 9, 8], 4)
+    >>> t.tolist(), median.tolist()
+    ([0.0, 8.0], [6.5, 8.0])
+    """
+    t, series = _series(t_s, values)
+    if not every_s > 0:
+        raise ValueError(f"every_s = {every_s}: it must be above zero")
+    known = np.isfinite(series)
+    if not known.any():
+        return np.empty(0), np.empty(0)
+    places = np.floor((t[known] - t[0]) / every_s)
+    kept = series[known]
+    firsts = np.flatnonzero(np.diff(places, prepend=-1))
+    medians = [float(np.median(part)) for part in np.split(kept, firsts[1:])]
+    return t[0] + every_s * places[firsts], np.array(medians)

@@ -1,0 +1,85 @@
+"""The density of packets from the time stamps of a capture (Jacobson 1988, postscript).
+
+Select the packets that go one way, take the first differences of their time stamps, smooth them,
+and invert. The mail does not say how to smooth; here it is an exponential mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
+    """Return the packet density after each packet but the first.
+
+    Parameters
+    ----------
+    t
+        Time stamps in order, shape (n,) [s]. Packets with equal stamps count, with difference 0.
+    gain
+        The weight of each new difference in the mean, above 0 and up to 1.
+
+    Returns
+    -------
+    at
+        Instants, shape (n - 1,) [s].
+    rate
+        Packets a second at these instants. It is infinite while all differences so far are 0.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two stamps, they are not in order, or the gain is out of range.
+
+    Examples
+    --------
+    >>> at, rate = density(np.array([0.0, 0.5, 1.0, 1.25, 1.5]), gain=1.0)
+    >>> rate.tolist()
+    [2.0, 2.0, 4.0, 4.0]
+    """
+    # Slow to import, and few need it.
+    from scipy.signal import lfilter
+
+    if not 0 < gain <= 1:
+        raise ValueError(f"a gain is above 0 and up to 1, not {gain:g}")
+    if len(t) < 2:
+        raise ValueError(f"a density needs two packets at least, and there are {len(t)}")
+    steps = np.diff(t)
+    if np.any(steps < 0):
+        raise ValueError("the time stamps are not in order")
+    # The mean begins with the first difference.
+    began = [(1 - gain) * steps[0]]
+    mean, _ = lfilter([gain], [1.0, gain - 1.0], steps, zi=began)
+    with np.errstate(divide="ignore"):
+        rate: Floats = 1.0 / np.asarray(mean, dtype=np.float64)
+    return t[1:], rate
+
+
+def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
+    """Return a value that holds from each instant to the next, at other instants.
+
+    Parameters
+    ----------
+    at
+        The instants that are asked for, shape (m,) [s].
+    t, value
+        When the value changes, and to what, shape (n,). Before the first change it is 0.
+    """
+    place = np.searchsorted(t, at, side="right") - 1
+    known: Floats = np.where(place >= 0, value[np.maximum(place, 0)], 0.0)
+    return known
+
+
+def correlation(a: Floats, b: Floats) -> float:
+    """Return the correlation of two series at the instants at which both are finite.
+
+    Not a number where either does not vary.
+    """
+    both = np.isfinite(a) & np.isfinite(b)
+    x, y = a[both], b[both]
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    return float(np.corrcoef(x, y)[0, 1])

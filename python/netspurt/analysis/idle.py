@@ -1,0 +1,255 @@
+"""Idle times of a connection: its longest silences, and what each of them waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+#: What a silence waited for.
+Waited = Literal["loss", "peer", "think", "window", "round-trip", "application"]
+
+#: The same in words.
+IN_WORDS: dict[str, str] = {
+    "loss": "loss detection: a retransmission ended it",
+    "peer": "the other end had sent nothing to answer",
+    "think": "what the other end had sent was being worked on",
+    "window": "the receive window was full",
+    "round-trip": "packets were on their way, for a round trip",
+    "application": "there was nothing to send, as far as this point could see",
+}
+
+assert tuple(IN_WORDS) == get_args(Waited)
+
+#: An acknowledgement opened the way if what follows it comes within this part of the silence.
+_SOON = 0.1
+#: The capture's host and the sender may be this slow, in seconds.
+_SLOW_S = 0.001
+#: A reaction may take this many times that of the handshake.
+_LATE = 1.5
+
+
+@dataclass(frozen=True)
+class Packets:
+    """The packets of a TCP connection as one point saw them, in order; arrays of shape (n,).
+
+    Attributes
+    ----------
+    t_s
+        When each passed, in seconds.
+    forward
+        Whether the initiator sent it.
+    seq, length
+        Its first octet, unwrapped, and the octets of its payload; a SYN and a FIN count as one.
+    ack, window
+        The next octet that it acknowledges, unwrapped, and the window that it offers in octets.
+    syn, fin
+        Whether it opens the connection, and whether it closes its direction.
+    retransmission
+        Whether it was sent again, as far as the point can tell.
+    """
+
+    t_s: Floats
+    forward: Flags
+    seq: Counts
+    length: Counts
+    ack: Counts
+    window: Counts
+    syn: Flags
+    fin: Flags
+    retransmission: Flags
+
+    def __post_init__(self) -> None:
+        shapes = {getattr(self, name).shape for name in self.__dataclass_fields__}
+        if shapes != {(len(self.t_s),)}:
+            raise ValueError(f"columns of the shapes {sorted(shapes)}: all must be one (n,)")
+        if np.any(np.diff(self.t_s) < 0):
+            raise ValueError("t_s goes back in time: put the packets in order")
+
+    @classmethod
+    def of(cls, **columns: ArrayLike) -> Packets:
+        """Return packets from columns of any type; those left out are zero."""
+        n = len(np.asarray(columns["t_s"]))
+        kinds = {"t_s": float} | dict.fromkeys(("forward", "syn", "fin", "retransmission"), bool)
+        return cls(
+            **{
+                name: np.asarray(columns.get(name, np.zeros(n)), dtype=kinds.get(name, np.int64))
+                for name in cls.__dataclass_fields__
+            }
+        )
+
+    @property
+    def payload(self) -> Counts:
+        """The octets of data of each packet, shape (n,)."""
+        return self.length - self.syn - self.fin
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A silence of one end: the time between two packets that it sent.
+
+    Attributes
+    ----------
+    start_s, end_s
+        When the packets passed, in seconds.
+    before, after
+        The indices of the two packets.
+    waited_for
+        What it waited for, one of `IN_WORDS`.
+    """
+
+    start_s: float
+    end_s: float
+    before: int
+    after: int
+    waited_for: Waited
+
+    @property
+    def length_s(self) -> float:
+        """How long it lasted, in seconds."""
+        return self.end_s - self.start_s
+
+
+def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
+    """Return the longest silence of one end and what it waited for.
+
+    Parameters
+    ----------
+    packets
+        A connection.
+    forward
+        Which end: the initiator, or the other one.
+
+    Returns
+    -------
+    Idle or None
+        None if the end sent fewer than two packets.
+
+    Notes
+    -----
+    The rules, of which the first that fits counts: a retransmission ends the silence (*loss*). The
+    other end sent data meanwhile: the longest part, which is the time up to the last of this data
+    (*peer*), the time after it (*think*), or that which both ends took of these to react in the
+    handshake, seen from here (*round-trip*). The packet after it has no data, and so answers the
+    other end (*peer*). The latest data was the other end's, which was acknowledged (*think*). The
+    packet exceeds the window that had been offered before (*window*). Octets were
+    outstanding, and it followed an acknowledgement at once, but for the time of that reaction
+    (*round-trip*). All else is the *application*'s, or, beside the receiver, a repair of octets
+    that never came there and so do not look like sent again.
+
+    Examples
+    --------
+    >>> told = Packets.of(
+    ...     t_s=[0.0, 0.05, 0.06, 0.9], forward=[1, 0, 0, 0], seq=[1, 1, 1461, 1461],
+    ...     length=[300, 1460, 1460, 1460], retransmission=[0, 0, 0, 1],
+    ... )
+    >>> idle = longest_idle(told, forward=False)
+    >>> idle.waited_for, round(idle.length_s, 2)
+    ('loss', 0.84)
+    """
+    found = _silences(packets, forward=forward)
+    if len(found) == 0:
+        return None
+    gaps = packets.t_s[found[:, 1]] - packets.t_s[found[:, 0]]
+    before, after = found[int(np.argmax(gaps))].tolist()
+    return _idle(packets, before, after, _reactions(packets, forward=forward))
+
+
+def idles(packets: Packets, *, forward: bool, at_least_s: float) -> list[Idle]:
+    """Return all silences of one end that last at least this long, in seconds."""
+    found = _silences(packets, forward=forward)
+    gaps = packets.t_s[found[:, 1]] - packets.t_s[found[:, 0]]
+    reactions = _reactions(packets, forward=forward)
+    long = found[gaps >= at_least_s].tolist()
+    return [_idle(packets, before, after, reactions) for before, after in long]
+
+
+def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
+    """Return the indices of neighbouring packets of one end, shape (k, 2)."""
+    own = np.flatnonzero(packets.forward == forward)
+    return np.stack([own[:-1], own[1:]], axis=1)
+
+
+def reaction_s(packets: Packets, *, forward: bool) -> float:
+    """Return how long one end took in the handshake to answer the other, seen from this point.
+
+    Beside the end it is next to nothing, and beside the other end a round trip; zero if the
+    handshake is not there.
+    """
+    answered = np.flatnonzero(packets.syn & (packets.forward != forward))
+    if len(answered) == 0:
+        return 0.0
+    after = np.flatnonzero(packets.forward == forward)
+    after = after[after > answered[-1]]
+    return float(packets.t_s[after[0]] - packets.t_s[answered[-1]]) if len(after) else 0.0
+
+
+def _reactions(packets: Packets, *, forward: bool) -> tuple[float, float]:
+    return reaction_s(packets, forward=forward), reaction_s(packets, forward=not forward)
+
+
+def _idle(packets: Packets, before: int, after: int, reactions: tuple[float, float]) -> Idle:
+    start, end = (float(packets.t_s[place]) for place in (before, after))
+    return Idle(start, end, before, after, _waited(packets, before, after, reactions))
+
+
+def _longest_part(until_s: float, since_s: float, reactions: tuple[float, float]) -> Waited:
+    """Return what took most of a silence: until the other end's data came, or since then.
+
+    `reactions` are those of the end itself and of the other end, to each other's packets.
+    """
+    own, other = min(since_s, reactions[0]), min(until_s, reactions[1])
+    parts: dict[Waited, float] = {
+        "round-trip": own + other,
+        "peer": until_s - other,
+        "think": since_s - own,
+    }
+    return max(parts, key=lambda part: parts[part])
+
+
+def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, float]) -> Waited:
+    if packets.retransmission[after]:
+        return "loss"
+    start, end = packets.t_s[before], packets.t_s[after]
+    theirs = np.arange(before + 1, after)
+    theirs = theirs[packets.forward[theirs] != packets.forward[after]]
+    with_data = theirs[packets.length[theirs] > 0]
+    if len(with_data):
+        # Between the first and the last of its data the other end may have repaired a loss.
+        last = float(packets.t_s[with_data[-1]])
+        return _longest_part(last - float(start), float(end) - last, reactions)
+    if packets.length[after] == 0:
+        return "peer"
+    latest = np.flatnonzero(packets.length[: before + 1] > 0)[-1:]
+    if np.any(packets.forward[latest] != packets.forward[after]):
+        # The other end's data was acknowledged, and nothing answers it yet.
+        return "think"
+    return _held_back(packets, before, after, theirs, reactions[0])
+
+
+def _held_back(
+    packets: Packets, before: int, after: int, theirs: NDArray[np.intp], reaction: float
+) -> Waited:
+    """Return what held data back that answers none of the other end's.
+
+    `theirs` are the packets of the other end during the silence.
+    """
+    start, end = packets.t_s[before], packets.t_s[after]
+    peer_before = np.flatnonzero(packets.forward[:before] != packets.forward[after])
+    right = packets.seq[after] + packets.length[after]
+    edges = packets.ack[peer_before] + packets.window[peer_before]
+    if len(edges) and right > edges.max():
+        return "window"
+    own = np.flatnonzero(packets.forward[: before + 1] == packets.forward[after])
+    sent = (packets.seq[own] + packets.length[own]).max()
+    acked = packets.ack[peer_before].max(initial=0)
+    soon = max(_SOON * (end - start), _LATE * reaction) + _SLOW_S
+    if sent > acked and len(theirs) and end - packets.t_s[theirs[-1]] <= soon:
+        return "round-trip"
+    return "application"

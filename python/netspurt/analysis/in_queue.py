@@ -1,0 +1,60 @@
+"""Which packets are in a queue together, from the changes of its length and what enters it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class InQueue:
+    """The packets that a first-in-first-out queue took, in order; arrays have shape (n,).
+
+    Attributes
+    ----------
+    entered, left
+        When each entered, and when its transmission had ended [ns]. Packets that were still there
+        at the end have left never: `left` is then the largest integer.
+    ack
+        Which of them are ACKs.
+    """
+
+    entered: Integers
+    left: Integers
+    ack: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, t_ns: Integers, packets: Integers, acks_ns: Integers) -> InQueue:
+        """Return the packets of a queue.
+
+        Parameters
+        ----------
+        t_ns, packets
+            When the length changed [ns], and to how many packets, the one in transmission included.
+        acks_ns
+            When ACKs arrived [ns].
+        """
+        change = np.diff(packets, prepend=0)
+        entered = np.repeat(t_ns[change > 0], change[change > 0])
+        left = np.repeat(t_ns[change < 0], -change[change < 0])
+        stay = np.full(len(entered) - len(left), np.iinfo(np.int64).max, dtype=np.int64)
+        return cls(entered, np.append(left, stay), np.isin(entered, acks_ns))
+
+    def data_met(self) -> Integers:
+        """Return for each ACK how many packets of data were in the queue when it entered."""
+        data = ~self.ack
+        came = np.searchsorted(self.entered[data], self.entered[self.ack], side="right")
+        gone = np.searchsorted(self.left[data], self.entered[self.ack], side="right")
+        met: Integers = (came - gone).astype(np.int64)
+        return met
+
+    def longest(self) -> int:
+        """Return the greatest length [packets]."""
+        if not len(self.entered):
+            return 0
+        gone = np.searchsorted(self.left, self.entered, side="right")
+        return int((np.arange(1, len(self.entered) + 1) - gone).max())

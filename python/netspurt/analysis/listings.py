@@ -1,0 +1,188 @@
+"""Jacobson's two listings of a transfer, `send-ack` and `packetdat`, from what a capture shows.
+
+The mail of 1988 names both and says that they follow from the raw trace; it describes neither form.
+Here `send-ack` has a row for each transmission of data, with when it left and when it was
+acknowledged, and `packetdat` one for each packet. Only columns that any capture has are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+#: Flags of TCP headers (RFC 9293 §3.1).
+_FIN, _SYN, _RST = 1, 2, 4
+
+
+class Rows(Protocol):
+    """A table of segments, as a run or a capture has it."""
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return a column."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The packets of a transfer in one capture, in order of time; all arrays have shape (n,).
+
+    Attributes
+    ----------
+    t_ns
+        Time stamps [ns].
+    data_way
+        Whether a packet goes the way of the data.
+    seq, length, ack, window
+        Of the TCP header, relative to the initial sequence numbers; `length` is that of the user
+        data [octets].
+    size
+        The length of the datagram [octets].
+    flags
+        TCP's flags by their value.
+    """
+
+    t_ns: Integers
+    data_way: Booleans
+    seq: Integers
+    length: Integers
+    ack: Integers
+    window: Integers
+    size: Integers
+    flags: Integers
+
+    @classmethod
+    def of(cls, rows: Rows, direction: str = "forward") -> Trace:
+        """Return the trace of a flow's segments at one node; `direction` is that of the data.
+
+        Of a datagram in fragments only the first one counts, which has the TCP header.
+        """
+        offset = np.ma.filled(np.ma.asarray(rows["offset_bytes"]), 0)
+        whole = np.flatnonzero(offset == 0)
+
+        def column(name: str) -> Integers:
+            return np.asarray(rows[name])[whole].astype(np.int64)
+
+        way: Booleans = np.asarray(rows["direction"])[whole] == direction
+        columns = ("seq", "len_bytes", "ack", "window", "size_bytes", "flags")
+        return cls(column("t_ns"), way, *(column(name) for name in columns))
+
+    @property
+    def data(self) -> Booleans:
+        """Which packets carry data the way that is asked for."""
+        found: Booleans = self.data_way & (self.length > 0)
+        return found
+
+    @property
+    def again(self) -> Booleans:
+        """Which packets carry an octet that an earlier one carried."""
+        data = self.data
+        seen: Booleans = np.zeros(len(data), dtype=np.bool_)
+        ends = np.maximum.accumulate(np.append(0, (self.seq + self.length)[data]))[:-1]
+        seen[data] = self.seq[data] < ends
+        return seen
+
+    @property
+    def pure_acks(self) -> Booleans:
+        """Which packets go the other way and carry neither data nor SYN, FIN or RST."""
+        plain = (self.flags & (_FIN | _SYN | _RST)) == 0
+        found: Booleans = ~self.data_way & (self.length == 0) & plain
+        return found
+
+
+@dataclass(frozen=True)
+class SendAck:
+    """Transmissions of data in order; all arrays have shape (n,).
+
+    Attributes
+    ----------
+    sent_ns
+        When each left [ns].
+    seq, end
+        Its first octet, and the octet behind its last one.
+    again
+        Whether an octet of it had left before.
+    acked_ns
+        When all of it was first acknowledged [ns]; -1 if it never was. Of a retransmission of data
+        that was acknowledged before it left, this is before `sent_ns`.
+    """
+
+    sent_ns: Integers
+    seq: Integers
+    end: Integers
+    again: Booleans
+    acked_ns: Integers
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the listing as texts; empty where there was no ACK."""
+        took = np.where(self.acked_ns < 0, -1, self.acked_ns - self.sent_ns)
+        return [
+            (
+                str(sent),
+                str(seq),
+                str(end),
+                "again" if again else "new",
+                str(acked) if acked >= 0 else "",
+                str(span) if acked >= 0 else "",
+            )
+            for sent, seq, end, again, acked, span in zip(
+                *(column.tolist() for column in (self.sent_ns, self.seq, self.end, self.again)),
+                self.acked_ns.tolist(),
+                took.tolist(),
+                strict=True,
+            )
+        ]
+
+
+#: The columns of the two listings.
+SEND_ACK = ("sent_ns", "seq", "end", "kind", "acked_ns", "took_ns")
+PACKETDAT = ("t_ns", "way", "kind", "seq", "len_bytes", "ack", "window", "size_bytes")
+
+
+def send_ack(trace: Trace) -> SendAck:
+    """Return when each transmission of data left, and when its data was first acknowledged."""
+    data = trace.data
+    ends = (trace.seq + trace.length)[data]
+    back = ~trace.data_way & ((trace.flags & _RST) == 0)
+    highest = np.maximum.accumulate(np.append(0, trace.ack[back]))[1:]
+    place = np.searchsorted(highest, ends)
+    times = np.append(trace.t_ns[back], -1)
+    return SendAck(trace.t_ns[data], trace.seq[data], ends, trace.again[data], times[place])
+
+
+def kinds(trace: Trace) -> NDArray[np.str_]:
+    """Return the kind of each packet, as `segments` of a run has it, from the capture alone."""
+    found = np.full(len(trace.t_ns), "other", dtype="<U14")
+    found[(trace.flags & _FIN) != 0] = "fin"
+    found[trace.data] = "data"
+    found[trace.again] = "retransmission"
+    found[(trace.flags & _SYN) != 0] = "syn"
+    found[(trace.flags & _RST) != 0] = "rst"
+    found[trace.pure_acks] = _kinds_of_acks(trace)
+    found[trace.data_way & (found == "other")] = "ack"
+    return found
+
+
+def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
+    """Return which pure ACKs are new, duplicates (RFC 5681 §2) or older than one before."""
+    back = ~trace.data_way
+    pure = trace.pure_acks[back]
+    ack, window = trace.ack[back], trace.window[back]
+    highest = np.maximum.accumulate(np.append(-1, ack))[:-1]
+    before = np.append(-1, window)[:-1]
+    kind = np.full(len(ack), "ack", dtype="<U14")
+    kind[(ack == highest) & (window == before)] = "dupack"
+    kind[ack < highest] = "old-ack"
+    return kind[pure]
+
+
+def packetdat(trace: Trace) -> list[tuple[str, ...]]:
+    """Return a row for each packet, as texts."""
+    ways = np.where(trace.data_way, "data", "acks")
+    columns = (trace.seq, trace.length, trace.ack, trace.window, trace.size)
+    cells = (trace.t_ns, ways, kinds(trace), *columns)
+    return [tuple(map(str, row)) for row in zip(*(cell.tolist() for cell in cells), strict=True)]

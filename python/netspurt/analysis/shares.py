@@ -1,0 +1,45 @@
+"""How much each of several causes contributes to a difference (Shapley values)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import factorial
+
+
+def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) -> dict[str, float]:
+    """Return the share of each cause in the outcome with all causes less the one with none.
+
+    A cause's share is what adding it changes, averaged over all orders in which the causes can be
+    added one by one. So causes that act together divide what they do together, and the shares sum
+    to the whole difference.
+
+    Parameters
+    ----------
+    causes
+        The names of the causes.
+    outcome
+        The outcome with a set of causes present; called for every subset, more than once.
+
+    References
+    ----------
+    L. S. Shapley, *A Value for n-Person Games*, 1953.
+
+    Examples
+    --------
+    >>> def seconds(present):
+    ...     return 60 + 10 * ("loss" in present) + 6 * ({"loss", "window"} <= present)
+    >>> shares(["loss", "window"], seconds)
+    {'loss': 13.0, 'window': 3.0}
+    """
+    found = {}
+    for cause in causes:
+        others = [other for other in causes if other != cause]
+        total = 0.0
+        for size in range(len(others) + 1):
+            weight = factorial(size) * factorial(len(others) - size) / factorial(len(causes))
+            for chosen in combinations(others, size):
+                present = frozenset(chosen)
+                total += weight * (outcome(present | {cause}) - outcome(present))
+        found[cause] = total
+    return found

@@ -1,0 +1,414 @@
+"""Questions about many connections to some sites: distributions, idle times, the handshake.
+
+They are those of a study of nine web sites in 2005. All take `Connections`; what a source does not
+tell is NaN there, and a question that needs it has no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netspurt.analysis.bootstrap import Interval, Resamples
+from netspurt.analysis.ranks import rank_sum_chance, ranks
+
+Floats = NDArray[np.float64]
+
+#: A silence longer than this is taken for a timeout, in seconds (sfr2005 §4.2).
+TIMEOUT_S = 0.5
+#: The quantile of the normal distribution at 97.5 %.
+_NORMAL_95 = 1.959964
+#: With fewer pairs a correlation has no interval.
+_FEWEST = 8
+
+
+@dataclass(frozen=True)
+class Connections:
+    """Connections, one an index; arrays of shape (n,). What is not known is NaN.
+
+    Attributes
+    ----------
+    site
+        The name of the far end.
+    began_s
+        When each began, in seconds from any instant that they share.
+    throughput_bps
+        Octets of data that it carried to the near end, over the time from its first packet to its
+        last; in bit/s.
+    packets, retransmissions
+        Packets with data that the far end sent, and how many of them were sent again.
+    handshake_s, rtt_mean_s, rtt_max_s
+        The round trip of the handshake, and the mean and the longest of the later ones.
+    ping_s
+        The round trip of ping beside it.
+    idle_s, idle_for
+        The longest silence of the far end, and what it waited for as in `idle.IN_WORDS`; empty if
+        that is not known.
+    timeouts
+        How many timeouts its far end had; of simulations, whose senders tell.
+    """
+
+    site: NDArray[np.str_]
+    began_s: Floats
+    throughput_bps: Floats
+    packets: Floats
+    retransmissions: Floats
+    handshake_s: Floats
+    rtt_mean_s: Floats
+    rtt_max_s: Floats
+    ping_s: Floats
+    idle_s: Floats
+    idle_for: NDArray[np.str_]
+    timeouts: Floats
+
+    def __post_init__(self) -> None:
+        shapes = {getattr(self, one.name).shape for one in fields(self)}
+        if shapes != {(len(self.site),)}:
+            raise ValueError(f"columns of the shapes {sorted(shapes)}: all must be one (n,)")
+
+    @classmethod
+    def of(cls, site: ArrayLike, **columns: ArrayLike) -> Connections:
+        """Return connections from some columns; the others are not known.
+
+        Raises
+        ------
+        ValueError
+            If a column has another name, or another length.
+
+        Examples
+        --------
+        >>> two = Connections.of(["a", "b"], handshake_s=[0.02, 0.03])
+        >>> two.sites, two.ping_s.tolist()
+        (['a', 'b'], [nan, nan])
+        """
+        names = [one.name for one in fields(cls)][1:]
+        for name in columns:
+            if name not in names:
+                raise ValueError(f"no column {name!r}: there are {', '.join(names)}")
+        sites = np.asarray(site, dtype=np.str_)
+        texts = np.full(len(sites), "", dtype=np.str_)
+        given = {
+            name: np.asarray(columns.get(name, texts), dtype=np.str_)
+            if name == "idle_for"
+            else np.asarray(columns.get(name, np.full(len(sites), np.nan)), dtype=float)
+            for name in names
+        }
+        return cls(sites, **given)  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.site)
+
+    @property
+    def sites(self) -> list[str]:
+        """The names of the sites, in the order in which they occur."""
+        return list(dict.fromkeys(self.site.tolist()))
+
+    def select(self, keep: NDArray[np.bool_]) -> Connections:
+        """Return those for which `keep`, with one value each, is true."""
+        return Connections(*(getattr(self, one.name)[keep] for one in fields(self)))
+
+    def at(self, site: str) -> Connections:
+        """Return those of a site."""
+        return self.select(self.site == site)
+
+    def without(self, sites: Collection[str]) -> Connections:
+        """Return those of all other sites.
+
+        Raises
+        ------
+        ValueError
+            If there is no connection to one of them.
+        """
+        for site in sites:
+            if site not in self.sites:
+                raise ValueError(f"no site {site!r}: there are {', '.join(self.sites)}")
+        return self.select(~np.isin(self.site, list(sites)))
+
+    def in_order(self) -> Connections:
+        """Return them by the instant at which they began."""
+        order = np.argsort(self.began_s, kind="stable")
+        return Connections(*(getattr(self, one.name)[order] for one in fields(self)))
+
+
+def joined(parts: Sequence[Connections]) -> Connections:
+    """Return the connections of several sources, one after the other."""
+    names = [one.name for one in fields(Connections)]
+    return Connections(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+@dataclass(frozen=True)
+class Cdf:
+    """An empirical distribution.
+
+    Attributes
+    ----------
+    value
+        The values in order, shape (n,).
+    share
+        The share of values up to and including each; the last is one.
+    """
+
+    value: Floats
+    share: Floats
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Cdf:
+        """Return the distribution of values; NaN counts as no value.
+
+        Examples
+        --------
+        >>> told = Cdf.of([3.0, 1.0, np.nan, 2.0, 2.0])
+        >>> told.value.tolist(), told.share.tolist()
+        ([1.0, 2.0, 2.0, 3.0], [0.25, 0.5, 0.75, 1.0])
+        """
+        known = np.asarray(values, dtype=float)
+        known = np.sort(known[np.isfinite(known)])
+        return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
+
+    def quantile(self, share: float) -> float:
+        """Return the least value up to which there is this share; NaN if there are none."""
+        if not len(self.value):
+            return np.nan
+        place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
+        return float(self.value[max(place, 0)])
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of some cases, with its interval at 95 % (Wilson 1927)."""
+
+    hits: int
+    count: int
+
+    @property
+    def value(self) -> float:
+        """The share; NaN of none."""
+        return self.hits / self.count if self.count else np.nan
+
+    @property
+    def between(self) -> tuple[float, float]:
+        """The ends of the interval. It takes the cases for independent."""
+        if not self.count:
+            return np.nan, np.nan
+        weight = _NORMAL_95**2 / self.count
+        middle = (self.value + weight / 2) / (1 + weight)
+        reach = np.sqrt(weight * self.value * (1 - self.value) + weight**2 / 4) / (1 + weight)
+        return max(middle - float(reach), 0.0), min(middle + float(reach), 1.0)
+
+    @classmethod
+    def of(cls, holds: NDArray[np.bool_]) -> Share:
+        """Return the share of cases for which something holds."""
+        return cls(int(np.sum(holds)), len(holds))
+
+
+@dataclass(frozen=True)
+class HandshakeRatio:
+    """How well the handshake's round trip foretells the later ones (sfr2005 §4.3).
+
+    Attributes
+    ----------
+    mean, longest
+        The mean and the longest later round trip over that of the handshake, shape (n,) each, of
+        the connections that have both.
+    near
+        The share whose mean is within a tenth of the handshake's.
+    below
+        The share whose longest is at most three times the handshake's.
+    """
+
+    mean: Floats
+    longest: Floats
+    near: Share
+    below: Share
+
+
+def handshake_ratio(
+    told: Connections, *, within: float = 0.1, times: float = 3.0
+) -> HandshakeRatio:
+    """Return the later round trips of connections over those of their handshakes.
+
+    Examples
+    --------
+    >>> three = Connections.of(
+    ...     ["a"] * 3, handshake_s=[0.02] * 3, rtt_mean_s=[0.021, 0.022, 0.05],
+    ...     rtt_max_s=[0.03, 0.06, 0.08],
+    ... )
+    >>> ratio = handshake_ratio(three)
+    >>> ratio.near.hits, ratio.below.hits
+    (2, 2)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, longest = told.rtt_mean_s / told.handshake_s, told.rtt_max_s / told.handshake_s
+    known = np.isfinite(mean) & np.isfinite(longest)
+    mean, longest = mean[known], longest[known]
+    # 1.1 and 3 are not exact in binary: what equals the bound counts.
+    near = np.abs(mean - 1) <= within + 1e-9
+    return HandshakeRatio(mean, longest, Share.of(near), Share.of(longest <= times + 1e-9))
+
+
+@dataclass(frozen=True)
+class PingRatio:
+    """TCP's round trip over ping's (sfr2005 §3).
+
+    Attributes
+    ----------
+    ratio
+        The ratio of each connection that has both, shape (n,).
+    between
+        The share from 1.0 to 1.1.
+    """
+
+    ratio: Floats
+    between: Share
+
+    @property
+    def median(self) -> float:
+        """The median ratio; NaN without any."""
+        return float(np.median(self.ratio)) if len(self.ratio) else np.nan
+
+
+def ping_ratio(told: Connections) -> PingRatio:
+    """Return the round trips of handshakes over those of ping beside them."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = told.handshake_s / told.ping_s
+    ratio = ratio[np.isfinite(ratio)]
+    return PingRatio(ratio, Share.of((ratio >= 1.0) & (ratio <= 1.1)))
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
+    """Return Spearman's correlation of ranks with its interval at 95 %.
+
+    The interval is that of the block bootstrap, since neighbours in time may be alike; the pairs
+    must be in the order of time.
+
+    Parameters
+    ----------
+    x, y
+        Values, shape (n,) each; pairs without both count as none.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than eight pairs.
+
+    Examples
+    --------
+    >>> told = rank_correlation(np.arange(50), -np.arange(50) ** 3)
+    >>> round(told.value, 6), told.high <= -0.9
+    (-1.0, True)
+    """
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    known = np.isfinite(a) & np.isfinite(b)
+    if known.sum() < _FEWEST:
+        raise ValueError(f"{known.sum()} pairs: {_FEWEST} are needed for a correlation of ranks")
+    a, b = (ranks(one[known]) - (known.sum() + 1) / 2 for one in (a, b))
+
+    def correlation(sums: Floats) -> Floats:
+        one, two, ones, twos, both, n = sums
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(
+                (n * both - one * two) / np.sqrt((n * ones - one**2) * (n * twos - two**2))
+            )
+
+    found = Resamples(np.stack([a, b, a * a, b * b, a * b]), seed=seed).interval(correlation)
+    low, high = max(found.low, -1.0), min(found.high, 1.0)
+    return Interval(found.value, low, high, found.level, found.block)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Silences that were taken for timeouts, against what is known of the sender.
+
+    Attributes
+    ----------
+    both, neither
+        Connections that had a timeout and were labelled so, and those of neither.
+    missed, invented
+        Timeouts that were not labelled, and labels without a timeout.
+    """
+
+    both: int
+    neither: int
+    missed: int
+    invented: int
+
+    @property
+    def right(self) -> Share:
+        """The share of connections that were labelled rightly."""
+        hits = self.both + self.neither
+        return Share(hits, hits + self.missed + self.invented)
+
+
+def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labelled:
+    """Label connections whose longest silence exceeds a threshold as having had a timeout.
+
+    A silence that waited for the other end, for the receive window or for a round trip is no
+    timeout. One with nothing to send may be: beside the receiver a lost tail looks like that.
+    """
+    known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
+    loss = np.isin(told.idle_for, ["", "loss", "application"])
+    labelled = ((told.idle_s > threshold_s) & loss)[known]
+    had = (told.timeouts > 0)[known]
+    pairs = ((labelled, had), (~labelled, ~had), (~labelled, had), (labelled, ~had))
+    return Labelled(*(int(np.sum(one & other)) for one, other in pairs))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some connections of a site: how many, and the range of their packets and throughput.
+
+    Attributes
+    ----------
+    count
+        How many.
+    packets
+        The least, the median and the greatest number of packets.
+    throughput_bps
+        The 5th, 50th and 95th percentiles of their throughput.
+    """
+
+    count: int
+    packets: tuple[float, float, float]
+    throughput_bps: tuple[float, float, float]
+
+    @classmethod
+    def of(cls, told: Connections) -> Part:
+        """Return the figures of connections."""
+        packets, rates = (one[np.isfinite(one)] for one in (told.packets, told.throughput_bps))
+        none = (np.nan,) * 3
+        return cls(
+            len(told),
+            tuple(np.quantile(packets, (0, 0.5, 1)).tolist()) if len(packets) else none,
+            tuple(np.quantile(rates, (0.05, 0.5, 0.95)).tolist()) if len(rates) else none,
+        )
+
+
+@dataclass(frozen=True)
+class Split:
+    """Connections with retransmissions and without (sfr2005 §4.2).
+
+    Attributes
+    ----------
+    clean, repaired
+        Those without and with retransmissions. The range of packets of the clean ones is that of
+        the page; repaired ones have more packets because of repairs.
+    chance
+        The probability that throughputs of one distribution differ by as much between both (Mann
+        and Whitney 1947); NaN if either has none.
+    """
+
+    clean: Part
+    repaired: Part
+    chance: float
+
+
+def split_by_retransmissions(told: Connections) -> Split:
+    """Return connections without and with retransmissions; those that do not tell are left out."""
+    clean, repaired = told.select(told.retransmissions == 0), told.select(told.retransmissions > 0)
+    one, two = (part.throughput_bps for part in (clean, repaired))
+    one, two = one[np.isfinite(one)], two[np.isfinite(two)]
+    return Split(Part.of(clean), Part.of(repaired), rank_sum_chance(one, two))

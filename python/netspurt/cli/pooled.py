@@ -1,0 +1,156 @@
+"""What `netspurt explain` says of many connections at once: one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netspurt.cli.output import columns, number
+
+if TYPE_CHECKING:
+    from netspurt.analysis.bootstrap import Interval
+    from netspurt.captures import Explained
+    from netspurt.table import Table
+
+#: Causes in words, in the order in which they are shown.
+CAUSES = {
+    "fast": "fast retransmit",
+    "sack-recovery": "SACK recovery",
+    "rack": "RACK",
+    "tlp": "tail loss probe",
+    "rto": "timeout",
+    "go-back-n": "in order after a timeout",
+    "syn": "SYN",
+    "sfr": "Super Fast Retransmit",
+    "shim": "timer at the host's edge",
+    "unknown": "unknown",
+}
+
+#: What time is spent on, in words.
+SPENT = {
+    "handshake": "the handshake",
+    "application": "the application",
+    "delivery": "the path (all data was sent)",
+    "congestion_window": "the congestion window",
+    "receive_window": "the receive window",
+    "repair": "repair",
+    "timeout": "silence before a timeout",
+}
+
+#: How many connections and remedies are shown.
+_WORST = 5
+_REMEDIES = 3
+#: A smaller part of the time is left out.
+_SHARE = 0.005
+
+
+def pooled_lines(found: Explained) -> Iterator[str]:
+    """Yield causes, what the time was spent on, what would have saved some, the worst ones."""
+    yield from _causes(found)
+    yield ""
+    yield _time(found.table("spent"))
+    yield from _remedies(found)
+    yield from _worst(found)
+
+
+def _causes(found: Explained) -> Iterator[str]:
+    again = found.table("retransmissions")
+    if len(again) == 0:
+        yield "No retransmissions were captured."
+        return
+    rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
+    for cause, words in CAUSES.items():
+        own = again.where(cause=cause)
+        if len(own):
+            rows.append((words, *_counts(own, _waited(found, own))))
+    yield from columns(rows, right=range(1, len(rows[0])))
+
+
+#: The columns beside the causes.
+_COLUMNS = ("connections", "retransmissions", "needed", "spurious", "cannot be known", "waited")
+
+
+def _counts(own: Table, waited_s: float) -> Iterator[str]:
+    """Yield the cells of a cause."""
+    yield number(len(np.unique(own["connection"])))
+    yield number(len(own))
+    for verdict in ("needed", "spurious", "unknown"):
+        yield number(int((own["verdict"] == verdict).sum()))
+    yield _seconds(waited_s) if waited_s else "-"
+
+
+def _waited(found: Explained, own: Table) -> float:
+    """Return how long timers waited before these retransmissions, in seconds."""
+    waits = found.table("waits")
+    keys = zip(waits["connection"].tolist(), waits["t_ns"].tolist(), strict=True)
+    waited = dict(zip(keys, waits.seconds("waited_ns").tolist(), strict=True))
+    of = zip(own["connection"].tolist(), own["t_ns"].tolist(), strict=True)
+    return float(sum(waited.get(key, 0.0) for key in of))
+
+
+def _time(spent: Table) -> str:
+    """Return the shares of the time of all connections, the largest first."""
+    sums = {name: float(spent.seconds(f"{name}_ns").sum()) for name in SPENT}
+    whole = sum(sums.values())
+    if whole == 0:
+        return "All packets have one time: nothing can be said of what it was spent on."
+    largest = sorted(sums.items(), key=lambda one: -one[1])
+    parts = [f"{SPENT[name]} {s / whole:.0%}" for name, s in largest if s >= _SHARE * whole]
+    return f"Time went to: {', '.join(parts)} (of {_seconds(whole)} of all connections)."
+
+
+def _remedies(found: Explained) -> Iterator[str]:
+    """Yield what changes of the sender would have saved most, with what they cost."""
+    from netspurt.analysis.remedies import remedies
+
+    for one in remedies(found.tables)[:_REMEDIES]:
+        what = f"{one.name[0].upper()}{one.name[1:]}"
+        waits = f"{number(one.waits)} {'wait' if one.waits == 1 else 'waits'}"
+        text = f"{what} would have saved {_with_interval(one.saved_s, ' s')} at {waits}"
+        if one.spurious is not None:
+            text += f", at the cost of {_with_interval(one.spurious)} spurious timeouts"
+        yield f"{text}."
+
+
+def _with_interval(value: Interval, unit: str = "") -> str:
+    told = f"{value.value:.3g}{unit}"
+    if not (np.isfinite(value.low) and np.isfinite(value.high)):
+        return told
+    return f"{told} ({max(value.low, 0):.3g} .. {value.high:.3g})"
+
+
+def _worst(found: Explained) -> Iterator[str]:
+    """Yield the connections that lost most time to timeouts and repair."""
+    spent = found.table("spent")
+    lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
+    order = np.argsort(-lost, kind="stable")[:_WORST]
+    order = order[lost[order] > 0]
+    if len(order) == 0:
+        return
+    yield ""
+    yield "Worst first:"
+    again = found.table("retransmissions")
+    for place in order.tolist():
+        connection = int(spent["connection"][place])
+        parts = [float(spent.seconds(f"{name}_ns")[place]) for name in ("timeout", "repair")]
+        silent, repair = (_seconds(part) for part in parts)
+        count = len(again.where(connection=connection))
+        yield (
+            f"  {_named(found, connection)}: {_seconds(sum(parts))} lost, {silent} in silence "
+            f"before timeouts and {repair} in repair; {number(count)} "
+            f"{'retransmission' if count == 1 else 'retransmissions'}"
+        )
+    path, connection = found.place_of(int(spent["connection"][order[0]]))
+    yield f"Look: netspurt explain {path} --connection {connection}"
+
+
+def _named(found: Explained, connection: int) -> str:
+    """Return the name of a connection, with its file where there are several."""
+    path, own = found.place_of(connection)
+    return f"connection {own} of {path}" if found.files else f"connection {own}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g} s" if value >= 1 else f"{1e3 * value:.3g} ms"

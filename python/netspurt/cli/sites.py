@@ -1,0 +1,301 @@
+"""`netspurt sites`: what many connections say about the sites and the paths to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli.options import span_of
+from netspurt.cli.output import complain, print_json
+from netspurt.cli.site_report import report_lines
+from netspurt.quantities import known
+
+if TYPE_CHECKING:
+    from netspurt.analysis.constancy import SteadyPeriod
+    from netspurt.analysis.sites import Connections, Share
+
+
+def sites(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Folders of `netspurt poll`, captures, run folders, or tables of connections.",
+            show_default=False,
+        ),
+    ],
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SITE", help="Leave a site out. May be repeated."),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            parser=span_of,
+            metavar="TIME",
+            help="A longer silence that nothing else explains counts as a timeout.",
+        ),
+    ] = 0.5,
+    within: Annotated[
+        float,
+        typer.Option(
+            min=0.001, max=1, metavar="X", help="How near the mean round trip is the handshake's."
+        ),
+    ] = 0.1,
+    times: Annotated[
+        float,
+        typer.Option(
+            min=1, metavar="X", help="The longest round trip over the handshake's that is usual."
+        ),
+    ] = 3.0,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw distributions and series into it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Compare sites: round trips, throughput and its levels, idle times, repairs, constancy.
+
+    It answers the questions of a study of nine web sites in 2005. A question that the connections
+    do not tell is left out.
+    """
+    told = _read(sources).without(without or [])
+    if not len(told):
+        raise ValueError("no connections are left: --without leaves out all sites")
+    data = {
+        "connections": len(told),
+        "without": list(without or []),
+        "threshold_s": threshold,
+        "within": within,
+        "times": times,
+        "sites": {
+            name: site_data(told.at(name), threshold=threshold, within=within, times=times)
+            for name in told.sites
+        },
+        "all": _shared_data(told, threshold=threshold, within=within, times=times),
+    }
+    drawn = [] if pictures is None else _draw(told, pictures, threshold, times)
+    if as_json:
+        print_json(data | {"pictures": [str(file) for file in drawn]})
+        return
+    for line in report_lines(data):
+        typer.echo(line)
+    for file in drawn:
+        typer.echo(str(file))
+
+
+def _read(sources: list[Path]) -> Connections:
+    from netspurt.analysis.sites import joined
+    from netspurt.connections import read_connections
+
+    notes: list[str] = []
+    told = joined([read_connections(source, notes) for source in sources])
+    for note in notes:
+        complain(ValueError(note), "warning:")
+    return told
+
+
+def _shared_data(
+    told: Connections, *, threshold: float, within: float, times: float
+) -> dict[str, Any]:
+    """Return what is also asked of all connections together."""
+    from netspurt.analysis.sites import handshake_ratio, label_timeouts, ping_ratio
+
+    ratio, ping = handshake_ratio(told, within=within, times=times), ping_ratio(told)
+    labelled = label_timeouts(told, threshold_s=threshold)
+    return {
+        "connections": len(told),
+        "handshake": {"near": _share(ratio.near), "below": _share(ratio.below)},
+        "ping": {"median": known(ping.median), "from_1_to_1.1": _share(ping.between)},
+        "labels": vars(labelled) | {"right": _share(labelled.right)},
+    }
+
+
+def site_data(
+    told: Connections, *, threshold: float, within: float, times: float
+) -> dict[str, Any]:
+    """Return what connections to one site tell, for programs; None where they do not."""
+    import numpy as np
+
+    told = told.in_order()
+    shared = _shared_data(told, threshold=threshold, within=within, times=times)
+    rtt = np.where(np.isfinite(told.rtt_mean_s), told.rtt_mean_s, told.handshake_s)
+    return shared | {
+        "lasts_s": known(float(np.ptp(told.began_s))),
+        "rtt": _spread(rtt) | {"steady": _steady(told.began_s, rtt)},
+        "throughput": _spread(told.throughput_bps)
+        | {"steady": _steady(told.began_s, told.throughput_bps)},
+        "levels": _levels(told),
+        "idle": _idle_data(told, threshold),
+        "split": _split_data(told),
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    low, high = share.between
+    ends = {"value": known(share.value), "low": known(low), "high": known(high)}
+    return {"hits": share.hits, "count": share.count} | ends
+
+
+def _spread(values: Any) -> dict[str, Any]:
+    """Return the number of values, quantiles, mean and standard deviation."""
+    import numpy as np
+
+    from netspurt.analysis.sites import Cdf
+
+    cdf = Cdf.of(values)
+    there = cdf.value
+    return {
+        "count": len(there),
+        "mean": known(float(there.mean())) if len(there) else None,
+        "sd": known(float(np.std(there))) if len(there) else None,
+        "quantiles": {str(q): known(cdf.quantile(q)) for q in (0.05, 0.5, 0.95)},
+    }
+
+
+def _steady(t: Any, values: Any) -> dict[str, Any] | None:
+    """Return the change-free periods by both methods of 2001, if there are enough values."""
+    import numpy as np
+
+    from netspurt.analysis.changes import LEAST, find_changes
+    from netspurt.analysis.constancy import change_free_periods, lengths_of, predictions
+
+    there = np.isfinite(values) & np.isfinite(t)
+    t, values = t[there], values[there]
+    if len(values) < 2 * LEAST:
+        return None
+    found: dict[str, Any] = {}
+    for name in ("rank-order", "bootstrap"):
+        periods = change_free_periods(t, values, find_changes(values, method=name))
+        lengths = lengths_of(periods)
+        found[name] = {
+            "longest_s": known(lengths.longest_s),
+            "median_at_an_instant_s": known(lengths.at_an_instant(0.5)),
+            "periods": [_period(one) for one in periods],
+        }
+    best = min(predictions(values), key=lambda one: one.error) if np.all(values > 0) else None
+    return found | {"best_prediction": None if best is None else vars(best)}
+
+
+def _period(one: SteadyPeriod) -> dict[str, Any]:
+    return {"start_s": one.start_s, "length_s": one.length_s, "count": one.count} | {
+        name: known(getattr(one, name)) for name in ("median", "mean", "sd")
+    }
+
+
+def _levels(told: Connections) -> list[dict[str, Any]] | None:
+    import numpy as np
+
+    from netspurt.analysis.levels import find_levels
+
+    positive = told.select(told.throughput_bps > 0)
+    if len(positive) < 3:
+        return None
+    found = find_levels(positive.throughput_bps)
+    counted = positive.packets
+    rows = []
+    for n, (level, span) in enumerate(
+        zip(found.levels, found.spans(positive.began_s), strict=True)
+    ):
+        packets = counted[(found.member == n) & np.isfinite(counted)]
+        rows.append(
+            {
+                "bps": level.value,
+                "spread": level.spread,
+                "share": level.share,
+                "connections": level.count,
+                "span_of_time": known(span),
+                "packets": None if not len(packets) else [packets.min(), packets.max()],
+            }
+        )
+    return rows
+
+
+def _idle_data(told: Connections, threshold: float) -> dict[str, Any] | None:
+    import numpy as np
+
+    from netspurt.analysis.sites import Share, rank_correlation
+
+    idle = told.idle_s[np.isfinite(told.idle_s)]
+    if not len(idle):
+        return None
+    causes, counts = np.unique(told.idle_for[told.idle_for != ""], return_counts=True)
+    pairs = np.isfinite(told.idle_s) & np.isfinite(told.throughput_bps)
+    return _spread(idle) | {
+        "above": _share(Share.of(idle > threshold)),
+        "waited_for": dict(zip(causes.tolist(), counts.tolist(), strict=True)),
+        "correlation": rank_correlation(told.idle_s, told.throughput_bps).data()
+        if pairs.sum() >= 8
+        else None,
+    }
+
+
+def _split_data(told: Connections) -> dict[str, Any] | None:
+    from netspurt.analysis.sites import split_by_retransmissions
+
+    split = split_by_retransmissions(told)
+    if not split.clean.count + split.repaired.count:
+        return None
+    return {
+        name: {
+            "connections": part.count,
+            "packets": [known(one) for one in part.packets],
+            "throughput_bps": [known(one) for one in part.throughput_bps],
+        }
+        for name, part in (("clean", split.clean), ("repaired", split.repaired))
+    } | {"chance": known(split.chance)}
+
+
+def _draw(told: Connections, folder: Path, threshold: float, times: float) -> list[Path]:
+    """Draw the distributions of all sites, and the series of each; return the files."""
+    import numpy as np
+
+    from netspurt.analysis.idle import IN_WORDS
+    from netspurt.analysis.levels import find_levels
+    from netspurt.analysis.sites import handshake_ratio
+    from netspurt.plots import save
+    from netspurt.plots.sites import draw_cdfs, draw_idle, draw_throughput
+
+    folder.mkdir(parents=True, exist_ok=True)
+    each = {name: told.at(name).in_order() for name in told.sites}
+    figures: dict[str, Any] = {}
+
+    def add_cdfs(name: str, values: dict[str, Any], **words: Any) -> None:
+        if any(np.isfinite(one).any() for one in values.values()):
+            figures[name] = draw_cdfs(values, **words)
+
+    def rtt(one: Connections) -> Any:
+        return np.where(np.isfinite(one.rtt_mean_s), one.rtt_mean_s, one.handshake_s)
+
+    add_cdfs("rtt", {n: rtt(c) for n, c in each.items()}, title="Round trips",
+             what="mean round trip", unit="s")  # fmt: skip
+    add_cdfs("throughput", {n: c.throughput_bps for n, c in each.items()}, title="Throughput",
+             what="throughput", unit="bit/s")  # fmt: skip
+    ratios = {name: handshake_ratio(one) for name, one in each.items()}
+    add_cdfs("handshake-mean", {n: r.mean for n, r in ratios.items()}, marks=(0.9, 1.1), unit="",
+             title="Later round trips", what="mean of the later ones / handshake's")  # fmt: skip
+    add_cdfs("handshake-longest", {n: r.longest for n, r in ratios.items()}, marks=(times,),
+             title="Later round trips", what="longest of the later ones / handshake's",
+             unit="")  # fmt: skip
+    for name, one in each.items():
+        positive = one.select((one.throughput_bps > 0) & np.isfinite(one.began_s))
+        if len(positive) >= 3:
+            found = find_levels(positive.throughput_bps)
+            figures[f"{_plain(name)}-levels"] = draw_throughput(
+                positive.began_s, positive.throughput_bps, found.member,
+                [level.value for level in found.levels], title=f"Throughput of {name}",
+            )  # fmt: skip
+        if np.any(np.isfinite(one.idle_s) & np.isfinite(one.throughput_bps)):
+            figures[f"{_plain(name)}-idle"] = draw_idle(
+                one.idle_s, one.throughput_bps, one.idle_for, words=IN_WORDS,
+                threshold_s=threshold, title=f"Throughput and longest idle time of {name}",
+            )  # fmt: skip
+    files = [folder / f"{name}.png" for name in figures]
+    for file, figure in zip(files, figures.values(), strict=True):
+        save(figure, [file])
+    return files
+
+
+def _plain(name: str) -> str:
+    """Return a site's name as part of a file's name."""
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).lstrip(".") or "site"

@@ -1,0 +1,187 @@
+"""`netspurt truth`: captures whose retransmissions are known, and explanations judged by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netspurt.cli.options import count
+from netspurt.cli.output import columns, number, paint, print_json, progress
+from netspurt.cli.words import App
+
+if TYPE_CHECKING:
+    from netspurt.truth import Collection, Score, SideScore
+
+app = App(help="Make captures whose retransmissions are known, and judge explanations by them.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+
+#: The order of causes in tables.
+_CAUSES = ("rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp", "syn")
+
+
+@app.command()
+def make(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.", show_default=False)],
+    cases: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="How many cases are run.")
+    ] = 200,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Simulate TCPs; by default the kernel's are run.")
+    ] = False,
+    only: Annotated[str, typer.Option(metavar="PATTERN", help="The paths, as `tail*`.")] = "*",
+    stack: Annotated[str, typer.Option(metavar="PATTERN", help="The TCPs, as `no-sack*`.")] = "*",
+    seed: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="The seed of the random draws.")
+    ] = 1,
+    jobs: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="How many cases run at a time.")
+    ] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Run cases and keep their captures with the truth on each retransmission.
+
+    A case is left out if its run does not count or its labels' sums differ from the kernel's
+    counters. Exit with 1 if none is kept.
+    """
+    from netspurt.truth import cases as chosen_cases
+    from netspurt.truth import make_collection
+
+    chosen = chosen_cases(cases, live=not simulated, seed=seed, only=only, stacks=stack)
+    with progress("making captures") as update:
+        made = make_collection(folder, chosen, jobs=max(1, jobs), progress=update)
+    if as_json:
+        print_json({"folder": str(folder), **made.as_json()})
+    else:
+        for line in _made(made, folder):
+            typer.echo(line)
+    if not made.cases:
+        raise typer.Exit(1)
+
+
+def _made(made: Collection, folder: Path) -> Iterator[str]:
+    """Yield what was made."""
+    if made.causes:
+        rows = [(cause, number(made.causes[cause])) for cause in _ordered(made.causes)]
+        yield from columns([("cause", "at the sender"), *rows], right=(1,))
+        yield ""
+    yield (
+        f"{number(made.cases)} cases, {number(made.captures)} captures that hold "
+        f"{number(made.retransmissions)} retransmissions, kept in {folder}"
+    )
+    if made.left_out:
+        yield f"{number(len(made.left_out))} cases are left out:"
+        yield from (f"  {name}: {why}" for name, why in made.left_out.items())
+
+
+@app.command()
+def check(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder of `netspurt truth make`.", show_default=False)
+    ],
+    only: Annotated[str, typer.Option(metavar="PATTERN", help="The cases, as `tails-*`.")] = "*",
+    wrong: Annotated[
+        bool, typer.Option("--wrong", help="List each answer that is not right.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Explain each capture and compare what is said with the truth.
+
+    Exit with 1 if a bar is not reached: at the sender's side every retransmission found, none
+    invented, missing originals told, and 98 % of the causes of each class right.
+    """
+    from netspurt.captures import explain
+    from netspurt.truth import check_collection, wrong_ones
+
+    with progress("explaining captures") as update:
+        score = check_collection(folder, explain, only=only, progress=update)
+    if as_json:
+        print_json(score.as_json())
+    else:
+        for line in [*(wrong_ones(score.wrong) if wrong else []), *_report(score)]:
+            typer.echo(line)
+    if score.failures():
+        raise typer.Exit(1)
+
+
+def _report(score: Score) -> Iterator[str]:
+    """Yield the counts, the matrices and the calibration."""
+    for name, side in sorted(score.sides.items(), reverse=True):
+        yield from _side(name, side)
+    for question in ("cause", "verdict"):
+        yield from _calibration(score, question)
+    failures = score.failures()
+    yield f"{number(score.captures)} captures"
+    yield from (f"{paint('below the bar', 'red')}: {failure}" for failure in failures)
+    if not failures:
+        yield paint("every bar is reached", "green")
+
+
+def _side(name: str, side: SideScore) -> Iterator[str]:
+    yield paint(f"seen at the {name}", "bold")
+    yield (
+        f"{number(side.held)} retransmissions: {number(side.found)} found, "
+        f"{number(side.missed)} missed, {number(side.invented)} invented"
+    )
+    if side.unseen_not_found or side.unseen_unknown or side.loss_not_told:
+        yield (
+            f"originals not in the capture: {number(side.unseen_not_found)} not found, "
+            f"{number(side.unseen_unknown)} of unknown cause, "
+            f"{number(side.loss_not_told)} not told"
+        )
+    if side.confusion:
+        yield from _confusion(side)
+    if side.verdicts:
+        rows = [
+            (truth, *(number(n) for n in (of.right, of.unknown, of.wrong)))
+            for truth, of in sorted(side.verdicts.items())
+        ]
+        yield from columns([("verdict", "right", "unknown", "wrong"), *rows], right=(1, 2, 3))
+    yield ""
+
+
+def _confusion(side: SideScore) -> Iterator[str]:
+    """Yield the matrix of true causes and answers, and how right each class is."""
+    said = _ordered({answer for counts in side.confusion.values() for answer in counts})
+    rows = [
+        (cause, *(number(side.confusion[cause][answer]) for answer in said))
+        for cause in _ordered(side.confusion)
+    ]
+    yield from columns([("cause", *said), *rows], right=tuple(range(1, len(said) + 1)))
+    tallies = side.by_class()
+    rows = [
+        (name, *(number(n) for n in (of.right, of.unknown, of.wrong)), f"{of.right / of.total:.1%}")
+        for name, of in sorted(tallies.items())
+    ]
+    yield from columns(
+        [("class", "right", "unknown", "wrong", "share of right"), *rows], right=(1, 2, 3, 4)
+    )
+
+
+def _calibration(score: Score, question: str) -> Iterator[str]:
+    found = score.calibration(question)
+    if not found:
+        return
+    yield paint(f"confidence in the {question}", "bold")
+    rows = [
+        (
+            f"{one.low:g} to {one.high:g}",
+            number(one.count),
+            f"{one.mean:.3f}",
+            f"{one.share:.3f}",
+            f"{one.interval[0]:.3f} to {one.interval[1]:.3f}",
+        )
+        for one in found
+    ]
+    head = ("confidence", "answers", "mean", "right", "95 % of right")
+    yield from columns([head, *rows], right=(1, 2, 3, 4))
+    yield ""
+
+
+def _ordered(causes: Mapping[str, Any] | set[str]) -> list[str]:
+    """Return causes in the order of tables, and other words behind them."""
+    known = [cause for cause in _CAUSES if cause in causes]
+    return [*known, *sorted(set(causes) - set(known))]

@@ -1,0 +1,333 @@
+"""Connections to sites from what there is: polls, captures, runs, tables of figures."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.idle import Packets, longest_idle, reaction_s
+from netspurt.analysis.sites import Connections
+from netspurt.captures import Explained, explain, is_capture
+from netspurt.run import Run, open_run
+from netspurt.table import Table
+
+Row = dict[str, Any]
+
+#: What a row of a table may have, beside the site.
+COLUMNS = tuple(one.name for one in fields(Connections))[1:]
+
+
+class SourceError(ValueError):
+    """A file or a folder that has no connections, or has them in a way that cannot be read."""
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(f"{place}: {why}")
+        self.place = place
+
+
+def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
+    """Return the connections of a folder of `netspurt poll`, a run's folder, a capture or a table.
+
+    Of a poll, a row is a fetch: its time, octets and handshake are those of `fetches.jsonl`, and
+    the rest is what its capture tells. Of a run, a row is a flow and its site the node that sends
+    the most; of a capture, its site is the address that does. A table is CSV, or JSON lines, whose
+    columns are `site` and any others of `COLUMNS`.
+
+    Parameters
+    ----------
+    path
+        The folder or file.
+    notes
+        To which is added where and why the reading of a capture stopped early.
+
+    Raises
+    ------
+    SourceError
+        If there are no connections, or a row cannot be read.
+    OSError
+        If a file cannot be read.
+    """
+    notes = [] if notes is None else notes
+    if path.is_dir() and (path / "fetches.jsonl").exists():
+        return _connections(list(_fetches(path, notes)), str(path))
+    if path.is_dir() and (path / "run.json").exists():
+        return of_run(open_run(path))
+    if path.is_dir():
+        raise SourceError(
+            str(path),
+            "neither a folder of `netspurt poll` nor one of a run: name one, or captures, or a "
+            "table",
+        )
+    if is_capture(path):
+        return _connections(list(_captured(explain(path, segments=True), notes)), str(path))
+    return _connections(list(_table(path)), str(path))
+
+
+def _connections(rows: list[Row], place: str) -> Connections:
+    if not rows:
+        raise SourceError(place, "no connections")
+    columns: dict[str, Any] = {
+        name: [row.get(name, "" if name == "idle_for" else np.nan) for row in rows]
+        for name in COLUMNS
+    }
+    return Connections.of([row["site"] for row in rows], **columns)
+
+
+def _table(path: Path) -> Iterator[Row]:
+    with path.open(encoding="utf-8", newline="") as file:
+        if path.suffix == ".csv":
+            rows: Iterator[Mapping[str, Any]] = csv.DictReader(file)
+        else:
+            rows = _objects(file, str(path))
+        for number, row in enumerate(rows, 2 if path.suffix == ".csv" else 1):
+            yield _figures(row, f"{path}:{number}")
+
+
+def _objects(lines: Any, place: str) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            raise SourceError(f"{place}:{number}", "not an object of JSON, or not complete")
+        yield row
+
+
+def _figures(row: Mapping[str, Any], place: str) -> Row:
+    unknown = [str(name) for name in row if name not in ("site", *COLUMNS)]
+    if unknown or not row.get("site"):
+        why = f"no column {unknown[0]!r}" if unknown else "no site"
+        raise SourceError(place, f"{why}: a row has site and any of {', '.join(COLUMNS)}")
+    told: Row = {}
+    for name, value in row.items():
+        if name in ("site", "idle_for"):
+            told[name] = str(value or "")
+            continue
+        try:
+            told[name] = np.nan if value in ("", None) else float(value)
+        except (TypeError, ValueError):
+            raise SourceError(place, f"{name} = {value!r} is not a number") from None
+    return told
+
+
+def _fetches(folder: Path, notes: list[str]) -> Iterator[Row]:
+    """Yield the connection of each fetch that succeeded."""
+    with (folder / "fetches.jsonl").open(encoding="utf-8") as file:
+        for number, row in enumerate(_objects(file, str(folder / "fetches.jsonl")), 1):
+            if "failed" in row:
+                continue
+            try:
+                yield _fetch(row) | _later(folder, row, notes)
+            except (KeyError, TypeError) as error:
+                place = f"{folder / 'fetches.jsonl'}:{number}"
+                raise SourceError(place, f"not a fetch of `netspurt poll`: {error}") from None
+
+
+def _fetch(row: Mapping[str, Any]) -> Row:
+    total = float(row["total_s"])
+    return {
+        "site": str(row["site"]),
+        "began_s": float(row["at_unix"]),
+        "throughput_bps": 8 * float(row["octets"]) / total if total > 0 else np.nan,
+        "handshake_s": _number(row.get("tcp_rtt_s")),
+        "ping_s": _number(row.get("ping_rtt_s")),
+    }
+
+
+def _number(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
+    """Return what a fetch's capture tells of its connection, if there is one."""
+    name = row.get("capture")
+    if not name or not (folder / name).exists():
+        return {}
+    for told in _captured(explain(folder / name, segments=True), notes):
+        if told["near_port"] == row.get("local_port"):
+            kept = ("packets", "retransmissions", "rtt_mean_s", "rtt_max_s", "idle_s", "idle_for")
+            return {key: told[key] for key in kept if key in told}
+    return {}
+
+
+def _captured(found: Explained, notes: list[str]) -> Iterator[Row]:
+    """Yield what a capture tells of each of its connections that carried data."""
+    if found.fault is not None:
+        notes.append(f"{found.path}: {found.fault}")
+    table = found.table("connections")
+    number, data = table["connection"], table["data_bytes"]
+    everything = packets_by_flow(found)
+    for connection in np.unique(number).tolist():
+        own = np.flatnonzero((number == connection) & (data > 0))
+        flow = f"c{connection}"
+        if len(own) and flow in everything:
+            far = table.take(own[[np.argmax(data[own])]])
+            samples = found.table("rtt").where(flow=flow)
+            yield _far_end(far, everything[flow], samples)
+
+
+def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
+    """Return what a capture tells of the end of a connection that sent the most data.
+
+    Round trips are those of the direction whose handshake took longer at the point of the capture,
+    since that is most of the path.
+    """
+    told = _seen(packets, forward=str(far["direction"][0]) == "forward") | {
+        "site": str(far["source"][0]),
+        "near_port": int(far["destination_port"][0]),
+        "began_s": float(far["t_ns"][0]) / 1e9,
+        "packets": float(far["data_packets"][0]),
+        "retransmissions": float(far["retransmissions"][0]),
+        "throughput_bps": float(far["throughput_bps"][0]),
+    }
+    # What one end sends is acknowledged after the other end's reaction.
+    near = reaction_s(packets, forward=False) >= reaction_s(packets, forward=True)
+    opened = packets.t_s[packets.syn][-1] if packets.syn.any() else -1.0
+    own = samples.where(direction="forward" if near else "reverse")
+    later = own.seconds("rtt_ns")[own.seconds("sent_ns") > opened]
+    if len(later):
+        told |= {"rtt_mean_s": float(later.mean()), "rtt_max_s": float(later.max())}
+    return told
+
+
+def of_run(run: Run) -> Connections:
+    """Return a row for each flow of a run; its site is the node that sends the most.
+
+    Packets, silences and the handshake are those that a spied node saw: the one that receives the
+    most if it was spied, otherwise any. Without a spied node they are not known. Later round trips
+    are the sender's samples.
+
+    Raises
+    ------
+    SourceError
+        If the run has no flow that carried data.
+    """
+    flows = run.flows
+    rows = []
+    for name in dict.fromkeys(flows["flow"].tolist()):
+        own = flows.where(flow=name)
+        most = int(np.argmax(own["delivered_bytes"]))
+        if own["delivered_bytes"][most] > 0:
+            rows.append(_flow(run, own.take(np.array([most]))))
+    return _connections(rows, run.title)
+
+
+def _flow(run: Run, flow: Table) -> Row:
+    name, direction = str(flow["flow"][0]), str(flow["direction"][0])
+    sends, receives = str(flow["from"][0]), str(flow["to"][0])
+    told: Row = {
+        "site": sends,
+        "began_s": float(flow["start_ns"][0]) / 1e9,
+        "packets": float(flow["sent"][0]),
+        "retransmissions": float(flow["retransmissions"][0]),
+        "timeouts": float(flow["timeouts"][0]),
+    }
+    samples = _optional(run, "rtt")
+    if samples is not None:
+        own = samples.where(flow=name, direction=direction).seconds("rtt_ns")
+        if len(own):
+            told |= {"rtt_mean_s": float(own.mean()), "rtt_max_s": float(own.max())}
+    segments = _optional(run, "segments")
+    if segments is not None and len(seen := segments.where(flow=name)):
+        nodes = set(seen["node"].tolist())
+        at = seen.where(node=receives if receives in nodes else min(nodes))
+        told |= _seen(packets_of(at, _optional(run, "syns")), forward=direction == "forward")
+        octets, lasts = float(flow["delivered_bytes"][0]), told.pop("lasts_s")
+        told["throughput_bps"] = 8 * octets / lasts if lasts else np.nan
+    return told
+
+
+def _optional(run: Run, name: str) -> Table | None:
+    try:
+        return run.table(name)
+    except ValueError:
+        return None
+
+
+def _seen(packets: Packets, *, forward: bool) -> Row:
+    """Return what the packets of a connection tell of the end that sends in a direction."""
+    told: Row = {
+        "began_s": float(packets.t_s[0]),
+        "lasts_s": _nanoseconds(packets.t_s[-1] - packets.t_s[0]),
+    }
+    shaken = packets.t_s[packets.syn]
+    answer = np.flatnonzero(~packets.syn & packets.forward)
+    if len(shaken) == 2 and len(answer):
+        # From the SYN to the first ACK after it, the handshake takes a round trip at any node.
+        told["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - shaken[0])
+    idle = longest_idle(packets, forward=forward)
+    if idle is not None:
+        told |= {"idle_s": _nanoseconds(idle.length_s), "idle_for": idle.waited_for}
+    return told
+
+
+def _nanoseconds(span_s: float) -> float:
+    """Return a time of whole nanoseconds: equal ones must not differ in their last bits."""
+    return round(float(span_s), 9)
+
+
+def packets_by_flow(found: Explained) -> dict[str, Packets]:
+    """Return the packets of each connection of a capture that was explained with its segments."""
+    segments, syns = found.table("segments"), found.table("syns")
+    names, place = np.unique(segments["flow"], return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(len(names) + 1))
+    return {
+        str(name): packets_of(segments.take(order[low:high]), syns)
+        for name, (low, high) in zip(names, itertools.pairwise(ends.tolist()), strict=True)
+    }
+
+
+def packets_of(segments: Table, syns: Table | None = None) -> Packets:
+    """Return the packets of a flow at a node, from the rows of the table `segments`.
+
+    Parameters
+    ----------
+    segments
+        The rows of one flow at one node.
+    syns
+        The table `syns`, for the scale of windows; without it windows are as on the wire.
+    """
+    forward = segments["direction"] == "forward"
+    flags = segments["flags"]
+    syn = (flags & 2) > 0
+    window = np.asarray(segments["window"], dtype=np.int64)
+    if syns is not None:
+        for direction, rows in (("forward", forward), ("reverse", ~forward)):
+            own = syns.where(flow=str(segments["flow"][0]), direction=direction)
+            offered = np.ma.asarray(own["window_scale"]).compressed().tolist()
+            window = np.where(rows & ~syn, window << (offered[0] if offered else 0), window)
+    fin = (flags & 1) > 0
+    length = np.asarray(segments["len_bytes"], dtype=np.int64) + syn + fin
+    return Packets(
+        t_s=segments.seconds(),
+        forward=forward,
+        seq=_whole(segments["seq"]),
+        length=length,
+        ack=_whole(segments["ack"]),
+        window=window,
+        syn=syn,
+        fin=fin,
+        retransmission=_retransmitted(segments),
+    )
+
+
+def _whole(column: NDArray[Any]) -> NDArray[np.int64]:
+    return np.asarray(np.ma.filled(np.ma.asarray(column), 0), dtype=np.int64)
+
+
+def _retransmitted(segments: Table) -> NDArray[np.bool_]:
+    cause = np.ma.asarray(segments["cause"])
+    told: NDArray[np.bool_] = (segments["kind"] == "retransmission") | np.asarray(
+        np.ma.filled(cause != "", False), dtype=np.bool_
+    )
+    return told

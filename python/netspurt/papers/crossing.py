@@ -1,0 +1,212 @@
+"""Measures of a queue that data and ACKs share, and of listings that follow from captures."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.density import correlation, density, held_at
+from netspurt.analysis.fragments import IP_HEADER, SmallNet
+from netspurt.analysis.in_queue import InQueue
+from netspurt.analysis.listings import PACKETDAT, SEND_ACK, Trace, packetdat, send_ack
+from netspurt.captures import explain
+from netspurt.papers.bench import Bench, Case
+from netspurt.papers.echoing import mss_of, window_of
+from netspurt.papers.registry import Measured, registered
+from netspurt.quantities import quantity
+from netspurt.run import Run
+from netspurt.table import Table
+
+Floats = NDArray[np.float64]
+
+#: The line on which data and ACKs may meet, and the node before it.
+LINE, BEFORE = "up", "outgoing"
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A transfer whose window fills a part of the round trip.
+
+    Attributes
+    ----------
+    path, mss
+        The path in words, and the user octets of a segment.
+    fill
+        The time that the line takes for a window, over the least round trip.
+    met
+        The share of ACKs that found data in the queue.
+    longest, mean
+        The queue's greatest and mean length [packets].
+    """
+
+    path: str
+    mss: int
+    fill: float
+    met: float
+    longest: int
+    mean: float
+
+
+def filled(bench: Bench, grid: str, limit: int = 250) -> list[Filled]:
+    """Return the transfers of a grid of windows, over queues without a limit."""
+    return bench.keep(f"filled {grid}", lambda: [_filled(case, limit) for case in bench.grid(grid)])
+
+
+def _filled(case: Case, limit: int) -> Filled:
+    run, mss = case.run, mss_of(case.values)
+    rate, crossing = quantity(case.values["rate"])[1], quantity(case.values["crossing"])[1]
+    wire = mss + 20 + IP_HEADER * SmallNet(limit).packets(mss)
+    segments = max(1, window_of(case.values) // mss)
+    queue = run.queue.where(link=LINE, direction="forward")
+    t, packets = queue["t_ns"].astype(np.int64), queue["queue_packets"].astype(np.int64)
+    acks = run.segments.where(node=BEFORE, direction="reverse")["t_ns"].astype(np.int64)
+    inside = InQueue.of(t, packets, acks)
+    met = inside.data_met()
+    held = float(np.sum(packets[:-1] * np.diff(t))) / float(t[-1] - t[0])
+    return Filled(
+        f"{case.values['crossing']}, {case.values['rate']}",
+        mss,
+        8 * wire * segments / rate / (4 * crossing),
+        float((met > 0).mean()) if len(met) else 0.0,
+        inside.longest(),
+        held,
+    )
+
+
+@registered
+def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
+    """Return the share of the round trip after which ACKs find data in the queue.
+
+    A window that fills a share f of the round trip is a train that takes this share to pass. If
+    ACKs return to the queue after a share m, f - m of their train find data there, so that
+    m = f (1 - share of ACKs that find data). It is the median over windows with f from `least`
+    to `most` on all paths. On a path on which the two segments that an ACK waits for take a large
+    part of the round trip, ACKs return later by as much.
+    """
+    rows: list[tuple[str, ...]] = [("path", "mss", "fill", "ACKs that find data", "meeting after")]
+    found: dict[tuple[str, int], list[float]] = {}
+    for one in sorted(filled(bench, grid), key=lambda one: (one.path, -one.mss)):
+        if float(least) <= one.fill <= float(most):
+            m = one.fill * (1 - one.met)
+            found.setdefault((one.path, one.mss), []).append(m)
+            cells = (one.path, str(one.mss), f"{one.fill:.2f}")
+            rows.append((*cells, f"{100 * one.met:.0f} %", f"{m:.2f}"))
+    for (path, mss), own in found.items():
+        rows.append((path, str(mss), "median", "", f"{np.median(own):.2f}"))
+    return Measured(float(np.median([m for own in found.values() for m in own])), rows)
+
+
+@registered
+def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
+    """Return the greatest share of ACKs that find data in the queue.
+
+    The table compares the queues with those of another grid, in which they may meet.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("path", "mss", "fill", "longest", "mean", "longest in the other", "mean")
+    ]
+    pairs = zip(filled(bench, grid), filled(bench, beside), strict=True)
+    most = 0.0
+    for one, other in pairs:
+        most = max(most, one.met)
+        cells = (one.path, str(one.mss), f"{one.fill:.2f}", str(one.longest), f"{one.mean:.1f}")
+        rows.append((*cells, str(other.longest), f"{other.mean:.1f}"))
+    return Measured(most, rows)
+
+
+def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
+    """Return instants [s], the density of packets before a line there, and its queue's length."""
+    t = run.segments.where(node=BEFORE).seconds()
+    at, rate = density(t, gain)
+    queue = run.queue.where(link=LINE, direction="forward")
+    length = queue["queue_packets"].astype(np.float64)
+    return at, rate, held_at(at, queue.seconds(), length)
+
+
+@registered
+def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measured:
+    """Return the correlation of packet density and queue length: the median over a grid's runs.
+
+    The table has other gains of the mean as well.
+    """
+    rows: list[tuple[str, ...]] = [("gain", "runs", "least", "median", "most", "at least 0.8")]
+    found = {}
+    for weight in (gain, *others.split(",")):
+        own = []
+        for case in bench.grid(grid):
+            _, rate, length = followed(case.run, float(weight))
+            own.append(correlation(rate, length))
+        found[weight] = float(np.median(own))
+        ends = (f"{f(own):.2f}" for f in (np.min, np.median, np.max))
+        rows.append((weight, str(len(own)), *ends, str(sum(one >= 0.8 for one in own))))
+    return Measured(found[gain], rows)
+
+
+@registered
+def regenerated(bench: Bench, *, runs: str) -> Measured:
+    """Return whether listings from capture files equal those from what the simulator knows.
+
+    The listings are `packetdat` and `send-ack`, from the capture beside the source. The simulator's
+    own records give the kind of each packet and when each packet was first acknowledged.
+    """
+    rows: list[tuple[str, ...]] = [("run", "listing", "lines", "that differ")]
+    differ = 0
+    for name in runs.split(","):
+        run = bench.run(name)
+        trace = Trace.of(_captured(run, "source"))
+        lines = {
+            "packetdat": (packetdat(trace), _known_packets(run)),
+            "send-ack": (send_ack(trace).rows(), _known_sends(run)),
+        }
+        for listing, (ours, known) in lines.items():
+            apart = sum(a != b for a, b in zip(ours, known, strict=True))
+            differ += apart
+            rows.append((name, listing, str(len(ours)), str(apart)))
+    rows.append(("columns", "packetdat", " ".join(PACKETDAT), ""))
+    rows.append(("columns", "send-ack", " ".join(SEND_ACK), ""))
+    return Measured("identical" if differ == 0 else f"{differ} lines differ", rows)
+
+
+def _captured(run: Run, node: str) -> Table:
+    """Return the segments that a run's capture at a node holds, read back from its file."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = run.save(Path(scratch) / "run") / f"{node}.pcapng"
+        return explain(file, segments=True).segments
+
+
+def _known_packets(run: Run) -> list[tuple[str, ...]]:
+    """Return `packetdat` from the simulator's own records."""
+    at = run.segments.where(node="source")
+    ways = np.where(at["direction"] == "forward", "data", "acks")
+    names = ("kind", *PACKETDAT[3:])
+    columns = (at["t_ns"].tolist(), ways.tolist(), *(at[name].tolist() for name in names))
+    return [tuple(map(str, line)) for line in zip(*columns, strict=True)]
+
+
+def _known_sends(run: Run) -> list[tuple[str, ...]]:
+    """Return `send-ack` from the simulator's kinds and packet numbers instead of octets."""
+    at = run.segments.where(node="source")
+    out = at.where(way="out")
+    out = out.select(out["len_bytes"] > 0)
+    acks = at.where(way="in", kind="ack")
+    numbers, times = acks["packet"].tolist(), acks["t_ns"].tolist()
+    first: dict[int, int] = {}
+    covered = 0
+    for number, t in zip(numbers, times, strict=True):
+        for packet in range(covered + 1, number + 1):
+            first[packet] = t
+        covered = max(covered, number)
+    rows: list[tuple[str, ...]] = []
+    for t, packet, seq, length, kind in zip(
+        *(out[name].tolist() for name in ("t_ns", "packet", "seq", "len_bytes", "kind")),
+        strict=True,
+    ):
+        acked = first.get(packet)
+        told = ("", "") if acked is None else (str(acked), str(acked - t))
+        again = "again" if kind == "retransmission" else "new"
+        rows.append((str(t), str(seq), str(seq + length), again, *told))
+    return rows

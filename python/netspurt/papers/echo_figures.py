@@ -1,0 +1,86 @@
+"""Figures of transfers through an echo gateway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netspurt.analysis.listings import Trace, send_ack
+from netspurt.papers.bench import Bench
+from netspurt.papers.crossing import LINE, Filled, filled, followed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
+    """Draw the queue by the part of the round trip that a window fills, shared or not."""
+    from netspurt.plots.series import Part, Series, draw_series
+
+    def of(grid: str) -> list[Filled]:
+        own = [one for one in filled(bench, grid) if (one.path, one.mss) == (path, mss)]
+        return sorted(own, key=lambda one: one.fill)
+
+    pairs = {"data and ACKs share it": of(echo), "ACKs by another path": of(split)}
+
+    def series(what: str) -> list[Series]:
+        return [
+            Series(
+                name,
+                np.array([one.fill for one in own]),
+                np.array([float(getattr(one, what)) for one in own]),
+                dashed=n == 1,
+            )
+            for n, (name, own) in enumerate(pairs.items())
+        ]
+
+    parts = [
+        Part(
+            "longest queue [packets]",
+            series("longest"),
+            mark=0.5,
+            mark_label="half of the round trip",
+        ),
+        Part("mean queue [packets]", series("mean"), mark=0.5, mark_label="half of the round trip"),
+    ]
+    title = f"The queue before the line: {path}, mss {mss}"
+    return draw_series(parts, title=title, beneath="part of the round trip that the window fills")
+
+
+def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
+    """Draw the density of packets before a line beside the length of its queue."""
+    from netspurt.plots.series import Part, Series, draw_series
+
+    made = bench.run(run)
+    at, rate, _ = followed(made, gain)
+    queue = made.queue.where(link=LINE, direction="forward")
+    t, length = queue.seconds(), queue["queue_packets"].astype(np.float64)
+    early, shown = at <= end, t <= end
+    name = f"mean with gain {gain:g}"
+    parts = [
+        Part("packets a second", [Series(name, at[early], rate[early])]),
+        Part("queue [packets]", [Series("true length", t[shown], length[shown], "steps")]),
+    ]
+    title = "Density of packets from time stamps, and the queue that they enter"
+    return draw_series(parts, title=title, beneath="time [s]")
+
+
+def sent_and_acknowledged(bench: Bench, *, run: str, end: float) -> Figure:
+    """Draw when each segment left and when it was acknowledged, as `send-ack` lists it."""
+    from netspurt.plots.series import Part, Series, draw_series
+
+    made = bench.run(run)
+    listed = send_ack(Trace.of(made.segments.where(node="source")))
+    sent, kilo = listed.sent_ns / 1e9, listed.seq / 1e3
+    acked = listed.acked_ns / 1e9
+    new = ~listed.again & (sent <= end)
+    again = listed.again & (sent <= end)
+    known = (listed.acked_ns >= 0) & (acked <= end)
+    series = [
+        Series("sent", sent[new], kilo[new], "dots"),
+        Series("sent again", sent[again], kilo[again], "dots"),
+        Series("acknowledged", acked[known], kilo[known], "dots"),
+    ]
+    part = Part("first octet [kB]", series)
+    return draw_series([part], title=str(made.title), beneath="time [s]")

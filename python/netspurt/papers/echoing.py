@@ -1,0 +1,336 @@
+"""Measures of transfers through an echo gateway, over grids of paths, windows and segment sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.fragments import SmallNet
+from netspurt.analysis.listings import Trace
+from netspurt.analysis.queue_limit import queue_limit
+from netspurt.analysis.shares import shares
+from netspurt.papers.bench import Bench, Case
+from netspurt.papers.registry import Measured, registered
+from netspurt.quantities import quantity
+from netspurt.run import Run
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, order=True)
+class Path:
+    """The values of a path: the queue's limit [packets], a crossing [s], the line [bit/s]."""
+
+    limit: int
+    crossing: float
+    rate: float
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Path:
+        """Return the path of a case of a grid."""
+        limit, crossing, rate = (quantity(values[k])[1] for k in ("limit", "crossing", "rate"))
+        return cls(int(limit), crossing, rate)
+
+    def __str__(self) -> str:
+        return f"{self.limit} packets, {1e3 * self.crossing:g} ms, {self.rate / 1e3:g} kbit/s"
+
+
+def mss_of(values: Mapping[str, Any]) -> int:
+    """Return the user octets of a full segment of a case."""
+    return int(quantity(values["size"])[1]) - 40
+
+
+def window_of(values: Mapping[str, Any]) -> int:
+    """Return the receive window of a case [octets]."""
+    return int(quantity(values["window"])[1])
+
+
+def duration(run: Run) -> float:
+    """Return how long the transfer of a run took [s]; infinite if it did not end."""
+    flows = run.flows
+    took = float(flows.seconds("finished_ns")[0] - flows.seconds("start_ns")[0])
+    return took if np.isfinite(took) else float("inf")
+
+
+#: A transfer of a grid: its path, its window and its segment size [octets].
+Key = tuple[Path, int, int]
+
+
+def durations(bench: Bench, grid: str) -> dict[Key, float]:
+    """Return the durations of a grid's transfers [s]."""
+
+    def make() -> dict[Key, float]:
+        return {
+            (Path.of(case.values), window_of(case.values), mss_of(case.values)): duration(case.run)
+            for case in bench.grid(grid)
+        }
+
+    return bench.keep(f"durations of {grid}", make)
+
+
+def _spread(values: list[float]) -> tuple[str, ...]:
+    return tuple(f"{f(values):.2f}" for f in (np.min, np.median, np.max))
+
+
+@registered
+def slower_through_echo(bench: Bench, *, echo: str, sink: str, limit: str, case: str) -> Measured:
+    """Return the rate through an echo over that to a sink: the median over paths of a limit.
+
+    A case is `WINDOW/MSS`.
+    """
+    through, direct = durations(bench, echo), durations(bench, sink)
+    rows: list[tuple[str, ...]] = [
+        ("limit", "window", "mss", "paths", "slower", "least", "median", "most")
+    ]
+    found: dict[tuple[int, int, int], list[float]] = {}
+    for (path, octets, size), took in through.items():
+        ratio = direct[path, octets, size] / took
+        found.setdefault((path.limit, octets, size), []).append(ratio)
+    for (packets, octets, size), ratios in sorted(found.items()):
+        slow = sum(ratio < 1 for ratio in ratios)
+        cells = (str(packets), f"{octets} B", str(size), str(len(ratios)), str(slow))
+        rows.append((*cells, *_spread(ratios)))
+    wanted = found[int(limit), *_case(case)]
+    return Measured(float(np.median(wanted)), rows)
+
+
+def _case(text: str) -> tuple[int, int]:
+    """Return the window and the segment size of `WINDOW/MSS` [octets]."""
+    window, _, mss = text.partition("/")
+    return int(window), int(mss)
+
+
+def _kilobytes(case: Case) -> float:
+    return float(case.run.flows["acked_bytes"][0]) / 1e3
+
+
+def _rate_of_packets(case: Case) -> float:
+    carried = int(case.run.links.where(link="up", direction="forward")["carried"][0])
+    return carried / duration(case.run)
+
+
+@registered
+def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
+    """Return what bounds the packets per second behind a queue of `limit` packets.
+
+    *Bounded* means: fewer than without a limit, for short transfers on each path. *Except long and
+    clean* means: a long transfer has more than a short one without losses, and not more with them.
+    """
+    rows: list[tuple[str, ...]] = [("limit", "path", "transfer", "loss", "packets/s")]
+    rates: dict[tuple[str, str], dict[tuple[bool, bool, bool], float]] = {}
+    short = min(_kilobytes(case) for case in bench.grid(grid))
+    for case in bench.grid(grid):
+        values = case.values
+        bounded = values["limit"] == limit.replace("_", " ")
+        long, clean = _kilobytes(case) > short, values["loss"] == "none"
+        rate = _rate_of_packets(case)
+        rates.setdefault((values["crossing"], values["rate"]), {})[bounded, long, clean] = rate
+        loss = "none" if clean else f"{values['loss'][0]['probability']:g}"
+        where = f"{values['crossing']}, {values['rate']}"
+        rows.append((values["limit"], where, values["send"], loss, f"{rate:.1f}"))
+    own = list(rates.values())
+    capped = all(r[True, False, True] < r[False, False, True] for r in own)
+    escapes = all(r[True, True, True] > r[True, False, True] for r in own)
+    losses_hold = all(r[True, True, False] <= r[True, False, False] for r in own)
+    told = "bounded" if capped else "not bounded"
+    return Measured(told + ", except long and clean" * (escapes and losses_hold), rows)
+
+
+@registered
+def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
+    """Return how many cuts it takes until slow start ends within so many octets: the median.
+
+    Transfers that lose nothing, or end before their threshold is that low, do not count. The table
+    has the first threshold after a cut, and the cuts that halving the window itself would take.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
+    ]
+    firsts: dict[tuple[int, int], list[int]] = {}
+    cuts: dict[tuple[int, int], list[int | None]] = {}
+    for case in bench.grid(grid):
+        key = window_of(case.values), mss_of(case.values)
+        after = _thresholds(case.run)
+        low = np.flatnonzero(after <= int(fits))
+        count = 0 if not len(after) else int(low[0]) + 1 if len(low) else None
+        cuts.setdefault(key, []).append(count)
+        firsts.setdefault(key, []).extend(after[:1].tolist())
+    learnt: dict[int, list[int]] = {}
+    for (octets, mss), own in cuts.items():
+        counts = [count for count in own if count]
+        learnt.setdefault(octets, []).extend(counts)
+        halvings = int(np.ceil(np.log2(octets / int(fits))))
+        clean = sum(count == 0 for count in own)
+        cells = (f"{octets} B", str(mss), str(len(own)), str(clean), str(len(counts)))
+        told = f"{min(counts)} to {max(counts)}" if counts else "-"
+        first = firsts[octets, mss]
+        seen = f"{min(first)} to {max(first)} B" if first else "-"
+        rows.append((*cells, told, seen, str(halvings)))
+    found = learnt[int(window)]
+    return Measured(float(np.median(found)) if found else None, rows)
+
+
+def _thresholds(run: Run) -> NDArray[np.int64]:
+    """Return ssthresh after each cut [octets]."""
+    own = run.cwnd.where(direction="forward")["ssthresh_bytes"].astype(np.int64)
+    after: NDArray[np.int64] = own[1:][np.diff(own) != 0]
+    return after
+
+
+@registered
+def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
+    """Return how much longer a transfer takes with one loss [s]: the mean over paths and losses.
+
+    The table has it in least round trips as well.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("path", "mss", "without", "losses", "longer by", "in round trips")
+    ]
+    clean: dict[tuple[str, str, int], float] = {}
+    lossy: dict[tuple[str, str, int], list[float]] = {}
+    for case in bench.grid(grid):
+        key = (case.values["crossing"], case.values["rate"], mss_of(case.values))
+        if case.values["loss"] == "none":
+            clean[key] = duration(case.run)
+        else:
+            lossy.setdefault(key, []).append(duration(case.run))
+    costs = []
+    for (crossing, rate, size), took in lossy.items():
+        without = clean[crossing, rate, size]
+        cost = float(np.mean(took)) - without
+        if size == int(mss):
+            costs.append(cost)
+        trips = cost / (4 * quantity(crossing)[1])
+        cells = (f"{crossing}, {rate}", str(size), f"{without:.1f} s", str(len(took)))
+        rows.append((*cells, f"{cost:.1f} s", f"{trips:.1f}"))
+    return Measured(float(np.mean(costs)), rows)
+
+
+@registered
+def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
+    """Return the duration of one case over that of another: the median over paths of a limit.
+
+    The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table has the share of three
+    causes in the difference between the fast case with ACKs on a path of their own and the slow one
+    through an echo, on average over those paths: the segment size, the window, and the shared
+    queue.
+    """
+    through, apart = durations(bench, echo), durations(bench, split)
+    (slow_window, slow_mss), (fast_window, fast_mss) = map(_case, cases.split(","))
+    rows: list[tuple[str, ...]] = [("limit", "paths", "slower", "least", "median", "most")]
+    ratios: dict[int, list[float]] = {}
+    for path in sorted({path for path, _, _ in through}):
+        ratio = through[path, slow_window, slow_mss] / through[path, fast_window, fast_mss]
+        ratios.setdefault(path.limit, []).append(ratio)
+    for packets, own in ratios.items():
+        count = sum(ratio > 1 for ratio in own)
+        rows.append((str(packets), str(len(own)), str(count), *_spread(own)))
+
+    def mean(present: frozenset[str]) -> float:
+        window = slow_window if "window" in present else fast_window
+        mss = slow_mss if "segment size" in present else fast_mss
+        from_grid = through if "shared queue" in present else apart
+        paths = (path for path, _, _ in from_grid if path.limit == int(limit))
+        return float(np.mean([from_grid[path, window, mss] for path in set(paths)]))
+
+    causes = ("segment size", "window", "shared queue")
+    rows.append(("", "", "", "", "", ""))
+    rows.append(("cause", "share", "", "", "", ""))
+    found = shares(causes, mean)
+    rows += [(cause, f"{share:+.1f} s", "", "", "", "") for cause, share in found.items()]
+    total = mean(frozenset(causes)) - mean(frozenset())
+    rows.append(("together", f"{sum(found.values()):+.1f} s", "", "", "", ""))
+    rows.append(("difference", f"{total:+.1f} s", "", "", "", ""))
+    return Measured(float(np.median(ratios[int(limit)])), rows)
+
+
+@registered
+def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
+    """Return the queue limits read from captures beside the sender: for each limit the median.
+
+    The table has other grids as well, whose ACKs share the queue or whose segments are fragments.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("transfers", "mss", "limit", "with a usable drop", "least", "median", "most", "right")
+    ]
+    values: list[float] = []
+    for name in (grid, *others.split(",")):
+        found: dict[tuple[int, int], list[int]] = {}
+        for case in bench.grid(name):
+            limit = int(quantity(case.values["limit"])[1])
+            packets = _limit_seen(case, alone=name == grid)
+            own = found.setdefault((mss_of(case.values), limit), [])
+            own.extend([packets] if packets is not None else [])
+        for (mss, limit), own in sorted(found.items()):
+            ends = (str(min(own)), f"{np.median(own):g}", str(max(own))) if own else ("-",) * 3
+            right = f"{sum(one == limit for one in own)} of {len(own)}"
+            rows.append((name, str(mss), str(limit), str(len(own)), *ends, right))
+            if name == grid:
+                values.append(float(np.median(own)))
+    return Measured(values, rows)
+
+
+def _limit_seen(case: Case, *, alone: bool) -> int | None:
+    """Return the limit that the capture beside the sender shows.
+
+    Where ACKs are not `alone` on their way, or segments are cut, the time of a packet is given.
+    """
+    run = case.run
+    mss = mss_of(case.values)
+    trace = Trace.of(run.segments.where(node="source"))
+    packets = SmallNet(250).packets(mss)
+    wire = (mss + 20 + 20 * packets) / packets
+    packet_s = None if alone else 8 * wire / quantity(case.values["rate"])[1]
+    return queue_limit(trace, packets, packet_s).packets
+
+
+@registered
+def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
+    """Return the packets that a receiver sent per segment that it got: the median over paths.
+
+    Two or three of them open and close the connection; all others are ACKs.
+    """
+    rows: list[tuple[str, ...]] = [("limit", "window", "mss", "paths", "least", "median", "most")]
+    found: dict[Key, float] = {}
+    for case in bench.grid(grid):
+        sent = int(case.run.links.where(link="sink-out", direction="forward")["carried"][0])
+        received = int(case.run.flows["received"][0])
+        key = Path.of(case.values), window_of(case.values), mss_of(case.values)
+        found[key] = sent / received
+    kinds = sorted({(path.limit, window, mss) for path, window, mss in found})
+    for kind in kinds:
+        own = [one for (path, *rest), one in found.items() if (path.limit, *rest) == kind]
+        cells = (str(kind[0]), f"{kind[1]} B", str(kind[2]), str(len(own)))
+        rows.append((*cells, *_spread(own)))
+    wanted = [one for (path, _, _), one in found.items() if path.limit == int(limit)]
+    return Measured(float(np.median(wanted)), rows)
+
+
+@registered
+def headers_seen(bench: Bench, *, run: str, mss: str) -> Measured:
+    """Return the IP headers of the fragments of a segment, if only the first has a TCP header.
+
+    They follow from the sizes of the packets that arrive at the sink, and from their offsets.
+    """
+    at = bench.run(run).segments.where(node="sink", way="in", len_bytes=int(mss))
+    ids, offsets = at["id"], np.ma.filled(at["offset_bytes"], 0).astype(np.int64)
+    rows: list[tuple[str, ...]] = [
+        ("offset", "octets on the line", "IP header", "TCP header", "user octets")
+    ]
+    one = np.flatnonzero(ids == ids[0])
+    one = one[np.argsort(offsets[one], kind="stable")]
+    starts = offsets[one]
+    payload = np.diff(np.append(starts, int(mss) + _TCP))
+    headers = at["size_bytes"][one].astype(np.int64) - payload
+    tcp = np.where(starts == 0, _TCP, 0)
+    columns = (starts, at["size_bytes"][one], headers, tcp, payload - tcp)
+    rows.extend(tuple(map(str, map(int, values))) for values in zip(*columns, strict=True))
+    return Measured([float(header) for header in headers], rows)
+
+
+#: A TCP header without options [octets].
+_TCP = 20

@@ -1,0 +1,283 @@
+"""Measures of segments in fragments: results of arithmetic, and of runs over a net that cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from netspurt.analysis.fragments import SmallNet, UnderLoss
+from netspurt.papers.bench import Bench
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.traces import configuration
+from netspurt.quantities import quantity
+
+
+def _sizes(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+def _net(limit: str, unit: str) -> SmallNet:
+    return SmallNet(int(limit), int(unit))
+
+
+def _octets(parts: Sequence[int]) -> str:
+    return " + ".join(map(str, parts))
+
+
+def _both_rules(limit: str, sizes: Sequence[int]) -> list[tuple[str, ...]]:
+    """Return how segments are cut without units, and in units of 8 octets."""
+    rows: list[tuple[str, ...]] = [("mss", "unit", "packets", "user octets of each", "per packet")]
+    for mss in sizes:
+        for unit in ("1", "8"):
+            net = _net(limit, unit)
+            cut = net.fragments(mss)
+            cells = (str(mss), unit, str(len(cut)), _octets(cut))
+            rows.append((*cells, f"{net.per_packet(mss):.1f}"))
+    return rows
+
+
+@registered
+def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
+    """Return the user octets in each packet of a segment."""
+    cut = _net(limit, unit).fragments(int(mss))
+    return Measured([float(part) for part in cut], _both_rules(limit, [int(mss)]))
+
+
+@registered
+def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
+    """Return the only limit of datagrams, up to `most`, that cuts a segment into these parts."""
+    wanted = tuple(_sizes(fragments))
+    found = [
+        limit
+        for limit in range(68, int(most) + 1)
+        if SmallNet(limit, unit=1).fragments(int(mss)) == wanted
+    ]
+    rows: list[tuple[str, ...]] = [("limit", f"user octets of {mss}")]
+    if len(found) != 1:
+        return Measured(None, rows)
+    near = range(found[0] - 2, found[0] + 3)
+    rows += [(f"{one} B", _octets(SmallNet(one, unit=1).fragments(int(mss)))) for one in near]
+    return Measured(found[0], rows)
+
+
+@registered
+def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured:
+    """Return the user octets per packet of segments of these sizes."""
+    net = _net(limit, unit)
+    values = [net.per_packet(mss) for mss in _sizes(sizes)]
+    return Measured(
+        values if len(values) > 1 else values[0], _both_rules(limit, [*_sizes(sizes), 434])
+    )
+
+
+def _bases(a: float, b: float, what: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return by how much the first value is above the second, against either one."""
+    return [
+        ("measured against", "difference"),
+        (f"the smaller, {what[1]}", f"{100 * (a / b - 1):+.1f} %"),
+        (f"the larger, {what[0]}", f"{100 * (b / a - 1):+.1f} %"),
+    ]
+
+
+@registered
+def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
+    """Return by how many percent a number is above another one."""
+    a, b = float(first), float(second)
+    return Measured(100 * (a / b - 1), _bases(a, b, (first, second)))
+
+
+@registered
+def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured:
+    """Return by how many percent the first size has more user octets per packet than the second."""
+    first, second = _sizes(sizes)
+    net = _net(limit, unit)
+    a, b = net.per_packet(first), net.per_packet(second)
+    return Measured(100 * (a / b - 1), _bases(a, b, (f"{a:.1f}", f"{b:.1f}")))
+
+
+@registered
+def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
+    """Return the first segment size with a local maximum of user octets per packet, and the step.
+
+    All sizes up to `most` are tried; the steps from each maximum to the next must be equal.
+    """
+    rows: list[tuple[str, ...]] = [
+        ("unit", "sizes with more user octets per packet than their neighbours")
+    ]
+    found: dict[str, list[int]] = {}
+    for rule in dict.fromkeys((unit, "1", "8")):
+        net = _net(limit, rule)
+        per = np.array([net.per_packet(mss) for mss in range(1, int(most) + 2)])
+        inner = (per[1:-1] > per[:-2]) & (per[1:-1] > per[2:])
+        found[rule] = [int(mss) for mss in np.flatnonzero(inner) + 2]
+        rows.append((rule, ", ".join(map(str, found[rule]))))
+    steps = set(np.diff(found[unit]).tolist())
+    same = len(steps) == 1
+    return Measured([float(found[unit][0]), float(steps.pop())] if same else None, rows)
+
+
+@registered
+def per_acknowledgment(_bench: Bench, *, mss: str, limit: str, segments: str) -> Measured:
+    """Return the packets that a receiver gets per ACK, if it acknowledges every n-th segment."""
+    rows: list[tuple[str, ...]] = [("mss", "packets per segment", "packets per ACK", "and the ACK")]
+    counts = {size: _net(limit, "8").packets(size) for size in dict.fromkeys([int(mss), 512, 246])}
+    for size, count in counts.items():
+        together = count * int(segments)
+        rows.append((str(size), str(count), str(together), str(together + 1)))
+    return Measured(counts[int(mss)] * int(segments), rows)
+
+
+def _crossing_packets(mss: int, limit: str) -> tuple[int, int]:
+    """Return the packets and the user octets of two segments and their ACK."""
+    return 2 * _net(limit, "8").packets(mss) + 1, 2 * mss
+
+
+@registered
+def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
+    """Return by how many percent packets per user octet are more with the first segment size.
+
+    Packets are those of two segments and their ACK. `runs` are transfers with these sizes, to
+    compare.
+    """
+    first, second = _sizes(sizes)
+    (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
+    by = {
+        "packets per packet of data": (p / (p - 1)) / (q / (q - 1)),
+        "packets of data per user octet": ((p - 1) / a) / ((q - 1) / b),
+        "packets per user octet": (p / a) / (q / b),
+        "... in simulation": _per_octet(bench, runs.split(",")),
+        "... against the larger": 2 - (q / b) / (p / a),
+    }
+    rows: list[tuple[str, ...]] = [("measured by", "difference")]
+    rows += [(what, f"{100 * (ratio - 1):+.1f} %") for what, ratio in by.items()]
+    rows.append((f"cycle of {first}", f"{p} packets for {a} octets"))
+    rows.append((f"cycle of {second}", f"{q} packets for {b} octets"))
+    return Measured(100 * (by["packets per user octet"] - 1), rows)
+
+
+def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
+    """Return the packets that the line carried per user octet, of a run over those of another."""
+    found = []
+    for name in runs:
+        run = bench.run(name)
+        carried = int(run.links.where(link="up", direction="forward")["carried"][0])
+        found.append(carried / int(run.flows["acked_bytes"][0]))
+    return found[0] / found[1]
+
+
+@registered
+def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
+    """Return by how many percent fewer user octets fill a queue with the first segment size."""
+    first, second = _sizes(sizes)
+    (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
+    rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]
+    rows += [
+        (str(mss), f"{octets / count:.1f}", f"{16 * octets / count:.0f}")
+        for mss, count, octets in ((first, p, a), (second, q, b))
+    ]
+    return Measured(100 * (1 - (a / p) / (b / q)), rows)
+
+
+@registered
+def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measured:
+    """Return how far the best number of packets is from that by the closed form, at most.
+
+    The first number is by trying all, over all limits and losses. The second one is by simulated
+    transfers over the losses of a grid: user octets delivered per packet sent.
+    """
+    rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
+    apart = [0.0, 0.0]
+    simulated = _simulated_best(bench, grid)
+    for limit in _sizes(limits):
+        for loss in (float(word) for word in losses.split(",")):
+            under = UnderLoss(SmallNet(limit), loss)
+            form, tried = max(1.0, under.closed_form()), under.best_count()
+            apart[0] = max(apart[0], abs(tried - form))
+            seen = simulated.get((limit, loss))
+            if seen is not None:
+                apart[1] = max(apart[1], abs(seen - form))
+            cells = (f"{limit} B", f"{loss:g}", f"{form:.1f}", str(tried))
+            rows.append((*cells, "-" if seen is None else str(seen)))
+    return Measured(apart, rows)
+
+
+def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
+    """Return for each limit and loss the packets per segment for which most was delivered."""
+    sums: dict[tuple[int, float], dict[int, list[float]]] = {}
+    for case in bench.grid(grid):
+        run = case.run
+        link = configuration(run)["links"]["line"]
+        limit = int(quantity(link["mtu"])[1])
+        mss = int(quantity(case.values["size"])[1]) - 40
+        count = SmallNet(limit).packets(mss)
+        sent = int(run.links.where(link="line", direction="forward")["carried"][0])
+        per = int(run.flows["acked_bytes"][0]) / sent
+        loss = float(case.values["loss"][0]["probability"])
+        sums.setdefault((limit, loss), {}).setdefault(count, []).append(per)
+    return {
+        key: max(by_count, key=lambda count: float(np.mean(by_count[count])))
+        for key, by_count in sums.items()
+    }
+
+
+@registered
+def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
+    """Return the most that fragmenting gains, in percent, where headers take at most a share."""
+    rows: list[tuple[str, ...]] = [
+        ("limit", "headers", "loss", "best packets", "gain over one packet")
+    ]
+    gains = []
+    for limit in _sizes(limits):
+        net = SmallNet(limit, unit=1)
+        for loss in (float(word) for word in losses.split(",")):
+            under = UnderLoss(net, loss)
+            best = under.best_count()
+            gain = 100 * under.gain(best)
+            if net.share_of_headers <= float(share):
+                gains.append(gain)
+            cells = (f"{limit} B", f"{100 * net.share_of_headers:.1f} %", f"{loss:g}", str(best))
+            rows.append((*cells, f"{gain:.2f} %"))
+    return Measured(max(gains), rows)
+
+
+@registered
+def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
+    """Return an amount, and the time that it takes at the first of some rates."""
+    times = [float(amount) / float(rate) for rate in rates.split(",")]
+    rows: list[tuple[str, ...]] = [("rate", "time")]
+    rows += [
+        (f"{rate} KB/s", f"{t:.1f} s") for rate, t in zip(rates.split(","), times, strict=True)
+    ]
+    return Measured([float(amount), times[0]], rows)
+
+
+@registered
+def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
+    """Return how many percent so many times a time is of the first of some durations."""
+    whole = [float(word) for word in of.split(",")]
+    lost = int(count) * float(each)
+    rows: list[tuple[str, ...]] = [("duration", "share")]
+    rows += [(f"{one:g} s", f"{100 * lost / one:.1f} %") for one in whole]
+    return Measured(100 * lost / whole[0], rows)
+
+
+@registered
+def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Measured:
+    """Return the octets of so many full datagrams, in KB.
+
+    The table has the largest window without a drop among those of a grid, over its paths.
+    """
+    rows: list[tuple[str, ...]] = [("mss", "largest window without a drop", "over paths")]
+    largest: dict[int, dict[str, int]] = {}
+    for case in bench.grid(grid):
+        mss = int(quantity(case.values["size"])[1]) - 40
+        window = int(quantity(case.values["window"])[1])
+        path = f"{case.values['crossing']} {case.values['rate']}"
+        dropped = int(case.run.links.where(link="up", direction="forward")["dropped"][0])
+        own = largest.setdefault(mss, {})
+        own[path] = max(own.get(path, 0), window if dropped == 0 else 0)
+    for mss, own in largest.items():
+        found = sorted(own.values())
+        rows.append((str(mss), f"{found[0]} to {found[-1]} B", str(len(found))))
+    return Measured(int(packets) * int(limit) / 1000, rows)

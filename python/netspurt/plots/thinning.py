@@ -1,0 +1,70 @@
+"""Marks of long runs, of which a picture has room for a part."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: The most marks of a kind that are drawn one by one.
+MOST = 20_000
+#: The columns into which more marks are put: more than a picture has dots side by side.
+COLUMNS = 4_000
+
+
+def merged(bars: Floats) -> Floats:
+    """Return bars, or if there are too many one bar for each column of the picture.
+
+    Parameters
+    ----------
+    bars
+        Instants, lower and upper ends, shape (n, 3).
+
+    Returns
+    -------
+    bars
+        The same, or for each column its first instant, lowest and highest end.
+
+    Examples
+    --------
+    >>> bars = np.column_stack([np.arange(30_000.0), np.arange(30_000.0), np.arange(30_000.0) + 1])
+    >>> merged(bars)[-1].tolist(), len(merged(bars)), len(merged(bars[:100]))
+    ([29992.0, 29992.0, 30000.0], 4000, 100)
+    """
+    if len(bars) <= MOST:
+        return bars
+    bars = bars[np.argsort(bars[:, 0], kind="stable")]
+    starts = np.flatnonzero(np.diff(_columns(bars[:, 0]), prepend=-1))
+    low = np.minimum.reduceat(bars[:, 1], starts)
+    high = np.maximum.reduceat(bars[:, 2], starts)
+    return np.column_stack([bars[starts, 0], low, high])
+
+
+def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
+    """Return the places of the points to draw: all, or one of each column and row of the picture.
+
+    Parameters
+    ----------
+    t, y
+        The points, shape (n,).
+    """
+    if len(t) <= MOST:
+        return np.arange(len(t))
+    cells = _columns(t) * COLUMNS + _columns(y)
+    _, first = np.unique(cells, return_index=True)
+    return np.sort(first)
+
+
+def last_of_columns(t: Floats) -> NDArray[np.intp]:
+    """Return the places of the instants to draw of a line that climbs: all, or a column's last."""
+    if len(t) <= MOST:
+        return np.arange(len(t))
+    return np.flatnonzero(np.diff(_columns(t), append=COLUMNS))
+
+
+def _columns(values: Floats) -> NDArray[np.int64]:
+    low, high = float(values.min()), float(values.max())
+    scale = COLUMNS / (high - low) if high > low else 0.0
+    places: NDArray[np.int64] = np.minimum((values - low) * scale, COLUMNS - 1).astype(np.int64)
+    return places

@@ -1,0 +1,147 @@
+"""The cases of a collection: each path of the shelf, with each TCP.
+
+`shelf/truth/paths` has a scenario for each kind of path, whose `[sweep]` varies it.
+`shelf/truth/stacks.toml` has the TCPs: the kernel's, and simulated ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from netspurt.scenario import Scenario, load
+from netspurt.sweep import Sweep
+
+#: The paths and the TCPs that are installed with netspurt.
+SHELF = Path(__file__).parent.parent / "shelf" / "truth"
+
+#: The flow, or the group of flows, that each path has.
+FLOW = "transfer"
+
+#: The key of a TCP that is no key of a flow.
+_OFFLOAD = "offload"
+
+
+class TruthError(ValueError):
+    """A collection cannot be made or checked as requested."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: a case of a path, a TCP, and a seed.
+
+    Attributes
+    ----------
+    path, number
+        The path's name, and which case of its sweep.
+    stack
+        The TCP's name.
+    values
+        The TCP: dotted paths and values.
+    live
+        Whether the TCP is the kernel's.
+    offload
+        Whether the hosts' devices take many segments at a time.
+    seed
+        The seed of the collection; that of the run depends on the case's name, too.
+    """
+
+    path: str
+    number: int
+    stack: str
+    values: Mapping[str, Any]
+    live: bool
+    offload: bool
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The case's name, which is that of its folder."""
+        return f"{self.path}-{self.number:02}-{self.stack}-s{self.seed}"
+
+    def scenario(self) -> Scenario:
+        """Return the scenario of the run."""
+        drawn = hashlib.sha256(self.name.encode()).digest()
+        seed = int.from_bytes(drawn[:7], "big")
+        return _sweep(self.path).scenario(self.number).replace({**self.values, "seed": seed})
+
+
+def cases(
+    count: int, *, live: bool, seed: int = 1, only: str = "*", stacks: str = "*"
+) -> list[Case]:
+    """Return the first cases of a collection, one path after the other in turn.
+
+    Each path takes its cases and TCPs in a fixed order that looks random, so that a few cases
+    have many paths and TCPs. When all combinations are used, they begin again with other draws.
+
+    Parameters
+    ----------
+    count
+        How many cases.
+    live
+        Whether the TCPs are the kernel's.
+    seed
+        The first seed.
+    only, stacks
+        Patterns of names of paths and of TCPs, as `tail*`.
+
+    Raises
+    ------
+    TruthError
+        If no path or no TCP has such a name.
+    """
+    paths = [name for name in path_names() if fnmatchcase(name, only)]
+    if not paths:
+        raise TruthError(f"no path is called {only!r}: there are {', '.join(path_names())}")
+    chosen = {name: told for name, told in _stacks(live).items() if fnmatchcase(name, stacks)}
+    if not chosen:
+        raise TruthError(f"no TCP is called {stacks!r}: there are {', '.join(_stacks(live))}")
+    ordered = [_endless(path, chosen, live, seed) for path in paths]
+    in_turn = (next(of_path) for of_path in itertools.cycle(ordered))
+    return list(itertools.islice(in_turn, count))
+
+
+def path_names() -> list[str]:
+    """Return the names of all paths, sorted."""
+    return sorted(file.stem for file in (SHELF / "paths").glob("*.toml"))
+
+
+def _endless(path: str, stacks: Mapping[str, Any], live: bool, seed: int) -> Iterator[Case]:
+    """Yield the cases of a path: all combinations with one seed, then with the next."""
+    numbers = range(len(_sweep(path)))
+    for of_round in itertools.count(seed):
+        made = [
+            _case(path, number, name, told, live, of_round)
+            for number, (name, told) in itertools.product(numbers, stacks.items())
+        ]
+        yield from sorted(made, key=lambda case: hashlib.sha256(case.name.encode()).digest())
+
+
+def _case(  # noqa: PLR0913 - what a case consists of
+    path: str, number: int, stack: str, told: Mapping[str, Any], live: bool, seed: int
+) -> Case:
+    values = {f"flows.{FLOW}.{key}": value for key, value in told.items() if key != _OFFLOAD}
+    tcp = values.pop(f"flows.{FLOW}.tcp", {})
+    values |= {f"flows.{FLOW}.tcp.{key}": value for key, value in tcp.items()}
+    if live:
+        values[f"flows.{FLOW}.endpoint"] = "kernel"
+    return Case(path, number, stack, values, live, bool(told.get(_OFFLOAD)), seed)
+
+
+@cache
+def _sweep(path: str) -> Sweep:
+    return Sweep.of(load(SHELF / "paths" / f"{path}.toml"))
+
+
+@cache
+def _stacks(live: bool) -> dict[str, dict[str, Any]]:
+    text = (SHELF / "stacks.toml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = tomllib.loads(text)["kernel" if live else "model"]
+    return found

@@ -1,0 +1,70 @@
+"""Checking a collection: each capture is explained, and what is said is compared with the truth."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from netspurt.truth.answers import Explainer, answers, match
+from netspurt.truth.cases import TruthError
+from netspurt.truth.labels import read_labels
+from netspurt.truth.making import LABELS, TRUTH
+from netspurt.truth.scoring import Score
+
+#: A function that takes the number of finished cases and the number in all.
+Progress = Callable[[int, int], None]
+
+
+def check_collection(
+    folder: str | os.PathLike[str],
+    explainer: Explainer,
+    *,
+    only: str = "*",
+    progress: Progress | None = None,
+) -> Score:
+    """Explain the captures of a collection and compare what is said with their truth.
+
+    Parameters
+    ----------
+    folder
+        A folder of cases, as `make_collection` makes it.
+    explainer
+        What explains the capture in a file.
+    only
+        A pattern of names of cases, as `tails-*`.
+    progress
+        Called after each case.
+
+    Raises
+    ------
+    TruthError
+        If the folder has no such case.
+    """
+    folder = Path(folder)
+    found = sorted(folder.glob(f"*/{TRUTH}"))
+    cases = [file.parent for file in found if fnmatchcase(file.parent.name, only)]
+    if not cases:
+        raise TruthError(
+            f"{folder} has no case of a collection with the name {only!r}: "
+            "`netspurt truth make FOLDER` makes one"
+        )
+    score = Score()
+    for done, case in enumerate(cases, 1):
+        _check(score, case, explainer)
+        if progress is not None:
+            progress(done, len(cases))
+    return score
+
+
+def _check(score: Score, case: Path, explainer: Explainer) -> None:
+    told = json.loads((case / TRUTH).read_bytes())
+    labels = read_labels(case / LABELS)
+    for capture in told["captures"]:
+        file = case / capture["file"]
+        own = [label for label in labels if label.capture == file.name]
+        matched = match(file, capture["addresses"], own, answers(explainer(file)))
+        name = f"{case.name}/{file.name}"
+        score.add(name, matched, options_cut=capture["without_options"])

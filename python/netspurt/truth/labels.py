@@ -1,0 +1,185 @@
+"""The truth of a capture: a row for each retransmission that it holds."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netspurt.run import Run
+from netspurt.truth.pcapng import CaptureError, Packet
+
+#: The flags of a SYN and of a FIN, each of which takes a sequence number.
+_SYN_FIN = 3
+
+#: On which side of the path a capture sees a segment, by the way that it passes the node.
+SIDES = {"out": "sender", "in": "receiver", "through": "middle"}
+
+
+@dataclass(frozen=True)
+class Label:
+    """A retransmission in a capture, and what is known of it.
+
+    Attributes
+    ----------
+    capture
+        The capture's file.
+    frame
+        Which packet of the file it is, from 1.
+    t_ns, unix_ns
+        When it was captured, from the file's first packet and from 1970.
+    flow, direction
+        As in the tables of runs.
+    source, destination
+        Addresses and ports.
+    seq, len_bytes
+        The first octet, counted from the SYN's number, and the octets of payload.
+    cause
+        Why it was sent.
+    spurious
+        Whether all its octets had arrived before, or were still to arrive, when it was sent.
+    side
+        Where the capture sees it: at the `sender`, at the `receiver`, or in the `middle`.
+    original
+        Whether the capture holds an earlier transmission of its octets: `seen`, `partly`, `unseen`.
+    copy
+        Whether it is the network's duplicate of a retransmission.
+    """
+
+    capture: str
+    frame: int
+    t_ns: int
+    unix_ns: int
+    flow: str
+    direction: str
+    source: str
+    destination: str
+    seq: int
+    len_bytes: int
+    cause: str
+    spurious: bool
+    side: str
+    original: str
+    copy: bool
+
+
+class NodeRows:
+    """What a run's tables say of the packets that a node saw, in their order."""
+
+    def __init__(self, run: Run, node: str) -> None:
+        table = run.segments
+        chosen = np.flatnonzero(table["node"] == node)
+        names = ["flow", "direction", "way", "seq", "len_bytes", "size_bytes", "flags"]
+        names += ["cause", "spurious", "id"]
+        columns = [table[name][chosen].tolist() for name in names]
+        self.rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def check(self, packets: Sequence[Packet]) -> None:
+        """Check that a capture holds just these packets.
+
+        Raises
+        ------
+        CaptureError
+            If it does not.
+        """
+        if len(packets) != len(self.rows):
+            raise CaptureError(f"{len(packets)} packets in the capture, {len(self.rows)} rows")
+        for frame, (packet, row) in enumerate(zip(packets, self.rows, strict=True), 1):
+            if packet.size_bytes != row["size_bytes"]:
+                raise CaptureError(f"packet {frame} has {packet.size_bytes} octets, not its row's")
+
+    def labels(
+        self, file: str, kept: Sequence[int], packets: Sequence[Packet], ends: dict[str, Any]
+    ) -> Iterator[Label]:
+        """Yield the truth of a capture that keeps the packets numbered `kept`."""
+        seen: dict[tuple[str, str], _Octets] = {}
+        ids: set[int] = set()
+        for frame, number in enumerate(kept, 1):
+            row, packet = self.rows[number], packets[number]
+            key = row["flow"], row["direction"]
+            # A SYN and a FIN take a number each.
+            length = row["len_bytes"] + bin(row["flags"] & _SYN_FIN).count("1")
+            original = seen.setdefault(key, _Octets()).take(row["seq"], length)
+            if row["cause"]:
+                source, destination = _addresses(ends[row["flow"]], row["direction"])
+                yield Label(
+                    capture=file,
+                    frame=frame,
+                    t_ns=packet.unix_ns - packets[kept[0]].unix_ns,
+                    unix_ns=packet.unix_ns,
+                    flow=row["flow"],
+                    direction=row["direction"],
+                    source=source,
+                    destination=destination,
+                    seq=row["seq"],
+                    len_bytes=row["len_bytes"],
+                    cause=row["cause"],
+                    spurious=row["spurious"],
+                    side=SIDES[row["way"]],
+                    original=original,
+                    copy=row["id"] in ids,
+                )
+            ids.add(row["id"])
+
+
+def _addresses(ends: dict[str, str], direction: str) -> tuple[str, str]:
+    pair = ends["from"], ends["to"]
+    return pair if direction == "forward" else pair[::-1]
+
+
+class _Octets:
+    """The octets of one direction that a capture has seen."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def take(self, first: int, length: int) -> str:
+        """Add octets, and return whether they had been `seen`, `partly` seen, or `unseen`."""
+        end = first + length
+        overlap = sum(max(0, min(end, right) - max(first, left)) for left, right in self._spans)
+        touching = [span for span in self._spans if span[0] <= end and first <= span[1]]
+        apart = [span for span in self._spans if not (span[0] <= end and first <= span[1])]
+        merged = min([first, *(s[0] for s in touching)]), max([end, *(s[1] for s in touching)])
+        self._spans = [*apart, merged] if length else self._spans
+        return "unseen" if overlap == 0 else "seen" if overlap == length else "partly"
+
+
+def write_labels(file: Path, labels: Sequence[Label]) -> None:
+    """Write the truth of captures as CSV."""
+    with file.open("x", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, [one.name for one in fields(Label)], lineterminator="\n")
+        writer.writeheader()
+        for label in labels:
+            told = asdict(label)
+            writer.writerow({**told, **{k: _word(told[k]) for k in ("spurious", "copy")}})
+
+
+def read_labels(file: Path) -> list[Label]:
+    """Read the truth of captures.
+
+    Raises
+    ------
+    CaptureError
+        If the file is not one that `write_labels` wrote.
+    OSError
+        If it cannot be read.
+    """
+    with file.open(newline="", encoding="utf-8") as rows:
+        reader = csv.DictReader(rows)
+        if reader.fieldnames != [one.name for one in fields(Label)]:
+            raise CaptureError(f"{file} has other columns than a truth: make it again")
+        return [_label(row) for row in reader]
+
+
+def _label(row: dict[str, str]) -> Label:
+    numbers = ("frame", "t_ns", "unix_ns", "seq", "len_bytes")
+    told: dict[str, Any] = {**row, **{name: int(row[name]) for name in numbers}}
+    return Label(**{**told, **{name: row[name] == "yes" for name in ("spurious", "copy")}})
+
+
+def _word(value: bool) -> str:
+    return "yes" if value else "no"

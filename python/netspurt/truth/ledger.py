@@ -1,0 +1,99 @@
+"""The path's ledger of drops, and whether labels agree with the kernel's counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from netspurt.run import Run
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of labels beside what a host's kernel counted.
+
+    Attributes
+    ----------
+    end
+        The end of a flow, as `transfer.from`.
+    what
+        The kernel's counter.
+    labels, kernel
+        The two counts.
+    agrees
+        Whether they are equal; of a listening end's timeouts, whether they can be: its SYN-ACKs
+        need not have timed out.
+    """
+
+    end: str
+    what: str
+    labels: int
+    kernel: int
+    agrees: bool
+
+    def __str__(self) -> str:
+        return f"{self.end}: {self.what}: {self.labels} labels, {self.kernel} by the kernel"
+
+
+#: The counter of timeouts.
+_TIMEOUTS = "TcpExtTCPTimeouts"
+
+#: The causes that a counter of the kernel counts together.
+_COUNTERS = {
+    "TcpRetransSegs": ("syn", "rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp"),
+    "TcpExtTCPSynRetrans": ("syn",),
+    _TIMEOUTS: ("syn", "rto"),
+    "TcpExtTCPSlowStartRetrans": ("go-back-n",),
+    "TcpExtTCPFastRetrans": ("fast", "sack-recovery", "rack"),
+}
+
+#: Which end sends in a direction.
+_DIRECTION = {"from": "forward", "to": "reverse"}
+
+
+def sums(run: Run) -> list[Sum]:
+    """Return the sums of a run's labels beside the kernel's counters; of a simulation none.
+
+    Each end of a flow is a host of its own. The five sums leave one for the tail loss probes that
+    sent octets again; the kernel counts these together with probes of new octets.
+    """
+    if run.live is None:
+        return []
+    table = run.segments
+    sent = [
+        row
+        for row in zip(
+            *(table[k].tolist() for k in ("flow", "direction", "way", "cause")), strict=True
+        )
+        if row[2] == "out" and row[3]
+    ]
+    found = []
+    for end in run.live.ends:
+        of_end = Counter(
+            cause
+            for flow, direction, _, cause in sent
+            if (flow, direction) == (end.flow, _DIRECTION[end.side])
+        )
+        for name, causes in _COUNTERS.items():
+            labels = sum(of_end[cause] for cause in causes)
+            kernel = end.counters.get(name, 0)
+            # A listening end sends a SYN-ACK again after a timeout, which counts, or in answer to
+            # another SYN, which does not.
+            least = labels - of_end["syn"] if name == _TIMEOUTS and end.side == "to" else labels
+            agrees = least <= kernel <= labels
+            found.append(Sum(f"{end.flow}.{end.side}", name, labels, kernel, agrees))
+    return found
+
+
+def drops(run: Run) -> list[dict[str, Any]]:
+    """Return the packets that the path dropped or lost, in the order of time."""
+    table = run.drops
+    names = ("t_ns", "link", "link_direction", "reason", "flow", "direction", "kind", "id")
+    columns = [table[name].tolist() for name in names]
+    seen = (run.segments[name].tolist() for name in ("id", "seq", "len_bytes"))
+    sent = {number: octets for number, *octets in zip(*seen, strict=True)}
+    told = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    for dropped in told:
+        dropped["seq"], dropped["len_bytes"] = sent.get(dropped["id"], (None, None))
+    return told

@@ -1,0 +1,217 @@
+"""Making a collection: each case is run, and its captures are kept with their truth."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netspurt import _core
+from netspurt.live import run_live
+from netspurt.run import MANIFEST, SCENARIO, Run, open_run
+from netspurt.stored import new_folder
+from netspurt.truth.cases import Case
+from netspurt.truth.labels import Label, NodeRows, write_labels
+from netspurt.truth.ledger import drops, sums
+from netspurt.truth.pcapng import CaptureError, read_packets, write_part
+from netspurt.truth.views import views_of
+
+#: The files of a case beside its captures.
+LABELS, TRUTH = "truth.csv", "truth.json"
+
+#: What is told of a collection as a whole.
+COLLECTION = "collection.json"
+
+#: A function that takes the number of finished cases and the number in all.
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Collection:
+    """What was made.
+
+    Attributes
+    ----------
+    cases, captures, retransmissions
+        How many are kept; retransmissions are counted in captures.
+    left_out
+        Cases that are not kept, with the reason.
+    causes
+        Retransmissions by cause, in captures at the side of their sender.
+    """
+
+    cases: int = 0
+    captures: int = 0
+    retransmissions: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    causes: Counter[str] = field(default_factory=Counter)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it."""
+        return {**vars(self), "causes": dict(self.causes)}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of one case, or why nothing is."""
+
+    case: Case
+    captures: int = 0
+    labels: Sequence[Label] = ()
+    why_not: str = ""
+
+
+def make_collection(
+    folder: str | os.PathLike[str],
+    cases: Sequence[Case],
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Collection:
+    """Run cases and keep their captures and truth in a new folder.
+
+    A case is left out if its run does not count, if a sum of its labels differs from the kernel's
+    counter, or if a capture holds other packets than the tables. A simulated case is left out if
+    nothing is retransmitted in it.
+
+    Parameters
+    ----------
+    folder
+        The folder to make; it has a folder for each case.
+    cases
+        The cases.
+    jobs
+        How many run at a time.
+    progress
+        Called after each case.
+
+    Raises
+    ------
+    LiveError
+        If the machine does not allow live runs.
+    FileExistsError
+        If something of the folder's name exists.
+    """
+    made = Collection()
+    with new_folder(folder) as partial:
+        with tempfile.TemporaryDirectory(dir=partial) as rooms:
+            for done, kept in enumerate(_all(partial, Path(rooms), cases, jobs), 1):
+                _count(made, kept)
+                if progress is not None:
+                    progress(done, len(cases))
+        told = {"netspurt": _core.__version__, **made.as_json()}
+        (partial / COLLECTION).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    return made
+
+
+def _all(folder: Path, rooms: Path, cases: Sequence[Case], jobs: int) -> Iterator[Kept]:
+    """Yield what is kept of each case, in the order of the cases."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield from pool.map(lambda case: _make(folder, rooms, case), cases)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _count(made: Collection, kept: Kept) -> None:
+    if kept.why_not:
+        made.left_out[kept.case.name] = kept.why_not
+        return
+    made.cases += 1
+    made.captures += kept.captures
+    made.retransmissions += len(kept.labels)
+    made.causes.update(label.cause for label in kept.labels if label.side == "sender")
+
+
+def _make(folder: Path, rooms: Path, case: Case) -> Kept:
+    """Run a case, and keep what is to be kept in its folder."""
+    with tempfile.TemporaryDirectory(dir=rooms) as room:
+        run = _run(case, Path(room) / "run")
+        why_not = run.live.why_not() if run.live is not None else ""
+        if not why_not:
+            try:
+                return _keep(folder / case.name, case, run)
+            except CaptureError as error:
+                why_not = str(error)
+        return Kept(case, why_not=why_not)
+
+
+def _addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> list[str]:
+    """Return the addresses of a node: those of the ends of flows that it has."""
+    columns = (run.flows[name].tolist() for name in ("flow", "direction", "from", "to"))
+    found = set()
+    for flow, direction, *nodes in zip(*columns, strict=True):
+        pair = nodes if direction == "forward" else nodes[::-1]
+        sides = [side for side, of in zip(("from", "to"), pair, strict=True) if of == node]
+        found |= {ends[flow][side].rpartition(":")[0].strip("[]") for side in sides}
+    return sorted(found)
+
+
+def _run(case: Case, room: Path) -> Run:
+    """Return the run of a case, in a folder."""
+    scenario = case.scenario()
+    if case.live:
+        return run_live(scenario, room, offload=case.offload)
+    scenario.run().save(room)
+    return open_run(room)
+
+
+def _keep(folder: Path, case: Case, run: Run) -> Kept:
+    """Write the captures and the truth of a run that counts.
+
+    Raises
+    ------
+    CaptureError
+        If captures and tables disagree.
+    """
+    assert run.folder is not None
+    manifest = json.loads((run.folder / MANIFEST).read_bytes())
+    checked = sums(run)
+    wrong = [one for one in checked if not one.agrees]
+    if wrong:
+        return Kept(case, why_not="; ".join(map(str, wrong)))
+    labels: list[Label] = []
+    captures: list[dict[str, Any]] = []
+    folder.mkdir()
+    for node, file in manifest["captures"].items():
+        packets, rows = read_packets(run.folder / file), NodeRows(run, node)
+        rows.check(packets)
+        for view in views_of(case.name):
+            name = view.file(node)
+            kept = view.kept(len(packets), f"{case.name}/{name}")
+            snap_bytes = view.snap_bytes(packets[0].octets if packets else b"")
+            write_part(run.folder / file, folder / name, kept, snap_bytes)
+            labels += rows.labels(name, kept, packets, manifest["flows"])
+            missed = sorted(set(range(len(packets))) - set(kept))
+            captures.append(
+                {
+                    "file": name,
+                    "node": node,
+                    "addresses": _addresses(run, manifest["flows"], node),
+                    "packets": len(kept),
+                    "snap_bytes": snap_bytes,
+                    "without_options": view.without_options,
+                    "missed_packets": [number + 1 for number in missed],
+                }
+            )
+    write_labels(folder / LABELS, labels)
+    (folder / SCENARIO).write_text(run.scenario, encoding="utf-8")
+    told = {
+        "case": case.name,
+        "path": case.path,
+        "stack": case.stack,
+        "live": case.live,
+        "kernel": run.live.kernel if run.live is not None else None,
+        "offload": case.offload,
+        "captures": captures,
+        "sums": [asdict(one) for one in checked],
+        "drops": drops(run),
+    }
+    (folder / TRUTH).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    return Kept(case, len(captures), labels)

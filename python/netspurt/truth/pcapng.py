@@ -1,0 +1,111 @@
+"""Packets of the pcapng files that netspurt writes, and files with less of them.
+
+Only what netspurt itself writes is read: one section in little-endian order with one interface,
+whose time stamps are nanoseconds. It serves to make worse captures of good ones: with packets left
+out, and with packets cut.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Block types of draft-ietf-opsawg-pcapng: section header, interface, enhanced packet.
+_SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
+
+#: The fixed part of an enhanced packet block: interface, time stamp, captured and original length.
+_FIXED = struct.Struct("<IIIII")
+
+
+class CaptureError(ValueError):
+    """A file is no pcapng file as netspurt writes them."""
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A packet of a capture.
+
+    Attributes
+    ----------
+    unix_ns
+        Its time stamp, in nanoseconds since 1970.
+    size_bytes
+        Its length on the wire.
+    octets
+        What was captured of it.
+    """
+
+    unix_ns: int
+    size_bytes: int
+    octets: bytes
+
+
+def read_packets(file: Path) -> list[Packet]:
+    """Return the packets of a capture.
+
+    Raises
+    ------
+    CaptureError
+        If netspurt did not write it.
+    """
+    return [_packet(body) for kind, body in _blocks(file) if kind == _PACKET]
+
+
+def write_part(source: Path, target: Path, keep: Sequence[int], snap_bytes: int) -> None:
+    """Write the packets numbered `keep`, from 0, cut to `snap_bytes` octets, into another file.
+
+    Lengths on the wire and time stamps stay; comments of packets are left out.
+
+    Raises
+    ------
+    CaptureError
+        If netspurt did not write the source.
+    """
+    kept, number = set(keep), -1
+    with target.open("xb") as out:
+        for kind, body in _blocks(source):
+            if kind == _INTERFACE:
+                out.write(_block(kind, body[:4] + struct.pack("<I", snap_bytes) + body[8:]))
+                continue
+            if kind != _PACKET:
+                out.write(_block(kind, body))
+                continue
+            number += 1
+            if number in kept:
+                out.write(_block(kind, _cut(body, snap_bytes)))
+
+
+def _blocks(file: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the type and the body of each block."""
+    content, at = file.read_bytes(), 0
+    if content[8:12] != b"\x4d\x3c\x2b\x1a":
+        raise CaptureError(f"{file} is no pcapng file in little-endian order")
+    while at < len(content):
+        if at + 12 > len(content):
+            raise CaptureError(f"{file} is cut at octet {at}")
+        kind, length = struct.unpack_from("<II", content, at)
+        if length < 12 or length % 4 or at + length > len(content):
+            raise CaptureError(f"{file} has a block of {length} octets at octet {at}")
+        yield kind, content[at + 8 : at + length - 4]
+        at += length
+
+
+def _packet(body: bytes) -> Packet:
+    _, high, low, captured, size = _FIXED.unpack_from(body)
+    return Packet(high << 32 | low, size, body[_FIXED.size : _FIXED.size + captured])
+
+
+def _cut(body: bytes, snap_bytes: int) -> bytes:
+    """Return the body of a packet's block with at most so many octets, without options."""
+    interface, high, low, captured, size = _FIXED.unpack_from(body)
+    captured = min(captured, snap_bytes)
+    octets = body[_FIXED.size : _FIXED.size + captured]
+    padding = bytes(-captured % 4)
+    return _FIXED.pack(interface, high, low, captured, size) + octets + padding
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length

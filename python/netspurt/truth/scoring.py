@@ -1,0 +1,286 @@
+"""How right explanations are: counts, the bars that they must reach, and calibration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import sqrt
+from typing import Any
+
+from netspurt.truth.answers import Answer, Matched
+from netspurt.truth.labels import Label
+
+#: Causes that only the sender's configuration separates count as one class.
+CLASSES = {
+    "fast": "fast, SACK or RACK",
+    "sack-recovery": "fast, SACK or RACK",
+    "rack": "fast, SACK or RACK",
+}
+
+#: The share of right causes that each class must reach at the sender's side.
+BAR = 0.98
+
+#: The bounds of the bins of confidence.
+BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+
+#: The quantile of the normal distribution for intervals of 95 %.
+_Z = 1.959964
+
+
+def class_of(cause: str) -> str:
+    """Return the class in which a cause is judged."""
+    return CLASSES.get(cause, cause)
+
+
+@dataclass
+class Tally:
+    """Answers to one question: right, `unknown`, and wrong ones."""
+
+    right: int = 0
+    unknown: int = 0
+    wrong: int = 0
+
+    def add(self, truth: str, said: str) -> None:
+        """Count an answer."""
+        if said == "unknown":
+            self.unknown += 1
+        elif said == truth:
+            self.right += 1
+        else:
+            self.wrong += 1
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.right + self.unknown + self.wrong
+
+
+@dataclass
+class SideScore:
+    """How right explanations are of segments that captures see on one side of the path.
+
+    Attributes
+    ----------
+    held
+        Retransmissions in captures.
+    found, missed, invented
+        Those with an answer; those without, although the capture holds an earlier transmission;
+        answers about other packets.
+    unseen_not_found
+        Those without an answer whose earlier transmissions the capture does not hold.
+    confusion
+        By true cause and what was said; `missed` for no answer. Those whose earlier transmissions
+        the capture does not hold are counted only if a cause was said.
+    unseen_unknown
+        Of these, those of unknown cause, which is right.
+    loss_not_told
+        Those whose original is missing, where the explanation does not say so.
+    verdicts
+        Verdicts, by the true one.
+    """
+
+    held: int = 0
+    found: int = 0
+    missed: int = 0
+    invented: int = 0
+    unseen_not_found: int = 0
+    confusion: dict[str, Counter[str]] = field(default_factory=dict)
+    unseen_unknown: int = 0
+    loss_not_told: int = 0
+    verdicts: dict[str, Tally] = field(default_factory=dict)
+
+    def by_class(self) -> dict[str, Tally]:
+        """Return how right causes are, by class; a missed retransmission is a wrong answer."""
+        tallies: dict[str, Tally] = {}
+        for cause, said in self.confusion.items():
+            tally = tallies.setdefault(class_of(cause), Tally())
+            for answer, count in said.items():
+                for _ in range(count):
+                    tally.add(class_of(cause), class_of(answer))
+        return tallies
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Answers whose confidence is from `low` to `high`: how many, and how many are right.
+
+    `mean` is their mean confidence, `share` the share of right ones, and `interval` Wilson's
+    interval of 95 % for that share.
+    """
+
+    low: float
+    high: float
+    count: int
+    mean: float
+    right: int
+    share: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An answer that is not right: the capture's file, its truth, and what was said."""
+
+    capture: str
+    label: Label | None
+    answer: Answer | None
+    why: str
+
+
+class Score:
+    """How right explanations of captures are."""
+
+    def __init__(self) -> None:
+        self.captures = 0
+        #: By side, and `sender, options cut` for captures that have no options of TCP.
+        self.sides: dict[str, SideScore] = {}
+        self.wrong: list[Wrong] = []
+        self._confidence: dict[str, list[tuple[float, bool]]] = {"cause": [], "verdict": []}
+
+    def add(self, capture: str, matched: Matched, *, options_cut: bool = False) -> None:
+        """Count a capture."""
+        self.captures += 1
+        for label, answer in matched.pairs:
+            side = self._side(label.side, options_cut)
+            self._count(side, label, answer)
+            why = _why_wrong(label, answer)
+            if why:
+                self.wrong.append(Wrong(capture, label, answer, why))
+        for of, answer in matched.invented:
+            self._side(of, options_cut).invented += 1
+            self.wrong.append(Wrong(capture, None, answer, "invented"))
+
+    def _side(self, side: str, options_cut: bool) -> SideScore:
+        name = f"{side}, options cut" if options_cut else side
+        return self.sides.setdefault(name, SideScore())
+
+    def _count(self, side: SideScore, label: Label, answer: Answer | None) -> None:
+        side.held += 1
+        unseen = label.original == "unseen"
+        if answer is None:
+            side.unseen_not_found += unseen
+            side.missed += not unseen
+            if not unseen:
+                side.confusion.setdefault(label.cause, Counter())["missed"] += 1
+            return
+        side.found += 1
+        side.loss_not_told += unseen and not answer.original_missing
+        if unseen and answer.cause == "unknown":
+            side.unseen_unknown += 1
+        else:
+            side.confusion.setdefault(label.cause, Counter())[answer.cause] += 1
+        truth = "spurious" if label.spurious else "needed"
+        side.verdicts.setdefault(truth, Tally()).add(truth, answer.verdict)
+        if answer.cause != "unknown":
+            right = class_of(answer.cause) == class_of(label.cause)
+            self._confidence["cause"].append((answer.cause_confidence, right))
+        if answer.verdict != "unknown":
+            self._confidence["verdict"].append((answer.verdict_confidence, answer.verdict == truth))
+
+    def calibration(self, question: str) -> list[Bin]:
+        """Return the bins of confidence of answers to `cause` or `verdict` that say something."""
+        return bins(self._confidence[question])
+
+    def failures(self) -> list[str]:
+        """Return which bars are not reached, in words.
+
+        They are about what captures see at the sender's side, with TCP's options.
+        """
+        side = self.sides.get("sender")
+        if side is None:
+            return ["no capture holds a retransmission at its sender's side"]
+        counts = {"missed": side.missed, "invented": side.invented}
+        counts["with a capture loss that is not told"] = side.loss_not_told
+        told = [f"{count} retransmissions {what}" for what, count in counts.items() if count]
+        for name, tally in sorted(side.by_class().items()):
+            if tally.right < BAR * tally.total:
+                told.append(f"{name}: {tally.right} of {tally.total} right, bar {BAR:.0%}")
+        return told
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all that is counted."""
+        return {
+            "captures": self.captures,
+            "failures": self.failures(),
+            "sides": {
+                name: {
+                    **vars(side),
+                    "confusion": {k: dict(v) for k, v in side.confusion.items()},
+                    "verdicts": {k: vars(v) for k, v in side.verdicts.items()},
+                    "classes": {k: vars(v) for k, v in side.by_class().items()},
+                }
+                for name, side in self.sides.items()
+            },
+            "calibration": {
+                question: [vars(one) for one in self.calibration(question)]
+                for question in self._confidence
+            },
+        }
+
+
+def _why_wrong(label: Label, answer: Answer | None) -> str:
+    """Return what is wrong about an answer; nothing if it is right or admits not to know."""
+    unseen = label.original == "unseen"
+    if answer is None:
+        return "" if unseen else "missed"
+    faults = []
+    if class_of(answer.cause) != class_of(label.cause):
+        may_be_unknown = unseen or label.side != "sender"
+        faults += [] if answer.cause == "unknown" and may_be_unknown else ["cause"]
+    if answer.verdict not in ("unknown", "spurious" if label.spurious else "needed"):
+        faults.append("verdict")
+    return " and ".join(faults)
+
+
+def bins(confidences: Iterable[tuple[float, bool]]) -> list[Bin]:
+    """Return the bins that have answers, of pairs of a confidence and whether it was right."""
+    every = list(confidences)
+    found = []
+    for low, high in pairwise(BINS):
+        inside = [
+            (confidence, right)
+            for confidence, right in every
+            if low <= confidence < high or confidence == high == BINS[-1]
+        ]
+        if not inside:
+            continue
+        count, right = len(inside), sum(right for _, right in inside)
+        mean = sum(confidence for confidence, _ in inside) / count
+        found.append(Bin(low, high, count, mean, right, right / count, wilson(right, count)))
+    return found
+
+
+def wilson(right: int, count: int) -> tuple[float, float]:
+    """Return Wilson's interval of 95 % for a share.
+
+    References
+    ----------
+    Wilson 1927, Journal of the American Statistical Association 22, p. 209.
+
+    Examples
+    --------
+    >>> [round(bound, 4) for bound in wilson(8, 10)]
+    [0.4902, 0.9433]
+    """
+    share, spread = right / count, _Z * _Z / count
+    middle = share + spread / 2
+    half = _Z * sqrt(share * (1 - share) / count + spread / (4 * count))
+    return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
+
+
+def wrong_ones(wrong: Sequence[Wrong]) -> list[str]:
+    """Return a line for each wrong answer."""
+    return [_told(one) for one in wrong]
+
+
+def _told(one: Wrong) -> str:
+    label, answer = one.label, one.answer
+    said = "nothing" if answer is None else f"{answer.cause}, {answer.verdict}"
+    if label is None:
+        at = "" if answer is None else f"t_ns {answer.t_ns}, seq {answer.seq}"
+        return f"{one.capture}: {one.why}: {at}: no retransmission, said {said}"
+    truth = f"{label.cause}, {'spurious' if label.spurious else 'needed'}"
+    where = f"packet {label.frame}, seq {label.seq}, {label.side}, original {label.original}"
+    return f"{one.capture}: {one.why}: {where}: {truth}, said {said}"

@@ -1,0 +1,76 @@
+"""What a capture keeps of the packets at a node: all of them, or less.
+
+A capture that is less than whole is made from the whole one, so that what it lacks is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Octets of each packet that a whole capture keeps: all headers of IPv4 and IPv6 with full options.
+HEADERS = 100
+
+#: Octets of an IP header without options or extensions, by version; and of TCP's.
+_IP_HEADER, _TCP_HEADER = {4: 20, 6: 40}, 20
+
+
+@dataclass(frozen=True)
+class View:
+    """A way to capture.
+
+    Attributes
+    ----------
+    name
+        Empty for the whole capture.
+    lost
+        The share of packets that the capture misses.
+    burst
+        How many it misses in a row.
+    without_options
+        Whether each packet is cut behind the fixed part of TCP's header.
+    """
+
+    name: str = ""
+    lost: float = 0.0
+    burst: int = 1
+    without_options: bool = False
+
+    def file(self, node: str) -> str:
+        """Return the name of a node's file."""
+        return f"{node}.{self.name}.pcapng" if self.name else f"{node}.pcapng"
+
+    def snap_bytes(self, octets: bytes) -> int:
+        """Return how much of each packet is kept, in a file whose first packet is given."""
+        version = octets[0] >> 4 if octets else 4
+        return _IP_HEADER.get(version, 20) + _TCP_HEADER if self.without_options else HEADERS
+
+    def kept(self, packets: int, key: str) -> list[int]:
+        """Return the numbers of the packets that the capture keeps, from 0.
+
+        The packets that it misses follow from the name of the case and of the file, `key`.
+        """
+        if not self.lost:
+            return list(range(packets))
+        drawn = np.random.default_rng(_number(key)).random(packets) < self.lost / self.burst
+        missed = np.convolve(drawn, np.ones(self.burst, dtype=int))[:packets] > 0
+        return np.flatnonzero(~missed).tolist()
+
+
+#: The whole capture, and those that lack something.
+WHOLE = View()
+LOSSY = View("lossy", lost=0.02)
+GAPS = View("gaps", lost=0.05, burst=10)
+SHORT = View("short", without_options=True)
+
+
+def views_of(case: str) -> list[View]:
+    """Return the ways in which the packets of a case are captured."""
+    also: dict[int, list[View]] = {0: [LOSSY], 1: [GAPS], 2: [SHORT]}
+    return [WHOLE, *also.get(_number(case) % 6, [])]
+
+
+def _number(key: str) -> int:
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")

@@ -1,0 +1,220 @@
+"""Constancy in its three senses, throughput levels, and the command for recorded delays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import netspurt as ns
+from netspurt.analysis import (
+    band_periods,
+    category_periods,
+    change_free_periods,
+    find_changes,
+    find_levels,
+    lengths_of,
+    neighbours,
+    predictions,
+)
+from netspurt.plots.constancy import draw_lengths_of_periods, draw_periods
+
+from conftest import ROOT, Command, refused
+
+
+@pytest.fixture
+def stepped(tmp_path: Path) -> Path:
+    """Record an hour of pings, one a second: 40 ms, from 20 min on 46 ms, from 50 min on 40 ms."""
+    rng = np.random.default_rng(11)
+    rtt = 0.040 + rng.exponential(0.002, 3600)
+    rtt[1200:3000] += 0.006
+    rtt[::50] = np.nan
+    return ns.Delays.of(rtt, every=1.0, name="stepped").save(tmp_path / "stepped.csv")
+
+
+def test_a_steady_series_is_one_period_and_a_step_series_has_the_right_ones(
+    here: Command, stepped: Path, tmp_path: Path
+) -> None:
+    (told,) = json.loads(here("delays", "constancy", stepped, "--json").stdout)
+    for one in told["change_free"].values():
+        starts = [period["start"] for period in one["periods"]]
+        assert len(starts) == 3
+        assert starts == pytest.approx([0, 1200, 3000], abs=20)
+        assert one["longest"] == pytest.approx(1800, abs=30)
+        assert sum(period["length"] for period in one["periods"]) == told["lasts"]
+    medians = [p["median_ms"] for p in told["change_free"]["rank-order"]["periods"]]
+    assert medians == pytest.approx([41.4, 47.4, 41.4], abs=0.3)
+    rng = np.random.default_rng(12)
+    steady = ns.Delays.of(0.04 + rng.exponential(0.002, 900), every=1.0)
+    (told,) = json.loads(
+        here("delays", "constancy", steady.save(tmp_path / "steady.csv"), "--json").stdout
+    )
+    assert [len(one["periods"]) for one in told["change_free"].values()] == [1, 1]
+    assert told["sd_s"] == pytest.approx(0.002, rel=0.1)
+
+
+def test_the_command_tells_the_periods_what_predicts_and_the_study_of_2001(
+    here: Command, stepped: Path, tmp_path: Path
+) -> None:
+    ran = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert any(line.split()[:4] == ["rank-order", "3", "30", "min"] for line in lines)
+    assert any(line.split()[:3] == ["0:20:00", "30", "min"] for line in lines)
+    assert "the next one is best predicted by the" in ran.stdout
+    said = " ".join(lines)
+    assert "delay change-free for up to 30 min; here it is up to 30 min in 59.8 min" in said
+    assert lines[-1] == "p.png"
+    assert (tmp_path / "p.png").stat().st_size > 20_000
+    again = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
+    assert again.stdout == ran.stdout
+
+
+def test_neighbours_that_are_alike_are_told_with_the_fix(here: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    smooth = np.convolve(rng.exponential(0.02, 1200), np.ones(8) / 8, mode="valid")
+    file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
+    told = " ".join(here("delays", "constancy", file).stdout.split())
+    assert "neighbours are alike (correlation 0." in told
+    assert "give --every a longer time" in told
+
+
+def test_a_recording_without_times_counts_probes(here: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(13)
+    rtt = np.concatenate([rng.normal(0.04, 0.001, 60), rng.normal(0.05, 0.001, 60)])
+    file = ns.Delays.of(rtt, wire_bytes=[64] * 120).save(tmp_path / "numbers.csv")
+    (told,) = json.loads(here("delays", "constancy", file, "--json").stdout)
+    assert told["unit"] == "probes"
+    assert [p["start"] for p in told["change_free"]["rank-order"]["periods"]] == [0, 60]
+    refused(here("delays", "constancy", file, "--every", "1s"), "no times of sending", "--interval")
+
+
+def test_too_few_delays_and_unknown_methods_are_told(here: Command, tmp_path: Path) -> None:
+    few = ns.Delays.of([0.04] * 11, every=1.0).save(tmp_path / "few.csv")
+    refused(here("delays", "constancy", few), "11 delays: a test for a change needs 12")
+    refused(here("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
+
+
+def test_all_recordings_that_come_with_netspurt_are_told(here: Command) -> None:
+    for file in sorted((ROOT / "data").iterdir()):
+        if file.suffix in (".md", ".py"):
+            continue
+        ran = here("delays", "constancy", file)
+        assert ran.returncode == 0 or "a test for a change needs" in ran.stderr, ran.stderr
+
+
+def test_lengths_count_each_period_once_or_by_its_time() -> None:
+    t = np.arange(10.0)
+    periods = category_periods(t, [1, 1, 1, 1, 1, 1, 5, 1, 1, 1], [3.0])
+    assert [one.length_s for one in periods] == [6, 1, 2]
+    lengths = lengths_of(periods)
+    assert (lengths.longest_s, lengths.quantile(0.5)) == (6, 2)
+    # Six of the nine seconds lie in the period of six.
+    assert lengths.at_an_instant(0.5) == 6
+    assert lengths.share_of_time(2) == pytest.approx(8 / 9)
+    assert np.isnan(lengths_of([]).longest_s)
+
+
+@given(st.lists(st.floats(0.001, 10), min_size=1, max_size=60), st.floats(1.01, 5))
+@settings(max_examples=100, deadline=None)
+def test_periods_in_a_band_cover_all_values_and_stay_within_it(
+    values: list[float], ratio: float
+) -> None:
+    t = np.arange(len(values), dtype=float)
+    periods = band_periods(t, values, ratio=ratio)
+    assert sum(one.count for one in periods) == len(values)
+    for one in periods:
+        own = values[one.first : one.first + one.count]
+        assert max(own) <= ratio * min(own)
+
+
+def test_averages_predict_by_hand_and_a_constant_is_foretold_without_error() -> None:
+    told = {one.name: one for one in predictions([10.0, 20.0, 10.0, 20.0])}
+    assert told["last value"].error == pytest.approx(np.log(2))
+    assert told["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
+    # EWMA 1/2: 10, then 15, then 12.5.
+    half = np.abs(np.log(np.array([10, 15, 12.5]) / [20, 10, 20]))
+    assert told["EWMA 1/2"].error == pytest.approx(half.mean())
+    assert {one.count for one in told.values()} == {3}
+    assert all(one.error == pytest.approx(0) for one in predictions([7.0] * 20))
+    assert predictions([7.0, np.nan]) == []
+
+
+def test_a_long_ewma_is_that_of_each_step() -> None:
+    from netspurt.analysis.constancy import _ewma
+
+    series = np.random.default_rng(17).exponential(1, 700)
+    average, by_steps = series[0], []
+    for value in series[:-1]:
+        average += 0.0625 * (value - average)
+        by_steps.append(average)
+    np.testing.assert_allclose(_ewma(series, 0.0625), by_steps)
+
+
+def test_a_long_mean_predicts_noise_best_and_the_last_value_a_walk() -> None:
+    rng = np.random.default_rng(14)
+    noise = predictions(rng.normal(40, 2, 2000))
+    walk = predictions(100 + np.cumsum(rng.normal(0, 0.5, 2000)))
+    assert min(noise, key=lambda one: one.error).name == "mean of 32"
+    assert min(walk, key=lambda one: one.error).name == "last value"
+
+
+def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
+    rng = np.random.default_rng(15)
+    step = np.concatenate([rng.normal(40, 1, 400), rng.normal(60, 1, 400)])
+    assert neighbours(step, []) > 0.9
+    assert abs(neighbours(step, find_changes(step))) < 0.1
+
+
+def test_planted_levels_are_recovered_with_their_number() -> None:
+    """Eleven levels five deviations apart, as many as the paper of 2005 saw, in 7 of 8 sets."""
+    right = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        centres = np.log(15) + 0.15 * np.arange(11)
+        member = rng.choice(11, 500, p=rng.dirichlet(np.full(11, 5.0)))
+        found = find_levels(np.exp(centres[member] + rng.normal(0, 0.03, 500)))
+        told = [np.log(level.value) for level in found.levels]
+        right += len(told) == 11 and np.allclose(told, centres, atol=0.03)
+        if len(told) == 11:
+            assert np.mean(found.member == member) > 0.97
+    assert right >= 7
+
+
+def test_one_level_is_one_and_levels_that_coexist_span_the_whole_time() -> None:
+    rng = np.random.default_rng(2)
+    one = find_levels(np.exp(rng.normal(4, 0.3, 500)))
+    assert len(one.levels) == 1
+    assert one.levels[0].spread == pytest.approx(0.3, rel=0.1)
+    t = np.arange(400.0)
+    mixed = np.exp(rng.normal(0, 0.02, 400)) * rng.choice([20.0, 60.0], 400)
+    moved = np.exp(rng.normal(0, 0.02, 400)) * np.where(t < 200, 20.0, 60.0)
+    assert min(find_levels(mixed).spans(t)) > 0.95
+    assert max(find_levels(moved).spans(t)) < 0.55
+    gap = np.append(mixed, np.nan)
+    assert find_levels(gap).member[-1] == -1
+    assert [level.count for level in find_levels(np.full(30, 7.0)).levels] == [30]
+
+
+def test_levels_need_values_above_zero() -> None:
+    for values in ([], [np.nan], [1.0, 0.0]):
+        with pytest.raises(ValueError, match=r"at least one value|above zero"):
+            find_levels(values)
+
+
+def test_pictures_have_a_line_for_each_period_and_each_method() -> None:
+    rng = np.random.default_rng(16)
+    series = np.concatenate([rng.normal(0.04, 0.001, 60), rng.normal(0.05, 0.001, 60)])
+    t = np.arange(120.0)
+    periods = change_free_periods(t, series, find_changes(series))
+    (axes,) = draw_periods(t, series, periods, title="one", what="round trip").axes
+    kinds = [str(line.get_gid()) for line in axes.lines]
+    assert sorted(kinds) == ["change", "median", "median", "values"]
+    lengths = {"rank-order": [60, 60], "bootstrap": [120]}
+    (axes,) = draw_lengths_of_periods(lengths, title="both", mark=(1800, "2001")).axes
+    assert [line.get_label() for line in axes.lines] == ["rank-order", "bootstrap", "2001"]
+    assert axes.lines[0].get_ydata()[0] == 1.0  # type: ignore[index]

@@ -1,0 +1,269 @@
+"""Jacobson's mail of 1988: its claims, and what captures say about queues and densities."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.analysis.density import correlation, density, held_at
+from netspurt.analysis.in_queue import InQueue
+from netspurt.analysis.listings import Trace, kinds, packetdat, send_ack
+from netspurt.analysis.queue_limit import queue_limit
+from netspurt.analysis.shares import shares
+from netspurt.captures import explain
+from netspurt.papers import Verdict, check, read_paper
+from netspurt.papers.bench import Bench
+from netspurt.papers.check import Judged
+from netspurt.papers.figures import figure
+
+from conftest import ROOT, Command, need
+
+NOT_REPRODUCED = {"learn16k", "loss4s", "ack-per-2"}
+#: What the mail should have printed, against the smaller of two values.
+CONTRADICTIONS = {"eff30": 38.75, "seen30": 36.28, "density30": 48.66}
+SHAPE_ONLY = {"ps-density"}
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench(read_paper("jacobson1988"))
+
+
+@pytest.fixture(scope="module")
+def judged(bench: Bench) -> dict[str, Judged]:
+    found = check(bench, bench.paper.claims)
+    return {one.claim.id.removeprefix("jacobson1988."): one for one in found}
+
+
+def test_each_of_the_31_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
+    assert len(judged) == 31
+    by = {v: {name for name, one in judged.items() if one.verdict == v} for v in Verdict}
+    assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
+    assert by[Verdict.CONTRADICTION] == set(CONTRADICTIONS)
+    assert by[Verdict.SHAPE_ONLY] == SHAPE_ONLY
+    assert len(by[Verdict.REPRODUCED]) == 24
+    for name in NOT_REPRODUCED | set(CONTRADICTIONS) | SHAPE_ONLY:
+        assert judged[name].claim.note, name
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_about_30_percent_is_measured_against_the_larger_value(
+    judged: dict[str, Judged], name: str
+) -> None:
+    assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.01)
+    against_larger = {"eff30": "-27.9 %", "seen30": "-26.6 %", "density30": "+32.7 %"}
+    assert any(against_larger[name] in row for row in judged[name].table)
+
+
+def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+    listing = ROOT.parent / "shared" / "papers" / "claims.toml"
+    if not listing.exists():
+        pytest.skip("the list of claims is not on this machine")
+    with (ROOT / "papers" / "jacobson1988" / "expected.csv").open(newline="") as file:
+        ours = {row["id"] for row in csv.DictReader(file)}
+    theirs = {
+        line.split('"')[1]
+        for line in listing.read_text().splitlines()
+        if line.startswith('id = "jacobson1988.')
+    }
+    assert ours == theirs
+
+
+def test_the_shares_of_the_three_causes_sum_to_the_difference(judged: dict[str, Judged]) -> None:
+    rows = {row[0]: row[1] for row in judged["mss-window-order"].table}
+    causes = ("segment size", "window", "shared queue")
+    total = sum(float(rows[cause].split()[0]) for cause in causes)
+    assert total == pytest.approx(float(rows["difference"].split()[0]), abs=0.2)
+
+
+def test_shares_of_causes_that_act_alone_are_their_own_and_others_divide() -> None:
+    alone = shares("ab", lambda present: 3 * ("a" in present) + 5 * ("b" in present))
+    assert alone == {"a": 3, "b": 5}
+    together = shares("abc", lambda present: 6 * (len(present) == 3))
+    assert together == {"a": 2, "b": 2, "c": 2}
+
+
+def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
+    rates = [5.0, 20.0, 8.0]
+    t = np.cumsum(np.concatenate([np.full(60, 1 / rate) for rate in rates]))
+    at, found = density(t, gain=1 / 8)
+    for n, rate in enumerate(rates):
+        assert found[60 * (n + 1) - 2] == pytest.approx(rate, rel=0.01)
+    assert len(at) == len(found) == len(t) - 1
+    # With a gain of one nothing is smoothed.
+    assert density(t, gain=1.0)[1] == pytest.approx(1 / np.diff(t))
+
+
+@pytest.mark.parametrize(
+    ("stamps", "gain", "told"),
+    [
+        ([1.0], 0.5, "two packets at least"),
+        ([2.0, 1.0], 0.5, "not in order"),
+        ([1.0, 2.0], 0.0, "above 0"),
+        ([1.0, 2.0], 1.5, "up to 1"),
+    ],
+)
+def test_a_density_that_cannot_be_is_refused(stamps: list[float], gain: float, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        density(np.array(stamps), gain)
+
+
+def test_equal_stamps_are_an_infinite_density_and_leave_correlations_alone() -> None:
+    _, rate = density(np.array([0.0, 0.0, 0.0, 1.0]), gain=0.5)
+    assert np.isinf(rate[:2]).all()
+    assert np.isnan(correlation(rate, np.ones(3)))
+    assert held_at(
+        np.array([0.5, 1.0, 3.0]), np.array([1.0, 2.0]), np.array([4.0, 7.0])
+    ).tolist() == [0, 4, 7]
+
+
+def test_acks_meet_data_that_entered_before_and_has_not_left() -> None:
+    # Two packets of data enter at 0, an ACK at 5, when the first has left; another at 20.
+    changes = np.array([0, 4, 5, 8, 9, 20, 21])
+    lengths = np.array([2, 1, 2, 1, 0, 1, 0])
+    inside = InQueue.of(changes, lengths, np.array([5, 20]))
+    assert inside.data_met().tolist() == [1, 0]
+    assert inside.longest() == 2
+    assert InQueue.of(changes[:1], lengths[:1], np.array([9])).longest() == 2
+
+
+def to_a_sink(limit: int, **more: object) -> ns.Run:
+    values = {
+        "links.up.queue": f"{limit} packets",
+        "flows.transfer.tcp.packet_size": "250 B",
+        "flows.transfer.tcp.receive_buffer": "32768 B",
+        "flows.transfer.send": "300 kB",
+        "record.tables": ["segments"],
+    }
+    scenario = ns.load(ROOT / "papers" / "jacobson1988" / "sink.toml")
+    return scenario.replace({**values, **more}).run()
+
+
+@pytest.mark.parametrize("limit", [5, 8, 12, 16, 24])
+@pytest.mark.parametrize("acks", ["every segment", {"delayed": "200 ms"}])
+def test_a_capture_beside_the_sender_tells_the_queue_s_limit(limit: int, acks: object) -> None:
+    run = to_a_sink(limit, **{"flows.transfer.tcp.acks": acks})
+    found = queue_limit(Trace.of(run.segments.where(node="source")))
+    assert found.packets is not None
+    assert abs(found.packets - limit) <= 1
+    assert found.packet_s == pytest.approx(250 * 8 / 32e3, rel=1e-3)
+
+
+def test_no_drop_tells_no_limit_and_nothing_tells_no_round_trip() -> None:
+    run = to_a_sink(1000, **{"flows.transfer.tcp.receive_buffer": "4096 B"})
+    trace = Trace.of(run.segments.where(node="source"))
+    assert queue_limit(trace).packets is None
+    with pytest.raises(ValueError, match="no round trip can be measured"):
+        queue_limit(Trace.of(run.segments.where(node="source", way="out")))
+
+
+PROFILES = ("ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_kinds_of_packets_follow_from_the_capture_alone(profile: str) -> None:
+    values = {
+        "links.modem.queue": "6 packets",
+        "links.modem.rate": "64 kbit/s",
+        "links.t1.loss": [{"nth": [9, 30]}, {"nth": [11]}],
+        "flows.transfer": {
+            "from": "source",
+            "to": "receiver",
+            "profile": profile,
+            "send": "120 segments",
+        },
+        "record": {"spy": ["source", "receiver"], "capture": False},
+    }
+    run = ns.load("rfc2416").replace(values).run()
+    assert int(run.flows["retransmissions"][0]) > 0
+    for node in ("source", "receiver"):
+        seen = run.segments.where(node=node)
+        if node == "source":
+            assert kinds(Trace.of(seen)).tolist() == seen["kind"].tolist()
+        else:
+            # What was lost before the capture cannot be known to be sent again.
+            again = seen["kind"] == "retransmission"
+            ours = kinds(Trace.of(seen))
+            assert (ours[~again] == seen["kind"][~again]).all()
+
+
+def test_each_transmission_is_listed_with_the_first_ack_of_all_its_octets() -> None:
+    run = to_a_sink(8)
+    at = run.segments.where(node="source")
+    listed = send_ack(Trace.of(at))
+    acks = at.where(way="in")
+    numbers, times = acks["ack"].tolist(), acks["t_ns"].tolist()
+    for end, acked in zip(listed.end.tolist(), listed.acked_ns.tolist(), strict=True):
+        slow = next((t for n, t in zip(numbers, times, strict=True) if n >= end), -1)
+        assert acked == slow
+    assert int(listed.again.sum()) == int(run.flows["retransmissions"][0])
+    assert len(listed.rows()) == int(run.flows["sent"][0])
+
+
+def test_data_that_is_never_acknowledged_has_no_time_of_an_ack() -> None:
+    run = to_a_sink(8, stop="20 s")
+    rows = send_ack(Trace.of(run.segments.where(node="source"))).rows()
+    assert rows[-1][4:] == ("", "")
+    assert rows[0][4] != ""
+
+
+def test_the_listing_of_packets_is_what_tshark_reads_from_the_capture(tmp_path: Path) -> None:
+    tshark = need("tshark")
+    run = to_a_sink(8, **{"record.capture": True})
+    folder = run.save(tmp_path / "run")
+    fields = ("tcp.seq", "tcp.len", "tcp.ack", "tcp.window_size_value", "ip.len")
+    words = [tshark, "-r", str(folder / "source.pcapng"), "-T", "fields"]
+    words += list(itertools.chain.from_iterable(("-e", field) for field in fields))
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    ours = ["\t".join(row[3:]) for row in packetdat(Trace.of(run.segments.where(node="source")))]
+    assert ran.stdout.splitlines() == ours
+
+
+def test_a_capture_file_gives_the_same_listings_and_the_same_limit_as_the_run(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    run = to_a_sink(8, **{"record.capture": True})
+    file = run.save(tmp_path / "run") / "source.pcapng"
+    read, known = (
+        Trace.of(of.segments.where(node=node))
+        for of, node in ((explain(file, segments=True), "capture"), (run, "source"))
+    )
+    assert packetdat(read) == packetdat(known)
+    assert send_ack(read).rows() == send_ack(known).rows()
+    assert queue_limit(read).packets == queue_limit(known).packets == 8
+    for listing in ("send-ack", "packetdat"):
+        told = [netspurt("table", of, listing, "--csv").stdout for of in ("run", file)]
+        assert told[0] == told[1]
+        assert len(told[0].splitlines()) > 100
+
+
+def test_the_command_lists_a_flow_in_part_and_as_csv(netspurt: Command, tmp_path: Path) -> None:
+    to_a_sink(8).save(tmp_path / "run")
+    told = netspurt("table", "run", "send-ack", "--csv", "--limit", "2", "--from", "3").stdout
+    assert told.splitlines()[0] == "sent_ns,seq,end,kind,acked_ns,took_ns"
+    assert len(told.splitlines()) == 3
+    assert int(told.splitlines()[1].split(",")[0]) >= 3_000_000_000
+    assert "more rows" in netspurt("table", "run", "packetdat", "--limit", "3").stdout
+    wrong = netspurt("table", "run", "send-ack", "--flow", "nobody")
+    assert wrong.returncode == 2
+    assert "no flow 'nobody'" in wrong.stderr
+    reverse = netspurt("table", "run", "send-ack", "--direction", "reverse")
+    assert reverse.returncode == 2
+    assert "nothing was recorded at the node that sends the reverse data" in reverse.stderr
+
+
+def test_its_pictures_are_drawn_from_the_same_runs(bench: Bench, tmp_path: Path) -> None:
+    files = []
+    for picture in bench.paper.pictures:
+        drawn = figure(picture["figure"])(bench, **picture["arguments"])
+        assert all(axes.lines for axes in drawn.axes)
+        files.append(tmp_path / f"{picture['file']}.png")
+        drawn.savefig(files[-1])
+    assert [file.stem for file in files] == ["queue-by-window", "density-and-queue", "send-ack"]
+    assert all(file.stat().st_size > 5_000 for file in files)

@@ -1,0 +1,460 @@
+"""Questions about connections to sites: distributions, idle times, the handshake, sources."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import netspurt as ns
+from netspurt.analysis.idle import IN_WORDS, Packets, idles, longest_idle, reaction_s
+from netspurt.analysis.ranks import rank_sum_chance, ranks
+from netspurt.analysis.sites import (
+    Cdf,
+    Connections,
+    Share,
+    handshake_ratio,
+    joined,
+    label_timeouts,
+    ping_ratio,
+    rank_correlation,
+    split_by_retransmissions,
+)
+from netspurt.connections import SourceError, of_run, read_connections
+from netspurt.plots.sites import draw_cdfs, draw_idle, draw_throughput
+
+from conftest import Command, refused
+
+
+@pytest.fixture(scope="session")
+def pages() -> ns.Run:
+    """Run the scenario of four sites, of which one loses packets and one becomes farther."""
+    return ns.load("sites").run()
+
+
+@pytest.fixture(scope="session")
+def pages_folder(pages: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pages.save(tmp_path_factory.mktemp("sites") / "pages")
+
+
+#: The page of one site, as in the scenario `sites`.
+PAGE = """
+stop = "9 s"
+[links]
+wire = {{ between = ["client", "far"], rate = "5 Mbit/s", delay = "{delay} ms" }}
+[flows.page]
+from = "client"
+to = "far"
+profile = "reno-2005"
+send = "300 B"
+app = {{ requests = 1, reply = "30 kB", serve = "5 ms" }}
+[record]
+spy = ["client"]
+capture = true
+"""
+
+
+@pytest.fixture(scope="session")
+def polled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the folder that `netspurt poll` would have made of some pages, with its own reader."""
+    from netspurt.poll import handshake
+
+    folder = tmp_path_factory.mktemp("poll")
+    rows: list[dict[str, Any]] = []
+    for number, name in enumerate(["near", "near", "far", "moved"], 1):
+        text = PAGE.format(delay={"near": 10, "far": 60, "moved": 35}[name])
+        (folder / "page.toml").write_text(text)
+        one = ns.load(folder / "page.toml")
+        saved = one.run().save(folder / f"run-{number}")
+        capture = folder / f"{name}-{number:05d}.pcapng"
+        (saved / "client.pcapng").rename(capture)
+        row = {
+            "site": name,
+            "number": number,
+            "at_unix": 1.7e9 + 60 * number,
+            "octets": 30_000,
+            "total_s": 0.25,
+            "local_port": _port(saved, "page"),
+            "capture": capture.name,
+        }
+        shaken = handshake(capture, row)
+        assert shaken is not None
+        rows.append(row | {"tcp_rtt_s": shaken, "ping_rtt_s": shaken / 1.05})
+    rows.append({"site": "near", "number": 5, "at_unix": 1.7e9, "failed": "TimeoutError: late"})
+    (folder / "fetches.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def _port(run: Path, flow: str) -> int:
+    """Return the port of a flow's initiator."""
+    told = json.loads((run / "run.json").read_text())["flows"][flow]["from"]
+    return int(str(told).rpartition(":")[2])
+
+
+# Distributions.
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50), st.floats(0.001, 1))
+@settings(max_examples=200, deadline=None)
+def test_a_distribution_ends_at_one_and_its_quantiles_are_those_of_the_sorted_data(
+    values: list[float], share: float
+) -> None:
+    cdf = Cdf.of(values)
+    assert cdf.share[-1] == 1.0
+    assert cdf.value.tolist() == sorted(values)
+    at = cdf.quantile(share)
+    assert at == np.quantile(values, share, method="inverted_cdf") or share * len(values) % 1 < 1e-6
+    assert np.mean(np.array(values) <= at) >= share - 1e-9
+
+
+def test_a_share_has_wilsons_interval() -> None:
+    """Wilson 1927, as in Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662."""
+    assert Share(81, 263).between == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert Share(0, 20).between[0] == 0.0
+    assert np.isnan(Share(0, 0).value)
+
+
+def test_the_test_of_two_samples_is_scipys() -> None:
+    from scipy.stats import mannwhitneyu, rankdata
+
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        one, two = rng.integers(0, 9, 30), rng.integers(1, 10, 17)
+        there = mannwhitneyu(one, two, method="asymptotic").pvalue
+        assert rank_sum_chance(one, two) == pytest.approx(float(there))
+        assert ranks(one).tolist() == rankdata(one).tolist()
+    assert rank_sum_chance([1, 1], [1, 1]) == 1.0
+    assert np.isnan(rank_sum_chance([], [1]))
+
+
+# Idle times.
+
+
+def conversation(**changes: dict[int, float]) -> Packets:
+    """Return a request and its reply as the client saw them, with some values changed."""
+    columns: dict[str, list[Any]] = {
+        #        SYN  SYN-ACK ACK  request reply reply ACK   reply
+        "t_s": [0.0, 0.04, 0.04, 0.05, 0.09, 0.091, 0.0911, 0.2],
+        "forward": [1, 0, 1, 1, 0, 0, 1, 0],
+        "seq": [0, 0, 1, 1, 1, 1461, 301, 2921],
+        "length": [1, 1, 0, 300, 1460, 1460, 0, 1460],
+        "ack": [0, 1, 1, 1, 301, 301, 2921, 301],
+        "window": [65535] * 8,
+        "syn": [1, 1, 0, 0, 0, 0, 0, 0],
+        "retransmission": [0] * 8,
+    }
+    for name, values in changes.items():
+        for place, value in values.items():
+            columns[name][place] = value
+    return Packets.of(**columns)
+
+
+@pytest.mark.parametrize(
+    ("changes", "waited_for", "length"),
+    [
+        ({}, "application", 0.109),
+        ({"retransmission": {7: 1}}, "loss", 0.109),
+        # The ACK of the last octets left one round trip before the next octets came.
+        ({"t_s": {6: 0.158}}, "round-trip", 0.109),
+        ({"window": dict.fromkeys([0, 2, 3, 6], 2920)}, "window", 0.109),
+        ({"length": {6: 300}}, "think", 0.109),
+        ({"length": {6: 300}, "t_s": {6: 0.17}}, "peer", 0.109),
+        ({"length": {7: 0}}, "peer", 0.109),
+        ({"t_s": {3: 0.25, 4: 0.31, 5: 0.311, 6: 0.311, 7: 0.32}}, "peer", 0.27),
+        ({"t_s": {4: 0.39, 5: 0.391, 6: 0.391, 7: 0.4}}, "think", 0.35),
+    ],
+)
+def test_a_silence_waited_for_what_ended_it(
+    changes: dict[str, dict[int, float]], waited_for: str, length: float
+) -> None:
+    idle = longest_idle(conversation(**changes), forward=False)
+    assert idle is not None
+    assert (idle.waited_for, round(idle.length_s, 6)) == (waited_for, length)
+
+
+def test_a_silence_is_measured_at_either_end_and_needs_two_packets() -> None:
+    packets = conversation()
+    assert reaction_s(packets, forward=False) == pytest.approx(0.04)
+    assert reaction_s(packets, forward=True) == 0.0
+    mine = longest_idle(packets, forward=True)
+    assert mine is not None
+    assert (round(mine.length_s, 4), mine.waited_for) == (0.0411, "round-trip")
+    assert len(idles(packets, forward=False, at_least_s=0.045)) == 2
+    alone = Packets.of(t_s=[0.0], forward=[1], seq=[0], length=[1], syn=[1])
+    assert longest_idle(alone, forward=True) is None
+    assert longest_idle(alone, forward=False) is None
+
+
+def test_packets_must_be_in_order_and_alike() -> None:
+    with pytest.raises(ValueError, match="goes back in time"):
+        Packets.of(t_s=[1.0, 0.0], forward=[1, 1])
+    with pytest.raises(ValueError, match="columns of the shapes"):
+        Packets.of(t_s=[1.0, 2.0], forward=[1])
+
+
+def test_idle_times_above_the_threshold_are_timeouts_in_simulation(
+    pages: ns.Run, pages_folder: Path
+) -> None:
+    """At most one is missed in 240: a lost SYN-ACK's timeout is before the first packet seen."""
+    told = of_run(pages)
+    labelled = label_timeouts(told, threshold_s=0.5)
+    assert labelled.right.count == 240
+    assert labelled.both >= 10
+    assert labelled.invented == 0
+    assert labelled.right.value >= 0.99
+    # From a capture beside the receivers alone, and the truth from the run.
+    seen, order = read_connections(pages_folder / "client.pcapng").in_order(), told.in_order()
+    blind = Connections.of(
+        seen.site, idle_s=seen.idle_s, idle_for=seen.idle_for, timeouts=order.timeouts
+    )
+    assert label_timeouts(blind).right.value >= 0.99
+    # Without the cause, waiting for the application looks like a timeout.
+    slow = ns.load("sites").replace({"flows.near.app.serve": "700 ms"}).run()
+    near = of_run(slow).at("near")
+    assert label_timeouts(near).invented == 0
+    blind = Connections.of(near.site, idle_s=near.idle_s, timeouts=near.timeouts)
+    assert label_timeouts(blind).invented == 60
+
+
+def test_longer_idle_times_go_with_lower_throughput_on_a_lossy_path(pages: ns.Run) -> None:
+    """sfr2005 §4.2; the claim is a rank correlation below -0.5."""
+    lossy = of_run(pages).at("lossy").in_order()
+    told = rank_correlation(lossy.idle_s, lossy.throughput_bps)
+    assert told.value < -0.5
+    assert -1 <= told.low < told.value < told.high < 0
+
+
+def test_the_correlation_of_ranks_is_scipys_and_its_interval_holds_it() -> None:
+    from scipy.stats import spearmanr
+
+    inside = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        pair = rng.multivariate_normal([0, 0], [[1, -0.6], [-0.6, 1]], 150)
+        told = rank_correlation(np.exp(pair[:, 0]), pair[:, 1])
+        assert told.value == pytest.approx(float(spearmanr(*pair.T).statistic))
+        # Spearman's correlation of normal pairs: 6/pi asin(r/2).
+        inside += told.low <= 6 / np.pi * np.arcsin(-0.3) <= told.high
+    assert inside >= 52
+    with pytest.raises(ValueError, match="8 are needed"):
+        rank_correlation([1, 2, 3], [3, 2, np.nan])
+
+
+# Retransmissions, the handshake, ping.
+
+
+def test_connections_with_retransmissions_are_separated_from_those_without(pages: ns.Run) -> None:
+    lossy = of_run(pages).at("lossy")
+    split = split_by_retransmissions(lossy)
+    assert split.clean.count + split.repaired.count == len(lossy) == 60
+    assert split.clean.packets == (21, 21, 21), "the page has 21 packets"
+    assert split.repaired.packets[2] > 21
+    assert split.repaired.throughput_bps[1] < 0.5 * split.clean.throughput_bps[1]
+    assert split.chance < 1e-4
+    unknown = Connections.of(["a"] * 3)
+    assert split_by_retransmissions(unknown).clean.count == 0
+
+
+def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
+    """As digitalspy in the paper: one site of ten with ratios of 5 and 6."""
+    names = [f"site{n}" for n in range(10) for _ in range(10)]
+    mean, longest = np.full(100, 1.05), np.full(100, 2.0)
+    mean[90:], longest[90:] = 5.5, 15.0
+    told = Connections.of(
+        names, handshake_s=np.full(100, 0.1), rtt_mean_s=mean / 10, rtt_max_s=longest / 10
+    )
+    every, rest = handshake_ratio(told), handshake_ratio(told.without(["site9"]))
+    assert (every.near.value, every.below.value) == (0.9, 0.9)
+    assert (rest.near.value, rest.below.value, rest.near.count) == (1.0, 1.0, 90)
+    with pytest.raises(ValueError, match="no site 'site99': there are site0"):
+        told.without(["site99"])
+
+
+def test_what_equals_the_bounds_of_the_handshakes_ratio_counts() -> None:
+    told = Connections.of(
+        ["a"] * 4, handshake_s=[0.1] * 4, rtt_mean_s=[0.11, 0.09, 0.111, 0.1], rtt_max_s=[0.3] * 4
+    )
+    ratio = handshake_ratio(told)
+    assert (ratio.near.hits, ratio.below.hits) == (3, 4)
+
+
+def test_the_handshake_foretells_later_round_trips_of_the_pages(pages: ns.Run) -> None:
+    ratio = handshake_ratio(of_run(pages))
+    assert ratio.near.value > 0.8
+    assert ratio.below.value > 0.95
+
+
+def test_the_ratio_of_ping_is_that_of_the_connections_that_have_both() -> None:
+    told = Connections.of(["a"] * 3, handshake_s=[0.021, 0.024, 0.02], ping_s=[0.02, 0.02, np.nan])
+    ratio = ping_ratio(told)
+    assert ratio.ratio == pytest.approx([1.05, 1.2])
+    assert (ratio.between.hits, ratio.between.count) == (1, 2)
+
+
+# Sources.
+
+
+def test_a_run_and_its_folder_tell_the_same(pages: ns.Run, pages_folder: Path) -> None:
+    one, other = of_run(pages), read_connections(pages_folder)
+    assert one.sites == other.sites == ["near", "far", "moved", "lossy"]
+    for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    far = one.at("far")
+    # Two transmissions of 44 and 40 octets at 5 Mbit/s, and 120 ms.
+    assert far.handshake_s[0] == pytest.approx(0.12 + 8 * 88 / 5e6, abs=1e-4)
+    assert np.ptp(far.throughput_bps) == 0, "equal pages have equal throughputs to the last bit"
+
+
+def test_a_poll_tells_times_from_its_rows_and_the_rest_from_its_captures(
+    polled: Path, pages: ns.Run
+) -> None:
+    told = read_connections(polled)
+    assert told.site.tolist() == ["near", "near", "far", "moved"], "failed fetches are left out"
+    assert told.throughput_bps.tolist() == [960_000] * 4
+    assert told.handshake_s[2] == pytest.approx(0.12, rel=0.01)
+    # Beside the client the later round trips are those of its request and its FIN.
+    assert told.rtt_mean_s[2] == pytest.approx(0.1202, rel=0.01)
+    assert ping_ratio(told).median == pytest.approx(1.05)
+    # What the client saw of the far end, as in the run whose table of segments tells it.
+    here = of_run(pages).at("far")
+    assert told.idle_s[2] == pytest.approx(float(here.idle_s[0]), abs=1e-6)
+    assert told.idle_for[2] == here.idle_for[0] == "round-trip"
+    assert told.packets.tolist() == [21] * 4
+    assert told.retransmissions.tolist() == [0] * 4
+
+
+def test_a_capture_at_either_end_tells_what_the_sender_did(pages_folder: Path) -> None:
+    """A site is an address; packets are those with data that the capture has."""
+    told = read_connections(pages_folder / "client.pcapng")
+    run = read_connections(pages_folder)
+    assert told.sites == ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]
+    assert len(told) == len(run) == 240
+    told = told.in_order()
+    began = told.began_s - told.began_s[0] + 1
+    clean = run.select(np.isfinite(run.handshake_s) & (run.retransmissions == 0)).in_order()
+    same = told.select(np.isin(np.round(began, 3), np.round(clean.began_s, 3)))
+    np.testing.assert_allclose(same.throughput_bps, clean.throughput_bps, rtol=1e-3)
+    np.testing.assert_allclose(same.idle_s, clean.idle_s, atol=1e-8)
+    assert same.idle_for.tolist() == clean.idle_for.tolist()
+    # Where the far end's data were lost before this point, its repairs are hardly all seen.
+    assert 0 < told.retransmissions.sum() <= run.retransmissions.sum()
+
+
+def test_a_capture_that_is_cut_off_tells_what_it_has_with_a_warning(
+    here: Command, pages_folder: Path, tmp_path: Path
+) -> None:
+    whole = (pages_folder / "client.pcapng").read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2 + 5])
+    ran = here("sites", "cut.pcapng")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.startswith("warning: cut.pcapng: ")
+    assert ran.stdout.startswith("121 connections to ")
+
+
+def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("site,handshake_s,idle_for\na,0.02,loss\nb,,\n")
+    (tmp_path / "b.jsonl").write_text('{"site": "a", "handshake_s": 0.02, "idle_for": "loss"}\n')
+    told = joined([read_connections(tmp_path / name) for name in ("a.csv", "b.jsonl")])
+    assert told.site.tolist() == ["a", "b", "a"]
+    assert told.handshake_s.tolist()[::2] == [0.02, 0.02]
+    assert np.isnan(told.handshake_s[1])
+    assert told.idle_for.tolist() == ["loss", "", "loss"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("a.csv", "site,delay\na,1\n", r"a\.csv:2: no column 'delay': a row has site and any of"),
+        ("a.csv", "site,ping_s\na,fast\n", r"a\.csv:2: ping_s = 'fast' is not a number"),
+        ("a.csv", "ping_s\n0.1\n", r"a\.csv:2: no site"),
+        ("a.csv", "site\n", "no connections"),
+        ("a.jsonl", '{"site": "a"}\n{"site', r"a\.jsonl:2: not an object of JSON"),
+    ],
+)
+def test_a_wrong_table_is_told_with_its_place(
+    tmp_path: Path, name: str, text: str, why: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SourceError, match=why):
+        read_connections(tmp_path / name)
+
+
+def test_folders_of_neither_kind_and_damaged_polls_are_told(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="neither a folder of `netspurt poll` nor one of a run"):
+        read_connections(tmp_path)
+    (tmp_path / "fetches.jsonl").write_text('{"site": "a", "total_s": 1.0}\n')
+    with pytest.raises(SourceError, match=r"fetches\.jsonl:1: not a fetch of `netspurt poll`"):
+        read_connections(tmp_path)
+
+
+# The command and its pictures.
+
+
+def test_the_command_answers_each_question_with_a_table(here: Command, pages_folder: Path) -> None:
+    ran = here("sites", pages_folder, columns=100)
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[0] == "240 connections to 4 sites"
+    heads = [line.split("  ")[0] for line in lines if line and not line.startswith(" ")]
+    for head in ("round trips", "throughput", "levels", "longest idle", "retransmissions"):
+        assert head in heads
+    moved = next(line for line in lines if line.startswith("moved        round trip"))
+    assert moved.split()[3:6] == ["2", "30", "min"], "the path became longer after 30 minutes"
+    assert "240 connections" in ran.stdout
+    assert any(IN_WORDS["loss"] in line for line in lines)
+
+
+def test_the_command_draws_and_leaves_sites_out(
+    here: Command, pages_folder: Path, tmp_path: Path
+) -> None:
+    words = ("--without", "near", "--without", "far", "--pictures", "p", "--json")
+    told = json.loads(here("sites", pages_folder, *words).stdout)
+    assert list(told["sites"]) == ["moved", "lossy"]
+    assert told["connections"] == 120
+    files = [tmp_path / name for name in told["pictures"]]
+    assert {file.name for file in files} == {
+        "rtt.png", "throughput.png", "handshake-mean.png", "handshake-longest.png",
+        "moved-levels.png", "moved-idle.png", "lossy-levels.png", "lossy-idle.png",
+    }  # fmt: skip
+    assert min(file.stat().st_size for file in files) > 10_000
+    moved = told["sites"]["moved"]
+    assert [round(level["bps"] / 1e3) for level in moved["levels"]] == [454, 753]
+    assert max(level["span_of_time"] for level in moved["levels"]) < 0.6
+    refused(here("sites", pages_folder, "--without", "nobody"), "no site 'nobody'")
+    every = [word for name in ("near", "far", "moved", "lossy") for word in ("--without", name)]
+    refused(here("sites", pages_folder, *every), "no connections are left")
+
+
+def test_a_poll_without_captures_has_no_table_for_what_it_does_not_tell(
+    here: Command, polled: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "fetches.jsonl").write_bytes((polled / "fetches.jsonl").read_bytes())
+    ran = here("sites", tmp_path / "bare", columns=100)
+    assert ran.returncode == 0, ran.stderr
+    assert "TCP's round trip is 1.0 to 1.1 times ping's in 4 of 4 connections" in ran.stdout
+    assert "longest idle" not in ran.stdout
+    assert "retransmissions" not in ran.stdout
+    assert "1.050" in next(line for line in ran.stdout.splitlines() if line.startswith("near"))
+
+
+def test_pictures_show_all_points_and_lines() -> None:
+    rates = {"a": [1e6, 2e6, np.nan], "b": [3e6], "none": [np.nan]}
+    (axes,) = draw_cdfs(rates, title="t", what="throughput", unit="bit/s").axes
+    assert [line.get_label() for line in axes.lines] == ["a (2)", "b (1)"]
+    assert all(np.asarray(line.get_ydata())[-1] == 1.0 for line in axes.lines)
+    assert axes.get_xlabel() == "throughput [Mbit/s]"
+    (axes,) = draw_throughput([0, 60, 120], [1e6, 2e6, 1e6], [0, 1, 0], [1e6, 2e6], title="t").axes
+    points = [line for line in axes.lines if line.get_gid() == "points"]
+    assert [len(np.asarray(line.get_xdata())) for line in points] == [2, 1]
+    (axes,) = draw_idle(
+        [0.1, 1.2, 0.3], [2e6, 1e5, 1e6], ["think", "loss", ""], words=IN_WORDS,
+        threshold_s=0.5, title="t",
+    ).axes  # fmt: skip
+    labels = [str(line.get_label()) for line in axes.lines if line.get_gid() == "points"]
+    assert labels == ["not known (1)", f"{IN_WORDS['loss']} (1)", f"{IN_WORDS['think']} (1)"]

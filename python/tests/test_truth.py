@@ -1,0 +1,311 @@
+"""Captures whose retransmissions are known: their cases, what they keep, and their labels."""
+
+from __future__ import annotations
+
+import filecmp
+import itertools
+import json
+import struct
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.run import Run
+from netspurt.truth import Case, TruthError, cases, make_collection
+from netspurt.truth.cases import path_names
+from netspurt.truth.labels import Label, read_labels
+from netspurt.truth.ledger import sums
+from netspurt.truth.pcapng import CaptureError, read_packets, write_part
+from netspurt.truth.views import GAPS, LOSSY, SHORT, WHOLE, View, views_of
+
+from conftest import ROOT, Command
+from lateness import real_time
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("truth") / "made"
+    make_collection(folder, cases(28, live=False, seed=3))
+    return folder
+
+
+def told(case: Path) -> Any:
+    return json.loads((case / "truth.json").read_bytes())
+
+
+def folders(collection: Path) -> list[Path]:
+    return sorted(file.parent for file in collection.glob("*/truth.json"))
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_every_path_goes_with_every_tcp(live: bool) -> None:
+    first: dict[tuple[str, str], Case] = {}
+    for case in cases(150 * len(path_names()), live=live):
+        first.setdefault((case.path, case.stack), case)
+    assert len(first) == len(path_names()) * len({stack for _, stack in first}) > 200
+    for case in first.values():
+        scenario = case.scenario()
+        assert (scenario.kernel_flow is not None) == live
+        assert scenario.seed > 1
+
+
+@pytest.mark.parametrize("path", path_names())
+def test_every_case_of_a_path_is_a_scenario_that_captures_both_ends(path: str) -> None:
+    found = {case.number: case for case in cases(400, live=False, only=path, stacks="linux")}
+    assert sorted(found) == list(range(len(found)))
+    for case in found.values():
+        spied = case.scenario().resolved().partition("spy")[2].partition("]")[0]
+        assert '"sender"' in spied
+        assert '"receiver"' in spied
+
+
+def test_cases_have_names_and_draws_of_their_own() -> None:
+    chosen = cases(300, live=False)
+    assert len({case.name for case in chosen}) == 300
+    assert len({case.scenario().seed for case in chosen[:50]}) == 50
+    assert {case.path for case in chosen[: len(path_names())]} == set(path_names())
+    again = cases(3, live=False, only="tails", stacks="plain", seed=5)
+    assert [(case.path, case.stack, case.seed) for case in again] == [("tails", "plain", 5)] * 3
+
+
+def test_names_that_nothing_has_are_errors() -> None:
+    with pytest.raises(TruthError, match="no path is called 'tail': there are acks"):
+        cases(1, live=False, only="tail")
+    with pytest.raises(TruthError, match="no TCP is called 'windows': there are default"):
+        cases(1, live=True, stacks="windows")
+
+
+def test_a_collection_has_many_paths_and_causes(collection: Path) -> None:
+    made = json.loads((collection / "collection.json").read_bytes())
+    assert made["cases"] == len(folders(collection)) == 28
+    assert made["left_out"] == {}
+    assert {"rto", "go-back-n", "fast", "tlp", "syn"} <= set(made["causes"])
+    assert {told(case)["path"] for case in folders(collection)} == set(path_names())
+
+
+def test_a_truth_has_a_row_for_each_retransmission_of_its_run(collection: Path) -> None:
+    for case in folders(collection)[::5]:
+        run = ns.load(case / "scenario.toml").run()
+        labels = read_labels(case / "truth.csv")
+        whole = [row for row in labels if row.capture.count(".") == 1 and row.side == "sender"]
+        counted = Counter((row.flow, row.direction, row.cause) for row in whole)
+        spurious = Counter((row.flow, row.direction, row.cause) for row in whole if row.spurious)
+        table = run.table("retransmissions")
+        names = ("flow", "direction", "cause", "sent", "spurious")
+        rows = list(zip(*(table[name].tolist() for name in names), strict=True))
+        # A row of the table is about a direction with data: others send SYN-ACKs and FINs again.
+        assert all(counted[row[:3]] == row[3] for row in rows), case.name
+        assert all(spurious[row[:3]] == row[4] for row in rows), case.name
+
+
+def tcp_of(octets: bytes) -> tuple[bytes, bytes, int]:
+    """Return the source, the destination and the raw sequence number of a packet."""
+    if octets[0] >> 4 == 4:
+        source, destination, tcp = octets[12:16], octets[16:20], octets[20:]
+    else:
+        source, destination, tcp = octets[8:24], octets[24:40], octets[40:]
+    return source, destination, struct.unpack_from(">I", tcp, 4)[0]
+
+
+def check_labels(case: Path) -> None:
+    """Compare each label with the packet of its capture."""
+    for capture in told(case)["captures"]:
+        packets = read_packets(case / capture["file"])
+        assert len(packets) == capture["packets"]
+        assert all(len(packet.octets) <= capture["snap_bytes"] for packet in packets)
+        own = [row for row in read_labels(case / "truth.csv") if row.capture == capture["file"]]
+        firsts: dict[str, set[int]] = {}
+        for row in own:
+            packet = packets[row.frame - 1]
+            assert packet.unix_ns == row.unix_ns == packets[0].unix_ns + row.t_ns
+            _, _, seq = tcp_of(packet.octets)
+            firsts.setdefault(row.source, set()).add((seq - row.seq) % 2**32)
+        # The initial number of a connection's end is the same in each of its packets.
+        assert all(len(initial) == 1 for initial in firsts.values())
+
+
+def test_labels_are_about_the_packets_that_they_number(collection: Path) -> None:
+    for case in folders(collection):
+        check_labels(case)
+
+
+def test_captures_with_losses_say_which_packets_they_miss(collection: Path) -> None:
+    found = 0
+    for case in folders(collection):
+        captures = {one["file"]: one for one in told(case)["captures"]}
+        for name in [name for name in captures if name.endswith(("lossy.pcapng", "gaps.pcapng"))]:
+            whole = read_packets(case / f"{name.partition('.')[0]}.pcapng")
+            missed = captures[name]["missed_packets"]
+            kept = [packet for n, packet in enumerate(whole, 1) if n not in missed]
+            assert read_packets(case / name) == kept
+            found += bool(missed)
+    assert found > 3
+
+
+def test_what_a_capture_saw_before_decides_whether_an_original_is_seen(collection: Path) -> None:
+    rows = [row for case in folders(collection) for row in read_labels(case / "truth.csv")]
+    whole = [row for row in rows if row.capture.count(".") == 1]
+    assert {row.original for row in whole if row.side == "sender"} == {"seen"}
+    assert {"seen", "unseen"} <= {row.original for row in whole if row.side == "receiver"}
+    worse = [row for row in rows if row.capture.count(".") == 2 and row.side == "sender"]
+    assert "unseen" in {row.original for row in worse}
+
+
+def test_the_same_seed_makes_the_same_captures(tmp_path: Path) -> None:
+    chosen = cases(2, live=False, only="requests", seed=9)
+    for name in ("one", "two"):
+        make_collection(tmp_path / name, chosen)
+    for case in chosen:
+        pair = tmp_path / "one" / case.name, tmp_path / "two" / case.name
+        names = sorted(file.name for file in pair[0].iterdir())
+        assert filecmp.cmpfiles(*pair, names, shallow=False) == (names, [], [])
+
+
+def test_the_ledger_names_the_octets_that_the_path_lost(tmp_path: Path) -> None:
+    case = Case("listed-losses", 0, "plain", {"flows.transfer.profile": "plain"}, False, False, 1)
+    make_collection(tmp_path / "made", [case])
+    (drop,) = told(tmp_path / "made" / case.name)["drops"]
+    assert (drop["kind"], drop["reason"], drop["seq"]) == ("data", "loss", 1 + 11 * 1448)
+
+
+def test_a_part_of_a_capture_has_less_packets_and_octets_of_the_same_times(tmp_path: Path) -> None:
+    whole = _saved(tmp_path)
+    packets = read_packets(whole)
+    write_part(whole, tmp_path / "part.pcapng", [0, 2, 3], 50)
+    part = read_packets(tmp_path / "part.pcapng")
+    assert [packet.unix_ns for packet in part] == [packets[n].unix_ns for n in (0, 2, 3)]
+    assert [packet.size_bytes for packet in part] == [packets[n].size_bytes for n in (0, 2, 3)]
+    assert [packet.octets for packet in part] == [packets[n].octets[:50] for n in (0, 2, 3)]
+
+
+def _saved(tmp_path: Path) -> Path:
+    scenario = ns.new_scenario().replace({"stop": "5 s"})
+    scenario.run().save(tmp_path / "run")
+    return sorted((tmp_path / "run").glob("*.pcapng"))[0]
+
+
+def test_what_is_no_capture_of_netspurt_is_an_error(tmp_path: Path) -> None:
+    whole = _saved(tmp_path).read_bytes()
+    file = tmp_path / "bad.pcapng"
+    for bad, why in [
+        (b"no capture at all", "no pcapng file"),
+        (whole[:-7], "has a block of"),
+        (whole + b"\x06\0\0\0", "is cut at octet"),
+        (whole[:-4] + whole[-4:] + struct.pack("<III", 6, 4, 4), "has a block of 4 octets"),
+    ]:
+        file.write_bytes(bad)
+        with pytest.raises(CaptureError, match=why):
+            read_packets(file)
+
+
+@pytest.mark.parametrize("view", [LOSSY, GAPS])
+def test_a_lossy_view_misses_its_share_of_packets(view: View) -> None:
+    missed = sorted(set(range(100_000)) - set(view.kept(100_000, "a case")))
+    assert view.lost * 0.8 < len(missed) / 100_000 < view.lost * 1.2
+    # The packets that follow each other are runs of the view's length, or of several that meet.
+    runs = [len(list(run)) for _, run in itertools.groupby(n - i for i, n in enumerate(missed))]
+    assert min(runs[:-1]) == view.burst
+    assert view.kept(1000, "a case") == view.kept(1000, "a case") != view.kept(1000, "another")
+
+
+def test_the_whole_view_keeps_all_packets_and_a_short_one_no_options() -> None:
+    assert WHOLE.kept(5, "any") == SHORT.kept(5, "any") == [0, 1, 2, 3, 4]
+    assert (SHORT.snap_bytes(b"\x45"), SHORT.snap_bytes(b"\x60"), WHOLE.snap_bytes(b"\x60")) == (
+        40,
+        60,
+        100,
+    )
+    names = {view.name for n in range(50) for view in views_of(f"case {n}")}
+    assert names == {"", "lossy", "gaps", "short"}
+
+
+def live_run(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) -> Run:
+    """Return what the sums need of a live run: what each end sent, and what its kernel counted."""
+    rows = [
+        ("f", "forward" if end == "from" else "reverse", way, cause)
+        for end, sent in causes.items()
+        for cause in sent
+        for way in ("out", "in")
+    ]
+    names = ("flow", "direction", "way", "cause")
+    segments = {k: np.array(v) for k, v in zip(names, zip(*rows, strict=True), strict=True)}
+    ends = [SimpleNamespace(flow="f", side=end, counters=counters[end]) for end in counters]
+    return cast(Run, SimpleNamespace(live=SimpleNamespace(ends=ends), segments=segments))
+
+
+def wrong_sums(causes: dict[str, list[str]], counters: dict[str, dict[str, int]]) -> list[str]:
+    return [str(one) for one in sums(live_run(causes, counters)) if not one.agrees]
+
+
+#: What a kernel counts of a SYN, a timeout, what followed it, a fast retransmit and a probe.
+COUNTED = {
+    "TcpRetransSegs": 6,
+    "TcpExtTCPSynRetrans": 1,
+    "TcpExtTCPTimeouts": 2,
+    "TcpExtTCPSlowStartRetrans": 2,
+    "TcpExtTCPFastRetrans": 1,
+    "TcpExtTCPLossProbes": 1,
+}
+
+
+def test_labels_must_add_up_to_the_kernels_counters() -> None:
+    sent = ["syn", "rto", "go-back-n", "go-back-n", "rack", "tlp"]
+    assert wrong_sums({"from": sent}, {"from": COUNTED}) == []
+    swapped = ["syn", "tlp", "go-back-n", "go-back-n", "rack", "tlp"]
+    assert wrong_sums({"from": swapped}, {"from": COUNTED}) == [
+        "f.from: TcpExtTCPTimeouts: 1 labels, 2 by the kernel"
+    ]
+    assert len(wrong_sums({"from": sent[:-1]}, {"from": COUNTED})) == 1
+
+
+def test_a_syn_ack_that_answers_a_second_syn_has_not_timed_out() -> None:
+    counted = {"TcpRetransSegs": 1, "TcpExtTCPSynRetrans": 1}
+    timed_out = counted | {"TcpExtTCPTimeouts": 1}
+    assert wrong_sums({"to": ["syn"]}, {"to": counted}) == []
+    assert wrong_sums({"to": ["syn"]}, {"to": timed_out}) == []
+    assert wrong_sums({"to": ["syn"]}, {"to": timed_out | {"TcpExtTCPTimeouts": 2}}) != []
+    assert wrong_sums({"from": ["syn"]}, {"from": counted}) != []
+
+
+@real_time
+def test_the_kernels_captures_have_labels_that_add_up(tmp_path: Path) -> None:
+    chosen = cases(2, live=True, only="short-flows", stacks="default")
+    made = make_collection(tmp_path / "made", chosen)
+    assert made.left_out == {}
+    assert made.retransmissions > 0
+    for case in folders(tmp_path / "made"):
+        assert all(one["agrees"] for one in told(case)["sums"])
+        check_labels(case)
+
+
+SAMPLE = ROOT / "data" / "captures"
+
+
+def test_the_sample_is_small_and_its_labels_are_about_its_packets() -> None:
+    found = folders(SAMPLE)
+    assert len(found) >= 10
+    assert sum(file.stat().st_size for file in SAMPLE.rglob("*") if file.is_file()) < 300_000
+    labels: list[Label] = []
+    for case in found:
+        check_labels(case)
+        assert all(one["agrees"] for one in told(case)["sums"])
+        labels += read_labels(case / "truth.csv")
+    causes = {"rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp", "syn"}
+    assert {row.cause for row in labels} == causes
+    assert {row.spurious for row in labels} == {True, False}
+    assert {":" in row.source.rpartition(":")[0] for row in labels} == {True, False}
+
+
+def test_the_command_makes_a_collection(netspurt: Command) -> None:
+    made = netspurt("truth", "make", "c", "--simulated", "--cases", 2, "--only", "tails")
+    assert made.returncode == 0
+    assert "2 cases" in made.stdout
+    assert netspurt("truth", "make", "c", "--simulated", "--cases", 1).returncode == 2
+    bad = netspurt("truth", "make", "d", "--simulated", "--only", "nothing")
+    assert bad.returncode == 2
+    assert "no path is called 'nothing'" in bad.stderr

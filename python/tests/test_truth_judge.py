@@ -1,0 +1,223 @@
+"""The judge of explanations, on explainers that know, guess, miss, invent and admit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from netspurt.truth import TruthError, cases, check_collection, make_collection, wrong_ones
+from netspurt.truth.answers import Answer, Explainer, match
+from netspurt.truth.labels import Label, read_labels
+from netspurt.truth.scoring import Score, bins, class_of, wilson
+
+from conftest import Command
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("judge") / "made"
+    make_collection(folder, cases(42, live=False, seed=4))
+    return folder
+
+
+def said_of(label: Label) -> Answer:
+    verdict = "spurious" if label.spurious else "needed"
+    missing = label.original == "unseen"
+    return Answer(label.unix_ns, label.seq, label.cause, 0.97, verdict, 0.97, missing)
+
+
+class Told:
+    """An explained capture that says the answers it was made with."""
+
+    def __init__(self, answers: list[Answer]) -> None:
+        self.answers = answers
+
+    def table(self, name: str) -> Mapping[str, NDArray[np.generic]]:
+        assert name == "retransmissions"
+        columns = Answer.__dataclass_fields__
+        return {k: np.array([getattr(one, k) for one in self.answers]) for k in columns}
+
+
+def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
+    """Return an explainer that knows the truth and says what `change` makes of it."""
+
+    def explain(file: Path) -> Told:
+        labels = read_labels(file.parent / "truth.csv")
+        own = [label for label in labels if label.capture == file.name]
+        return Told([said for one in own for said in change(one, said_of(one))])
+
+    return explain
+
+
+def judged(collection: Path, change: Callable[[Label, Answer], Iterator[Answer]]) -> Score:
+    return check_collection(collection, explainer(change))
+
+
+def test_who_knows_everything_reaches_every_bar(collection: Path) -> None:
+    score = judged(collection, lambda _, said: iter([said]))
+    assert score.failures() == []
+    assert score.wrong == []
+    side = score.sides["sender"]
+    assert side.held == side.found > 100
+    assert all(tally.right == tally.total for tally in side.by_class().values())
+    assert {"sender", "receiver", "middle", "sender, options cut"} <= set(score.sides)
+    (only,) = score.calibration("cause")
+    assert (only.low, only.share, only.interval[1]) == (0.95, 1.0, 1.0)
+
+
+def test_who_says_nothing_misses_all_but_what_the_capture_lacks(collection: Path) -> None:
+    score = judged(collection, lambda _label, _said: iter([]))
+    side = score.sides["sender"]
+    assert side.found == 0
+    assert side.missed + side.unseen_not_found == side.held
+    assert side.unseen_not_found > 0
+    assert f"{side.missed} retransmissions missed" in score.failures()
+
+
+def test_unknown_is_wrong_unless_the_capture_lacks_the_original(collection: Path) -> None:
+    def admits(label: Label, said: Answer) -> Iterator[Answer]:
+        yield replace(said, cause="unknown") if label.original == "unseen" else said
+
+    assert judged(collection, admits).failures() == []
+    score = judged(collection, lambda _, said: iter([replace(said, cause="unknown")]))
+    assert all(tally.right == 0 for tally in score.sides["sender"].by_class().values())
+    assert score.calibration("cause") == []
+    assert {"cause"} == {one.why for one in score.wrong}
+    assert {one.label.side for one in score.wrong if one.label} == {"sender"}
+
+
+def test_causes_that_only_configuration_separates_are_one_class(collection: Path) -> None:
+    same = {"fast": "rack", "rack": "sack-recovery", "sack-recovery": "fast"}
+    score = judged(
+        collection, lambda _, said: iter([replace(said, cause=same.get(said.cause, said.cause))])
+    )
+    assert score.failures() == []
+    assert len({class_of(cause) for cause in same}) == 1
+    assert class_of("rto") != class_of("go-back-n") != class_of("fast")
+
+
+def test_a_wrong_cause_is_counted_and_listed(collection: Path) -> None:
+    def slips(_: Label, said: Answer) -> Iterator[Answer]:
+        yield replace(said, cause="rto") if said.cause == "tlp" else said
+
+    score = judged(collection, slips)
+    side = score.sides["sender"]
+    assert set(side.confusion["tlp"]) == {"rto"}
+    (failure,) = score.failures()
+    assert failure.startswith("tlp: 0 of ")
+    assert "tlp, " in wrong_ones(score.wrong)[0]
+    assert "said rto" in wrong_ones(score.wrong)[0]
+
+
+def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
+    def doubles(label: Label, said: Answer) -> Iterator[Answer]:
+        yield from (said, said) if label.len_bytes else (said,)
+
+    score = judged(collection, doubles)
+    sides = score.sides
+    of_data = [
+        label
+        for file in collection.glob("*/truth.csv")
+        for label in read_labels(file)
+        if label.len_bytes
+    ]
+    copies = sum(label.copy for label in of_data)
+    assert sum(side.invented for side in sides.values()) == len(of_data) + copies
+    at_senders = sum(label.side == "sender" for label in of_data)
+    counted = sides["sender"].invented + sides["sender, options cut"].invented
+    # Of two packets of one stamp and size nobody can tell which was meant.
+    assert at_senders <= counted <= 1.01 * at_senders
+    assert f"{sides['sender'].invented} retransmissions invented" in score.failures()
+
+
+def test_a_capture_loss_must_be_told(collection: Path) -> None:
+    score = judged(collection, lambda _, said: iter([replace(said, original_missing=False)]))
+    side = score.sides["sender"]
+    assert side.loss_not_told > 0
+    told = f"{side.loss_not_told} retransmissions with a capture loss that is not told"
+    assert score.failures() == [told]
+
+
+def test_verdicts_are_right_unknown_or_wrong(collection: Path) -> None:
+    score = judged(collection, lambda _, said: iter([replace(said, verdict="needed")]))
+    verdicts = score.sides["sender"].verdicts
+    assert verdicts["needed"].right == verdicts["needed"].total > 0
+    assert verdicts["spurious"].wrong == verdicts["spurious"].total > 0
+    low = judged(collection, lambda _, said: iter([replace(said, verdict="unknown")]))
+    assert low.sides["sender"].verdicts["needed"].unknown == verdicts["needed"].total
+    assert low.calibration("verdict") == []
+
+
+def test_packets_are_matched_by_time_where_octets_cannot_be_counted(collection: Path) -> None:
+    score = judged(
+        collection, lambda _, said: iter([replace(said, seq=said.seq + 7, t_ns=said.t_ns + 400)])
+    )
+    assert score.failures() == []
+
+
+def test_of_packets_of_one_time_those_of_equal_octets_match(tmp_path: Path) -> None:
+    label = Label("f", 1, 0, 5000, "f", "forward", "a:1", "b:2", 10, 5, "rto", False, "sender",
+                  "seen", False)  # fmt: skip
+    pair = [label, replace(label, seq=20, cause="tlp")]
+    said = [said_of(one) for one in reversed(pair)]
+    matched = match(tmp_path / "none", ["10.0.0.1"], pair, said)
+    assert [(one.cause, answer and answer.cause) for one, answer in matched.pairs] == [
+        ("rto", "rto"),
+        ("tlp", "tlp"),
+    ]
+    assert matched.invented == []
+    far = match(tmp_path / "none", ["10.0.0.1"], pair[:1], [])
+    assert far.pairs == [(label, None)]
+
+
+def test_bins_count_what_is_right_among_answers_of_like_confidence() -> None:
+    told = [(0.97, True)] * 18 + [(0.97, False)] * 2 + [(1.0, True)] * 5 + [(0.2, False)]
+    low, middle, high = bins(told)
+    assert (low.low, low.high, low.count, low.share) == (0.0, 0.5, 1, 0.0)
+    assert (middle.low, middle.count, middle.right, middle.share) == (0.95, 20, 18, 0.9)
+    assert (high.low, high.high, high.count, high.mean) == (0.99, 1.0, 5, 1.0)
+    assert middle.interval[0] < 0.9 < middle.interval[1]
+
+
+def test_wilsons_interval_is_that_of_the_tables() -> None:
+    # Newcombe 1998, table I, method 3: 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
+    for right, count, low, high in [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ]:
+        assert wilson(right, count) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_a_folder_without_cases_is_an_error(tmp_path: Path, collection: Path) -> None:
+    with pytest.raises(TruthError, match="truth make"):
+        check_collection(tmp_path, explainer(lambda _, said: iter([said])))
+    with pytest.raises(TruthError, match="'no-such-case'"):
+        check_collection(collection, explainer(lambda _, said: iter([said])), only="no-such-case")
+
+
+def test_the_command_fails_below_the_bars_and_lists_what_is_wrong(
+    collection: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from netspurt import captures
+
+    monkeypatch.setattr(captures, "explain", explainer(lambda _, said: iter([said])))
+    good = netspurt("truth", "check", collection)
+    assert good.returncode == 0
+    assert good.stdout.endswith("every bar is reached\n")
+    assert "seen at the sender" in good.stdout
+    unsure = explainer(lambda _, said: iter([replace(said, cause="unknown")]))
+    monkeypatch.setattr(captures, "explain", unsure)
+    bad = netspurt("truth", "check", collection, "--wrong", "--only", "tails-*")
+    assert bad.returncode == 1
+    assert "below the bar" in bad.stdout
+    assert "said unknown" in bad.stdout
+    as_json = netspurt("truth", "check", collection, "--json")
+    assert as_json.returncode == 1
+    assert '"failures"' in as_json.stdout
