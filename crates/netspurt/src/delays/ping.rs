@@ -139,6 +139,7 @@ impl PingRun {
             let number = self.highest.map_or(1, |highest| highest + 1);
             self.saw(number);
             self.tally.sent(number).set_sent(sent_ns);
+            self.rounds.lose();
             self.stamped = true;
         }
         (self.statistics, self.millis) = (None, None);

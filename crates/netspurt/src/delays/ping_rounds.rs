@@ -62,6 +62,11 @@ impl PingRounds {
         raw.saturating_add(self.offset)
     }
 
+    /// A round ended whose probe was lost, so that its number is not known: the next one is later.
+    pub fn lose(&mut self) {
+        self.raw.get_or_insert(u64::MAX);
+    }
+
     /// Whether numbers began again, so that statistics are those of a round.
     pub fn repeated(&self) -> bool {
         self.offset > 0
