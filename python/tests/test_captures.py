@@ -78,3 +78,42 @@ def test_a_capture_is_plotted_and_printed(folder: Path, netspurt: Command, tmp_p
     assert picture.stat().st_size > 10_000
     out = netspurt("table", folder / "source.pcapng", "segments", "--limit", "1").stdout
     assert "c0" in out
+
+
+def test_a_plot_for_xplot_has_a_bar_for_each_segment(
+    run: ns.Run, folder: Path, netspurt: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.xpl"
+    netspurt("plot", folder / "source.pcapng", "--out", file)
+    lines = file.read_text().splitlines()
+    assert (lines[0], lines[1], lines[-1]) == ("double double", "title", "go")
+    own = run.segments.where(node="source", direction="forward")
+    data = own.select(own["len_bytes"] > 0)
+    assert sum(line.startswith("darrow ") for line in lines) == len(data)
+    first = next(line for line in lines if line.startswith("line ")).split()
+    assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
+
+
+def test_what_xplot_cannot_show_is_refused(folder: Path, netspurt: Command, tmp_path: Path) -> None:
+    ran = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
+    assert ran.returncode == 2
+    assert "time-sequence, rto, outstanding, not of cwnd" in ran.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_would_have_saved_waits_is_summed_over_connections(folder: Path) -> None:
+    from netspurt.analysis.remedies import remedies
+
+    found = explain(folder / "source.pcapng")
+    waits = found.table("waits")
+    saved = [one.saved_s.value for one in remedies(found.tables)]
+    assert saved == sorted(saved, reverse=True)
+    assert all(0 < value <= float(waits.seconds("waited_ns").sum()) for value in saved)
+
+
+def test_the_time_of_a_connection_is_spent_on_one_thing_at_a_time(folder: Path) -> None:
+    found = explain(folder / "source.pcapng")
+    spent, connections = found.table("spent"), found.table("connections")
+    parts = [name for name in spent if name.endswith("_ns")]
+    whole = sum(int(spent[name][0]) for name in parts)
+    assert whole == int(connections["duration_ns"][0]) > 0

@@ -202,7 +202,10 @@ def test_a_recording_that_cannot_be_read_so_is_told_why(
         ("script folder", "folder: the folder contains no *.pkt file"),
         ("script good.pkt --set rto.min", "'rto.min' is not PATH=VALUE"),
         ("script good.pkt --prove --profile linux", "--set and --profile do not apply"),
-        ("papers show rfc1", "no paper 'rfc1': there are globecom2000, jacobson1988, rfc2416, rfc889"),
+        (
+            "papers show rfc1",
+            "no paper 'rfc1': there are globecom2000, jacobson1988, rfc2416, rfc889",
+        ),
         ("papers check rfc1", "no paper 'rfc1'"),
         ("papers check rfc2416 --explain iw1.t88", "did you mean rfc2416.iw1.t8"),
         ("papers check rfc2416 --json --out p", "--out is for pictures"),

@@ -43,8 +43,8 @@ def plot(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file, .png, .svg or .pdf; by default .png and .svg in the run, or beside "
-            "the capture."
+            help="The file, .png, .svg or .pdf, or .xpl for xplot; by default .png and .svg in the "
+            "run, or beside the capture."
         ),
     ] = None,
     flow: Annotated[
@@ -62,6 +62,7 @@ def plot(
 ) -> None:
     """Draw a run or a capture as PNG and SVG."""
     from netspurt.plots import OPTIONS, View, draw, save
+    from netspurt.plots.xplot import write_xplot
 
     opened = open_tables(run, flow)
     if kind == _ALL and out:
@@ -76,7 +77,12 @@ def plot(
         if kind == _ALL:
             applied = {name: given[name] for name in OPTIONS[each]}
             applied |= {"flow": None} if each == "flows" else {}
-        figure = draw(opened, each, View(start=start, end=end, **applied))
+        view = View(start=start, end=end, **applied)
+        if out is not None and out.suffix == ".xpl":
+            write_xplot(out, opened, each, view)
+            typer.echo(out)
+            continue
+        figure = draw(opened, each, view)
         stem = run.parent / f"{run.name}-{each}" if captured else run / each
         files = [out] if out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
         save(figure, files)

@@ -40,21 +40,26 @@ def draw_outstanding(axes: Axes, run: Tables, view: View) -> None:
 
     Octets that SACK blocks report count as outstanding: they wait for the gap before them.
     """
-    data, acks = _both(run, view)
+    data, acks = both_directions(run, view)
+    t, octets = outstanding(data, acks)
+    steps(axes, t, octets, color=BLUE, linewidth=1.2, label="outstanding")
+    mean = np.full(2, _mean_over_time(t, octets))
+    ends = np.array([t.min(), t.max()])
+    axes.plot(ends, mean, color=GREY, linewidth=1.0, linestyle="--", label="mean over time")
+    axes.set_ylim(bottom=0)
+    bytes_axis(axes, "outstanding data", max(float(octets.max()), 1.0))
+    _name(axes, data, view)
+
+
+def outstanding(data: Table, acks: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return instants [s] and the octets outstanding from each of them on."""
     t = np.concatenate([data.seconds(), acks.seconds()])
     order = np.argsort(t, kind="stable")
     sent = np.concatenate([data["seq"] + data["len_bytes"], np.zeros(len(acks), dtype=np.int64)])
     acked = np.concatenate([np.full(len(data), int(data["seq"].min())), acks["ack"]])
     highest = np.maximum.accumulate(sent[order])
     una = np.maximum.accumulate(acked[order])
-    outstanding = np.maximum(highest - una, 0).astype(np.float64)
-    steps(axes, t[order], outstanding, color=BLUE, linewidth=1.2, label="outstanding")
-    mean = np.full(2, _mean_over_time(t[order], outstanding))
-    ends = np.array([t.min(), t.max()])
-    axes.plot(ends, mean, color=GREY, linewidth=1.0, linestyle="--", label="mean over time")
-    axes.set_ylim(bottom=0)
-    bytes_axis(axes, "outstanding data", max(float(outstanding.max()), 1.0))
-    _name(axes, data, view)
+    return t[order], np.maximum(highest - una, 0).astype(np.float64)
 
 
 def draw_throughput(axes: Axes, run: Tables, view: View) -> None:
@@ -62,7 +67,7 @@ def draw_throughput(axes: Axes, run: Tables, view: View) -> None:
 
     A line is the mean from the start on.
     """
-    data, _acks = _both(run, view)
+    data, _acks = both_directions(run, view)
     t, size = data.seconds(), data["len_bytes"].astype(np.float64)
     first, last = float(t.min()), float(t.max())
     if last <= first:
@@ -88,7 +93,7 @@ def draw_density(axes: Axes, run: Tables, view: View) -> None:
 
     As Jacobson's mail of 1988 has it: the first differences of time stamps, smoothed, inverted.
     """
-    data, acks = _both(run, view)
+    data, acks = both_directions(run, view)
     for what, own, color in (("data", data, BLUE), ("ACKs", acks, GREEN)):
         if len(own) <= _SMOOTHED:
             continue
@@ -103,7 +108,7 @@ def draw_density(axes: Axes, run: Tables, view: View) -> None:
     _name(axes, data, view)
 
 
-def _both(run: Tables, view: View) -> tuple[Table, Table]:
+def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
     """Return the data of a direction and the acknowledgements of it, at one point."""
     segments = run.table("segments")
     flow = pick(segments, "flow", view.flow, "flow")

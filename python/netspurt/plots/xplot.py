@@ -1,0 +1,117 @@
+"""Plots as files for xplot, in the colours that readers of tcptrace's know.
+
+The format: a line for the kind of each axis, title and labels, then drawing commands with points in
+units of the data, and `go` (T. Shepard, MIT/LCS/TR-494, 1991, and xplot's manual page).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.plots.style import DIRECTIONS, View, pick
+from netspurt.plots.traffic import both_directions, outstanding
+
+if TYPE_CHECKING:
+    from netspurt.plots import Tables
+
+#: The kinds that can be written.
+XPLOT_KINDS = ("time-sequence", "rto", "outstanding")
+
+
+def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
+    """Write a plot for xplot.
+
+    Raises
+    ------
+    ValueError
+        If the kind cannot be written so, or there is nothing to show.
+    """
+    if kind not in XPLOT_KINDS:
+        raise ValueError(f"xplot files are written of {', '.join(XPLOT_KINDS)}, not of {kind}")
+    what, label, drawn = {
+        "time-sequence": ("time sequence graph", "sequence number", _time_sequence),
+        "rto": ("round trips", "ms", _round_trips),
+        "outstanding": ("outstanding data", "octets", _outstanding),
+    }[kind]
+    lines = list(drawn(run, view))
+    flow = pick(run.table("segments"), "flow", view.flow, "flow")
+    head = ["double double", "title", f"{view.titled(flow)}_==>_{run.title} ({what})"]
+    head += ["xlabel", "time", "ylabel", label]
+    part = file.with_name(f"{file.name}.part")
+    try:
+        part.write_text("\n".join([*head, *lines, "go", ""]))
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _time_sequence(run: Tables, view: View) -> Iterator[str]:
+    """Yield segments as bars between arrows, the line of ACKs, the window's, and SACK bars."""
+    data, acks = both_directions(run, view)
+    first, end = data["seq"], data["seq"] + data["len_bytes"]
+    again = data["kind"] == "retransmission"
+    for color, rows in (("white", ~again), ("red", again)):
+        own = data.seconds()[rows]
+        if not len(own):
+            continue
+        yield color
+        yield from _commands("line", own, first[rows], own, end[rows])
+        yield from _commands("darrow", own, end[rows])
+        yield from _commands("uarrow", own, first[rows])
+    spurious = data["spurious"]
+    if spurious.any():
+        yield "magenta"
+        yield from _commands("diamond", data.seconds()[spurious], first[spurious])
+    if len(acks):
+        yield "green"
+        yield from _steps(acks.seconds(), np.maximum.accumulate(acks["ack"]))
+        same = acks["kind"] == "dupack"
+        yield from _commands("dtick", acks.seconds()[same], acks["ack"][same])
+    other = next(direction for direction in DIRECTIONS if direction != view.sends)
+    node, flow = str(data["node"][0]), str(data["flow"][0])
+    blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=other, node=node))
+    if len(blocks):
+        yield "purple"
+        t = blocks.seconds()
+        yield from _commands("line", t, blocks["left"], t, blocks["right"])
+
+
+def _round_trips(run: Tables, view: View) -> Iterator[str]:
+    """Yield round-trip samples as points."""
+    samples = run.table("rtt")
+    flow = pick(samples, "flow", view.flow, "flow")
+    own = view.clip(samples.where(flow=flow, direction=view.sends))
+    if len(own) == 0:
+        raise ValueError(f"flow {view.titled(flow)} has no round trips in that time")
+    yield "red"
+    yield from _commands("dot", own.seconds(), own["rtt_ns"] / 1e6)
+
+
+def _outstanding(run: Tables, view: View) -> Iterator[str]:
+    """Yield the outstanding octets as a line."""
+    t, octets = outstanding(*both_directions(run, view))
+    yield "red"
+    yield from _steps(t, octets)
+
+
+def _steps(t: NDArray[np.float64], y: NDArray[Any]) -> Iterator[str]:
+    """Yield lines for a value that holds until the next one."""
+    yield from _commands("line", t[:-1], y[:-1], t[1:], y[:-1])
+    yield from _commands("line", t[1:], y[:-1], t[1:], y[1:])
+
+
+def _commands(name: str, *columns: NDArray[Any]) -> list[str]:
+    """Return a drawing command for each row: its name, and the numbers of the columns."""
+    if len(columns[0]) == 0:
+        return []
+    texts = np.full(len(columns[0]), name)
+    for place, column in enumerate(columns):
+        form = " %.9f" if place % 2 == 0 else " %.15g"
+        texts = np.char.add(texts, np.char.mod(form, column.astype(np.float64)))
+    commands: list[str] = texts.tolist()
+    return commands
