@@ -56,6 +56,8 @@ class Explained:
         When the first packet of TCP was captured, in nanoseconds since 1970.
     files
         Of captures that are pooled: each file, with the number of its first connection.
+    sources
+        The files of one capture.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Explained:
 
         self.path = path
         self.files = files
+        self.sources: Sequence[str] = ()
         self.fault = core.fault
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
@@ -170,7 +173,9 @@ def explain(
     ['forward', 'reverse']
     """
     paths = [fspath(one) for one in (path, *more)]
-    return Explained(", ".join(paths), _finished(paths, segments, connection))
+    found = Explained(", ".join(paths), _finished(paths, segments, connection))
+    found.sources = [path for path in paths if path != "-"]
+    return found
 
 
 def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explained:
@@ -181,10 +186,12 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     captures
         For each capture its file, or several files that are joined in the order of time.
 
+    A file that cannot be opened or is no capture is left out, and `fault` names it.
+
     Raises
     ------
     OSError
-        If a file cannot be opened or is no capture.
+        If none can be read.
     """
     found: list[_core.Explanation] = []
     files: list[tuple[str, int]] = []
@@ -192,11 +199,17 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     first = 0
     for capture in captures:
         paths = [fspath(one) for one in capture]
-        one = _finished(paths)
+        try:
+            one = _finished(paths)
+        except OSError as error:
+            faults.append(str(error))
+            continue
         files.append((", ".join(paths), first))
         faults += [f"{files[-1][0]}: {one.fault}"] if one.fault else []
         first += len(one)
         found.append(one)
+    if not found:
+        raise OSError("; ".join(faults) or "there is no capture")
     pooled = Explained(f"{len(found)} captures", _core.Explanation.pooled(found), files)
     pooled.fault = "; ".join(faults) or None
     return pooled

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.output import columns, number, rate
+from netspurt.cli.output import columns, counted, number, rate
 from netspurt.cli.pooled import pooled_lines
 
 if TYPE_CHECKING:
@@ -38,8 +38,19 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def write_tables(found: Explained, path: Path) -> None:
-    """Write the connections to `path`, and the retransmissions beside it."""
+    """Write the connections to `path`, and the retransmissions beside it.
+
+    Raises
+    ------
+    ValueError
+        If something else than a file is there, or the capture itself.
+    """
     beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")
+    for file in (path, beside):
+        if file.exists() and not file.is_file():
+            raise ValueError(f"--parquet {file}: it is there and no file; name another one")
+        if any(file.exists() and file.samefile(source) for source in found.sources):
+            raise ValueError(f"--parquet {file} would replace the capture; name another file")
     for name, file in {"connections": path, "retransmissions": beside}.items():
         part = file.with_name(f"{file.name}.part")
         try:
@@ -86,29 +97,34 @@ def pooled(found: Explained) -> Iterator[str]:
     """Yield one answer for all connections."""
     table = found.table("connections")
     yield _packets(found)
-    yield from _summary(table, len(set(table["connection"].tolist())))
+    yield from _summary(found, len(set(table["connection"].tolist())))
     yield ""
     yield from pooled_lines(found)
 
 
 def _packets(found: Explained) -> str:
-    parts = [f"{found.path}: {number(found.packets)} packets, {number(found.tcp)} of TCP"]
+    parts = [f"{found.path}: {counted(found.packets, 'packet')}, {number(found.tcp)} of TCP"]
     others = {"without IP": found.no_ip, "fragments": found.fragments, "others": found.other}
     parts += [f"{number(many)} {what}" for what, many in others.items() if many]
     return ", ".join(parts)
 
 
-def _summary(table: Table, connections: int) -> Iterator[str]:
+def _summary(found: Explained, connections: int) -> Iterator[str]:
     """Yield sums over all connections."""
-    again = table["retransmissions"]
+    table, again = found.table("connections"), found.table("retransmissions")
     with_data = int((table["data_packets"] > 0).sum())
-    yield f"{number(connections)} connections, {number(with_data)} directions with data"
-    share = again.sum() / max(1, table["data_packets"].sum())
+    yield f"{counted(connections, 'connection')}, {counted(with_data, 'direction')} with data"
+    share = len(again) / max(1, table["data_packets"].sum())
     yield (
-        f"{number(int(table['unique_bytes'].sum()))} octets of data; {number(int(again.sum()))} "
-        f"retransmissions ({share:.2%} of data packets) in {number(int((again > 0).sum()))} "
-        "directions"
+        f"{number(int(table['unique_bytes'].sum()))} octets of data; "
+        f"{counted(len(again), 'retransmission')} ({share:.2%} of data packets)"
     )
+    others = int(table["retransmissions"].sum()) - len(again)
+    if others > 0:
+        yield (
+            f"{counted(others, 'other packet')} with octets seen before: out of order, or copies "
+            "by the network or by the capture"
+        )
 
 
 def _end(row: dict[str, Any], which: str) -> str:

@@ -16,6 +16,8 @@ from netspurt.cli.output import complain, harmless, print_json, raw
 
 #: Captures with more connections than this are summed up.
 _FEW = 2
+#: What the names of compressed captures contain.
+_ENDINGS = (".pcap", ".cap", ".dmp")
 
 
 def explain(
@@ -110,11 +112,16 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
     """
     from netspurt.captures import is_capture
 
+    def is_named(file: Path) -> bool:
+        # Of compressed files only the name tells what they hold.
+        packed = file.suffix in {".gz", ".zst"}
+        return is_capture(file) and (not packed or any(end in file.name for end in _ENDINGS))
+
     for path in paths:
         if not path.is_dir():
             yield os.fspath(path)
             continue
-        found = [os.fspath(file) for file in sorted(path.rglob("*")) if is_capture(file)]
+        found = [os.fspath(file) for file in sorted(path.rglob("*")) if is_named(file)]
         if not found:
             raise ValueError(f"{path}: no file of this folder is a capture")
         yield from found

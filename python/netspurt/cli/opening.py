@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
+from netspurt.cli.output import complain
+
 if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.run import Run
@@ -22,10 +24,20 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     from netspurt.run import open_run
 
     if not is_capture(path):
+        if path.is_file() and path.suffix != ".toml":
+            raise ValueError(f"{path} is neither a run folder nor a capture")
         return open_run(path)
     number = flow[1:] if flow is not None and flow.startswith("c") else ""
     # Several flows, as in `c0,c3`, need the packets of all.
-    return explain(path, segments=True, connection=int(number) if number.isdecimal() else None)
+    only = int(number) if number.isdecimal() else None
+    found = explain(path, segments=True, connection=only)
+    if found.fault is not None:
+        complain(ValueError(f"{path}: {found.fault}; what came before is shown"), "warning:")
+    count = len(set(found.table("connections")["connection"].tolist()))
+    if only is not None and only >= count:
+        there = f"c0 to c{count - 1}" if count else "none"
+        raise ValueError(f"{path}: no connection {flow}; there are {there}")
+    return found
 
 
 def is_explained(opened: Run | Explained) -> TypeGuard[Explained]:

@@ -31,6 +31,17 @@ def complain(error: BaseException, word: str = "error:") -> None:
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
 
 
+def counted(count: int, what: str) -> str:
+    """Return a count and what is counted, in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "packet"), counted(2500, "packet")
+    ('1 packet', '2,500 packets')
+    """
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+
+
 def hint_at_replies(run: Run) -> None:
     """Say how to see the replies, if no direction was named and the first flow has both."""
     flows = run.flows

@@ -68,6 +68,8 @@ def plot(
     if kind == _ALL and out:
         raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
     captured = is_explained(opened)
+    if captured and kind in ("cwnd", "queue"):
+        raise ValueError(f"a capture does not tell {kind}: choose among {', '.join(_OF_CAPTURES)}")
     several = kind == "flows"
     if captured and flow is None and direction is None and not several:
         flow, direction = busiest(opened) or (None, None)

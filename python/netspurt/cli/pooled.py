@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ SPENT = {
     "congestion_window": "the congestion window",
     "receive_window": "the receive window",
     "repair": "repair",
-    "timeout": "silence before a timeout",
+    "timeout": "silence before a timer",
 }
 
 #: How many connections and remedies are shown.
@@ -48,6 +49,7 @@ _SHARE = 0.005
 
 def pooled_lines(found: Explained) -> Iterator[str]:
     """Yield causes, what the time was spent on, what would have saved some, the worst ones."""
+    yield from _vantages(found)
     yield from _causes(found)
     yield ""
     yield _time(found.table("spent"))
@@ -55,10 +57,62 @@ def pooled_lines(found: Explained) -> Iterator[str]:
     yield from _worst(found)
 
 
+def _vantages(found: Explained) -> Iterator[str]:
+    """Say where the capture was taken, by the number of directions with data."""
+    connections, habits = found.table("connections"), found.table("habits")
+    where = _by_handshakes(connections)
+    keys = zip(habits["connection"].tolist(), habits["direction"].tolist(), strict=True)
+    told = zip(keys, habits["vantage"].tolist(), strict=True)
+    where |= {key: vantage for key, vantage in told if vantage != "unknown"}
+    data = connections.select(connections["data_packets"] > 0)
+    of = zip(data["connection"].tolist(), data["direction"].tolist(), strict=True)
+    counts = Counter(where.get(key, "unknown") for key in of)
+    parts = [f"{words} {number(counts[name])}" for name, words in _WHERE.items() if counts[name]]
+    if not parts:
+        return
+    yield f"Captured, of directions with data: {', '.join(parts)}."
+    if counts["receiver"] > counts["sender"]:
+        yield (
+            "Beside the receiver, what was lost before the capture is not seen: silences may be a "
+            "sender's timers, and not its application."
+        )
+    yield ""
+
+
+#: A handshake's half that is so many times shorter than the other ends at the capturing host.
+_SHORTER = 8
+
+
+def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
+    """Return where each direction was captured, by the two halves of its handshake."""
+    keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
+    halves = dict(zip(keys, connections["handshake_rtt_ns"].tolist(), strict=True))
+    where: dict[tuple[int, str], str] = {}
+    for (connection, direction), far in halves.items():
+        other = "reverse" if direction == "forward" else "forward"
+        near = halves.get((connection, other))
+        if far is None or near is None or near == far:
+            continue
+        if max(near, far) >= _SHORTER * min(near, far):
+            where[connection, direction] = "sender" if near < far else "receiver"
+        else:
+            where[connection, direction] = "middle"
+    return where
+
+
+#: Where a capture was taken, in words.
+_WHERE = {
+    "sender": "beside the sender",
+    "receiver": "beside the receiver",
+    "middle": "between them",
+    "unknown": "at a point that cannot be told",
+}
+
+
 def _causes(found: Explained) -> Iterator[str]:
     again = found.table("retransmissions")
     if len(again) == 0:
-        yield "No retransmissions were captured."
+        yield "No retransmissions were seen."
         return
     rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
     for cause, words in CAUSES.items():
@@ -139,7 +193,7 @@ def _worst(found: Explained) -> Iterator[str]:
         count = len(again.where(connection=connection))
         yield (
             f"  {_named(found, connection)}: {_seconds(sum(parts))} lost, {silent} in silence "
-            f"before timeouts and {repair} in repair; {number(count)} "
+            f"before timers and {repair} in repair; {number(count)} "
             f"{'retransmission' if count == 1 else 'retransmissions'}"
         )
     path, connection = found.place_of(int(spent["connection"][order[0]]))

@@ -222,9 +222,8 @@ def optional(run: Tables, name: str) -> Table | None:
 
 def bytes_axis(axes: Axes, what: str, most: float) -> None:
     """Label the y axis, whose values are octets, in a unit that suits the largest."""
-    scale, unit = next(
-        (s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")) if most >= 5 * s
-    )
+    units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+    scale, unit = next(((s, u) for s, u in units if most >= 5 * s), (1.0, "B"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda octets, _: f"{octets / scale:g}"))
     axes.set_ylabel(f"{what} [{unit}]")
 

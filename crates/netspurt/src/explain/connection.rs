@@ -141,8 +141,8 @@ impl CapturedConnection {
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
         let timeout = transmission.again.then(|| sender.latest()).flatten();
-        let waited = timeout.filter(|again| again.at == at && again.is_timeout());
-        if let Some(again) = waited {
+        let waited = timeout.filter(|again| again.at == at && again.is_timed());
+        if let Some(again) = waited.filter(|again| again.is_timeout()) {
             floors.waited(again, limits.progress, octets);
         }
         limits.sent(at, packet, transmission, octets);

@@ -93,8 +93,13 @@ pub struct ExplainedRetransmission {
 }
 
 impl ExplainedRetransmission {
-    /// Whether a retransmission timer sent it.
+    /// Whether the retransmission timer of a connection sent it.
     pub fn is_timeout(&self) -> bool {
-        matches!(self.cause.get(), Some(Cause::Rto | Cause::Syn))
+        self.cause.get() == Some(Cause::Rto)
+    }
+
+    /// Whether a timer sent it: the retransmission timer, that of a SYN, or that of a probe.
+    pub fn is_timed(&self) -> bool {
+        matches!(self.cause.get(), Some(Cause::Rto | Cause::Syn | Cause::Tlp))
     }
 }

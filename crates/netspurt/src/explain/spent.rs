@@ -20,7 +20,7 @@ pub enum WaitingFor {
     ReceiveWindow,
     /// The repair of what was lost or taken for lost.
     Repair,
-    /// A retransmission timer that fires at the end of the wait.
+    /// A timer that fires at the end of the wait: that of retransmissions, SYNs or probes.
     Timeout,
 }
 
