@@ -65,13 +65,16 @@ def _vantages(found: Explained) -> Iterator[str]:
     told = zip(keys, habits["vantage"].tolist(), strict=True)
     where |= {key: vantage for key, vantage in told if vantage != "unknown"}
     data = connections.select(connections["data_packets"] > 0)
-    of = zip(data["connection"].tolist(), data["direction"].tolist(), strict=True)
+    of = list(zip(data["connection"].tolist(), data["direction"].tolist(), strict=True))
     counts = Counter(where.get(key, "unknown") for key in of)
+    octets: Counter[str] = Counter()
+    for key, own in zip(of, data["unique_bytes"].tolist(), strict=True):
+        octets[where.get(key, "unknown")] += own
     parts = [f"{words} {number(counts[name])}" for name, words in _WHERE.items() if counts[name]]
     if not parts:
         return
     yield f"Captured, of directions with data: {', '.join(parts)}."
-    if counts["receiver"] > counts["sender"]:
+    if octets["receiver"] > octets["sender"]:
         yield (
             "Beside the receiver, what was lost before the capture is not seen: silences may be a "
             "sender's timers, and not its application."
