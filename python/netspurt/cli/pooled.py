@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -200,7 +201,7 @@ def _worst(found: Explained) -> Iterator[str]:
             f"{'retransmission' if count == 1 else 'retransmissions'}"
         )
     path, connection = found.place_of(int(spent["connection"][order[0]]))
-    yield f"Look: netspurt explain {path} --connection {connection}"
+    yield f"Look: netspurt explain {shlex.quote(path)} --connection {connection}"
 
 
 def _named(found: Explained, connection: int) -> str:
