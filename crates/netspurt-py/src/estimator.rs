@@ -1,6 +1,4 @@
-//! Timers: the core's for Python, and Python's for the core.
-
-use std::sync::{Arc, Mutex, PoisonError};
+//! The core's timers for Python, and the samples that all timers get.
 
 use netspurt::event::RtoState;
 use netspurt::rto::{EstimatorConfig, RtoEstimator, TimeoutKind};
@@ -8,19 +6,19 @@ use netspurt::sample::{RttSample, SampleSource};
 use netspurt::units::{Duration, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
+use crate::adapter::{Adapter, HookFailure, OnFailure};
 use crate::array::{array, cells};
 use crate::errors::estimator_error;
 
 /// Seconds as a span; zero if that is not possible.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
-fn span(seconds: f64) -> Option<Duration> {
+pub fn span(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0 && seconds.is_finite())
         .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
-fn instant(seconds: f64) -> PyResult<Time> {
+pub fn instant(seconds: f64) -> PyResult<Time> {
     let since_start = span(seconds)
         .ok_or_else(|| PyValueError::new_err(format!("{seconds} is no instant: seconds from 0")))?;
     Ok(Time::ZERO + since_start)
@@ -28,7 +26,7 @@ fn instant(seconds: f64) -> PyResult<Time> {
 
 /// One measured round trip, as estimators get it. Times are seconds.
 #[pyclass(frozen, module = "netspurt._core")]
-pub struct Sample(RttSample);
+pub struct Sample(pub RttSample);
 
 #[pymethods]
 impl Sample {
@@ -289,217 +287,6 @@ impl Estimator {
     }
 }
 
-/// The first exception of an estimator in Python; after it no method is called any more.
-#[derive(Clone, Default)]
-pub struct HookFailure(Arc<Mutex<Option<PyErr>>>);
-
-impl HookFailure {
-    fn is_there(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    /// Keeps the first exception, with a note on its origin.
-    fn keep(&self, py: Python<'_>, error: PyErr, hook: &str, samples: u64) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.is_none() {
-            let at =
-                if samples == 0 { "before any sample".into() } else { format!("sample {samples}") };
-            let note = format!("in `{hook}` of the estimator, {at}");
-            // An exception to which no note can be added is still reported.
-            let _ = error.value(py).call_method1("add_note", (note,));
-            *kept = Some(error);
-        }
-    }
-
-    /// The exception, to be raised by the caller that drove the estimator.
-    pub fn take(&self) -> PyResult<()> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        kept.map_or(Ok(()), Err)
-    }
-}
-
-/// An estimator written in Python, as an estimator of the core.
-///
-/// The trait has no errors, but Python code may raise exceptions. The first one is kept in
-/// [`Failure`]; after it no method is called, and the timer stays as it was. The caller that drives
-/// the estimator checks for it.
-pub struct Adapter {
-    on_sample: Py<PyAny>,
-    on_timeout: Py<PyAny>,
-    rto: Py<PyAny>,
-    on_send: Option<Py<PyAny>>,
-    on_handshake: Option<Py<PyAny>>,
-    on_spurious: Option<Py<PyAny>>,
-    on_progress: Option<Py<PyAny>>,
-    deadline: Option<Py<PyAny>>,
-    failure: HookFailure,
-    samples: u64,
-    timeouts: u32,
-    current: Duration,
-}
-
-impl core::fmt::Debug for Adapter {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Adapter").field("current", &self.current).finish_non_exhaustive()
-    }
-}
-
-/// A bound method of `object`.
-fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
-    let name = PyString::intern(object.py(), name);
-    Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
-}
-
-impl Adapter {
-    /// Wraps `object`, and calls it for its first timer.
-    ///
-    /// # Errors
-    /// When a method is missing, or the first `rto()` raises an exception.
-    pub fn new(object: &Bound<'_, PyAny>, failure: HookFailure) -> PyResult<Self> {
-        let needed = |name: &str| {
-            hook(object, name)?.ok_or_else(|| {
-                let class = object.get_type();
-                PyTypeError::new_err(format!(
-                    "{class} is no estimator: it has no method `{name}`; it needs on_sample(sample), on_timeout(now) and rto()"
-                ))
-            })
-        };
-        let mut adapter = Self {
-            on_sample: needed("on_sample")?,
-            on_timeout: needed("on_timeout")?,
-            rto: needed("rto")?,
-            on_send: hook(object, "on_send")?,
-            on_handshake: hook(object, "on_handshake")?,
-            on_spurious: hook(object, "on_spurious")?,
-            on_progress: hook(object, "on_progress")?,
-            deadline: hook(object, "deadline")?,
-            failure,
-            samples: 0,
-            timeouts: 0,
-            current: Duration::ZERO,
-        };
-        adapter.ask(object.py());
-        adapter.failure.take()?;
-        Ok(adapter)
-    }
-
-    /// Calls it for the timer, which must be seconds above zero.
-    fn ask(&mut self, py: Python<'_>) {
-        let asked = self.rto.call0(py).and_then(|answer| {
-            let seconds = answer.extract::<f64>(py).ok();
-            let timer = seconds.and_then(span).filter(|timer| !timer.is_zero());
-            timer.ok_or_else(|| {
-                PyValueError::new_err(format!(
-                    "rto() returned {}: it must return seconds above zero, and finite",
-                    answer.bind(py)
-                ))
-            })
-        });
-        match asked {
-            Ok(timer) => self.current = timer,
-            Err(error) => self.failure.keep(py, error, "rto", self.samples),
-        }
-    }
-
-    /// Calls a method and then for the timer, unless there was an exception before.
-    fn tell(&mut self, name: &str, call: impl FnOnce(&Self, Python<'_>) -> PyResult<Py<PyAny>>) {
-        if self.failure.is_there() {
-            return;
-        }
-        Python::attach(|py| match call(self, py) {
-            Ok(_) => self.ask(py),
-            Err(error) => self.failure.keep(py, error, name, self.samples),
-        });
-    }
-}
-
-impl RtoEstimator for Adapter {
-    fn on_sample(&mut self, sample: &RttSample) {
-        self.samples += 1;
-        if !sample.ambiguous {
-            self.timeouts = 0;
-        }
-        self.tell("on_sample", |adapter, py| adapter.on_sample.call1(py, (Sample(*sample),)));
-    }
-
-    fn on_timeout(&mut self, now: Time, kind: TimeoutKind) {
-        if kind == TimeoutKind::Probe {
-            return;
-        }
-        self.timeouts = (self.timeouts + 1).min(31);
-        self.tell("on_timeout", |adapter, py| adapter.on_timeout.call1(py, (now.as_secs_f64(),)));
-    }
-
-    fn rto(&self) -> Duration {
-        self.current
-    }
-
-    fn state(&self) -> RtoState {
-        let (rto, backoff) = (self.current, 1 << self.timeouts);
-        RtoState { srtt: None, rttvar: None, backoff, rto, fired: false }
-    }
-
-    fn on_send(&mut self, now: Time, wire_bytes: u32) {
-        if self.on_send.is_some() {
-            self.tell("on_send", |adapter, py| {
-                let hook = adapter.on_send.as_ref().expect("it is there");
-                hook.call1(py, (now.as_secs_f64(), wire_bytes))
-            });
-        }
-    }
-
-    fn on_handshake(&mut self, sample: &RttSample) {
-        if self.on_handshake.is_none() {
-            return self.on_sample(sample);
-        }
-        self.samples += 1;
-        self.tell("on_handshake", |adapter, py| {
-            let hook = adapter.on_handshake.as_ref().expect("it is there");
-            hook.call1(py, (Sample(*sample),))
-        });
-    }
-
-    fn on_spurious(&mut self, sample: Option<&RttSample>) {
-        self.timeouts = 0;
-        if self.on_spurious.is_none() {
-            if let Some(sample) = sample {
-                self.on_sample(sample);
-            }
-            return;
-        }
-        self.samples += u64::from(sample.is_some());
-        self.tell("on_spurious", |adapter, py| {
-            let hook = adapter.on_spurious.as_ref().expect("it is there");
-            hook.call1(py, (sample.map(|sample| Sample(*sample)),))
-        });
-    }
-
-    fn on_progress(&mut self, covers_timed: bool) {
-        if self.on_progress.is_some() {
-            self.tell("on_progress", |adapter, py| {
-                let hook = adapter.on_progress.as_ref().expect("it is there");
-                hook.call1(py, (covers_timed,))
-            });
-        }
-    }
-
-    fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
-        let usual = now + self.current;
-        let Some(hook) = self.deadline.as_ref().filter(|_| !self.failure.is_there()) else {
-            return usual;
-        };
-        Python::attach(|py| {
-            let arguments = (now.as_secs_f64(), oldest_sent.as_secs_f64(), flight_segs);
-            let asked = hook.call1(py, arguments).and_then(|answer| answer.extract::<f64>(py));
-            let asked = asked.and_then(instant);
-            asked.map(|at| at.max(now)).unwrap_or_else(|error| {
-                self.failure.keep(py, error, "deadline", self.samples);
-                usual
-            })
-        })
-    }
-}
-
 /// Gives an estimator round trips in seconds, with NaN for a timeout, and returns its timer after
 /// each. An exception in a method ends this, with a note on the method and the sample.
 #[pyfunction]
@@ -533,7 +320,7 @@ pub fn drive<'py>(
     if let Ok(own) = estimator.cast::<Estimator>() {
         run(own.borrow_mut().timer.as_mut())?;
     } else {
-        run(&mut Adapter::new(estimator, failure.clone())?)?;
+        run(&mut Adapter::new(estimator, OnFailure::Keep(failure.clone()))?)?;
     }
     array(py, timers.into_iter())
 }

@@ -1,10 +1,14 @@
 //! netspurt's core for Python. This crate only converts and delegates.
 
+mod adapter;
 mod array;
+mod congestion;
 mod delays;
 mod errors;
 mod estimator;
 mod explain;
+mod foreign;
+mod hooks;
 mod orbit;
 mod replay;
 mod scenario;
@@ -88,6 +92,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
     module.add("SWEEP_COLUMNS", TAKEN.to_vec())?;
     module.add("ALGORITHMS", EstimatorConfig::NAMES.to_vec())?;
+    foreign::open();
+    module.add("ReturnedError", module.py().get_type::<hooks::ReturnedError>())?;
+    module.add_class::<congestion::PyCongestion>()?;
+    module.add_class::<congestion::PyWindow>()?;
+    module.add_class::<congestion::Ack>()?;
+    module.add_class::<congestion::Rate>()?;
     module.add_class::<Estimator>()?;
     module.add_class::<Sample>()?;
     module.add_class::<PyScenario>()?;

@@ -9,6 +9,7 @@ pub mod congestion;
 pub mod delays;
 pub mod event;
 pub mod explain;
+pub mod foreign;
 pub mod guard;
 pub mod ids;
 pub mod ip;

@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 
 use super::error::Problem;
 use super::flow_spec::{EndpointWord, Family, FlowSpec, RequestsTable};
-use super::kernel::kernel_tcp;
+use super::kernel::{KernelPart, kernel_tcp};
 use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, spell_out};
@@ -37,7 +37,8 @@ impl FlowSpec {
     /// they are, and planning reports them.
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
-            let planned = kernel_tcp("", self.profile, &self.tcp, self.family, true);
+            let planned =
+                kernel_tcp("", self.profile, &self.tcp, self.family, KernelPart::BothEnds);
             planned.map(|config| spell_out(&config))
         } else {
             connection("", self.profile, &self.tcp).map(|config| match config {

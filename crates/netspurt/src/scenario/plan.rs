@@ -6,6 +6,7 @@ use indexmap::IndexSet;
 
 use crate::app::Task;
 use crate::event::Wanted;
+use crate::ids::Side;
 use crate::link::Messages;
 use crate::record::{self, Capturing, FlowName, Names};
 use crate::rto::EstimatorConfig;
@@ -17,7 +18,7 @@ use super::echo_probes_plan::echo_probes;
 use super::error::Problem;
 use super::flow_plan::{carried, connection, start, task};
 use super::flow_spec::{EndpointWord, Family, FlowSpec};
-use super::kernel::{kernel_tcp, shims};
+use super::kernel::{KernelPart, kernel_tcp, shims};
 use super::names;
 use super::number::Whole;
 use super::profile::Profile;
@@ -228,7 +229,8 @@ fn plan_group(
     flows: &mut Vec<PlannedFlow>,
 ) -> Result<(), Problem> {
     let words = group.ends();
-    let ends = [planned_end(name, group, words[0])?, planned_end(name, group, words[1])?];
+    let end = |side: Side| planned_end(name, group, words[side.index()], side);
+    let ends = [end(Side::From)?, end(Side::To)?];
     let [full, acks] = match &ends[0] {
         PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
         PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
@@ -260,10 +262,15 @@ fn plan_group(
     Ok(())
 }
 
-fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {
+fn planned_end(
+    name: &str,
+    flow: &FlowSpec,
+    word: EndpointWord,
+    side: Side,
+) -> Result<PlannedEnd, Problem> {
     if word == EndpointWord::Kernel {
-        let alone = flow.ends() == [EndpointWord::Kernel; 2];
-        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, alone)?;
+        let part = KernelPart::of(flow, side);
+        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, part)?;
         return Ok(PlannedEnd::Kernel(tcp));
     }
     if flow.profile == Profile::LinuxDefault {
