@@ -8,8 +8,8 @@ use netspurt::sample::RttSample;
 use netspurt::units::{Duration, Time};
 use pyo3::prelude::*;
 
-use crate::estimator::{Sample, instant, span};
 use crate::hooks::{Instance, hook, needed, unlike};
+use crate::sample::{Sample, instant, span};
 
 /// The first exception of an estimator in Python; after it no method is called any more.
 #[derive(Clone, Default)]
@@ -45,7 +45,7 @@ impl HookFailure {
 pub enum OnFailure {
     /// It is kept, and the timer stays as it was; the caller that drives the estimator looks for it.
     Keep(HookFailure),
-    /// It ends the run, as a [`Fault`](netspurt::foreign::Fault).
+    /// It ends the run, as a [`ForeignFault`](netspurt::foreign::ForeignFault).
     EndRun,
 }
 

@@ -10,8 +10,8 @@ use netspurt::units::{BitRate, Duration, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::estimator::{instant, span};
 use crate::hooks::{Instance, hook, needed, unlike};
+use crate::sample::{instant, span};
 
 /// The most octets of a window in Python: far more than TCP can have outstanding.
 const MOST: u64 = Window::NO_THRESHOLD;
@@ -72,8 +72,8 @@ impl PyWindow {
 }
 
 /// A delivery rate sample. The interval is in seconds.
-#[pyclass(frozen, get_all, module = "netspurt._core")]
-pub struct Rate {
+#[pyclass(frozen, get_all, name = "Rate", module = "netspurt._core")]
+pub struct PyRate {
     delivered_bytes: u64,
     interval: f64,
     prior_delivered_bytes: u64,
@@ -81,7 +81,7 @@ pub struct Rate {
     app_limited: bool,
 }
 
-impl From<RateSample> for Rate {
+impl From<RateSample> for PyRate {
     fn from(rate: RateSample) -> Self {
         Self {
             delivered_bytes: rate.delivered_bytes,
@@ -94,11 +94,11 @@ impl From<RateSample> for Rate {
 }
 
 /// What one ACK brought. Times are seconds.
-#[pyclass(frozen, module = "netspurt._core")]
-pub struct Ack(AckInfo);
+#[pyclass(frozen, name = "Ack", module = "netspurt._core")]
+pub struct PyAck(AckInfo);
 
 #[pymethods]
-impl Ack {
+impl PyAck {
     #[new]
     #[pyo3(signature = (
         now, *, smss, acked_bytes=0, delivered_bytes=None, lost_bytes=0, pipe_before=0, pipe=0,
@@ -223,8 +223,8 @@ impl Ack {
     }
 
     #[getter]
-    fn rate(&self) -> Option<Rate> {
-        self.0.rate.map(Rate::from)
+    fn rate(&self) -> Option<PyRate> {
+        self.0.rate.map(PyRate::from)
     }
 }
 
@@ -250,7 +250,7 @@ impl PyCongestion {
         Ok(Self { config, algorithm: config.build() })
     }
 
-    fn on_ack(&mut self, ack: &Ack, window: &mut PyWindow) {
+    fn on_ack(&mut self, ack: &PyAck, window: &mut PyWindow) {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
 
@@ -429,7 +429,7 @@ impl CongestionControl for CongestionAdapter {
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         self.smss = ack.smss;
         self.call("on_ack", window, |adapter, py| {
-            adapter.on_ack.call1(py, (Ack(*ack), &adapter.shown))
+            adapter.on_ack.call1(py, (PyAck(*ack), &adapter.shown))
         });
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::congestion::{CongestionControl, FOREIGN_CONGESTION, ForeignCongestion};
-use netspurt::foreign::{Finder, ForeignError, Found, Origin, fail, learn_with};
+use netspurt::foreign::{Finder, ForeignError, Lookup, Origin, fail, learn_with};
 use netspurt::rto::{FOREIGN_TIMERS, ForeignTimer, RtoEstimator};
 use pyo3::prelude::*;
 
@@ -22,10 +22,10 @@ struct PyAlgorithm {
 }
 
 /// Algorithms by their pinned text.
-type Known<A> = Mutex<BTreeMap<String, &'static A>>;
+type KnownAlgorithms = Mutex<BTreeMap<String, &'static PyAlgorithm>>;
 
-static TIMERS: Known<PyAlgorithm> = Mutex::new(BTreeMap::new());
-static CONGESTION: Known<PyAlgorithm> = Mutex::new(BTreeMap::new());
+static TIMERS: KnownAlgorithms = Mutex::new(BTreeMap::new());
+static CONGESTION: KnownAlgorithms = Mutex::new(BTreeMap::new());
 
 /// Lets the core find what is written in Python.
 pub fn open() {
@@ -48,7 +48,7 @@ fn offered(kind: &str) -> Vec<String> {
     Python::attach(names).unwrap_or_default()
 }
 
-fn timer(text: &str) -> Found<dyn ForeignTimer> {
+fn timer(text: &str) -> Lookup<dyn ForeignTimer> {
     let tried = |made: &Bound<'_, PyAny>| {
         Adapter::named(made, &Arc::from(text), OnFailure::EndRun).map(drop)
     };
@@ -56,7 +56,7 @@ fn timer(text: &str) -> Found<dyn ForeignTimer> {
     Some(found.map(|timer| timer as &'static dyn ForeignTimer))
 }
 
-fn congestion(text: &str) -> Found<dyn ForeignCongestion> {
+fn congestion(text: &str) -> Lookup<dyn ForeignCongestion> {
     let tried = |made: &Bound<'_, PyAny>| CongestionAdapter::new(made, &Arc::from(text)).map(drop);
     let found = find(&CONGESTION, "congestion", text, tried)?;
     Some(found.map(|algorithm| algorithm as &'static dyn ForeignCongestion))
@@ -64,11 +64,11 @@ fn congestion(text: &str) -> Found<dyn ForeignCongestion> {
 
 /// The class that `text` names; `tried` says whether an instance has what it needs.
 fn find(
-    known: &Known<PyAlgorithm>,
+    known: &KnownAlgorithms,
     kind: &str,
     text: &str,
     tried: impl Fn(&Bound<'_, PyAny>) -> PyResult<()>,
-) -> Found<PyAlgorithm> {
+) -> Lookup<PyAlgorithm> {
     let kept = |text: &str| known.lock().unwrap_or_else(PoisonError::into_inner).get(text).copied();
     if let Some(found) = kept(text) {
         return Some(Ok(found));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netspurt::foreign::{Fault, fail};
+use netspurt::foreign::{ForeignFault, fail};
 use pyo3::create_exception;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -68,14 +68,14 @@ impl Instance {
 }
 
 /// An exception as the fault of a foreign algorithm.
-pub fn fault_of(py: Python<'_>, error: PyErr) -> Fault {
+pub fn fault_of(py: Python<'_>, error: PyErr) -> ForeignFault {
     let message = error.value(py).to_string();
-    Fault { message, cause: Box::new(error) }
+    ForeignFault { message, cause: Box::new(error) }
 }
 
 /// The exception of a fault, to be raised.
-pub fn raised(fault: Fault) -> PyErr {
-    let Fault { message, cause } = fault;
+pub fn raised(fault: ForeignFault) -> PyErr {
+    let ForeignFault { message, cause } = fault;
     match cause.downcast::<PyErr>() {
         Ok(error) => *error,
         Err(_) => ReturnedError::new_err(message),

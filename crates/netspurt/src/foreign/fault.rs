@@ -5,16 +5,16 @@ use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Why a foreign algorithm cannot go on.
-pub struct Fault {
+pub struct ForeignFault {
     /// What happened, where, in one line.
     pub message: String,
     /// More, for who knows its language.
     pub cause: Box<dyn Any + Send>,
 }
 
-impl fmt::Debug for Fault {
+impl fmt::Debug for ForeignFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fault").field("message", &self.message).finish_non_exhaustive()
+        f.debug_struct("ForeignFault").field("message", &self.message).finish_non_exhaustive()
     }
 }
 
@@ -23,7 +23,7 @@ impl fmt::Debug for Fault {
 ///
 /// # Panics
 /// Always, but not with a panic's message.
-pub fn fail(fault: Fault) -> ! {
+pub fn fail(fault: ForeignFault) -> ! {
     resume_unwind(Box::new(fault))
 }
 
@@ -34,13 +34,14 @@ pub fn fail(fault: Fault) -> ! {
 /// The fault.
 ///
 /// ```
-/// use netspurt::foreign::{Fault, fail, watched};
+/// use netspurt::foreign::{ForeignFault, fail, watched};
 /// assert_eq!(watched(|| 3).unwrap(), 3);
-/// let fault = || Fault { message: "rto() returned -1".into(), cause: Box::new(()) };
+/// let fault = || ForeignFault { message: "rto() returned -1".into(), cause: Box::new(()) };
 /// assert_eq!(watched(|| fail(fault())).unwrap_err().message, "rto() returned -1");
 /// ```
-pub fn watched<T>(run: impl FnOnce() -> T) -> Result<T, Box<Fault>> {
+pub fn watched<T>(run: impl FnOnce() -> T) -> Result<T, Box<ForeignFault>> {
     let ended = catch_unwind(AssertUnwindSafe(run));
-    ended
-        .map_err(|unwound| unwound.downcast::<Fault>().unwrap_or_else(|panic| resume_unwind(panic)))
+    ended.map_err(|unwound| {
+        unwound.downcast::<ForeignFault>().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 
-pub use fault::{Fault, fail, watched};
+pub use fault::{ForeignFault, fail, watched};
 pub use pin::{code_file, fingerprint, has_place, pinned, unpinned};
 
 /// Where an algorithm comes from, for records.
@@ -36,7 +36,7 @@ pub struct ForeignError {
 }
 
 /// What is found under a text: nothing, an algorithm, or a mistake.
-pub type Found<A> = Option<Result<&'static A, ForeignError>>;
+pub type Lookup<A> = Option<Result<&'static A, ForeignError>>;
 
 /// The place where algorithms of one kind, `A`, come in. Each is found once and kept for as long as
 /// the process runs, so that a configuration with it can be copied like any other.
@@ -47,7 +47,7 @@ pub struct Seam<A: ?Sized + 'static> {
 /// The functions of whoever knows a language.
 pub struct Finder<A: ?Sized + 'static> {
     /// The algorithm that a text names.
-    pub find: fn(&str) -> Found<A>,
+    pub find: fn(&str) -> Lookup<A>,
     /// The words by which algorithms are offered.
     pub offered: fn() -> Vec<String>,
 }
@@ -70,7 +70,7 @@ impl<A: ?Sized> Seam<A> {
     }
 
     /// What `text` names.
-    pub fn find(&self, text: &str) -> Found<A> {
+    pub fn find(&self, text: &str) -> Lookup<A> {
         self.finder.get().and_then(|finder| (finder.find)(text))
     }
 
