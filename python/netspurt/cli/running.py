@@ -139,7 +139,7 @@ def summary(result: Run, folder: Path) -> dict[str, Any]:
         "links": _rows(result, "links"),
         **{
             name: _rows(result, name)
-            for name in ("echo_probes", "requests")
+            for name in ("echo_probes", "requests", "populations")
             if name in result.tables
         },
     }
@@ -159,7 +159,8 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
     """Print the results of a run."""
     typer.echo(paint(result.title or scenario.name, "bold"))
     typer.echo("")
-    parts = [f(result) for f in (_flow_lines, _request_lines, _echo_probe_lines, _link_lines)]
+    lines_of = (_flow_lines, _request_lines, _population_lines, _echo_probe_lines, _link_lines)
+    parts = [f(result) for f in lines_of]
     typer.echo("\n\n".join("\n".join(lines) for part in parts if (lines := list(part))))
     hops = int(result.links["carried"].sum())
     how = "simulated" if result.live is None else "live"
@@ -169,7 +170,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
 
 def _flow_lines(result: Run) -> Iterator[str]:
     flows = result.flows
-    if "echo_probes" in result.tables and not len(flows):
+    if not len(flows) and {"echo_probes", "populations"} & result.tables.keys():
         return
     head = ("flow", "from", "to", "sent", "retransmitted", "timeouts", "goodput", "finished")
     rows = [_flow_cells(result, n) for n in range(min(len(flows), _LISTED))]
@@ -220,6 +221,24 @@ def _request_lines(result: Run) -> Iterator[str]:
     yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
     if (flows := len(np.unique(table["flow"]))) > _LISTED:
         yield f"... {flows} flows with requests, {number(len(table))} asked"
+
+
+def _population_lines(result: Run) -> Iterator[str]:
+    """Yield a line for each population, and what a duration is."""
+    if "populations" not in result.tables:
+        return
+    table = result.populations
+    counts = ("connections", "complete", "retransmissions", "spurious", "timeouts")
+    spans = ("duration_ns_p50", "duration_ns_p90", "duration_ns_p99")
+    rows = []
+    for n in range(len(table)):
+        found = [float(table.seconds(column)[n]) for column in spans]
+        cells = ["-" if math.isnan(span) else f"{1e3 * span:.1f} ms" for span in found]
+        rows.append((str(table["population"][n]), *(number(table[c][n]) for c in counts), *cells))
+    shown = ("connections", "complete", "retransmitted", "spurious", "timeouts")
+    head = ("population", *shown, "median", "90 %", "99 %")
+    yield from columns([head, *rows], right=range(1, 9))
+    yield "durations: from the first SYN to the last acknowledgement of data"
 
 
 def _flow_cells(result: Run, n: int) -> tuple[str, ...]:

@@ -251,6 +251,7 @@ mod tests {
             answers: false,
             messages: [None; 2],
             ipv6: false,
+            population: false,
         };
         Names::new(nodes.map(str::to_owned).to_vec(), Vec::new(), vec![flow])
     }

@@ -109,7 +109,7 @@ impl Apps {
         let notes = FlowNotes { end, ..FlowNotes::default() };
         let asking = match task {
             Task::Bulk(_) => None,
-            Task::Requests(plan) => Some(Asking::new(plan)),
+            Task::Requests(ref plan) => Some(Asking::new(plan.clone())),
         };
         let (stage, written, last) = (AppStage::Waits, 0, None);
         self.sources.push(ContentSource {

@@ -6,7 +6,7 @@ use netspurt::app::{Exchange, FlowResult, Program};
 use netspurt::event::Wanted;
 use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::record::{
-    Capturing, EchoProbeSum, FlowSum, Names, Retransmissions, SenderVerdict, Table,
+    Capturing, EchoProbeSum, FlowSum, Names, PopulationSums, Retransmissions, SenderVerdict, Table,
 };
 use netspurt::results::{EndedRun, Results, echo_probe_sums};
 use netspurt::rto::EstimatorConfig;
@@ -109,6 +109,7 @@ impl Outcome {
             links: self.path.counts(),
             echo_probes: self.echo_probes(),
             requests: self.requests(),
+            populations: PopulationSums::new(self.names.clone(), false),
             programs: first_of_programs,
             shadows: self.shadows.clone(),
             more,

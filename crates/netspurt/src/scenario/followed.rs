@@ -1,4 +1,5 @@
-//! Files that links follow: their values take the place of the key that names the file.
+//! Files that links and populations follow: their values take the place of the key that names the
+//! file.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +34,12 @@ pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), P
         let path = ["links".to_owned(), name.to_string()];
         follow(link.as_table_like_mut(), &path, files)?;
     }
+    let populations = document.get_mut("populations").and_then(Item::as_table_like_mut);
+    for (name, population) in populations.into_iter().flat_map(|all| all.iter_mut()) {
+        if let Some(population) = population.as_table_like_mut() {
+            follow_values(population, &name, files)?;
+        }
+    }
     let dumbbell = document.get_mut("dumbbell").and_then(Item::as_table_like_mut);
     for (name, link) in dumbbell.into_iter().flat_map(|links| links.iter_mut()) {
         let path = ["dumbbell".to_owned(), name.to_string()];
@@ -57,6 +64,34 @@ pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), P
     Ok(())
 }
 
+/// Puts the values in the files that a population's keys name, one a line, in place of the names.
+fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> Result<(), Problem> {
+    for (key, item) in population.iter_mut() {
+        let table = item.as_table_like().filter(|_| DRAWN.contains(&&*key));
+        let Some(file) = table.and_then(|table| table.get(KEY)?.as_str()) else { continue };
+        let path = ["populations", name, &*key, KEY];
+        let Some(text) = files.get(file) else {
+            let message = format!("the file `{file}` is not there");
+            return Err(Problem::at(path, message).fix(BESIDE));
+        };
+        let values: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        if let Some(line) = values.iter().position(|value| value.contains('|')) {
+            let message = format!("line {} of `{file}` has a `|`", line + 1);
+            return Err(Problem::at(path, message).fix("one value in each line"));
+        }
+        *item = Item::Value(format!("empirical:values={}", values.join("|")).into());
+    }
+    Ok(())
+}
+
+/// Keys of populations that may follow a file.
+const DRAWN: [&str; 5] = ["send", "reply", "serve", "requests", "think"];
+
+/// Where a file is looked for.
+const BESIDE: &str = "a file beside the scenario's; one that --set names is looked for in the \
+                      working directory";
+
 /// The same for the link at `path`, if it is a table.
 fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> Result<(), Problem> {
     let Some(link) = link else { return Ok(()) };
@@ -70,8 +105,7 @@ fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> R
     };
     let Some(text) = files.get(&file) else {
         return Err(problem(format!("the file `{file}` is not there")).fix(format!(
-            "a file beside the scenario's; one that --set names is looked for in the working \
-             directory; `netspurt delays LOG --timeline {file}` makes one of a recording"
+            "{BESIDE}; `netspurt delays LOG --timeline {file}` makes one of a recording"
         )));
     };
     let values: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {

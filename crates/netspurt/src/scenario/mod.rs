@@ -29,6 +29,8 @@ mod parse;
 mod pattern;
 mod plan;
 mod population;
+mod population_plan;
+mod population_spec;
 mod profile;
 mod programs;
 mod programs_plan;

@@ -37,7 +37,7 @@ pub struct ProgramsEnd {
 }
 
 /// A socket of the kernel's, and what it is for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KernelEnd {
     /// What is asked of its TCP.
     pub tcp: KernelTcp,
@@ -114,11 +114,11 @@ fn live_ends(id: FlowId, flow: &PlannedFlow) -> [(NetworkEnd, u32); 2] {
         }
     };
     let end = |side: Side| match &ends[side.index()] {
-        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(id.end(side), tcp, task)),
+        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(id.end(side), tcp, task.clone())),
         PlannedEnd::Kernel(tcp) => NetworkEnd::Kernel(KernelEnd {
             tcp: *tcp,
             shim: shims[side.index()],
-            task,
+            task: task.clone(),
             listens: side == Side::To,
         }),
     };

@@ -15,12 +15,13 @@ use crate::units::Duration;
 use super::drawn::{PlannedLink, draw, lay, node, set_route};
 use super::echo_probes_plan::echo_probes;
 use super::error::Problem;
-use super::flow_plan::{carried, connection, start, task};
+use super::flow_plan::{model_end, start, task};
 use super::flow_spec::{EndpointWord, Family, FlowSpec};
 use super::kernel::{kernel_tcp, shims};
 use super::names;
 use super::number::Whole;
-use super::profile::Profile;
+use super::population_plan::{PlannedPopulation, plan_populations};
+use super::population_spec::PopulationSpec;
 use super::programs_plan::plan_programs;
 use super::quantity::WordOr;
 use super::reach::Reach;
@@ -35,12 +36,16 @@ pub(super) struct Plan {
     pub(super) routes: Routes,
     pub(super) links: Vec<PlannedLink>,
     pub(super) flows: Vec<PlannedFlow>,
+    /// Connections that come and go.
+    pub(super) populations: Vec<Arc<PlannedPopulation>>,
     /// Whether fragments are possible.
     pub(super) fragments: bool,
     /// How long hosts wait for the rest of a datagram.
     pub(super) reassembly: Duration,
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
+    /// Whether each connection of a population has a row.
+    pub(super) connections: bool,
     pub(super) capture: bool,
     /// Octets that captures keep of each packet.
     pub(super) snap_bytes: u32,
@@ -54,6 +59,7 @@ impl Spec {
     /// Fills in the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
+        self.populations.values_mut().for_each(PopulationSpec::fill_in);
         self.fill_in_spied();
     }
 
@@ -69,6 +75,7 @@ impl Spec {
                 [Some(flow.source(i)), answers(flow).then(|| flow.sink(i))].into_iter().flatten()
             })
             .chain(self.echo_probes.values().map(|echo_probes| echo_probes.from.clone()))
+            .chain(self.populations.values().flat_map(|own| [own.from.clone(), own.to.clone()]))
             .collect();
         self.record.spy = Some(sources.into_iter().collect());
     }
@@ -99,6 +106,7 @@ impl Plan {
         let mut flows = plan_flows(spec, &net)?;
         plan_echo_probes(spec, &net, &mut flows)?;
         plan_programs(spec, &net, &mut flows)?;
+        let populations = plan_populations(spec, &net)?;
         tell_links(&mut links, &flows);
         if spec.reassembly.timer.is_zero() {
             let message = "no time to wait for the rest of a datagram";
@@ -113,11 +121,13 @@ impl Plan {
             routes,
             links,
             flows,
+            populations,
             fragments,
             reassembly: spec.reassembly.timer,
             spied: spied.into_iter().collect(),
             wanted: wanted(&spec.record.tables),
             shadows: shadows(&spec.record)?,
+            connections: spec.record.tables.contains(&TableName::Connections),
             capture: spec.record.capture,
             snap_bytes: snap_bytes(&spec.record)?,
             most_rows: spec.record.rows,
@@ -138,7 +148,20 @@ impl Plan {
             answers: flow.traffic.answers(),
             messages: flow.traffic.messages(),
             ipv6: flow.ipv6,
+            population: false,
         });
+        let populations = self.populations.iter().map(|population| FlowName {
+            name: population.name.clone(),
+            from: population.from,
+            to: population.to,
+            smss: population.tcp.smss(),
+            echo_probes: false,
+            answers: !population.is_of_transfers(),
+            messages: [None; 2],
+            ipv6: population.ipv6,
+            population: true,
+        });
+        let flows = flows.chain(populations).collect();
         let links = (0..).zip(&mut self.links).map(|(i, link)| {
             let (from, to) = self.graph.ends(i);
             record::LinkName {
@@ -148,7 +171,7 @@ impl Plan {
                 to,
             }
         });
-        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows.collect())
+        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows)
     }
 }
 
@@ -208,9 +231,9 @@ fn wanted(tables: &[TableName]) -> Wanted {
 }
 
 fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem> {
-    if spec.flows.is_empty() && spec.echo_probes.is_empty() {
+    if spec.flows.is_empty() && spec.echo_probes.is_empty() && spec.populations.is_empty() {
         let problem = Problem::at(["flows"], "nothing flows");
-        return Err(problem.fix("add `[flows.name]` or `[echo_probes.name]`"));
+        return Err(problem.fix("add `[flows.name]`, `[populations.name]` or `[echo_probes.name]`"));
     }
     let mut flows = Vec::new();
     for (name, flow) in spec.flows.iter().filter(|(_, flow)| !flow.is_of_programs()) {
@@ -229,10 +252,7 @@ fn plan_group(
 ) -> Result<(), Problem> {
     let words = group.ends();
     let ends = [planned_end(name, group, words[0])?, planned_end(name, group, words[1])?];
-    let [full, acks] = match &ends[0] {
-        PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
-        PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
-    };
+    let [full, acks] = [ends[0].packet_bytes(), ends[0].header_bytes()];
     let smss = ends[0].smss();
     start(name, group, 0, run)?;
     let task = task(name, group, smss)?;
@@ -260,18 +280,14 @@ fn plan_group(
     Ok(())
 }
 
+/// The TCP at an end of flow `name`.
 fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {
     if word == EndpointWord::Kernel {
         let alone = flow.ends() == [EndpointWord::Kernel; 2];
         let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, alone)?;
         return Ok(PlannedEnd::Kernel(tcp));
     }
-    if flow.profile == Profile::LinuxDefault {
-        let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
-        return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
-    }
-    let tcp = connection(name, flow.profile, &flow.tcp)?;
-    carried(name, tcp, flow.family).map(PlannedEnd::Model)
+    model_end(name, flow).map(PlannedEnd::Model)
 }
 
 fn plan_echo_probes(

@@ -1,4 +1,4 @@
-//! The measures of a case: sums over its flows, links, echo probes and requests.
+//! The measures of a case: sums over its flows, links, echo probes, requests and populations.
 
 use crate::ids::Direction;
 use crate::record::{Data, Table};
@@ -23,7 +23,7 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [CaseMeasure; 57] = [
+pub const MEASURES: [CaseMeasure; 65] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
@@ -63,6 +63,14 @@ pub const MEASURES: [CaseMeasure; 57] = [
     whole("request_ns_p90"),
     whole("request_ns_p99"),
     whole("request_ns_p999"),
+    whole("connections"),
+    whole("connections_complete"),
+    whole("connection_ns_mean"),
+    whole("connection_ns_max"),
+    whole("connection_ns_p50"),
+    whole("connection_ns_p90"),
+    whole("connection_ns_p99"),
+    whole("connection_ns_p999"),
     whole("retransmissions_fast"),
     whole("retransmissions_sack_recovery"),
     whole("retransmissions_rack"),
@@ -103,22 +111,24 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         QUANTILES.map(|share| quantile(&requests, share));
     let finished = spans.iter().flatten().count() as f64;
     let rtts = echo_probes.values("rtt_ns");
+    let populations = MaybeTable::of(case, "populations");
+    let sum = |name| Some(flows.sum(name)? + populations.sum(name).unwrap_or(0.0));
     let mut measured = [None; MEASURES.len()];
     let sums: [Option<f64>; BEFORE_CAUSES] = [
         case.events.map(|events| events as f64),
         Some(spans.len() as f64),
         Some(finished),
-        flows.sum("sent"),
-        flows.sum("retransmissions"),
-        flows.sum("spurious"),
-        flows.sum("undone").filter(|_| case.events.is_some()),
-        flows.sum("timeouts"),
-        flows.sum("fast_retransmits"),
-        flows.sum("received"),
-        flows.sum("duplicates"),
-        flows.sum("acked_bytes"),
-        flows.sum("delivered_bytes"),
-        flows.sum("waited_ns"),
+        sum("sent"),
+        sum("retransmissions"),
+        sum("spurious"),
+        sum("undone").filter(|_| case.events.is_some()),
+        sum("timeouts"),
+        sum("fast_retransmits"),
+        sum("received"),
+        sum("duplicates"),
+        sum("acked_bytes"),
+        sum("delivered_bytes"),
+        sum("waited_ns"),
         flows.values("window_limited").into_iter().flatten().reduce(|a, b| a + b),
         mean(&spans).map(f64::round),
         spans.iter().flatten().copied().reduce(f64::max),
@@ -144,6 +154,14 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         asked_p90,
         asked_p99,
         asked_p999,
+        populations.sum("connections"),
+        populations.sum("complete"),
+        populations.first("duration_ns_mean"),
+        populations.first("duration_ns_max"),
+        populations.first("duration_ns_p50"),
+        populations.first("duration_ns_p90"),
+        populations.first("duration_ns_p99"),
+        populations.first("duration_ns_p999"),
     ];
     measured[..BEFORE_CAUSES].copy_from_slice(&sums);
     let causes = MaybeTable::of(case, "retransmissions");
@@ -215,6 +233,11 @@ impl<'a> MaybeTable<'a> {
             Some(Data::Bool(all)) => all.iter().map(|v| Some(f64::from(u8::from(*v)))).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// The value in the first row.
+    fn first(&self, name: &str) -> Option<f64> {
+        self.values(name).first().copied().flatten()
     }
 
     fn sum(&self, name: &str) -> Option<f64> {

@@ -1,5 +1,6 @@
 mod kernel;
 mod moves;
+mod populations;
 mod requests;
 mod slips;
 mod slots;
