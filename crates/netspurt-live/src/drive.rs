@@ -127,13 +127,13 @@ const LOOK: Duration = Duration::from_millis(20);
 impl Driver {
     /// A driver of `path`, whose gates are at `ports`. With `keeps` a packet may leave more than
     /// once.
-    pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>, ends: usize) -> Self {
+    pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>) -> Self {
         let room = ports.iter().map(|(_, port)| port.room_bytes()).max().unwrap_or(1);
         Self {
             clock,
             path,
             ports,
-            labels: Labels::new(ends),
+            labels: Labels::new(),
             hold: Hold::default(),
             log: Log::default(),
             batch: Batch::new(room),

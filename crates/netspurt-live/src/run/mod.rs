@@ -80,7 +80,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     watcher.programs = pair.as_ref().map(|pair| pair.watch(&network));
     let clock = WallClock::start();
     let (stop, keeps) = (network.stop, keeps_packets(&network));
-    let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
+    let (wanted, names) = (network.wanted, network.names.clone());
     let (shadows, captured) = (network.shadows.clone(), network.captured.clone());
     let mut reports: Vec<_> = made.iter().map(|made| EndReport::of_kernel(&names, made)).collect();
     let mut hosts: Vec<_> = made.into_iter().map(|made| (made.end, made.host)).collect();
@@ -92,7 +92,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     }
     let (ports, namespaces) = apart(hosts);
     let mut driver =
-        Driver::new(clock, Path::new(network), ports, ends).keeping_packets(keeps).spinning(spin);
+        Driver::new(clock, Path::new(network), ports).keeping_packets(keeps).spinning(spin);
     let (over, quiet) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     if let (Some(first), Some(running)) = (programs_first, &running) {
         driver = driver.with_programs(first, running.ended()?);

@@ -6,7 +6,7 @@ use netspurt::app::{Exchange, FlowResult, Program};
 use netspurt::event::Wanted;
 use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::record::{
-    Capturing, EchoProbeSum, FlowSum, Names, PopulationSums, Retransmissions, SenderVerdict, Table,
+    Capturing, EchoProbeSum, FlowSum, Names, Retransmissions, SenderVerdict, Table,
 };
 use netspurt::results::{EndedRun, Results, echo_probe_sums};
 use netspurt::rto::EstimatorConfig;
@@ -109,7 +109,7 @@ impl Outcome {
             links: self.path.counts(),
             echo_probes: self.echo_probes(),
             requests: self.requests(),
-            populations: PopulationSums::new(self.names.clone(), false),
+            populations: None,
             programs: first_of_programs,
             shadows: self.shadows.clone(),
             more,
@@ -143,10 +143,10 @@ impl Outcome {
     fn sums(&self, watcher: &Watcher) -> Vec<(EndId, FlowSum)> {
         let judge = self.path.judge();
         let count = self.own_flows(watcher);
-        let programs: Vec<FlowId> = Self::flows_of_programs(watcher).collect();
-        let summed = |end: &EndId| end.flow().index() < count || programs.contains(&end.flow());
+        let connections = Self::flows_of_programs(watcher);
+        let of_programs = connections.flat_map(|flow| Side::BOTH.map(|side| flow.end(side)));
         let result = |end| self.path.program(end).and_then(Program::result);
-        let ledger = |end: EndId| watcher.ledgers[end.index()].as_ref();
+        let ledger = |end: EndId| watcher.ledgers.get(end.index()).and_then(Option::as_ref);
         let sum = |end: EndId| {
             let SenderVerdict { retransmissions: verdict, waited } = judge.verdict(end);
             let seen = ledger(end).map_or_else(FlowSum::default, Ledger::sum);
@@ -157,7 +157,7 @@ impl Outcome {
             };
             (end, FlowSum { verdict, waited, ..sum })
         };
-        self.names.senders().filter(summed).map(sum).collect()
+        self.names.senders().chain(of_programs).map(sum).collect()
     }
 
     /// What was asked over each flow of requests, by the flow's number.

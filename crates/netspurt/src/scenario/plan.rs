@@ -148,7 +148,7 @@ impl Plan {
             answers: flow.traffic.answers(),
             messages: flow.traffic.messages(),
             ipv6: flow.ipv6,
-            population: false,
+            population: matches!(*flow.traffic, Traffic::Programs { .. }),
         });
         let populations = self.populations.iter().map(|population| FlowName {
             name: population.name.clone(),
