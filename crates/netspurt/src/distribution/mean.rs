@@ -1,12 +1,12 @@
 //! The means of distributions.
 
-use super::law::{Distribution, Law, Middle};
+use super::family::{Distribution, Family, Middle};
 use super::{packmime, pareto};
 
 impl Distribution {
     /// The mean, in octets, nanoseconds or counts; `None` where there is none.
     ///
-    /// It is that of the law, before draws are rounded to whole octets or nanoseconds. PackMime's
+    /// It is that of the distribution, before draws are rounded to whole octets or nanoseconds. PackMime's
     /// means are integrals of its fitted curves, piece by piece; of the server's delay, by
     /// Simpson's rule.
     ///
@@ -17,22 +17,22 @@ impl Distribution {
     /// assert_eq!(octets("pareto:shape=1,least=1 kB").mean(), None);
     /// ```
     pub fn mean(&self) -> Option<f64> {
-        match &self.law {
-            Law::Fixed(value) => Some(*value),
-            Law::Uniform { from, to } => Some((from + to) / 2.0),
-            Law::Exponential { mean }
-            | Law::Weibull { mean, .. }
-            | Law::Geometric { mean }
-            | Law::Lognormal { middle: Middle::Mean(mean), .. } => Some(*mean),
-            Law::Lognormal { middle: Middle::Median(median), sigma } => {
+        match &self.family {
+            Family::Fixed(value) => Some(*value),
+            Family::Uniform { from, to } => Some((from + to) / 2.0),
+            Family::Exponential { mean }
+            | Family::Weibull { mean, .. }
+            | Family::Geometric { mean }
+            | Family::Lognormal { middle: Middle::Mean(mean), .. } => Some(*mean),
+            Family::Lognormal { middle: Middle::Median(median), sigma } => {
                 Some(median * libm::exp(sigma * sigma / 2.0))
             }
-            Law::Pareto { start, shape, most } => pareto::mean(*start, *shape, *most),
-            Law::Poisson { rate } | Law::PackmimeArrivals { rate } => Some(1e9 / rate),
-            Law::PackmimeRequests { .. } => Some(packmime::mean_request()),
-            Law::PackmimeReplies { rate } => Some(packmime::mean_reply(*rate)),
-            Law::PackmimeServers => Some(packmime::mean_server_delay()),
-            Law::Empirical(values) => Some(average(values)),
+            Family::Pareto { start, shape, most } => pareto::mean(*start, *shape, *most),
+            Family::Poisson { rate } | Family::PackmimeArrivals { rate } => Some(1e9 / rate),
+            Family::PackmimeRequests { .. } => Some(packmime::mean_request()),
+            Family::PackmimeReplies { rate } => Some(packmime::mean_reply(*rate)),
+            Family::PackmimeServers => Some(packmime::mean_server_delay()),
+            Family::Empirical(values) => Some(average(values)),
         }
     }
 }

@@ -10,7 +10,7 @@
 
 mod curve;
 mod error;
-mod law;
+mod family;
 mod mean;
 mod normal;
 mod packmime;
@@ -25,5 +25,5 @@ mod text;
 mod tests;
 
 pub use error::DistributionError;
-pub use law::{Distribution, DistributionUnit};
+pub use family::{Distribution, DistributionUnit};
 pub use sampler::Sampler;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::rng::Stream;
 use crate::units::Duration;
 
-use super::law::{Distribution, Law, Middle};
+use super::family::{Distribution, Family, Middle};
 use super::normal::normal;
 use super::packmime::{Arrivals, Replies, Requests, Weibull, exponential, server_delay};
 use super::pareto;
@@ -30,7 +30,7 @@ pub struct Sampler {
     stream: Stream,
 }
 
-/// A law with its constants worked out, and its state.
+/// A distribution with its constants worked out, and its state.
 #[derive(Clone, Debug)]
 enum Source {
     Fixed(f64),
@@ -67,7 +67,7 @@ enum Source {
 impl Sampler {
     /// A sampler of `distribution` that draws from `stream`.
     pub fn new(distribution: &Distribution, mut stream: Stream) -> Self {
-        let source = Source::new(&distribution.law, &mut stream);
+        let source = Source::new(&distribution.family, &mut stream);
         Self { source, stream }
     }
 
@@ -96,31 +96,31 @@ impl Sampler {
 }
 
 impl Source {
-    fn new(law: &Law, stream: &mut Stream) -> Self {
-        match law {
-            Law::Fixed(value) => Self::Fixed(*value),
-            Law::Uniform { from, to } => Self::Uniform { from: *from, values: to - from + 1.0 },
-            Law::Exponential { mean } => Self::Exponential { mean: *mean },
-            Law::Poisson { rate } => Self::Exponential { mean: 1e9 / rate },
-            Law::Lognormal { middle, sigma } => {
+    fn new(family: &Family, stream: &mut Stream) -> Self {
+        match family {
+            Family::Fixed(value) => Self::Fixed(*value),
+            Family::Uniform { from, to } => Self::Uniform { from: *from, values: to - from + 1.0 },
+            Family::Exponential { mean } => Self::Exponential { mean: *mean },
+            Family::Poisson { rate } => Self::Exponential { mean: 1e9 / rate },
+            Family::Lognormal { middle, sigma } => {
                 let log_median = match middle {
                     Middle::Median(median) => libm::log(*median),
                     Middle::Mean(mean) => libm::log(*mean) - sigma * sigma / 2.0,
                 };
                 Self::Lognormal { log_median, sigma: *sigma }
             }
-            Law::Pareto { start, shape, most } => {
+            Family::Pareto { start, shape, most } => {
                 let least = pareto::least(*start, *shape, *most).expect("refused by the parser");
                 let kept = most.map_or(1.0, |most| 1.0 - libm::pow(least / most, *shape));
                 Self::Pareto { least, power: -1.0 / shape, kept }
             }
-            Law::Weibull { mean, shape } => Self::Weibull(Weibull::of_mean(*mean, *shape)),
-            Law::Geometric { mean } => Self::Geometric { failure: libm::log1p(-1.0 / mean) },
-            Law::PackmimeArrivals { rate } => Self::Arrivals(Arrivals::new(*rate, stream)),
-            Law::PackmimeRequests { rate } => Self::Requests(Requests::new(*rate, stream)),
-            Law::PackmimeReplies { rate } => Self::Replies(Replies::new(*rate)),
-            Law::PackmimeServers => Self::Servers,
-            Law::Empirical(values) => Self::Empirical(values.clone()),
+            Family::Weibull { mean, shape } => Self::Weibull(Weibull::of_mean(*mean, *shape)),
+            Family::Geometric { mean } => Self::Geometric { failure: libm::log1p(-1.0 / mean) },
+            Family::PackmimeArrivals { rate } => Self::Arrivals(Arrivals::new(*rate, stream)),
+            Family::PackmimeRequests { rate } => Self::Requests(Requests::new(*rate, stream)),
+            Family::PackmimeReplies { rate } => Self::Replies(Replies::new(*rate)),
+            Family::PackmimeServers => Self::Servers,
+            Family::Empirical(values) => Self::Empirical(values.clone()),
         }
     }
 
@@ -137,7 +137,7 @@ impl Source {
             Self::Pareto { least, power, kept } => {
                 *least * libm::pow(1.0 - *kept * stream.uniform(), *power)
             }
-            Self::Weibull(law) => law.draw(stream),
+            Self::Weibull(weibull) => weibull.draw(stream),
             Self::Geometric { failure } => 1.0 + (exponential(stream) / -*failure).floor(),
             Self::Arrivals(arrivals) => arrivals.draw(stream),
             Self::Requests(requests) => requests.draw(stream),

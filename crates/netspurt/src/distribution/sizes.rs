@@ -2,7 +2,7 @@
 //!
 //! Each is one of two kinds. The quantiles of the smaller kind are a curve over the probability p.
 //! Those of the larger kind are log2 of octets over log2(1 - p), and before the first knot a straight
-//! line: there the law is Pareto's. The numbers are those of ns-2.35, fitted by the authors to their
+//! line: there the distribution is Pareto's. The numbers are those of ns-2.35, fitted by the authors to their
 //! captures; the knots that lie on the straight lines are left out.
 
 use super::curve::Curve;
@@ -15,7 +15,7 @@ pub(super) const VALIDATED: Curve = Curve {
     knots: &VALIDATED_KNOTS,
 };
 
-/// Replies with content: a Pareto law of the shape 1.23 from 67 kB.
+/// Replies with content: a Pareto distribution of the shape 1.23 from 67 kB.
 pub(super) const DOWNLOADED: Curve = Curve {
     first: -18.1793 + 66.0 * DOWNLOADED_STEP,
     step: DOWNLOADED_STEP,
@@ -31,7 +31,7 @@ pub(super) const SMALL: Curve = Curve {
     knots: &SMALL_KNOTS,
 };
 
-/// The larger half of the requests: a Pareto law of the shape 1.48 from 1390 octets.
+/// The larger half of the requests: a Pareto distribution of the shape 1.48 from 1390 octets.
 pub(super) const LARGE: Curve = Curve {
     first: -17.7791 + 77.0 * LARGE_STEP,
     step: LARGE_STEP,

@@ -29,7 +29,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / f64::from(DRAWS)
 }
 
-/// Asserts that each quantile of a continuous law cuts off its share of the draws.
+/// Asserts that each quantile of a continuous distribution cuts off its share of the draws.
 fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -> f64) {
     let values = draws(text, unit);
     for p in [0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999_f64] {
@@ -41,7 +41,7 @@ fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -
     }
 }
 
-/// Asserts that the mean of the draws is the law's, which has the deviation `deviation`.
+/// Asserts that the mean of the draws is the distribution's, which has the deviation `deviation`.
 fn assert_mean(text: &str, unit: DistributionUnit, expected: f64, deviation: f64) {
     let told = parse(text, unit).mean().unwrap();
     assert!((told / expected - 1.0).abs() < 1e-12, "{text}: {told} instead of {expected}");
@@ -61,7 +61,7 @@ fn a_plain_quantity_is_always_drawn() {
 }
 
 #[test]
-fn a_uniform_law_draws_both_ends_as_often_as_what_lies_between() {
+fn a_uniform_distribution_draws_both_ends_as_often_as_what_lies_between() {
     let mut sampler = sampler("uniform:from=2,to=6", Count);
     let mut drawn = [0_u32; 9];
     (0..DRAWS).for_each(|_| drawn[sampler.count() as usize] += 1);
@@ -72,7 +72,7 @@ fn a_uniform_law_draws_both_ends_as_often_as_what_lies_between() {
 }
 
 #[test]
-fn exponential_laws_and_poisson_gaps_have_their_quantiles_and_means() {
+fn exponential_times_and_poisson_gaps_have_their_quantiles_and_means() {
     assert_quantiles("exponential:mean=8 kB", Octets, |p| -8000.0 * (1.0 - p).ln());
     assert_mean("exponential:mean=8 kB", Octets, 8000.0, 8000.0);
     assert_quantiles("poisson:rate=50/s", Gap, |p| -2e7 * (1.0 - p).ln());
@@ -80,7 +80,7 @@ fn exponential_laws_and_poisson_gaps_have_their_quantiles_and_means() {
 }
 
 #[test]
-fn lognormal_laws_have_their_quantiles_and_means() {
+fn lognormal_distributions_have_their_quantiles_and_means() {
     // Of the standard normal distribution.
     let points = [
         (0.001, -3.090_232_306),
@@ -104,17 +104,17 @@ fn lognormal_laws_have_their_quantiles_and_means() {
 }
 
 #[test]
-fn pareto_laws_have_their_quantiles_and_means() {
+fn pareto_distributions_have_their_quantiles_and_means() {
     assert_quantiles("pareto:shape=1.2,least=1 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_mean("pareto:shape=5,least=1 kB", Octets, 1250.0, 1250.0 / 15_f64.sqrt());
     assert_eq!(parse("pareto:shape=1.2,least=1 kB", Octets).mean(), Some(1e3 * 1.2 / (1.2 - 1.0)));
-    // The same law by its mean.
+    // The same one by its mean.
     assert_quantiles("pareto:shape=1.2,mean=6 kB", Octets, |p| 1e3 * (1.0 - p).powf(-1.0 / 1.2));
     assert_eq!(parse("pareto:shape=1,least=1 kB", Octets).mean(), None);
 }
 
 #[test]
-fn a_truncated_pareto_law_is_the_law_under_the_condition_that_it_is_not_exceeded() {
+fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
     for shape in [0.5_f64, 1.0, 1.2, 3.0] {
         let text = format!("pareto:shape={shape},least=1 kB,most=100 kB");
         let kept = 1.0 - 0.01_f64.powf(shape);
@@ -129,14 +129,14 @@ fn a_truncated_pareto_law_is_the_law_under_the_condition_that_it_is_not_exceeded
         let expected = 1e3 + sum * span / f64::from(strips);
         let told = parse(&text, Octets).mean().unwrap();
         assert!((told / expected - 1.0).abs() < 1e-6, "{text}: {told}, {expected}");
-        // The same law by its mean.
-        let (least, most) = (pareto::least(law::Start::Mean(told), shape, Some(1e5)), 1e5);
+        // The same one by its mean.
+        let (least, most) = (pareto::least(family::Start::Mean(told), shape, Some(1e5)), 1e5);
         assert!((least.unwrap() - 1e3).abs() < 1e-6, "{shape}: {least:?} below {most}");
     }
 }
 
 #[test]
-fn the_mean_of_a_truncated_pareto_law_is_that_of_what_is_drawn() {
+fn the_mean_of_a_truncated_pareto_distribution_is_that_of_what_is_drawn() {
     let text = "pareto:shape=1.2,mean=8 kB,most=100 kB";
     assert_eq!(parse(text, Octets).mean(), Some(8000.0));
     let values = draws(text, Octets);
@@ -145,7 +145,7 @@ fn the_mean_of_a_truncated_pareto_law_is_that_of_what_is_drawn() {
 }
 
 #[test]
-fn weibull_laws_have_their_quantiles_and_means() {
+fn weibull_distributions_have_their_quantiles_and_means() {
     // Γ(1 + 1/0.5) = 2 and the variance is Γ(5) - 4 = 20 squares of the scale.
     let text = "weibull:shape=0.5,mean=20 ms";
     assert_quantiles(text, Span, |p| 1e7 * (1.0 - p).ln().powi(2));
@@ -415,7 +415,7 @@ fn texts() -> impl Strategy<Value = (String, DistributionUnit)> {
     let unit = prop_oneof![Just(Octets), Just(Span), Just(Count), Just(Gap)];
     let parameters =
         (0..12_usize, 2..9_000_000_000_u64, 1..1_000_000_u64, 0.06..9.9_f64, 0.2..1e6_f64);
-    (unit, parameters, any::<bool>()).prop_map(|(unit, (law, a, b, x, rate), other)| {
+    (unit, parameters, any::<bool>()).prop_map(|(unit, (family, a, b, x, rate), other)| {
         let base = match unit {
             Octets => "B",
             Span | Gap => "ns",
@@ -424,7 +424,7 @@ fn texts() -> impl Strategy<Value = (String, DistributionUnit)> {
         let a = if unit == Count { a % 1_000_000 + 2 } else { a };
         let key = if other { "mean" } else { "median" };
         let least = if other { "least" } else { "mean" };
-        let text = match (law, unit) {
+        let text = match (family, unit) {
             (0 | 6 | 7, _) => format!("uniform:from={}{base},to={a}{base}", a.min(b)),
             (8 | 9, Gap) => format!("poisson:rate={rate}/s"),
             (10, Gap) => format!("packmime:rate={rate}/s"),
