@@ -54,7 +54,7 @@ impl DistributionUnit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
     pub(super) unit: DistributionUnit,
-    pub(super) family: Family,
+    pub(super) family: DistributionFamily,
 }
 
 impl Distribution {
@@ -94,13 +94,13 @@ impl Distribution {
         if unit == DistributionUnit::Gap && values.iter().all(|value| *value == 0.0) {
             return refuse("0", "gaps of zero never end", "give a gap above zero".into());
         }
-        Ok(Self { unit, family: Family::Empirical(values) })
+        Ok(Self { unit, family: DistributionFamily::Empirical(values) })
     }
 }
 
 /// A family with its parameters. Quantities are octets, nanoseconds or counts; rates are arrivals a second.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Family {
+pub(super) enum DistributionFamily {
     Fixed(f64),
     /// Whole numbers from `from` to `to`, both included.
     Uniform {

@@ -1,14 +1,14 @@
 //! The means of distributions.
 
-use super::family::{Distribution, Family, Middle};
+use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};
 
 impl Distribution {
     /// The mean, in octets, nanoseconds or counts; `None` where there is none.
     ///
-    /// It is that of the distribution, before draws are rounded to whole octets or nanoseconds. PackMime's
-    /// means are integrals of its fitted curves, piece by piece; of the server's delay, by
-    /// Simpson's rule.
+    /// It is that of the distribution, before draws are rounded to whole octets or nanoseconds. The
+    /// means of PackMime's sizes are the integrals of its fitted curves, piece by piece, less the
+    /// half octet that it cuts off; that of its servers' delays is an integral by Simpson's rule.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};
@@ -18,21 +18,24 @@ impl Distribution {
     /// ```
     pub fn mean(&self) -> Option<f64> {
         match &self.family {
-            Family::Fixed(value) => Some(*value),
-            Family::Uniform { from, to } => Some((from + to) / 2.0),
-            Family::Exponential { mean }
-            | Family::Weibull { mean, .. }
-            | Family::Geometric { mean }
-            | Family::Lognormal { middle: Middle::Mean(mean), .. } => Some(*mean),
-            Family::Lognormal { middle: Middle::Median(median), sigma } => {
+            DistributionFamily::Fixed(value) => Some(*value),
+            DistributionFamily::Uniform { from, to } => Some((from + to) / 2.0),
+            DistributionFamily::Exponential { mean }
+            | DistributionFamily::Weibull { mean, .. }
+            | DistributionFamily::Geometric { mean }
+            | DistributionFamily::Lognormal { middle: Middle::Mean(mean), .. } => Some(*mean),
+            DistributionFamily::Lognormal { middle: Middle::Median(median), sigma } => {
                 Some(median * libm::exp(sigma * sigma / 2.0))
             }
-            Family::Pareto { start, shape, most } => pareto::mean(*start, *shape, *most),
-            Family::Poisson { rate } | Family::PackmimeArrivals { rate } => Some(1e9 / rate),
-            Family::PackmimeRequests { .. } => Some(packmime::mean_request()),
-            Family::PackmimeReplies { rate } => Some(packmime::mean_reply(*rate)),
-            Family::PackmimeServers => Some(packmime::mean_server_delay()),
-            Family::Empirical(values) => Some(average(values)),
+            DistributionFamily::Pareto { start, shape, most } => {
+                pareto::mean(*start, *shape, *most)
+            }
+            DistributionFamily::Poisson { rate }
+            | DistributionFamily::PackmimeArrivals { rate } => Some(1e9 / rate),
+            DistributionFamily::PackmimeRequests { .. } => Some(packmime::mean_request()),
+            DistributionFamily::PackmimeReplies { rate } => Some(packmime::mean_reply(*rate)),
+            DistributionFamily::PackmimeServers => Some(packmime::mean_server_delay()),
+            DistributionFamily::Empirical(values) => Some(average(values)),
         }
     }
 }

@@ -56,13 +56,13 @@ pub(super) fn exponential(stream: &mut Stream) -> f64 {
 
 /// Arrivals: gaps with a Weibull distribution, driven by a sum-difference process.
 #[derive(Clone, Debug)]
-pub(super) struct Arrivals {
+pub(super) struct PackmimeArrivals {
     process: SumDifference,
     /// In nanoseconds.
     gaps: Weibull,
 }
 
-impl Arrivals {
+impl PackmimeArrivals {
     pub(super) fn new(rate: f64, stream: &mut Stream) -> Self {
         let noise = by_rate([0.333, 0.414], rate);
         let gaps = Weibull::of_mean(1e9 / rate, by_rate([0.352, 0.388], rate));
@@ -77,9 +77,9 @@ impl Arrivals {
 
 /// Sizes of requests, driven by a sum-difference process.
 #[derive(Clone, Debug)]
-pub(super) struct Requests(SumDifference);
+pub(super) struct PackmimeRequests(SumDifference);
 
-impl Requests {
+impl PackmimeRequests {
     pub(super) fn new(rate: f64, stream: &mut Stream) -> Self {
         let noise = by_rate([0.123, 0.494], rate);
         Self(SumDifference::new(0.31, noise, REQUESTS_ORDER, stream))
@@ -99,7 +99,7 @@ impl Requests {
 
 /// Sizes of replies: runs of downloads and runs of validations take turns.
 #[derive(Clone, Debug)]
-pub(super) struct Replies {
+pub(super) struct PackmimeReplies {
     /// The lengths of the runs of validations and of downloads.
     runs: [Weibull; 2],
     downloads: bool,
@@ -107,7 +107,7 @@ pub(super) struct Replies {
     left: u64,
 }
 
-impl Replies {
+impl PackmimeReplies {
     /// The first run is of downloads.
     pub(super) fn new(rate: f64) -> Self {
         Self { runs: run_lengths(rate), downloads: false, left: 0 }
@@ -132,7 +132,8 @@ impl Replies {
     }
 }
 
-fn run_lengths(rate: f64) -> [Weibull; 2] {
+/// The lengths of runs of validations and of downloads, before they are rounded up.
+pub(super) fn run_lengths(rate: f64) -> [Weibull; 2] {
     let run = |scale, odds| Weibull { scale, power: 1.0 / by_rate(odds, rate) };
     [run(0.775, [0.718, 0.357]), run(3.11, [1.293, 0.316])]
 }
@@ -161,7 +162,7 @@ pub(super) fn mean_reply(rate: f64) -> f64 {
 }
 
 /// The mean of a run's length rounded up: the sum of P(length > k).
-fn mean_run(lengths: Weibull) -> f64 {
+pub(super) fn mean_run(lengths: Weibull) -> f64 {
     let beyond = |k| libm::exp(-libm::pow(f64::from(k) / lengths.scale, 1.0 / lengths.power));
     (0_u32..).map(beyond).take_while(|p| *p > 1e-18).sum()
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::error::DistributionError;
-use super::family::{Distribution, DistributionUnit, Family, Middle, Start};
+use super::family::{Distribution, DistributionFamily, DistributionUnit, Middle, Start};
 use super::packmime::RATES;
 use super::settings::{Settings, as_in, quantity, written};
 
@@ -90,7 +90,7 @@ impl Distribution {
         let form = known(name, unit)?;
         let example = form.example(unit);
         let family = if form.name == "every" {
-            Family::Fixed(every(settings.unwrap_or_default().trim(), &example)?)
+            DistributionFamily::Fixed(every(settings.unwrap_or_default().trim(), &example)?)
         } else {
             family(&Settings::read((form.name, settings), unit, form.keys, example)?)?
         };
@@ -134,7 +134,7 @@ fn plain(text: &str, unit: DistributionUnit) -> Result<Distribution, Distributio
         };
         return Err(refuse(format!("`{text}` cannot be drawn"), fix));
     }
-    Ok(Distribution { unit, family: Family::Fixed(value) })
+    Ok(Distribution { unit, family: DistributionFamily::Fixed(value) })
 }
 
 /// The gap of `every:`.
@@ -160,29 +160,33 @@ const SIGMAS: [f64; 2] = [0.001, 10.0];
 const POISSON_RATES: [f64; 2] = [0.000_001, 1e9];
 
 /// The family and the parameters that the settings describe.
-fn family(settings: &Settings<'_>) -> Result<Family, DistributionError> {
+fn family(settings: &Settings<'_>) -> Result<DistributionFamily, DistributionError> {
     let shape = || settings.number("shape", SHAPES[0]..=SHAPES[1]);
     let rate = || settings.rate(RATES[0]..=RATES[1]);
     Ok(match settings.name {
         "uniform" => uniform(settings)?,
-        "exponential" => Family::Exponential { mean: settings.positive("mean")? },
-        "lognormal" => Family::Lognormal {
+        "exponential" => DistributionFamily::Exponential { mean: settings.positive("mean")? },
+        "lognormal" => DistributionFamily::Lognormal {
             middle: settings.either([("median", Middle::Median), ("mean", Middle::Mean)])?,
             sigma: settings.number("sigma", SIGMAS[0]..=SIGMAS[1])?,
         },
         "pareto" => pareto(settings, shape()?)?,
-        "weibull" => Family::Weibull { shape: shape()?, mean: settings.positive("mean")? },
-        "geometric" => Family::Geometric { mean: settings.positive("mean")? },
-        "poisson" => Family::Poisson { rate: settings.rate(POISSON_RATES[0]..=POISSON_RATES[1])? },
-        "packmime" => Family::PackmimeArrivals { rate: rate()? },
-        "packmime-request" => Family::PackmimeRequests { rate: rate()? },
-        "packmime-reply" => Family::PackmimeReplies { rate: rate()? },
-        "packmime-server" => Family::PackmimeServers,
+        "weibull" => {
+            DistributionFamily::Weibull { shape: shape()?, mean: settings.positive("mean")? }
+        }
+        "geometric" => DistributionFamily::Geometric { mean: settings.positive("mean")? },
+        "poisson" => DistributionFamily::Poisson {
+            rate: settings.rate(POISSON_RATES[0]..=POISSON_RATES[1])?,
+        },
+        "packmime" => DistributionFamily::PackmimeArrivals { rate: rate()? },
+        "packmime-request" => DistributionFamily::PackmimeRequests { rate: rate()? },
+        "packmime-reply" => DistributionFamily::PackmimeReplies { rate: rate()? },
+        "packmime-server" => DistributionFamily::PackmimeServers,
         name => unreachable!("{name} is a form without a family"),
     })
 }
 
-fn uniform(settings: &Settings<'_>) -> Result<Family, DistributionError> {
+fn uniform(settings: &Settings<'_>) -> Result<DistributionFamily, DistributionError> {
     let (from, to) = (settings.quantity("from")?, settings.positive("to")?);
     let unit = settings.unit;
     if from < unit.least() {
@@ -198,10 +202,10 @@ fn uniform(settings: &Settings<'_>) -> Result<Family, DistributionError> {
             return Err(settings.refuse(key, message, "write a whole number"));
         }
     }
-    Ok(Family::Uniform { from, to })
+    Ok(DistributionFamily::Uniform { from, to })
 }
 
-fn pareto(settings: &Settings<'_>, shape: f64) -> Result<Family, DistributionError> {
+fn pareto(settings: &Settings<'_>, shape: f64) -> Result<DistributionFamily, DistributionError> {
     let start = settings.either([("least", Start::Least), ("mean", Start::Mean)])?;
     let most = settings.maybe_positive("most")?;
     let (key, value) = match start {
@@ -217,7 +221,7 @@ fn pareto(settings: &Settings<'_>, shape: f64) -> Result<Family, DistributionErr
         let message = format!("`{key}` is not below `most`, {most}");
         return Err(settings.refuse(key, message, "write less, or raise `most`"));
     }
-    Ok(Family::Pareto { start, shape, most })
+    Ok(DistributionFamily::Pareto { start, shape, most })
 }
 
 impl fmt::Display for Distribution {
@@ -225,20 +229,22 @@ impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: f64| written(value, self.unit).replace(' ', "");
         match &self.family {
-            Family::Fixed(gap) if self.unit == Gap => write!(f, "every:{}", text(*gap)),
-            Family::Fixed(value) => f.write_str(&written(*value, self.unit)),
-            Family::Uniform { from, to } => {
+            DistributionFamily::Fixed(gap) if self.unit == Gap => write!(f, "every:{}", text(*gap)),
+            DistributionFamily::Fixed(value) => f.write_str(&written(*value, self.unit)),
+            DistributionFamily::Uniform { from, to } => {
                 write!(f, "uniform:from={},to={}", text(*from), text(*to))
             }
-            Family::Exponential { mean } => write!(f, "exponential:mean={}", text(*mean)),
-            Family::Lognormal { middle, sigma } => {
+            DistributionFamily::Exponential { mean } => {
+                write!(f, "exponential:mean={}", text(*mean))
+            }
+            DistributionFamily::Lognormal { middle, sigma } => {
                 let (key, value) = match middle {
                     Middle::Median(median) => ("median", median),
                     Middle::Mean(mean) => ("mean", mean),
                 };
                 write!(f, "lognormal:{key}={},sigma={sigma}", text(*value))
             }
-            Family::Pareto { start, shape, most } => {
+            DistributionFamily::Pareto { start, shape, most } => {
                 let (key, value) = match start {
                     Start::Least(least) => ("least", least),
                     Start::Mean(mean) => ("mean", mean),
@@ -246,16 +252,22 @@ impl fmt::Display for Distribution {
                 write!(f, "pareto:shape={shape},{key}={}", text(*value))?;
                 most.map_or(Ok(()), |most| write!(f, ",most={}", text(most)))
             }
-            Family::Weibull { mean, shape } => {
+            DistributionFamily::Weibull { mean, shape } => {
                 write!(f, "weibull:shape={shape},mean={}", text(*mean))
             }
-            Family::Geometric { mean } => write!(f, "geometric:mean={}", text(*mean)),
-            Family::Poisson { rate } => write!(f, "poisson:rate={rate}/s"),
-            Family::PackmimeArrivals { rate } => write!(f, "packmime:rate={rate}/s"),
-            Family::PackmimeRequests { rate } => write!(f, "packmime-request:rate={rate}/s"),
-            Family::PackmimeReplies { rate } => write!(f, "packmime-reply:rate={rate}/s"),
-            Family::PackmimeServers => f.write_str("packmime-server"),
-            Family::Empirical(values) => write!(f, "empirical ({} values)", values.len()),
+            DistributionFamily::Geometric { mean } => write!(f, "geometric:mean={}", text(*mean)),
+            DistributionFamily::Poisson { rate } => write!(f, "poisson:rate={rate}/s"),
+            DistributionFamily::PackmimeArrivals { rate } => write!(f, "packmime:rate={rate}/s"),
+            DistributionFamily::PackmimeRequests { rate } => {
+                write!(f, "packmime-request:rate={rate}/s")
+            }
+            DistributionFamily::PackmimeReplies { rate } => {
+                write!(f, "packmime-reply:rate={rate}/s")
+            }
+            DistributionFamily::PackmimeServers => f.write_str("packmime-server"),
+            DistributionFamily::Empirical(values) => {
+                write!(f, "empirical ({} values)", values.len())
+            }
         }
     }
 }
