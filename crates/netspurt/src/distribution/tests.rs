@@ -289,112 +289,104 @@ fn a_text_without_fault_reads_as_itself() {
     }
 }
 
+/// Faulty texts, what they are for, and what is said of them.
+const SLIPS: &[(&str, DistributionUnit, &str)] = &[
+    (
+        "lognormall:mean=1 kB",
+        Octets,
+        "no distribution of sizes is called `lognormall`: did you mean `lognormal`?",
+    ),
+    (
+        "zipf:n=3",
+        Count,
+        "no distribution of counts is called `zipf`: write one of uniform, geometric",
+    ),
+    (
+        "geometric:mean=5",
+        Span,
+        "`geometric` is no distribution of times: write one of uniform, exponential, lognormal, pareto, weibull, packmime-server",
+    ),
+    (
+        "lognormal:median=900 B",
+        Octets,
+        "lognormal: `sigma` is missing: write it as in `lognormal:median=1 kB,sigma=1.6`",
+    ),
+    (
+        "lognormal:sigma=1",
+        Span,
+        "lognormal: neither `median` nor `mean` is given: write it as in `lognormal:median=1 ms,sigma=1.6`",
+    ),
+    (
+        "lognormal:sigma=1,mean=1 s,median=1 s",
+        Span,
+        "lognormal: `median` and `mean` say the same twice: leave one out",
+    ),
+    (
+        "exponential:mean=8",
+        Octets,
+        "exponential: `mean` cannot be `8`: `8` has no unit: write `8 B`",
+    ),
+    ("exponential:mean=0 s", Span, "exponential: `mean` cannot be `0 s`: write more than zero"),
+    ("exponential:maen=0 s", Span, "exponential: no key `maen`: did you mean `mean`?"),
+    (
+        "exponential",
+        Span,
+        "exponential: `mean` is missing: write it as in `exponential:mean=20 ms`",
+    ),
+    (
+        "exponential:mean",
+        Span,
+        "exponential: `mean` is no setting: write it as in `exponential:mean=20 ms`",
+    ),
+    ("exponential:mean=1 s,mean=2 s", Span, "exponential: `mean` is given twice: leave one out"),
+    ("packmime-server:rate=3/s", Span, "packmime-server: no key `rate`: write `packmime-server`"),
+    (
+        "pareto:shape=1,mean=72 kB",
+        Octets,
+        "pareto: with a shape of 1 there is no mean, for it is not above 1: write `least` instead, or add `most`",
+    ),
+    (
+        "pareto:shape=1.2,least=72 kB,most=10 kB",
+        Octets,
+        "pareto: `least` is not below `most`, 10 kB: write less, or raise `most`",
+    ),
+    (
+        "pareto:shape=0,least=72 kB",
+        Octets,
+        "pareto: `shape` cannot be `0`: write a number from 0.05 to 1000",
+    ),
+    ("uniform:from=2 kB,to=1 kB", Octets, "uniform: `from` is above `to`: write at most 1000 B"),
+    ("uniform:from=0 B,to=1 kB", Octets, "uniform: `from` is zero: write more than zero"),
+    ("uniform:from=1,to=2.5", Count, "uniform: `to` is no whole number: write a whole number"),
+    (
+        "poisson:rate=50",
+        Gap,
+        "poisson: `rate` cannot be `50`: write a rate from `0.000001/s` to `1000000000/s`",
+    ),
+    (
+        "packmime:rate=0/s",
+        Gap,
+        "packmime: `rate` cannot be `0/s`: write a rate from `0.1/s` to `1000000/s`",
+    ),
+    ("20 ms", Gap, "`20 ms` does not say how arrivals follow each other: write `every:20 ms`"),
+    ("every:0 s", Gap, "every: a gap cannot be `0 s`: write more than zero"),
+    ("every", Gap, "every: no gap is given: write it as in `every:20 ms`"),
+    ("8", Octets, "`8` cannot be drawn: `8` has no unit: write `8 B`"),
+    ("0 B", Octets, "`0 B` cannot be drawn: write at least `1 B`"),
+    ("2.5", Count, "`2.5` cannot be drawn: write a whole number from 1"),
+    (
+        "200000 h",
+        Span,
+        "`200000 h` cannot be drawn: `200000 h` is not a time: write at most `99999 h`",
+    ),
+    ("9999 h", Span, "`9999 h` cannot be drawn: write at most `9000000 s`"),
+];
+
 #[test]
 fn a_slip_names_the_distribution_the_key_and_what_to_write() {
-    for (text, unit, message) in [
-        (
-            "lognormall:mean=1 kB",
-            Octets,
-            "no distribution of sizes is called `lognormall`: did you mean `lognormal`?",
-        ),
-        (
-            "zipf:n=3",
-            Count,
-            "no distribution of counts is called `zipf`: write one of uniform, geometric",
-        ),
-        (
-            "geometric:mean=5",
-            Span,
-            "`geometric` is no distribution of times: write one of uniform, exponential, lognormal, pareto, weibull, packmime-server",
-        ),
-        (
-            "lognormal:median=900 B",
-            Octets,
-            "lognormal: `sigma` is missing: write it as in `lognormal:median=1 kB,sigma=1.6`",
-        ),
-        (
-            "lognormal:sigma=1",
-            Span,
-            "lognormal: neither `median` nor `mean` is given: write it as in `lognormal:median=1 ms,sigma=1.6`",
-        ),
-        (
-            "lognormal:sigma=1,mean=1 s,median=1 s",
-            Span,
-            "lognormal: `median` and `mean` say the same twice: leave one out",
-        ),
-        (
-            "exponential:mean=8",
-            Octets,
-            "exponential: `mean` cannot be `8`: `8` has no unit: write `8 B`",
-        ),
-        ("exponential:mean=0 s", Span, "exponential: `mean` cannot be `0 s`: write more than zero"),
-        ("exponential:maen=0 s", Span, "exponential: no key `maen`: did you mean `mean`?"),
-        (
-            "exponential",
-            Span,
-            "exponential: `mean` is missing: write it as in `exponential:mean=20 ms`",
-        ),
-        (
-            "exponential:mean",
-            Span,
-            "exponential: `mean` is no setting: write it as in `exponential:mean=20 ms`",
-        ),
-        (
-            "exponential:mean=1 s,mean=2 s",
-            Span,
-            "exponential: `mean` is given twice: leave one out",
-        ),
-        (
-            "packmime-server:rate=3/s",
-            Span,
-            "packmime-server: no key `rate`: write `packmime-server`",
-        ),
-        (
-            "pareto:shape=1,mean=72 kB",
-            Octets,
-            "pareto: with a shape of 1 there is no mean, for it is not above 1: write `least` instead, or add `most`",
-        ),
-        (
-            "pareto:shape=1.2,least=72 kB,most=10 kB",
-            Octets,
-            "pareto: `least` is not below `most`, 10 kB: write less, or raise `most`",
-        ),
-        (
-            "pareto:shape=0,least=72 kB",
-            Octets,
-            "pareto: `shape` cannot be `0`: write a number from 0.05 to 1000",
-        ),
-        (
-            "uniform:from=2 kB,to=1 kB",
-            Octets,
-            "uniform: `from` is above `to`: write at most 1000 B",
-        ),
-        ("uniform:from=0 B,to=1 kB", Octets, "uniform: `from` is zero: write more than zero"),
-        ("uniform:from=1,to=2.5", Count, "uniform: `to` is no whole number: write a whole number"),
-        (
-            "poisson:rate=50",
-            Gap,
-            "poisson: `rate` cannot be `50`: write a rate from `0.000001/s` to `1000000000/s`",
-        ),
-        (
-            "packmime:rate=0/s",
-            Gap,
-            "packmime: `rate` cannot be `0/s`: write a rate from `0.1/s` to `1000000/s`",
-        ),
-        ("20 ms", Gap, "`20 ms` does not say how arrivals follow each other: write `every:20 ms`"),
-        ("every:0 s", Gap, "every: a gap cannot be `0 s`: write more than zero"),
-        ("every", Gap, "every: no gap is given: write it as in `every:20 ms`"),
-        ("8", Octets, "`8` cannot be drawn: `8` has no unit: write `8 B`"),
-        ("0 B", Octets, "`0 B` cannot be drawn: write at least `1 B`"),
-        ("2.5", Count, "`2.5` cannot be drawn: write a whole number from 1"),
-        (
-            "200000 h",
-            Span,
-            "`200000 h` cannot be drawn: `200000 h` is not a time: write at most `99999 h`",
-        ),
-        ("9999 h", Span, "`9999 h` cannot be drawn: write at most `9000000 s`"),
-    ] {
-        assert_eq!(Distribution::parse(text, unit).unwrap_err().to_string(), message, "{text}");
+    for (text, unit, message) in SLIPS {
+        let slip = Distribution::parse(text, *unit).unwrap_err();
+        assert_eq!(slip.to_string(), *message, "{text}");
     }
     let slip = Distribution::parse("pareto:shape=1,mean=72 kB", Octets).unwrap_err();
     assert_eq!((&*slip.name, &*slip.key, &*slip.value), ("pareto", "mean", "72 kB"));
