@@ -5,12 +5,12 @@
 //! the draws are the same on every machine.
 //!
 //! The models of web traffic called PackMime-HTTP are Cao, Cleveland, Gao, Jeffay, Smith and Weigle
-//! 2004, "Stochastic Models for Generating Synthetic HTTP Source Traffic", IEEE Infocom. Their
+//! 2004, "Stochastic Models for Generating Synthetic HTTP SamplerState Traffic", IEEE Infocom. Their
 //! constants are those of ns-2.35 (`packmime/packmime_ranvar.cc`), which the authors wrote.
 
 mod curve;
 mod error;
-mod law;
+mod family;
 mod mean;
 mod normal;
 mod packmime;
@@ -25,5 +25,5 @@ mod text;
 mod tests;
 
 pub use error::DistributionError;
-pub use law::{Distribution, DistributionUnit};
+pub use family::{Distribution, DistributionUnit};
 pub use sampler::Sampler;
