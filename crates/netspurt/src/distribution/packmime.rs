@@ -4,7 +4,7 @@
 //!
 //! ns-2.35 departs from its own manual and constants in places: the memory of arrivals is 0.33, and
 //! the constant 0.35 beside it is not used; a reply of 2^31 octets or more overflows there, which
-//! one reply in some ten millions does. Here such a reply is as large as the curve says.
+//! one reply in thirty million does. Here such a reply is as large as the curve says.
 
 use crate::rng::Stream;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes runs.csv and quantiles.csv anew from ns-2.35 (Debian's package `ns2`).  Ten minutes on one core."""
+"""Writes runs.csv and quantiles.csv anew from ns-2.35 (Debian's package `ns2`).  Two minutes."""
 
 import csv
 import math
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, pvariance
 
@@ -39,12 +40,12 @@ WINDOWS = (0.1, 1, 10)
 
 
 def quantile(ascending: Sequence[float], q: float) -> float:
-    """The smallest value that at least the share `q` of all values do not exceed."""
+    """Return the smallest value that at least the share `q` of all values do not exceed."""
     return ascending[max(math.ceil(q * len(ascending)) - 1, 0)]
 
 
 def dispersion(times: Sequence[float], window: float) -> float:
-    """The variance of the counts in successive windows over their mean."""
+    """Return the variance of the counts in successive windows over their mean."""
     counts = [0] * round(STOP / window)
     for time in times:
         counts[min(int(time / window), len(counts) - 1)] += 1
@@ -52,13 +53,15 @@ def dispersion(times: Sequence[float], window: float) -> float:
 
 
 def columns(path: Path, wanted: int) -> list[list[float]]:
-    """The first columns of a file of PackMime's; a last line that the end of the run cut is left out."""
-    lines = [line.split() for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    """Read the first columns of a file of PackMime's, but for a last line that is cut."""
+    lines = [
+        line.split() for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")
+    ]
     return [[float(line[place]) for line in lines] for place in range(wanted)]
 
 
 def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """One run: its row of runs.csv and its rows of quantiles.csv."""
+    """Make a run: its row of runs.csv and its rows of quantiles.csv."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         words = [f"{name}={value}" for name, value in SETTINGS.items()]
@@ -69,7 +72,7 @@ def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, objec
         _, _, _, durations = columns(out.with_suffix(".done"), 4)
     counted = {name: int(value) for name, value in map(str.split, told.splitlines())}
     name: dict[str, object] = {"connections_per_s": rate, "run": number}
-    gaps = [(after - before) * 1e3 for before, after in zip(times, times[1:], strict=False)]
+    gaps = [(after - before) * 1e3 for before, after in pairwise(times)]
     row = name | {
         "started": len(times),
         "completed": len(durations),
@@ -84,7 +87,12 @@ def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, objec
         row[f"{way}_drops"] = counted[f"{way}_drops"]
     row |= {f"dispersion_{window:g}s": round(dispersion(times, window), 4) for window in WINDOWS}
     rows = []
-    measured = {"request_bytes": requests, "reply_bytes": replies, "duration_ms": durations, "gap_ms": gaps}
+    measured = {
+        "request_bytes": requests,
+        "reply_bytes": replies,
+        "duration_ms": durations,
+        "gap_ms": gaps,
+    }
     for quantity, values in measured.items():
         ascending = sorted(values)
         found = {f"q{q:g}": f"{quantile(ascending, q):.9g}" for q in QUANTILES}
@@ -93,7 +101,7 @@ def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, objec
 
 
 def write(path: Path, rows: Sequence[dict[str, object]]) -> None:
-    """A table of rows with the same columns."""
+    """Write a table of rows with the same columns."""
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -103,7 +111,7 @@ def write(path: Path, rows: Sequence[dict[str, object]]) -> None:
 def main() -> None:
     """Write everything."""
     if shutil.which("ns") is None:
-        sys.exit("remake.py: ns-2 is not installed (Debian: apt install ns2)")
+        sys.exit("packmime_runs.py: ns-2 is not installed (Debian: apt install ns2)")
     runs, quantiles = [], []
     for rate in RATES:
         for number in RUNS:
