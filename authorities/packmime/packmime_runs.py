@@ -33,7 +33,25 @@ SETTINGS: dict[str, object] = {
     "access_queue": 1000,
 }
 
-QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+QUANTILES = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.25,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.75,
+    0.8,
+    0.9,
+    0.95,
+    0.98,
+    0.99,
+)
 
 #: The windows, in seconds, in which arrivals are counted.
 WINDOWS = (0.1, 1, 10)

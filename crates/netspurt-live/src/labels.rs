@@ -51,10 +51,10 @@ impl Labels {
         }
     }
 
-    /// Does not check what the flows from `first` on carry.
+    /// Does not check what the flows from `first` on, if there are any, carry.
     #[must_use]
-    pub fn foreign_from(mut self, first: FlowId) -> Self {
-        self.foreign = Some(first);
+    pub fn foreign_from(mut self, first: Option<FlowId>) -> Self {
+        self.foreign = first;
         self
     }
 

@@ -176,7 +176,7 @@ fn octets_that_nobody_wrote_there_are_damaged() {
 
 #[test]
 fn what_programs_carry_is_their_own() {
-    let mut labels = Labels::new().foreign_from(FlowId(1));
+    let mut labels = Labels::new().foreign_from(Some(FlowId(1)));
     let noise = [7; 300];
     let program = FlowId(1).end(netspurt::ids::Side::From);
     labels.read(program, &carrying(1, &noise), || None).unwrap();

@@ -11,6 +11,7 @@ use super::kernel::kernel_tcp;
 use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, spell_out};
+use super::traffic::PlannedEnd;
 
 /// A connection over `family`: its packets have the same size, and so carry less.
 fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
@@ -76,6 +77,20 @@ pub(super) fn connection(
         Some(base) => switch::rfc(name, &base, tcp).map(TcpConfig::from),
         None => switch::ns(name, tcp).map(TcpConfig::Ns),
     }
+}
+
+/// The TCP at an end of flow `name`, which `word` names.
+pub(super) fn planned_end(
+    name: &str,
+    flow: &FlowSpec,
+    word: EndpointWord,
+) -> Result<PlannedEnd, Problem> {
+    if word == EndpointWord::Kernel {
+        let alone = flow.ends() == [EndpointWord::Kernel; 2];
+        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, alone)?;
+        return Ok(PlannedEnd::Kernel(tcp));
+    }
+    model_end(name, flow).map(PlannedEnd::Model)
 }
 
 /// The simulator's TCP at an end of flow `name`.
