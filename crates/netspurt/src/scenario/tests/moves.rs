@@ -27,6 +27,12 @@ pub(super) const SLIPS: &[Slip] = &[
     ],
     [
         "\"3 packets\"",
+        "\"3 packets\", loss = { probability = { timeline = [[\"0 s\"]] } }",
+        "a list of length 1",
+        "two values",
+    ],
+    [
+        "\"3 packets\"",
         "\"3 packets\", loss = { probability = { timeline = [] } }",
         "at least one point",
         "as in [[\"0 s\", 0.2]",
