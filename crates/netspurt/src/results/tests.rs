@@ -202,8 +202,13 @@ impl Folder for MemoryFolder {
     }
 }
 
-const IDENTITY: RunIdentity<'_> =
-    RunIdentity { title: "a title", source: "mine.toml", seed: 7, scenario: "stop = \"2 s\"\n" };
+const IDENTITY: RunIdentity<'_> = RunIdentity {
+    title: "a title",
+    source: "mine.toml",
+    seed: 7,
+    scenario: "stop = \"2 s\"\n",
+    algorithms: &[],
+};
 
 /// Writes a run of one flow into `folder`.
 fn write(folder: MemoryFolder) -> io::Result<()> {

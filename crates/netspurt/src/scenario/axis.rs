@@ -4,6 +4,8 @@ use core::fmt;
 use indexmap::IndexSet;
 use toml::Value;
 
+use crate::foreign::unpinned;
+
 use super::error::Problem;
 use super::sweep_spec::{AxisSpec, Spacing};
 use super::tree::{entry, keys};
@@ -34,7 +36,7 @@ impl From<&Value> for Label {
         match value {
             Value::Integer(number) => Label::Whole(*number),
             Value::Float(number) => Label::Number(*number),
-            Value::String(text) => Label::Text(text.clone()),
+            Value::String(text) => Label::Text(unpinned(text)),
             other => Label::Text(other.to_string()),
         }
     }

@@ -8,6 +8,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 use super::error::{Problem, ScenarioError};
 use super::followed::{self, Files};
 use super::form::{ReadError, read};
+use super::pins;
 use super::reword::reword;
 use super::spec::Spec;
 use super::tree::{TreeNode, dotted, find, is_entry, keys, path_to};
@@ -21,7 +22,7 @@ pub(super) struct Document {
     text: String,
     /// Dotted path, and the value as TOML.
     overrides: Vec<(String, String)>,
-    /// The files that its links may follow.
+    /// The files that its links may follow, and those with algorithms that it names.
     files: Files,
     /// Whether the table `[sweep]` is used.
     sweeps: bool,
@@ -33,13 +34,13 @@ impl Document {
         Self { name: name.to_owned(), text: text.to_owned(), overrides, files, sweeps: true }
     }
 
-    /// The same with these files, which links may follow, by name.
+    /// The same with these files, which links may follow or which have algorithms, by name.
     pub(super) fn with_files(mut self, files: impl IntoIterator<Item = (String, String)>) -> Self {
         self.files.extend(files);
         self
     }
 
-    /// The files that its links may follow, by name.
+    /// The files that its links may follow and those with algorithms, by name.
     pub(super) fn files(&self) -> &Files {
         &self.files
     }
@@ -95,7 +96,9 @@ impl Document {
     /// The text with the settings applied.
     pub(super) fn whole(&self) -> Result<String, ScenarioError> {
         let follows = self.text.contains(followed::KEY);
-        if self.overrides.is_empty() && self.sweeps && !follows {
+        let set = self.overrides.iter().map(|(_, value)| value.as_str());
+        let code = set.chain([self.text.as_str()]).any(pins::may_name_code);
+        if self.overrides.is_empty() && self.sweeps && !follows && !code {
             return Ok(self.text.clone());
         }
         self.merged()
@@ -114,6 +117,7 @@ impl Document {
                 .map_err(|problem| self.blame(&problem))?;
         }
         followed::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
+        pins::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
         Ok(document.to_string())
     }
 

@@ -6,6 +6,7 @@ use indexmap::IndexSet;
 
 use crate::app::Task;
 use crate::event::Wanted;
+use crate::ids::Side;
 use crate::link::Messages;
 use crate::record::{self, Capturing, FlowName, Names};
 use crate::rto::EstimatorConfig;
@@ -256,7 +257,8 @@ fn plan_group(
     flows: &mut Vec<PlannedFlow>,
 ) -> Result<(), Problem> {
     let words = group.ends();
-    let ends = [planned_end(name, group, words[0])?, planned_end(name, group, words[1])?];
+    let end = |side: Side| planned_end(name, group, words[side.index()], side);
+    let ends = [end(Side::From)?, end(Side::To)?];
     let [full, acks] = [ends[0].packet_bytes(), ends[0].header_bytes()];
     let smss = ends[0].smss();
     start(name, group, 0, run)?;

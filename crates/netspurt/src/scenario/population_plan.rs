@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::app::{Bulk, PlannedRequest, RequestPlan, Task};
 use crate::distribution::{Distribution, DistributionUnit, Sampler};
+use crate::ids::Side;
 use crate::link::Rate;
 use crate::rng::Stream;
 use crate::shim::ShimConfig;
@@ -219,7 +220,7 @@ fn plan_population(
     let place = |key: &str, host: &str| node(net.nodes, host, &["populations", name, key]);
     let (from, to) = (place("from", &own.from)?, place("to", &own.to)?);
     let flow = own.as_flow();
-    let end = planned_end(name, &flow, own.endpoint)?;
+    let end = planned_end(name, &flow, own.endpoint, Side::From)?;
     net.check(["populations", name], (from, to), [end.packet_bytes(); 2])?;
     let ipv6 = own.family == Family::Ipv6;
     if ipv6 {

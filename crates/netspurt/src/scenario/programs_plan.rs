@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::drawn::node;
 use super::error::Problem;
 use super::flow_spec::{EndpointWord, Family};
-use super::kernel::{kernel_tcp, shims};
+use super::kernel::{KernelPart, kernel_tcp, shims};
 use super::number::Whole;
 use super::reach::Reach;
 use super::spec::Spec;
@@ -40,7 +40,7 @@ pub(super) fn plan_programs(
         let problem = slip("family", "hosts of programs have addresses of version 4");
         return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
     }
-    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, true)?;
+    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, KernelPart::BothEnds)?;
     net.check(["flows", name], (from, to), [tcp.packet_bytes, BARE_HEADER_BYTES])?;
     let shims = shims(name, flow)?;
     let (start, traffic) = (Time::ZERO, Arc::new(Traffic::Programs { tcp, shims }));

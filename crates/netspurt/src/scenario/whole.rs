@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::foreign::Origin;
 use crate::units::Time;
 
 use super::document::Document;
@@ -11,6 +12,7 @@ use super::flow_spec::{EndpointWord, FlowSpec};
 use super::form;
 use super::grid::Grid;
 use super::network::Network;
+use super::origins::origins;
 use super::plan::Plan;
 use super::population_spec::PopulationSpec;
 use super::run::Simulation;
@@ -112,6 +114,11 @@ impl Scenario {
         let programs = |flow: &&FlowSpec| flow.is_of_programs();
         let (name, _) = self.spec.flows.iter().find(|(_, flow)| programs(flow))?;
         Some(name)
+    }
+
+    /// The algorithms in it that are not the core's, each once.
+    pub fn algorithms(&self) -> Vec<Origin> {
+        origins(&self.spec)
     }
 
     /// Its network, for a live run.

@@ -245,3 +245,24 @@ fn a_sweep_says_where_it_has_a_kernels_end() {
     assert!(sweep(&format!("{kernel}{}", over("[\"model\"]"))).kernel().is_none());
     assert!(sweep(&format!("{model}[sweep]\nseeds = 2")).kernel().is_none());
 }
+
+#[test]
+fn a_kernel_is_told_of_a_congestion_control_algorithm_only_if_it_sends() {
+    let told = |ends: &str, app: &str| {
+        let lines = format!(
+            "endpoint = {ends}\nprofile = \"reno-2005\"\ntcp = {{ congestion = \"westwood\" }}{app}"
+        );
+        let text = CHAIN.replace(TCP, &lines).replace("20 segments", "200 B");
+        let ends = Scenario::parse("x.toml", &text).unwrap().network().ends;
+        let of_kernel = |(end, _): (NetworkEnd, u32)| match end {
+            NetworkEnd::Kernel(end) => Some(end.tcp.congestion),
+            _ => None,
+        };
+        ends.into_iter().filter_map(of_kernel).collect::<Vec<_>>()
+    };
+    let replies = "\napp = { reply = \"9 kB\" }";
+    assert_eq!(told("[\"model\", \"kernel\"]", ""), ["reno"]);
+    assert_eq!(told("[\"kernel\", \"model\"]", ""), ["westwood"]);
+    assert_eq!(told("[\"model\", \"kernel\"]", replies), ["westwood"]);
+    assert_eq!(told("\"kernel\"", ""), ["westwood"; 2]);
+}
