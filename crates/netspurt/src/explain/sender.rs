@@ -6,8 +6,8 @@ use crate::units::{Duration, Time};
 use crate::wire::TcpView;
 
 use super::infer::{
-    AckHabits, Age, Arrived, Habits, InferenceReport, Inferred, PathTimes, SackUse, SenderScene,
-    SenderTrouble, SendingOrder,
+    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, InferenceReport,
+    Inferred, LabelHint, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
 };
 use super::kept::{Acknowledged, CapturedSegment};
 use super::retransmission::ExplainedRetransmission;
@@ -26,6 +26,8 @@ struct Old {
     first_sent: Option<Time>,
     /// Whether the capture lacks the original.
     missing: bool,
+    /// How long before the last segment outstanding the one before it was sent.
+    before_tail: Duration,
 }
 
 /// What is inferred of the sender of one direction, from its segments and their acknowledgements.
@@ -38,6 +40,10 @@ pub struct Sender {
     order: SendingOrder,
     sack: SackUse,
     acks: AckHabits,
+    /// Flow labels, which timeouts may change.
+    labels: FlowLabels,
+    /// The most octets that were outstanding.
+    widest_bytes: u64,
     /// Whether a segment was captured.
     started: bool,
     /// Whether the receiver's window is closed.
@@ -83,7 +89,18 @@ impl Sender {
         self.order.take(at, packet, fresh);
         self.started = true;
         self.smss_bytes = self.smss_bytes.max(packet.len());
+        let flight = left + u64::from(packet.len());
+        self.widest_bytes = self.widest_bytes.max(flight.saturating_sub(octets.una()));
         self.sent_at = at;
+    }
+
+    /// A packet of this direction with the flow label `label` was taken, at `at`.
+    #[inline]
+    pub fn labelled(&mut self, at: Time, label: u32) {
+        if label != 0 {
+            let again = self.latest().is_some_and(|last| last.at == at);
+            self.labels.take(label, again);
+        }
     }
 
     /// The same where something is or may be missing; whether all its octets are new.
@@ -112,6 +129,9 @@ impl Sender {
             }
             trouble.machine.traits.limited.0 += u32::from(on_duplicate);
             trouble.machine.went_on();
+            let smss_bytes = u64::from(self.smss_bytes);
+            let fresh = FreshSegment { at, bytes: packet.len().into(), smss_bytes };
+            trouble.sending(&fresh, AfterLone::is_wide(self.widest_bytes, smss_bytes));
         }
         true
     }
@@ -148,6 +168,11 @@ impl Sender {
         let soon = above.is_some_and(|one| at.saturating_since(one.first_sent) < least);
         let overtook = outstanding.len() - first;
         let first_sent = earlier.map(|one| one.first_sent);
+        let mut latest = outstanding.iter().rev().map(|one| one.first_sent);
+        let before_tail = match (latest.next(), latest.next()) {
+            (Some(last), Some(before)) => last.saturating_since(before.max(self.una_at)),
+            _ => Duration::ZERO,
+        };
         let trouble = self.trouble.get_or_insert_default();
         match age {
             Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
@@ -156,7 +181,8 @@ impl Sender {
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
                 let una = octets.una();
-                self.again(at, packet, Old { left, right, known, una, first_sent, missing });
+                let old = Old { left, right, known, una, first_sent, missing, before_tail };
+                self.again(at, packet, old);
             }
         }
         if let Some(trouble) = &mut self.trouble {
@@ -183,7 +209,8 @@ impl Sender {
     fn again(&mut self, at: Time, packet: &TcpView, old: Old) {
         let heard_at = self.answered_at;
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at);
-        let scene = self.scene(at, &old);
+        let scene =
+            SenderScene { label: self.labels.hint(packet.flow_label), ..self.scene(at, &old) };
         let trouble = self.trouble.get_or_insert_default();
         let number = trouble.found.len();
         let Inferred { cause, rule } = if packet.flags.has(Flags::SYN) {
@@ -194,7 +221,7 @@ impl Sender {
         let begin = trouble.machine.first + 1;
         if rule == CauseRule::InOrder && begin < number {
             // What left since the fast retransmit went in order, too.
-            trouble.relabel(begin, Some(cause).into(), rule);
+            trouble.relabel(begin, number, Some(cause).into(), rule);
         }
         let told = ExplainedRetransmission {
             at,
@@ -212,7 +239,7 @@ impl Sender {
 
     /// The circumstances of a retransmission.
     fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
-        let &Old { left, right, known, una, first_sent, .. } = old;
+        let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
         let near = self.path.near();
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let sack = self.sack.known();
@@ -249,6 +276,8 @@ impl Sender {
             overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
             sack,
+            may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
+            label: LabelHint::None,
         }
     }
 
@@ -391,6 +420,8 @@ impl Sender {
             far: self.path.far(),
             two_segments: u64::from(self.smss_bytes) * 2,
         });
+        let highest = octets.sequence().highest();
+        trouble.window_grows(at, una, highest, packet.payload_bytes == 0);
         trouble.acknowledged(una);
     }
 
