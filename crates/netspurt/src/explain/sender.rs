@@ -28,6 +28,8 @@ struct Old {
     missing: bool,
     /// How long before the last segment outstanding the one before it was sent.
     before_tail: Duration,
+    /// Whether it fills a hole and nothing tells in what order it was sent.
+    unordered: bool,
 }
 
 /// What is inferred of the sender of one direction, from its segments and their acknowledgements.
@@ -181,7 +183,9 @@ impl Sender {
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
                 let una = octets.una();
-                let old = Old { left, right, known, una, first_sent, missing, before_tail };
+                let unordered = missing && age == Age::Unknown;
+                let old =
+                    Old { left, right, known, una, first_sent, missing, before_tail, unordered };
                 self.again(at, packet, old);
             }
         }
@@ -231,6 +235,7 @@ impl Sender {
             cause: Some(cause).into(),
             rule,
             original_missing: old.missing,
+            unordered: old.unordered,
             ..Default::default()
         };
         let val = packet.options.timestamps.map(|stamps| stamps.val);
@@ -248,6 +253,8 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
+        // What is sent in answer passes the capture a near half later than what it answers.
+        let una_heard = self.una_at + near;
         // Far from the sender: what it answers passed the capture that long ago.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| !near.is_zero());
@@ -260,8 +267,8 @@ impl Sender {
             at,
             last_sent,
             sent_again: last_again.is_some(),
-            waited: at.saturating_since(self.una_at.max(head_sent)),
-            since_una: at.saturating_since(self.una_at),
+            waited: at.saturating_since(una_heard.max(head_sent)),
+            since_una: at.saturating_since(una_heard),
             lag: at.saturating_since(heard) - near,
             quiet: at.saturating_since(heard.max(self.sent_at)),
             rtt,
@@ -333,7 +340,7 @@ impl Sender {
                 self.acks.lone_acknowledged(sample.rtt, self.path.far().unwrap_or(sample.rtt));
             }
         }
-        self.closed = packet.window == 0 && !packet.flags.has(Flags::RST);
+        self.closed = packet.advertised() == Some(0) && !packet.flags.has(Flags::RST);
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
             (self.dup_acks, self.idle_acks) = (0, 0);
@@ -459,6 +466,7 @@ impl Sender {
             traits: trouble.machine.traits,
             sack: self.sack.known() == Some(true),
             reports_duplicates: trouble.reports_duplicates,
+            reorders: trouble.late.0 > 0,
         };
         let mut found = trouble.found;
         found.iter_mut().for_each(|one| report.finish(one));

@@ -138,6 +138,8 @@ impl<'a> TcpHead<'a> {
     pub const BYTES: usize = TCP_HEADER_BYTES as usize;
     /// The offset of the checksum.
     pub const CHECKSUM_AT: usize = 16;
+    /// The octet after the advertised window.
+    pub const WINDOW_END: usize = 16;
 
     /// The header at the start of `octets`; `None` if they are too few.
     #[inline]

@@ -158,6 +158,12 @@ impl TcpView {
             options: CapturedOptions::read(options, syn, missing),
         })
     }
+
+    /// The advertised window, before scaling; `None` if the header was cut before it.
+    #[inline]
+    pub fn advertised(&self) -> Option<u16> {
+        (usize::from(self.header_bytes) >= TcpHead::WINDOW_END).then_some(self.window)
+    }
 }
 
 impl Observed for TcpView {
