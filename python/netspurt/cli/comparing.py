@@ -12,7 +12,7 @@ import typer
 from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, ways_of
 from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_replies
+from netspurt.cli.output import columns, hint_at_replies, named
 from netspurt.cli.programs import AsCsv, AsJson, Form
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def compare(
         document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen) | more
         form.print(document, document["events"])
         return
-    names = [_called(run) for run in runs]
+    names = _names(runs)
     for line in _lines(told, seen, names, (ways[0].titled, ways[0].node)):
         typer.echo(line)
     for line in (*_differences(seen, names), *_settings(unlike, names)):
@@ -199,9 +199,7 @@ def _draw(
     from netspurt.plots.beside import Side, draw_beside
 
     runs, seen = both
-    names = [_called(run) for run in runs]
-    if names[0] == names[1]:
-        names = [str(run.folder) for run in runs]
+    names = _names(runs)
     starts = [own[0].at_s for own in seen]
     sides = [Side(*each) for each in zip(runs, names, starts, views, strict=True)]
     parted = [event.t_s for event in told.parted if event is not None]
@@ -229,6 +227,16 @@ def _moment(row: dict[str, Any]) -> float:
 
 def _called(run: Run | Explained) -> str:
     return f"{run.folder.name if run.folder else run.title}"
+
+
+def _names(runs: list[Run | Explained]) -> list[str]:
+    """Return names that tell two runs apart: those of the files, their paths, or their order."""
+    names = [_called(run) for run in runs]
+    if names[0] == names[1]:
+        names = [str(run.folder or run.title) for run in runs]
+    if names[0] == names[1]:
+        names = [f"{names[0]} (first)", f"{names[1]} (second)"]
+    return [named(name) for name in names]
 
 
 def _lines(
