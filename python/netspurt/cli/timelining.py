@@ -10,6 +10,7 @@ import typer
 
 from netspurt.cli.options import count, loaded
 from netspurt.cli.output import number
+from netspurt.stored import write_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,7 +79,7 @@ def timeline(
     if out is None:
         typer.echo(text, nl=False)
         return
-    out.write_text(text, encoding="utf-8")
+    write_new(out, text)
     series = {
         "delay": read.delay,
         "rate": read.rate,
@@ -100,7 +101,7 @@ def _write_link(file: Path, link: str, scenario: Scenario, out: Path | None) -> 
     if out is None:
         typer.echo(text, nl=False)
         return
-    out.write_text(text, encoding="utf-8")
+    write_new(out, text)
     typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(moves)))} of link {link}")
     _tell_use(out)
 
@@ -121,7 +122,7 @@ def write_recorded(readings: Iterable[Recordings | Exception], out: Path) -> Non
             f"--timeline takes one recording, and there are {len(found)}: name one file"
         )
     read = follow(found[0])
-    out.write_text(read.to_toml(), encoding="utf-8")
+    write_new(out, read.to_toml())
     loss = read.loss if isinstance(read.loss, float) else 0.0
     typer.echo(
         f"{out}: {number(found[0].received)} delays in {number(len(read.delay))} steps, half of "
