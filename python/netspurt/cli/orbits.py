@@ -280,7 +280,7 @@ def _rows(one: Pass, fit: Fit) -> list[tuple[str, str]]:
     """Return what there is to say of a pass, as rows of a word and a text."""
     low, high = (number(round(km)) for km in one.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
-    powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))
+    powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))[: fit.degree + 1]
     terms = [f"{c:+.9g}{power}" for c, power in zip(fit.coefficients, powers, strict=True)]
     return [
         ("lasts", f"{one.duration:.3f} s{_cut(one)}"),
