@@ -9,6 +9,7 @@ mod document;
 mod drawn;
 mod echo_probes_plan;
 mod echo_probes_spec;
+mod ends;
 mod error;
 mod flow_plan;
 mod flow_spec;
@@ -61,6 +62,7 @@ use schemars::schema_for;
 
 pub use axis::{Axis, Label, Point, TAKEN};
 pub use combination::Combination;
+pub use ends::FollowedEnd;
 pub use error::ScenarioError;
 pub use kernel_config::{KernelProfile, KernelTcp};
 pub use network::{KernelEnd, Network, NetworkEnd, ProgramsEnd};
