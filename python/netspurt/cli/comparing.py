@@ -13,10 +13,13 @@ from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, ways_of
 from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, span_of
 from netspurt.cli.output import columns, hint_at_replies, named
+from netspurt.cli.paired import as_data, paired
+from netspurt.cli.paired import lines as pair_lines
 from netspurt.cli.programs import AsCsv, AsJson, Form
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.analysis.paired import Pairs
     from netspurt.analysis.settings import Difference
     from netspurt.captures import Explained
     from netspurt.plots import View
@@ -60,6 +63,8 @@ def compare(
 ) -> None:
     """Align two runs, or a run and a capture, by segment and show their first difference.
 
+    Of two runs of populations the connections are compared one by one.
+
     CSV has a row for each event, with its times in both runs; JSON has these, too.
     """
     from netspurt.analysis.compare import compare as align
@@ -70,6 +75,9 @@ def compare(
     given = flow is not None or direction is not None
     flows = flow_of_each(flow)
     runs = [open_tables(path, name) for path, name in zip((first, second), flows, strict=True)]
+    if flow is None and (pairs := paired(runs)) is not None:
+        _tell_pairs(runs, pairs, form)
+        return
     ways = ways_of(runs, flows, direction, node)
     seen, span = _seen(runs, ways, span)
     told = align(seen[0], seen[1])
@@ -94,6 +102,21 @@ def compare(
         typer.echo(plot)
     if not given and is_run(runs[0]):
         hint_at_replies(runs[0])
+
+
+def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> None:
+    """Print what came of populations in both runs, and what the scenarios differ in."""
+    from netspurt.analysis.settings import differences
+
+    unlike = differences(*(run.scenario for run in runs if is_run(run)))
+    data = as_data(pairs)
+    if not form.for_people:
+        document = {"populations": data, "scenarios": [vars(one) for one in unlike or ()]}
+        form.print(document, data)
+        return
+    names = _names(runs)
+    for line in (*pair_lines(runs, pairs, names), *_settings(unlike, names)):
+        typer.echo(line)
 
 
 def _early_acks(

@@ -174,7 +174,10 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
     It is that of the busier direction, the mean over the seeds with its 95 % interval.
     """
-    made, swept = Sweeps.of(bench.paper).sweep(sweep, whole=bench.study is not None), bench.swept(sweep)
+    made, swept = (
+        Sweeps.of(bench.paper).sweep(sweep, whole=bench.study is not None),
+        bench.swept(sweep),
+    )
     rate_bps = quantity(rate.replace("_", " "))[1]
     rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
     found, bands = [], []
@@ -232,7 +235,8 @@ def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
     """
     one, other = (bench.run(name).table("connections") for name in (base, off))
     equal = len(one) == len(other) and all(
-        np.array_equal(np.ma.filled(one[name], -1), np.ma.filled(other[name], -1)) for name in one
+        np.array_equal(np.ma.filled(one[name], -1), np.ma.filled(other[name], -1))
+        for name in one
         if name != "flow"
     )
     causes = bench.run(base).table("retransmissions")

@@ -9,6 +9,7 @@ use crate::link::Rate;
 use crate::rng::Stream;
 use crate::shim::ShimConfig;
 use crate::units::{Duration, Time};
+use crate::wire::BARE_HEADER_BYTES;
 
 use super::drawn::node;
 use super::error::Problem;
@@ -227,7 +228,9 @@ fn plan_population(
         net.check_uncut(name, (from, to), end.packet_bytes())?;
     }
     let drawn = distributions(name, own)?;
-    let sizes = [end.smss(), end.header_bytes()];
+    // What options take is left out: senders that differ in them have the same arrivals.
+    let header = BARE_HEADER_BYTES + own.family.more_bytes();
+    let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
     let gap = gap(name, own, &drawn, ((from, to), sizes), net)?;
     let until = own.until.unwrap_or(spec.stop).min(spec.stop);
     if own.start >= until {
