@@ -33,7 +33,17 @@ SCENARIO = _core.RUN_SCENARIO
 FORMAT = _core.RUN_FORMAT
 
 #: The tables that a run may have in addition to `flows` and `links`.
-RECORDED = ("segments", "sack_blocks", "syns", "cwnd", "rto", "rtt", "queue", "drops")
+RECORDED = (
+    "segments",
+    "sack_blocks",
+    "syns",
+    "cwnd",
+    "rto",
+    "rtt",
+    "queue",
+    "drops",
+    "connections",
+)
 
 #: What a live run tells beside its tables.
 LIVE = _core.RUN_LIVE
@@ -114,7 +124,8 @@ class Run:
     def _summary(self) -> Iterator[str]:
         """Yield a line for the flows and one for the echo probes, if there are any."""
         flows, echo_probes = self.flows, self.tables.get("echo_probes")
-        if len(flows) or echo_probes is None:
+        populations = self.tables.get("populations")
+        if len(flows) or (echo_probes is None and populations is None):
             flow_count = len(set(flows["flow"].tolist()))
             count = "1 flow" if flow_count == 1 else f"{flow_count} flows"
             yield (
@@ -122,6 +133,9 @@ class Run:
                 f"retransmitted, "
                 f"timeouts: {int(flows['timeouts'].sum())}"
             )
+        if populations is not None:
+            made, complete = (int(populations[c].sum()) for c in ("connections", "complete"))
+            yield f"{made} connections of populations: {complete} complete"
         if echo_probes is not None:
             yield f"{len(echo_probes)} echo_probes: {int(echo_probes['lost'].sum())} lost"
 
@@ -164,6 +178,12 @@ class Run:
                 raise RunError(
                     "this run has no echo probes: add `[echo_probes.NAME]` to its scenario"
                 )
+            if name == "populations":
+                raise RunError("this run has no populations: add `[populations.NAME]`")
+            if name == "connections" and "populations" not in self.tables:
+                raise RunError(
+                    "this run has no connections that come and go: add `[populations.NAME]`"
+                )
             if name == "crossings":
                 raise RunError("`crossings` is computed from other tables: call run.crossings()")
             if name not in RECORDED:
@@ -189,6 +209,20 @@ class Run:
     def requests(self) -> Table:
         """A row for each request: when it was written, and how long its reply took."""
         return self.table("requests")
+
+    @property
+    def populations(self) -> Table:
+        """A row for each population: its connections, their durations, what both ends sent.
+
+        A duration is the time from a connection's first SYN to the last acknowledgement of data.
+        Quantiles are known to 1 in 1000.
+        """
+        return self.table("populations")
+
+    @property
+    def connections(self) -> Table:
+        """A row for each connection of a population: its octets, duration and retransmissions."""
+        return self.table("connections")
 
     @property
     def links(self) -> Table:

@@ -194,6 +194,18 @@ class Scenario:
         """
         return self._core.moves(link)
 
+    def notes(self) -> list[str]:
+        """Return what to know about a run: files that links follow and that end before it.
+
+        Behind the last change of such a file its last values hold.
+        """
+        stop = self.stop
+        return [
+            f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; from then on "
+            f"the last values hold until the run ends at {stop:.9g} s"
+            for link, file, at in self._core.followed_ends()
+        ]
+
     def resolved(self) -> str:
         """Return the scenario as TOML with every default written out."""
         return self._core.resolved()

@@ -83,7 +83,7 @@ fn main() -> Outcome<()> {
     let network = case.scenario()?.network();
     let ends: Vec<KernelEnd> = (network.ends.iter())
         .filter_map(|(end, _)| match end {
-            NetworkEnd::Kernel(end) => Some(*end),
+            NetworkEnd::Kernel(end) => Some(end.clone()),
             NetworkEnd::Model(_) | NetworkEnd::Programs(_) => None,
         })
         .collect();
@@ -128,9 +128,9 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carri
     let folder: PathBuf = std::env::temp_dir().join(format!("wire-{}", std::process::id()));
     fs::create_dir(&folder)?;
     let mut watcher = watcher(&network, &folder, vec![None, None], Box::new(|_| true))?;
-    let (stop, ends) = (network.stop, network.ends.len());
+    let stop = network.stop;
     let ports = (0..).map(EndId::at).zip(ports).collect();
-    let driver = Driver::new(clock, Path::new(network), ports, ends);
+    let driver = Driver::new(clock, Path::new(network), ports);
     let before = cpu_ns()?;
     let driven = driver.run(stop, &mut watcher);
     let cpu_ns = cpu_ns()? - before;
@@ -257,9 +257,9 @@ fn transfer(case: &Case, hosts: Vec<KernelHost>, ends: &[KernelEnd]) -> Outcome<
             0 => {
                 let shared = FlowSocket::default();
                 let _ = shared.set(socket);
-                apps.add_source(EndId::at(0), shared, addresses[1], ends[0].task);
+                apps.add_source(EndId::at(0), shared, addresses[1], ends[0].task.clone());
             }
-            _ => apps.add_sink(EndId::at(1), socket, FlowSocket::default(), ends[1].task),
+            _ => apps.add_sink(EndId::at(1), socket, FlowSocket::default(), ends[1].task.clone()),
         }
     }
     let ports = hosts.into_iter().map(|host| host.port).collect();

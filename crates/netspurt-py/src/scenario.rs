@@ -115,6 +115,12 @@ impl PyScenario {
         self.0.moves(name).map_err(|e| scenario_error(py, &e))
     }
 
+    /// The files that links follow and that end before a run does: link, file, end.
+    fn followed_ends(&self) -> Vec<(String, String, u64)> {
+        let ends = self.0.followed_ends().into_iter();
+        ends.map(|end| (end.link, end.file, end.at.as_nanos())).collect()
+    }
+
     /// When a run of it ends.
     #[getter]
     fn stop_ns(&self) -> u64 {

@@ -7,6 +7,7 @@ pub mod app;
 pub mod clock;
 pub mod congestion;
 pub mod delays;
+pub mod distribution;
 pub mod event;
 pub mod explain;
 pub mod foreign;

@@ -51,7 +51,14 @@ const ALGORITHMS: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 /// # Errors
 /// When the kernel refuses, an algorithm of the congestion window that it does not have included.
 pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<OwnedFd> {
-    const ONE_CONNECTION: i32 = 1;
+    open_for(tcp, address, listens.then_some(1))
+}
+
+/// The same; with a `backlog` it listens for so many connections that nobody has accepted.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn open_for(tcp: &KernelTcp, address: SocketAddr, backlog: Option<i32>) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
@@ -67,8 +74,8 @@ pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<O
         clamp(socket.as_fd(), at_first(bytes, tcp.smss()))?;
     }
     bind(&socket, &address)?;
-    if listens {
-        listen(&socket, ONE_CONNECTION)?;
+    if let Some(backlog) = backlog {
+        listen(&socket, backlog)?;
     }
     Ok(socket)
 }

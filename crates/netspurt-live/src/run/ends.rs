@@ -50,7 +50,7 @@ pub(super) fn make_ends(
         let socket = host.within(|| open(&asked.tcp, own, asked.listens))?.map_err(|error| {
             LiveError::Socket { flow: network.names.flows[flow].name.clone(), error }
         })?;
-        made.push(Made { end, host, socket: Some(socket), plan, asked: *asked });
+        made.push(Made { end, host, socket: Some(socket), plan, asked: asked.clone() });
     }
     Ok(made)
 }
@@ -63,7 +63,7 @@ pub(super) fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) 
     for Made { end, socket, asked, .. } in made {
         let Some(socket) = socket.take() else { continue };
         let flow = end.flow().index();
-        let KernelEnd { tcp, task, listens, .. } = *asked;
+        let KernelEnd { tcp, task, listens, .. } = asked.clone();
         let shared = FlowSocket::default();
         // An end that only reads may send its FIN again.
         sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));

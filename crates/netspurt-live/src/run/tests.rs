@@ -172,6 +172,7 @@ fn names() -> Names {
         answers: false,
         messages: [None; 2],
         ipv6: false,
+        population: false,
     };
     Names::new(vec!["a".to_owned(), "b".to_owned()], Vec::new(), vec![flow])
 }

@@ -88,6 +88,11 @@ impl Endpoint {
         }
     }
 
+    /// How much it writes; `None` without end.
+    pub fn octets(&self) -> Option<u64> {
+        self.task.map_or(Some(0), |task| task.octets)
+    }
+
     /// Its results so far.
     pub fn result(&self) -> FlowResult {
         let wrote = self.task_at(BulkStep::Wrote).map(|task| task.start);

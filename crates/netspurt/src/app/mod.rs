@@ -13,11 +13,11 @@ pub use bulk::{Bulk, Endpoint};
 pub use echo::Echo;
 pub use echo_probes::{EchoProbe, EchoProbePlan, EchoProbes};
 pub use program::Program;
-pub use requests::{Answering, Asking, Client, Exchange, RequestPlan, Server};
+pub use requests::{Answering, Asking, Client, Exchange, PlannedRequest, RequestPlan, Server};
 pub use result::FlowResult;
 
 /// What the applications at the two ends of a flow do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
     /// One end writes, the other reads.
     Bulk(Bulk),
@@ -30,8 +30,7 @@ impl Task {
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {
             Self::Bulk(bulk) => [bulk.octets, Some(0)],
-            Self::Requests(plan) => [plan.request_bytes, plan.reply_bytes]
-                .map(|each| Some(each.saturating_mul(plan.count.into()))),
+            Self::Requests(plan) => plan.octets().map(Some),
         }
     }
 
@@ -45,10 +44,10 @@ impl Task {
 
     /// The same, but the connection is opened at `start`.
     #[must_use]
-    pub fn starting(self, start: Time) -> Self {
+    pub fn starting(&self, start: Time) -> Self {
         match self {
-            Self::Bulk(bulk) => Self::Bulk(Bulk { start, ..bulk }),
-            Self::Requests(plan) => Self::Requests(RequestPlan { start, ..plan }),
+            Self::Bulk(bulk) => Self::Bulk(Bulk { start, ..*bulk }),
+            Self::Requests(plan) => Self::Requests(RequestPlan { start, ..plan.clone() }),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Requests and their replies, one at a time, over one connection.
 
+use std::sync::Arc;
+
 use crate::event::Events;
 use crate::segment::Segment;
 use crate::stage::{Port, Stage};
@@ -9,23 +11,53 @@ use crate::units::{Duration, Time};
 use super::FlowResult;
 
 /// The plan of a flow's two ends: one sends requests, the other answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
     /// How long after the connection is open the first request is written; with zero it is written
     /// when the connection is opened.
     pub pause: Duration,
-    /// Octets of a request; at least one.
-    pub request_bytes: u64,
-    /// Octets of a reply; at least one.
-    pub reply_bytes: u64,
-    /// The number of requests; then the connection is closed.
+    /// The first request, and each later one that `later` does not have.
+    pub each: PlannedRequest,
+    /// The number of requests, at least one; then the connection is closed.
     pub count: u32,
-    /// How long after a reply's last octet the next request is written.
+    /// The requests from the second on, where they differ.
+    pub later: Option<Arc<[PlannedRequest]>>,
+}
+
+/// A request to come, and its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedRequest {
+    /// Octets of the request; at least one.
+    pub request_bytes: u64,
+    /// Octets of the reply; at least one.
+    pub reply_bytes: u64,
+    /// How long after the reply's last octet the next request is written.
     pub think: Duration,
-    /// How long after a request's last octet its reply is written.
+    /// How long after the request's last octet its reply is written.
     pub serve: Duration,
+}
+
+impl RequestPlan {
+    /// The request numbered `number`, from 0.
+    pub fn request(&self, number: usize) -> PlannedRequest {
+        let later = self.later.as_ref().filter(|_| number > 0);
+        later.and_then(|later| later.get(number - 1)).copied().unwrap_or(self.each)
+    }
+
+    /// Octets of all requests, and of all replies.
+    pub fn octets(&self) -> [u64; 2] {
+        let listed = self.later.as_ref().map_or(0, |later| later.len());
+        let own = u64::from(self.count).saturating_sub(listed as u64);
+        let later = || self.later.iter().flat_map(|later| later.iter());
+        let all = |of: fn(&PlannedRequest) -> u64| {
+            later().fold(of(&self.each).saturating_mul(own), |sum, request| {
+                sum.saturating_add(of(request))
+            })
+        };
+        [all(|request| request.request_bytes), all(|request| request.reply_bytes)]
+    }
 }
 
 /// The outcome of one request.
@@ -44,6 +76,8 @@ pub struct Exchange {
 pub struct Asking {
     plan: RequestPlan,
     exchanges: Vec<Exchange>,
+    /// Octets of the replies before the last request's.
+    before: u64,
     /// When the next request is written; never while one is outstanding.
     next: Option<Time>,
 }
@@ -51,7 +85,7 @@ pub struct Asking {
 impl Asking {
     /// The book of a client with these orders, that has not asked yet.
     pub fn new(plan: RequestPlan) -> Self {
-        Self { plan, exchanges: Vec::new(), next: None }
+        Self { plan, exchanges: Vec::new(), before: 0, next: None }
     }
 
     /// Its requests so far, in order.
@@ -72,25 +106,29 @@ impl Asking {
     /// Writes a request at `at`; returns its octets.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
+        if let Some(number) = self.exchanges.len().checked_sub(1) {
+            self.before += self.plan.request(number).reply_bytes;
+        }
         self.exchanges.push(Exchange { asked: at, began: None, complete: None });
-        self.plan.request_bytes
+        self.plan.request(self.exchanges.len() - 1).request_bytes
     }
 
     /// This many octets have been read from the connection by `now`; returns whether they complete
     /// the last reply.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
-        let before = (self.exchanges.len() as u64).saturating_sub(1) * self.plan.reply_bytes;
+        let number = self.exchanges.len().saturating_sub(1);
         let Some(exchange) = self.exchanges.last_mut() else { return false };
-        if exchange.complete.is_some() || octets <= before {
+        if exchange.complete.is_some() || octets <= self.before {
             return false;
         }
         exchange.began.get_or_insert(now);
-        if octets < before + self.plan.reply_bytes {
+        let request = self.plan.request(number);
+        if octets < self.before + request.reply_bytes {
             return false;
         }
         exchange.complete = Some(now);
         let over = self.is_over();
-        self.next = (!over).then(|| now + self.plan.think);
+        self.next = (!over).then(|| now + request.think);
         over
     }
 
@@ -106,7 +144,9 @@ impl Asking {
 pub struct Answering {
     plan: RequestPlan,
     /// Requests that were answered.
-    answered: u64,
+    answered: u32,
+    /// Their octets.
+    before: u64,
     /// When the next one will be answered.
     next: Option<Time>,
 }
@@ -114,7 +154,7 @@ pub struct Answering {
 impl Answering {
     /// The book of a server with these orders.
     pub fn new(plan: RequestPlan) -> Self {
-        Self { plan, answered: 0, next: None }
+        Self { plan, answered: 0, before: 0, next: None }
     }
 
     /// When it writes the next reply, if there is a request for it.
@@ -124,35 +164,42 @@ impl Answering {
 
     /// This many octets have been read from the connection by `now`.
     pub fn got(&mut self, now: Time, octets: u64) {
-        if self.next.is_none() && octets / self.plan.request_bytes > self.answered {
-            self.next = Some(now + self.plan.serve);
+        let request = self.plan.request(self.answered as usize);
+        let waits = !self.is_over() && octets >= self.before + request.request_bytes;
+        if self.next.is_none() && waits {
+            self.next = Some(now + request.serve);
         }
     }
 
     /// Writes a reply; returns its octets.
     pub fn answer(&mut self) -> u64 {
+        let request = self.plan.request(self.answered as usize);
         self.next = None;
         self.answered += 1;
-        self.plan.reply_bytes
+        self.before += request.request_bytes;
+        request.reply_bytes
     }
 
     /// Whether no request remains to be answered.
     pub fn is_over(&self) -> bool {
-        self.answered >= self.plan.count.into()
+        self.answered >= self.plan.count
     }
 }
 
 /// The end that sends requests.
 ///
 /// ```
-/// use netspurt::app::{Client, RequestPlan};
+/// use netspurt::app::{Client, PlannedRequest, RequestPlan};
 /// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
 /// let plan = RequestPlan {
-///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
-///     count: 10, think: Duration::from_millis(50), serve: Duration::ZERO,
+///     start: Time::ZERO, pause: Duration::ZERO, count: 10, later: None,
+///     each: PlannedRequest {
+///         request_bytes: 200, reply_bytes: 20_000, think: Duration::from_millis(50),
+///         serve: Duration::ZERO,
+///     },
 /// };
 /// let connection = Connection::new(FlowId(0).end(Side::From), &RfcConfig::rfc_2026().into());
 /// assert_eq!(Client::new(connection, plan).next_wakeup(), Some(Time::ZERO));
@@ -185,6 +232,11 @@ impl Client {
     /// Its requests so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         self.book.exchanges()
+    }
+
+    /// What it is to do.
+    pub fn plan(&self) -> &RequestPlan {
+        &self.book.plan
     }
 
     /// Its results so far.
@@ -256,14 +308,17 @@ impl Stage<Segment> for Client {
 /// The end that answers.
 ///
 /// ```
-/// use netspurt::app::{RequestPlan, Server};
+/// use netspurt::app::{PlannedRequest, RequestPlan, Server};
 /// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
 /// use netspurt::tcp::{Connection, RfcConfig};
 /// use netspurt::units::{Duration, Time};
 /// let plan = RequestPlan {
-///     start: Time::ZERO, pause: Duration::ZERO, request_bytes: 200, reply_bytes: 20_000,
-///     count: 10, think: Duration::ZERO, serve: Duration::from_millis(2),
+///     start: Time::ZERO, pause: Duration::ZERO, count: 10, later: None,
+///     each: PlannedRequest {
+///         request_bytes: 200, reply_bytes: 20_000, think: Duration::ZERO,
+///         serve: Duration::from_millis(2),
+///     },
 /// };
 /// let connection = Connection::new(FlowId(0).end(Side::To), &RfcConfig::rfc_2026().into());
 /// assert_eq!(Server::new(connection, plan).next_wakeup(), None);

@@ -158,6 +158,7 @@ fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>
             answers: largest(Side::To) > 0,
             messages: [None; 2],
             ipv6: one.ends[0].is_ipv6(),
+            population: false,
         }
     });
     Names::new(vec![NODE.into()], Vec::new(), flows.collect())

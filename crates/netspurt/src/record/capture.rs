@@ -199,7 +199,7 @@ impl<'a> Rows<'a> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
         let sender = self.sender(row);
-        let of = names.flows.get(sender.flow().index()).filter(|of| of.echo_probes)?;
+        let of = Some(names.of(sender.flow())).filter(|of| of.echo_probes)?;
         let echo = Segment {
             id: TransmissionId::from_bits(self.id[row]),
             dest: sender.peer(),
@@ -213,7 +213,7 @@ impl<'a> Rows<'a> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32, 2^16")]
     fn packet(&self, row: usize, names: &Names) -> Packet<'static> {
         let sender = self.sender(row);
-        let ends = addresses(sender.flow(), &names.flows[sender.flow().index()]);
+        let ends = addresses(sender.flow(), names.of(sender.flow()));
         let [source, destination] = [sender, sender.peer()].map(|end| ends[end.side().index()]);
         let mut segment = Segment {
             seq: self.seq[row] as u32,

@@ -26,6 +26,16 @@ pub struct Retransmissions {
     pub spurious: [u32; Cause::ALL.len()],
 }
 
+impl Retransmissions {
+    /// Adds those of another sender.
+    pub(super) fn add(&mut self, other: &Self) {
+        for place in 0..Cause::ALL.len() {
+            self.sent[place] += other.sent[place];
+            self.spurious[place] += other.spurious[place];
+        }
+    }
+}
+
 /// The judge's state for what one endpoint sent. It fits into one cache line: every segment of
 /// every connection comes by here.
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! Records: events become fixed tables whose column names end in units.
 
 mod capture;
+mod connections;
 mod digest;
 mod echo_probes;
 mod judge;
@@ -19,6 +20,7 @@ mod tests;
 pub use capture::{
     CaptureError, Capturing, SeenTables, flow_addresses, node_address, write_capture,
 };
+pub use connections::{ConnectionSum, PopulationSums, sums_of_ends};
 pub use digest::digest;
 pub use echo_probes::{EchoProbeSum, echo_probes_table};
 pub use judge::{Judge, Retransmissions, SenderVerdict};

@@ -157,10 +157,12 @@ impl SegmentRows {
     #[inline]
     pub(super) fn push(&mut self, t_ns: i64, node: u32, way: Way, frame: &Segment) {
         let all = &mut self.seen[node as usize];
-        if all.is_empty() {
-            all.resize(EndId::places(self.names.flows.len()), SeenSender::default());
-        }
         let sender = frame.source();
+        let places = EndId::places(sender.flow().index() + 1);
+        if all.len() < places {
+            let places = places.max(EndId::places(self.names.flows.len()));
+            all.resize(places, SeenSender::default());
+        }
         let (source, other) = (sender.index(), frame.dest.index());
         let fin = all[other].fin;
         let Sight { kind, seq, ack } = all[source].take(frame);

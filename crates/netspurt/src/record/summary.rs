@@ -83,6 +83,27 @@ impl FlowSum {
             ..Self::default()
         }
     }
+
+    /// The number of its spurious retransmissions.
+    pub fn spurious(&self) -> u64 {
+        self.verdict.spurious.iter().map(|count| u64::from(*count)).sum()
+    }
+
+    /// Adds the counts and the waiting time of another sender. Instants, failures and how time was
+    /// spent stay as they are.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.fast_retransmits += other.fast_retransmits;
+        self.acked_bytes += other.acked_bytes;
+        self.received += other.received;
+        self.duplicates += other.duplicates;
+        self.delivered_bytes += other.delivered_bytes;
+        self.undone += other.undone;
+        self.waited = self.waited + other.waited;
+        self.verdict.add(&other.verdict);
+    }
 }
 
 fn codes(numbers: impl Iterator<Item = u32>, texts: &std::sync::Arc<[String]>) -> Data {
@@ -96,7 +117,7 @@ fn each(count: usize) -> impl Iterator<Item = u32> {
 /// The table `flows`: one row for each sender, in their order.
 pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
     let node = |of: fn(Side) -> Side| {
-        let node = |(end, _): &(EndId, _)| names.flows[end.flow().index()].node(of(end.side()));
+        let node = |(end, _): &(EndId, _)| names.of(end.flow()).node(of(end.side()));
         codes(sums.iter().map(node), &names.nodes)
     };
     let sums_of = || sums.iter().map(|(_, sum)| sum);
@@ -126,10 +147,7 @@ pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
         ("received", number(|sum| sum.received)),
         ("duplicates", number(|sum| sum.duplicates)),
         ("delivered_bytes", number(|sum| sum.delivered_bytes)),
-        (
-            "spurious",
-            number(|sum| sum.verdict.spurious.iter().map(|count| u64::from(*count)).sum()),
-        ),
+        ("spurious", number(FlowSum::spurious)),
         ("undone", number(|sum| sum.undone)),
         ("waited_ns", number(|sum| sum.waited.as_nanos())),
         ("repairing_ns", span(|times| times.repairing)),

@@ -25,6 +25,7 @@ fn names() -> Names {
         answers: false,
         messages: [None; 2],
         ipv6: false,
+        population: false,
     };
     Names::new(vec!["a".into(), "b".into()], Vec::new(), vec![flow])
 }

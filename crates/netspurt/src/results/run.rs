@@ -5,9 +5,9 @@ use crate::event::Wanted;
 use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::link::LinkCount;
 use crate::record::{
-    CaptureError, Capturing, EchoProbeSum, FlowName, FlowSum, Names, Recorder, SeenTables, Table,
-    digest, echo_probes_table, flows_table, links_table, requests_table, retransmissions_table,
-    shadows_table, write_capture,
+    CaptureError, Capturing, EchoProbeSum, FlowName, FlowSum, Names, PopulationSums, Recorder,
+    SeenTables, Table, digest, echo_probes_table, flows_table, links_table, requests_table,
+    retransmissions_table, shadows_table, write_capture,
 };
 use crate::rto::EstimatorConfig;
 use crate::units::Time;
@@ -29,6 +29,8 @@ pub struct EndedRun {
     pub echo_probes: Vec<EchoProbeSum>,
     /// By the flow's number: its requests.
     pub requests: Vec<(u32, Vec<Exchange>)>,
+    /// What came of connections that came and went, if that is summed up.
+    pub populations: Option<PopulationSums>,
     /// The first flow of programs, whose ports are their own; all flows from there on are theirs.
     pub programs: Option<FlowId>,
     /// Timers beside those of the senders.
@@ -52,22 +54,27 @@ pub struct Results {
 }
 
 impl EndedRun {
-    /// Its tables: `flows`, `retransmissions` and `links` first, then `echo_probes` and `requests`
-    /// where the run has such flows, then those recorded, `shadows`, and those of its kind.
+    /// Its tables: `flows`, `retransmissions` and `links` first, then `echo_probes`, `requests`,
+    /// `populations` and `connections` where the run has such flows, then those recorded, `shadows`,
+    /// and those of its kind.
     pub fn finish(self) -> Results {
         let names = self.recorder.names().clone();
+        let of_populations = self.populations.as_ref().map(PopulationSums::senders);
+        let senders = [&self.sums[..], &of_populations.unwrap_or_default()].concat();
         let mut tables = vec![
             flows_table(&names, &self.sums),
-            retransmissions_table(&names, &self.sums),
+            retransmissions_table(&names, &senders),
             links_table(&names, &self.links),
         ];
         if names.flows.iter().any(|flow| flow.echo_probes) {
             tables.push(echo_probes_table(&names, &self.echo_probes));
         }
         let own = self.programs.map_or(names.flows.len(), FlowId::index);
-        if names.flows[..own].iter().any(|flow| flow.answers) {
+        if names.flows[..own].iter().any(|flow| flow.answers && !flow.population) {
             tables.push(requests_table(&names, &self.requests));
         }
+        let populations = self.populations.as_ref().filter(|_| names.populations().len() > 0);
+        tables.extend(populations.into_iter().flat_map(PopulationSums::tables));
         tables.extend(self.recorder.finish_wanted(&self.spurious, self.wanted));
         if !self.shadows.is_empty() {
             tables.push(shadows_table(&tables, &self.shadows));
@@ -134,7 +141,12 @@ impl Results {
     /// programs'.
     pub(super) fn addressed_flows(&self) -> impl Iterator<Item = (usize, &FlowName)> {
         let own = self.programs.map_or(self.names.flows.len(), FlowId::index);
-        self.names.flows.iter().enumerate().take(own).filter(|(_, flow)| !flow.echo_probes)
+        self.names
+            .flows
+            .iter()
+            .enumerate()
+            .take(own)
+            .filter(|(_, flow)| !flow.echo_probes && !flow.population)
     }
 
     /// Writes what the node numbered `node` saw as a pcapng file.

@@ -28,6 +28,7 @@ fn flow(name: &str, answers: bool, echo_probes: bool) -> FlowName {
         answers,
         messages: [None; 2],
         ipv6: false,
+        population: false,
     }
 }
 
@@ -49,6 +50,7 @@ fn ended(flows: Vec<FlowName>) -> EndedRun {
         sums,
         links: Vec::new(),
         echo_probes: vec![EchoProbeSum { flow: 1, number: 1, ..EchoProbeSum::default() }],
+        populations: None,
         requests: vec![(0, vec![Exchange { asked: Time::ZERO, began: None, complete: None }])],
         programs: None,
         shadows: Vec::new(),

@@ -43,7 +43,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns that every sweep's table has; an axis cannot have such a name.
-pub const TAKEN: [&str; 63] = [
+pub const TAKEN: [&str; 71] = [
     "case",
     "scenario",
     "seed",
@@ -89,6 +89,14 @@ pub const TAKEN: [&str; 63] = [
     "request_ns_p90",
     "request_ns_p99",
     "request_ns_p999",
+    "connections",
+    "connections_complete",
+    "connection_ns_mean",
+    "connection_ns_max",
+    "connection_ns_p50",
+    "connection_ns_p90",
+    "connection_ns_p99",
+    "connection_ns_p999",
     "retransmissions_fast",
     "retransmissions_sack_recovery",
     "retransmissions_rack",

@@ -6,7 +6,7 @@ use core::ops::Range;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::error::{Problem, ScenarioError};
-use super::followed::{self, Files};
+use super::followed::{self, Files, Followable};
 use super::form::{ReadError, read};
 use super::pins;
 use super::reword::reword;
@@ -116,7 +116,9 @@ impl Document {
             set_over(document.as_table_mut(), path, value)
                 .map_err(|problem| self.blame(&problem))?;
         }
-        followed::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
+        let set: Vec<Vec<String>> = self.overrides.iter().map(|(path, _)| keys(path)).collect();
+        let followable = Followable { files: &self.files, set: &set };
+        followed::fill_in(&mut document, followable).map_err(|problem| self.blame(&problem))?;
         pins::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
         Ok(document.to_string())
     }
@@ -191,6 +193,13 @@ impl Document {
             error.place = Some(Place::of(&self.text, &span));
         }
         error
+    }
+
+    /// The name, for people, of the file that the link at `path` follows, if it follows one.
+    pub(super) fn file_of(&self, path: &[String]) -> Option<String> {
+        let tree = toml_edit::Document::parse(self.text.as_str()).ok()?;
+        let below = [path, &[followed::KEY.to_owned()]].concat();
+        self.followed(Some(tree.as_table()), &below).map(|followed| followed.shown)
     }
 
     /// The place of a path in the file that its link follows, if it follows one.

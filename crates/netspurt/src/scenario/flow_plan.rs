@@ -1,6 +1,7 @@
 //! From the flows of a scenario to connections and their applications.
 
-use crate::app::{Bulk, RequestPlan, Task};
+use crate::app::{Bulk, PlannedRequest, RequestPlan, Task};
+use crate::ids::Side;
 use crate::rng::Stream;
 use crate::tcp::{RfcConfig, TcpConfig};
 use crate::units::{Duration, Time};
@@ -11,9 +12,10 @@ use super::kernel::{KernelPart, kernel_tcp};
 use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, spell_out};
+use super::traffic::PlannedEnd;
 
 /// A connection over `family`: its packets have the same size, and so carry less.
-pub(super) fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
+fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
     let more = family.more_bytes();
     match tcp {
         TcpConfig::Rfc(config) => {
@@ -79,6 +81,31 @@ pub(super) fn connection(
     }
 }
 
+/// The TCP at the end of flow `name` on `side`, which `word` names.
+pub(super) fn planned_end(
+    name: &str,
+    flow: &FlowSpec,
+    word: EndpointWord,
+    side: Side,
+) -> Result<PlannedEnd, Problem> {
+    if word == EndpointWord::Kernel {
+        let part = KernelPart::of(flow, side);
+        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, part)?;
+        return Ok(PlannedEnd::Kernel(tcp));
+    }
+    model_end(name, flow).map(PlannedEnd::Model)
+}
+
+/// The simulator's TCP at an end of flow `name`.
+pub(super) fn model_end(name: &str, flow: &FlowSpec) -> Result<TcpConfig, Problem> {
+    if flow.profile == Profile::LinuxDefault {
+        let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
+        return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
+    }
+    let tcp = connection(name, flow.profile, &flow.tcp)?;
+    carried(name, tcp, flow.family)
+}
+
 /// When the flow numbered `i` in its group starts, in a run up to `stop` with this seed.
 pub(super) fn start(
     name: &str,
@@ -132,11 +159,9 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
     Ok(Task::Requests(RequestPlan {
         start,
         pause,
-        request_bytes,
-        reply_bytes: reply.0,
+        each: PlannedRequest { request_bytes, reply_bytes: reply.0, think, serve },
         count: requests.small(),
-        think,
-        serve,
+        later: None,
     }))
 }
 

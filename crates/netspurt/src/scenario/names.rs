@@ -20,11 +20,30 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
         sound("flow", name, &["flows", name]).map_err(Problem::of_the_key)?;
         alone(spec, name)?;
     }
+    for name in spec.populations.keys() {
+        sound("population", name, &["populations", name]).map_err(Problem::of_the_key)?;
+        if let Some(section) = taken(spec, name) {
+            let message = format!("`{section}` and `populations` both have a `{name}`");
+            let problem = Problem::at(["populations", name], message).of_the_key();
+            return Err(problem.fix("another name"));
+        }
+    }
     for name in spec.echo_probes.keys() {
         sound("series of echo probes", name, &["echo_probes", name])
             .map_err(Problem::of_the_key)?;
     }
     Ok(())
+}
+
+/// Who else has the name of a population, or of a connection of it.
+fn taken(spec: &Spec, name: &str) -> Option<&'static str> {
+    let of_it = |other: &String| {
+        let rest = other.strip_prefix(name).unwrap_or_default();
+        other == name || rest.strip_prefix('.').is_some_and(|n| n.parse::<u32>().is_ok())
+    };
+    let sections = [("flows", spec.flows.keys().any(of_it))];
+    let probes = ("echo_probes", spec.echo_probes.keys().any(of_it));
+    sections.into_iter().chain([probes]).find_map(|(section, has)| has.then_some(section))
 }
 
 fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {

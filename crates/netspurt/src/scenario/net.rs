@@ -5,6 +5,7 @@ use crate::event::Events;
 use crate::ids::TransmissionId;
 use crate::ip::Reassembling;
 use crate::link::{Link, LinkCount};
+use crate::record::{Names, PopulationSums};
 use crate::segment::Segment;
 use crate::sim::{Advance, World, WorldConfig};
 use crate::stage::Host;
@@ -35,11 +36,13 @@ pub(super) struct NetResult {
 
 impl Net {
     /// The world of `plan`, at the start of time.
-    pub(super) fn new(plan: Plan) -> Self {
-        if !plan.fragments && plan.flows.iter().all(PlannedFlow::is_transfer) {
-            return Self::Tcp(world(plan));
+    pub(super) fn new(plan: Plan, names: &Names) -> Self {
+        let transfers = plan.flows.iter().all(PlannedFlow::is_transfer)
+            && plan.populations.iter().all(|population| population.is_of_transfers());
+        if !plan.fragments && transfers {
+            return Self::Tcp(world(plan, names));
         }
-        Self::Any(world(plan))
+        Self::Any(world(plan, names))
     }
 
     pub(super) fn now(&self) -> Time {
@@ -84,6 +87,14 @@ impl Net {
         }
     }
 
+    /// Rows kept of connections that ended.
+    pub(super) fn connection_rows(&self) -> u64 {
+        match self {
+            Self::Tcp(world) => world.population().connection_rows(),
+            Self::Any(world) => world.population().connection_rows(),
+        }
+    }
+
     /// Ends the run.
     pub(super) fn finish(self) -> NetResult {
         match self {
@@ -94,8 +105,13 @@ impl Net {
 }
 
 /// The world of `plan`, whose hosts are of one kind.
-fn world<E: Resident + Host<Segment>>(plan: Plan) -> World<Segment, E, ScenarioFlows> {
-    let mut population = ScenarioFlows::new(plan.flows, plan.reassembly);
+fn world<E: Resident + Host<Segment>>(
+    plan: Plan,
+    names: &Names,
+) -> World<Segment, E, ScenarioFlows> {
+    let connections = PopulationSums::new(names.clone(), plan.connections);
+    let mut population =
+        ScenarioFlows::new(plan.flows, &plan.populations, connections, plan.reassembly);
     World::new(WorldConfig {
         graph: plan.graph,
         routes: plan.routes,

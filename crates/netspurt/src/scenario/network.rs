@@ -37,7 +37,7 @@ pub struct ProgramsEnd {
 }
 
 /// A socket of the kernel's, and what it is for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KernelEnd {
     /// What is asked of its TCP.
     pub tcp: KernelTcp,
@@ -63,6 +63,11 @@ pub struct Network {
     pub links: Vec<LinkConfig>,
     /// The ends of the flows, two a flow, and the nodes they live at.
     pub ends: Vec<(NetworkEnd, u32)>,
+    /// What the connections of a population of the kernel's do, in the order of their starts; its
+    /// hosts are those of programs.
+    pub visits: Option<Vec<Task>>,
+    /// Whether each of these has a row of its own in the tables.
+    pub connections: bool,
     /// How long hosts wait for the rest of a datagram.
     pub reassembly: Duration,
     /// Nodes under observation.
@@ -89,6 +94,8 @@ impl Network {
             routes: plan.routes,
             links: plan.links.into_iter().map(|link| link.config).collect(),
             ends: (0..).zip(&plan.flows).flat_map(|(i, flow)| live_ends(FlowId(i), flow)).collect(),
+            visits: plan.visits,
+            connections: plan.connections,
             reassembly: plan.reassembly,
             spied: plan.spied,
             wanted: plan.wanted,
@@ -114,11 +121,11 @@ fn live_ends(id: FlowId, flow: &PlannedFlow) -> [(NetworkEnd, u32); 2] {
         }
     };
     let end = |side: Side| match &ends[side.index()] {
-        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(id.end(side), tcp, task)),
+        PlannedEnd::Model(tcp) => NetworkEnd::Model(tcp_end(id.end(side), tcp, task.clone())),
         PlannedEnd::Kernel(tcp) => NetworkEnd::Kernel(KernelEnd {
             tcp: *tcp,
             shim: shims[side.index()],
-            task,
+            task: task.clone(),
             listens: side == Side::To,
         }),
     };

@@ -11,17 +11,18 @@ use crate::link::Messages;
 use crate::record::{self, Capturing, FlowName, Names};
 use crate::rto::EstimatorConfig;
 use crate::sim::{Graph, Routes};
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 use super::drawn::{PlannedLink, draw, lay, node, set_route};
 use super::echo_probes_plan::echo_probes;
 use super::error::Problem;
-use super::flow_plan::{carried, connection, start, task};
-use super::flow_spec::{EndpointWord, Family, FlowSpec};
-use super::kernel::{KernelPart, kernel_tcp, shims};
+use super::flow_plan::{planned_end, start, task};
+use super::flow_spec::{Family, FlowSpec};
+use super::kernel::shims;
 use super::names;
 use super::number::Whole;
-use super::profile::Profile;
+use super::population_plan::{PlannedPopulation, plan_populations, visits};
+use super::population_spec::PopulationSpec;
 use super::programs_plan::plan_programs;
 use super::quantity::WordOr;
 use super::reach::Reach;
@@ -36,12 +37,18 @@ pub(super) struct Plan {
     pub(super) routes: Routes,
     pub(super) links: Vec<PlannedLink>,
     pub(super) flows: Vec<PlannedFlow>,
+    /// Connections that come and go.
+    pub(super) populations: Vec<Arc<PlannedPopulation>>,
+    /// What the connections of the kernel's population do, in the order of their starts.
+    pub(super) visits: Option<Vec<Task>>,
     /// Whether fragments are possible.
     pub(super) fragments: bool,
     /// How long hosts wait for the rest of a datagram.
     pub(super) reassembly: Duration,
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
+    /// Whether each connection of a population has a row.
+    pub(super) connections: bool,
     pub(super) capture: bool,
     /// Octets that captures keep of each packet.
     pub(super) snap_bytes: u32,
@@ -55,6 +62,7 @@ impl Spec {
     /// Fills in the defaults that depend on other keys.
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
+        self.populations.values_mut().for_each(PopulationSpec::fill_in);
         self.fill_in_spied();
     }
 
@@ -70,6 +78,7 @@ impl Spec {
                 [Some(flow.source(i)), answers(flow).then(|| flow.sink(i))].into_iter().flatten()
             })
             .chain(self.echo_probes.values().map(|echo_probes| echo_probes.from.clone()))
+            .chain(self.populations.values().flat_map(|own| [own.from.clone(), own.to.clone()]))
             .collect();
         self.record.spy = Some(sources.into_iter().collect());
     }
@@ -100,6 +109,8 @@ impl Plan {
         let mut flows = plan_flows(spec, &net)?;
         plan_echo_probes(spec, &net, &mut flows)?;
         plan_programs(spec, &net, &mut flows)?;
+        let populations = plan_populations(spec, &net)?;
+        let visits = plan_visits(&populations, &mut flows)?;
         tell_links(&mut links, &flows);
         if spec.reassembly.timer.is_zero() {
             let message = "no time to wait for the rest of a datagram";
@@ -114,11 +125,14 @@ impl Plan {
             routes,
             links,
             flows,
+            populations,
+            visits,
             fragments,
             reassembly: spec.reassembly.timer,
             spied: spied.into_iter().collect(),
             wanted: wanted(&spec.record.tables),
             shadows: shadows(&spec.record)?,
+            connections: spec.record.tables.contains(&TableName::Connections),
             capture: spec.record.capture,
             snap_bytes: snap_bytes(&spec.record)?,
             most_rows: spec.record.rows,
@@ -139,7 +153,21 @@ impl Plan {
             answers: flow.traffic.answers(),
             messages: flow.traffic.messages(),
             ipv6: flow.ipv6,
+            population: matches!(*flow.traffic, Traffic::Programs { .. }),
         });
+        let simulated = self.populations.iter().filter(|population| !population.is_real());
+        let populations = simulated.map(|population| FlowName {
+            name: population.name.clone(),
+            from: population.from,
+            to: population.to,
+            smss: population.end.smss(),
+            echo_probes: false,
+            answers: !population.is_of_transfers(),
+            messages: [None; 2],
+            ipv6: population.ipv6,
+            population: true,
+        });
+        let flows = flows.chain(populations).collect();
         let links = (0..).zip(&mut self.links).map(|(i, link)| {
             let (from, to) = self.graph.ends(i);
             record::LinkName {
@@ -149,7 +177,7 @@ impl Plan {
                 to,
             }
         });
-        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows.collect())
+        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows)
     }
 }
 
@@ -209,9 +237,9 @@ fn wanted(tables: &[TableName]) -> Wanted {
 }
 
 fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem> {
-    if spec.flows.is_empty() && spec.echo_probes.is_empty() {
+    if spec.flows.is_empty() && spec.echo_probes.is_empty() && spec.populations.is_empty() {
         let problem = Problem::at(["flows"], "nothing flows");
-        return Err(problem.fix("add `[flows.name]` or `[echo_probes.name]`"));
+        return Err(problem.fix("add `[flows.name]`, `[populations.name]` or `[echo_probes.name]`"));
     }
     let mut flows = Vec::new();
     for (name, flow) in spec.flows.iter().filter(|(_, flow)| !flow.is_of_programs()) {
@@ -231,10 +259,7 @@ fn plan_group(
     let words = group.ends();
     let end = |side: Side| planned_end(name, group, words[side.index()], side);
     let ends = [end(Side::From)?, end(Side::To)?];
-    let [full, acks] = match &ends[0] {
-        PlannedEnd::Model(tcp) => [tcp.packet_bytes(), tcp.header_bytes()],
-        PlannedEnd::Kernel(tcp) => [tcp.packet_bytes, tcp.header_bytes],
-    };
+    let [full, acks] = [ends[0].packet_bytes(), ends[0].header_bytes()];
     let smss = ends[0].smss();
     start(name, group, 0, run)?;
     let task = task(name, group, smss)?;
@@ -262,23 +287,21 @@ fn plan_group(
     Ok(())
 }
 
-fn planned_end(
-    name: &str,
-    flow: &FlowSpec,
-    word: EndpointWord,
-    side: Side,
-) -> Result<PlannedEnd, Problem> {
-    if word == EndpointWord::Kernel {
-        let part = KernelPart::of(flow, side);
-        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, part)?;
-        return Ok(PlannedEnd::Kernel(tcp));
+/// The connections of a population of the kernel's, whose hosts are as those of programs.
+fn plan_visits(
+    populations: &[Arc<PlannedPopulation>],
+    flows: &mut Vec<PlannedFlow>,
+) -> Result<Option<Vec<Task>>, Problem> {
+    for population in populations {
+        let PlannedEnd::Kernel(tcp) = population.end else { continue };
+        let name = population.name.clone();
+        let (from, to) = (population.from, population.to);
+        let traffic = Arc::new(Traffic::Programs { tcp, shims: population.shims });
+        let start = Time::ZERO;
+        flows.push(PlannedFlow { name, from, to, ipv6: false, start, traffic });
+        return visits(population).map(Some);
     }
-    if flow.profile == Profile::LinuxDefault {
-        let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
-        return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
-    }
-    let tcp = connection(name, flow.profile, &flow.tcp)?;
-    carried(name, tcp, flow.family).map(PlannedEnd::Model)
+    Ok(None)
 }
 
 fn plan_echo_probes(

@@ -1,16 +1,21 @@
 //! The flows of a scenario, from before they start until what came of them is summed up.
 
+use std::sync::Arc;
+
 use crate::app::{Client, Echo, EchoProbes, Endpoint, Exchange, FlowResult, Program, Server, Task};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
 use crate::ip::Reassembling;
-use crate::record::{EchoProbeSum, FlowSum, Judge, SenderVerdict};
+use crate::record::{
+    ConnectionSum, EchoProbeSum, FlowSum, Judge, Names, PopulationSums, SenderVerdict, sums_of_ends,
+};
 use crate::results::echo_probe_sums;
 use crate::segment::Segment;
 use crate::sim::{FlowEnds, Population};
 use crate::tcp::{Connection, TcpConfig};
 use crate::units::{Duration, Time};
 
-use super::traffic::{PlannedFlow, Traffic};
+use super::population_plan::{ArrivingConnections, PlannedPopulation};
+use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
 /// A host of a world of this kind.
 pub(super) trait Resident: Sized {
@@ -27,6 +32,10 @@ pub(super) trait Resident: Sized {
     fn exchanges(&self) -> Option<&[Exchange]> {
         None
     }
+
+    /// Octets to be written, forward and reverse, and the number of requests, if it is the end that
+    /// opens a connection; zero octets where there is no end.
+    fn planned(&self) -> ([u64; 2], u32);
 
     /// The prober, if it is one.
     fn prober(&self) -> Option<&EchoProbes> {
@@ -45,6 +54,10 @@ impl Resident for Endpoint {
     fn result(&self) -> Option<FlowResult> {
         Some(Endpoint::result(self))
     }
+
+    fn planned(&self) -> ([u64; 2], u32) {
+        ([self.octets().unwrap_or(0), 0], 0)
+    }
 }
 
 impl Resident for Reassembling<Segment, Program> {
@@ -54,6 +67,14 @@ impl Resident for Reassembling<Segment, Program> {
 
     fn result(&self) -> Option<FlowResult> {
         self.inner().result()
+    }
+
+    fn planned(&self) -> ([u64; 2], u32) {
+        match self.inner() {
+            Program::Tcp(end) => end.planned(),
+            Program::Client(client) => (client.plan().octets(), client.plan().count),
+            _ => ([0; 2], 0),
+        }
     }
 
     fn exchanges(&self) -> Option<&[Exchange]> {
@@ -72,13 +93,15 @@ impl Resident for Reassembling<Segment, Program> {
 }
 
 /// What came of the flows of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct FlowSums {
     /// Of the senders of TCP flows.
     pub(super) flows: Vec<(EndId, FlowSum)>,
     /// The requests of the flows that ask, by the number of the flow.
     pub(super) exchanges: Vec<(u32, Vec<Exchange>)>,
     pub(super) echo_probes: Vec<EchoProbeSum>,
+    /// Connections that came and went.
+    pub(super) connections: PopulationSums,
 }
 
 /// The flows of a scenario: those to come, who watches the living, and the sums of those that are over.
@@ -86,22 +109,57 @@ pub(super) struct FlowSums {
 pub(super) struct ScenarioFlows {
     /// The flows to come; the last of them starts next.
     waiting: Vec<(FlowId, PlannedFlow)>,
+    /// The populations, each with the number that stands for it.
+    arrivals: Vec<(FlowId, ArrivingConnections)>,
+    /// When the next connection of any population arrives.
+    next_arrival: Time,
+    names: Names,
     reassembly: Duration,
     judge: Judge,
     sums: FlowSums,
 }
 
 impl ScenarioFlows {
-    /// All of them still to come; flow numbers are places in `flows`.
+    /// All of them still to come; flow numbers are places in `flows`. What comes of connections of
+    /// populations is added to `connections`, which are of the run with these names.
     ///
     /// # Panics
     /// When an end is the kernel's.
-    pub(super) fn new(flows: Vec<PlannedFlow>, reassembly: Duration) -> Self {
+    pub(super) fn new(
+        flows: Vec<PlannedFlow>,
+        populations: &[Arc<PlannedPopulation>],
+        connections: PopulationSums,
+        reassembly: Duration,
+    ) -> Self {
         let simulated = flows.iter().all(PlannedFlow::is_simulated);
         assert!(simulated, "a flow of the kernel's is no simulation");
         let mut waiting: Vec<_> = (0..).map(FlowId).zip(flows).collect();
         waiting.sort_by_key(|(id, flow)| std::cmp::Reverse((flow.start, *id)));
-        Self { waiting, reassembly, judge: Judge::default(), sums: FlowSums::default() }
+        let names = connections.names().clone();
+        let arrivals =
+            populations.iter().map(|population| ArrivingConnections::new(population.clone()));
+        let (flows, exchanges, echo_probes) = Default::default();
+        let mut all = Self {
+            waiting,
+            arrivals: names.populations().zip(arrivals).collect(),
+            next_arrival: Time::NEVER,
+            names,
+            reassembly,
+            judge: Judge::default(),
+            sums: FlowSums { flows, exchanges, echo_probes, connections },
+        };
+        all.find_next_arrival();
+        all
+    }
+
+    fn find_next_arrival(&mut self) {
+        let next = self.arrivals.iter().map(|(_, arrivals)| arrivals.next()).min();
+        self.next_arrival = next.unwrap_or(Time::NEVER);
+    }
+
+    /// Rows kept of connections that ended.
+    pub(super) fn connection_rows(&self) -> u64 {
+        self.sums.connections.rows()
     }
 
     /// Takes out the flows that are there from the start to the end: echo probes and their hosts.
@@ -117,7 +175,9 @@ impl ScenarioFlows {
 
     /// The pairs of nodes between which the flows to come run.
     pub(super) fn pairs(&self) -> Vec<[u32; 2]> {
-        let mut pairs: Vec<_> = self.waiting.iter().map(|(_, flow)| [flow.from, flow.to]).collect();
+        let of_flows = self.waiting.iter().map(|(_, flow)| [flow.from, flow.to]);
+        let of_arrivals = self.arrivals.iter().map(|(_, arrivals)| arrivals.nodes());
+        let mut pairs: Vec<_> = of_flows.chain(of_arrivals).collect();
         pairs.sort_unstable();
         pairs.dedup();
         pairs
@@ -157,15 +217,37 @@ impl ScenarioFlows {
             return self.sums.echo_probes.extend(echo_probe_sums(flow.0, prober));
         }
         let (Some(source), Some(sink)) = (from.result(), to.result()) else { return };
-        let [verdict, reverse] = verdicts;
-        let row = |end, of, SenderVerdict { retransmissions: verdict, waited }| {
-            (end, FlowSum { verdict, waited, ..FlowSum::of(of) })
-        };
-        self.sums.flows.push(row(flow.end(Side::From), [source, sink], verdict));
+        let sums = sums_of_ends([source, sink], verdicts);
+        if self.names.population(flow).is_some() {
+            let one = connection(flow, [source, sink], from.planned(), sums);
+            return self.sums.connections.add(&one);
+        }
+        self.sums.flows.push((flow.end(Side::From), sums[0]));
         if let Some(exchanges) = from.exchanges() {
-            self.sums.flows.push(row(flow.end(Side::To), [sink, source], reverse));
+            self.sums.flows.push((flow.end(Side::To), sums[1]));
             self.sums.exchanges.push((flow.0, exchanges.to_vec()));
         }
+    }
+
+    /// The connection that arrives next.
+    fn arrive<E: Resident>(&mut self) -> (FlowId, FlowEnds<E>) {
+        let now = self.next_arrival;
+        let (of, arrivals) = (self.arrivals.iter_mut())
+            .find(|(_, arrivals)| arrivals.next() == now)
+            .expect("a connection that is to arrive");
+        let (number, task) = arrivals.take();
+        let id = self.names.connection(*of, number).expect("fewer connections than numbers");
+        let (nodes, population) = (arrivals.nodes(), arrivals.population.clone());
+        let end = |side: Side| {
+            let PlannedEnd::Model(tcp) = &population.end else {
+                panic!("a population of the kernel's is no simulation")
+            };
+            let program = tcp_end(id.end(side), tcp, task.clone());
+            (E::of(program, self.reassembly), nodes[side.index()])
+        };
+        let ends = Side::BOTH.map(end);
+        self.find_next_arrival();
+        (id, ends)
     }
 
     /// Both ends of the flow `id`, and their nodes.
@@ -181,10 +263,16 @@ impl ScenarioFlows {
 impl<E: Resident> Population<Segment, E> for ScenarioFlows {
     #[inline]
     fn next_start(&self) -> Time {
-        self.waiting.last().map_or(Time::NEVER, |(_, flow)| flow.start)
+        let own = self.waiting.last().map_or(Time::NEVER, |(_, flow)| flow.start);
+        own.min(self.next_arrival)
     }
 
     fn start(&mut self) -> (FlowId, FlowEnds<E>) {
+        if self.waiting.last().is_none_or(|(_, flow)| flow.start > self.next_arrival) {
+            let (id, ends) = self.arrive();
+            self.judge.watch(id);
+            return (id, ends);
+        }
         let (id, flow) = self.waiting.pop().expect("a flow that is to start");
         self.judge.watch(id);
         (id, self.ends(id, &flow))
@@ -203,6 +291,28 @@ impl<E: Resident> Population<Segment, E> for ScenarioFlows {
     fn retire(&mut self, flow: FlowId, ends: [E; 2]) {
         let verdicts = self.judge.forget(flow);
         self.sum(flow, &ends, verdicts);
+    }
+}
+
+/// What came of a connection of a population.
+fn connection(
+    flow: FlowId,
+    [source, sink]: [FlowResult; 2],
+    (octets, requests): ([u64; 2], u32),
+    ends: [FlowSum; 2],
+) -> ConnectionSum {
+    let since = |at: Option<Time>| Some(at?.saturating_since(source.start?));
+    // With requests, the end that answers gets the last acknowledgement of data.
+    let [last, read] =
+        if requests > 0 { [sink.finished, source.finished] } else { [source.finished, None] };
+    ConnectionSum {
+        flow,
+        start: source.start.unwrap_or(Time::ZERO),
+        octets,
+        requests,
+        duration: since(last),
+        response: since(read),
+        ends,
     }
 }
 

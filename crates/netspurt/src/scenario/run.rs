@@ -44,13 +44,13 @@ impl Simulation {
     pub(super) fn new(mut plan: Plan, stop: Duration) -> Self {
         let names = plan.take_names();
         Self {
-            recorder: Recorder::new(names),
+            recorder: Recorder::new(names.clone()),
             stop: Time::ZERO + stop,
             captured: plan.captured(),
             wanted: plan.wanted,
             most_rows: plan.most_rows,
             shadows: plan.shadows.clone(),
-            world: Net::new(plan),
+            world: Net::new(plan, &names),
         }
     }
 
@@ -76,7 +76,8 @@ impl Simulation {
 
     /// What to tell if more rows are recorded than `record.rows` allows. Such a run goes no further.
     pub fn overfull(&self) -> Option<String> {
-        let most = self.most_rows.filter(|most| self.recorder.rows() > *most)?;
+        let rows = self.recorder.rows() + self.world.connection_rows();
+        let most = self.most_rows.filter(|most| rows > *most)?;
         Some(too_many_rows(most, self.now()))
     }
 
@@ -117,6 +118,7 @@ impl Simulation {
             links,
             echo_probes: sums.echo_probes,
             requests: sums.exchanges,
+            populations: Some(sums.connections),
             programs: None,
             shadows: self.shadows,
             more: Vec::new(),

@@ -16,6 +16,7 @@ use super::echo_probes_spec::EchoProbesSpec;
 use super::flow_spec::FlowSpec;
 use super::link_spec::LinkSpec;
 use super::number::{Number, Seed, Whole};
+use super::population_spec::PopulationSpec;
 use super::quantity::above_zero;
 use super::sweep_spec::SweepSpec;
 
@@ -48,6 +49,9 @@ pub struct Spec {
     /// The flows, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub flows: IndexMap<String, FlowSpec>,
+    /// Connections that come and go, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub populations: IndexMap<String, PopulationSpec>,
     /// Requests to echo hosts, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub echo_probes: IndexMap<String, EchoProbesSpec>,
@@ -187,6 +191,8 @@ pub enum TableName {
     Queue,
     /// Drops and losses.
     Drops,
+    /// A row for each connection of a population.
+    Connections,
 }
 
 impl TableName {

@@ -49,6 +49,22 @@ impl PlannedEnd {
             Self::Kernel(tcp) => tcp.smss(),
         }
     }
+
+    /// Octets of a full packet.
+    pub(super) fn packet_bytes(&self) -> u16 {
+        match self {
+            Self::Model(tcp) => tcp.packet_bytes(),
+            Self::Kernel(tcp) => tcp.packet_bytes,
+        }
+    }
+
+    /// Octets of the headers of a packet.
+    pub(super) fn header_bytes(&self) -> u16 {
+        match self {
+            Self::Model(tcp) => tcp.header_bytes(),
+            Self::Kernel(tcp) => tcp.header_bytes,
+        }
+    }
 }
 
 /// One flow.
@@ -82,7 +98,7 @@ impl Traffic {
         match self {
             Self::Tcp { task: Task::Requests(plan), .. }
             | Self::Real { task: Task::Requests(plan), .. } => {
-                [plan.request_bytes, plan.reply_bytes].map(NonZero::new)
+                [plan.each.request_bytes, plan.each.reply_bytes].map(NonZero::new)
             }
             _ => [None; 2],
         }

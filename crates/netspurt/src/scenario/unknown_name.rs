@@ -17,6 +17,7 @@ pub(super) fn unknown_name(
     let what = match section.as_str() {
         "flows" => "flow",
         "links" => "link",
+        "populations" => "population",
         "echo_probes" => "echo probes",
         _ => return None,
     };

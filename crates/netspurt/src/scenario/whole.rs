@@ -14,6 +14,7 @@ use super::grid::Grid;
 use super::network::Network;
 use super::origins::origins;
 use super::plan::Plan;
+use super::population_spec::PopulationSpec;
 use super::run::Simulation;
 use super::spec::Spec;
 
@@ -97,11 +98,15 @@ impl Scenario {
         form::write(&self.spec)
     }
 
-    /// The first flow with a kernel's end, if there is one; such a scenario can only be run live.
+    /// The first flow with a kernel's end, or population of such flows, if there is one; such a
+    /// scenario can only be run live.
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
-        let (name, _) = self.spec.flows.iter().find(|(_, flow)| real(flow))?;
-        Some(name)
+        let flow = self.spec.flows.iter().find(|(_, flow)| real(flow)).map(|(name, _)| name);
+        let of_kernel = |own: &&PopulationSpec| own.endpoint == EndpointWord::Kernel;
+        let populations = &self.spec.populations;
+        let population = populations.iter().find(|(_, own)| of_kernel(own)).map(|(name, _)| name);
+        Some(flow.or(population)?)
     }
 
     /// The flow whose ends are programs, if there is one.

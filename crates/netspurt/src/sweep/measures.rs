@@ -1,4 +1,4 @@
-//! The measures of a case: sums over its flows, links, echo probes and requests.
+//! The measures of a case: sums over its flows, links, echo probes, requests and populations.
 
 use crate::ids::Direction;
 use crate::record::{Data, Table};
@@ -23,7 +23,7 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [CaseMeasure; 57] = [
+pub const MEASURES: [CaseMeasure; 65] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
@@ -63,6 +63,14 @@ pub const MEASURES: [CaseMeasure; 57] = [
     whole("request_ns_p90"),
     whole("request_ns_p99"),
     whole("request_ns_p999"),
+    whole("connections"),
+    whole("connections_complete"),
+    whole("connection_ns_mean"),
+    whole("connection_ns_max"),
+    whole("connection_ns_p50"),
+    whole("connection_ns_p90"),
+    whole("connection_ns_p99"),
+    whole("connection_ns_p999"),
     whole("retransmissions_fast"),
     whole("retransmissions_sack_recovery"),
     whole("retransmissions_rack"),
@@ -94,7 +102,8 @@ pub type Measured = [Option<f64>; MEASURES.len()];
 pub fn measure(case: &EndedCase<'_>) -> Measured {
     let (flows, links) = (MaybeTable::of(case, "flows"), MaybeTable::of(case, "links"));
     let echo_probes = MaybeTable::of(case, "echo_probes");
-    let requests = MaybeTable::of(case, "requests").values("complete_ns");
+    let asked = MaybeTable::of(case, "requests");
+    let requests = asked.values("complete_ns");
     let reverse = flows.reverse();
     let spans = completions(&flows, &reverse);
     let goodputs = goodputs(&flows, &reverse, case.stop.as_nanos() as f64);
@@ -103,22 +112,24 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         QUANTILES.map(|share| quantile(&requests, share));
     let finished = spans.iter().flatten().count() as f64;
     let rtts = echo_probes.values("rtt_ns");
+    let populations = MaybeTable::of(case, "populations");
+    let sum = |name| Some(flows.sum(name)? + populations.sum(name).unwrap_or(0.0));
     let mut measured = [None; MEASURES.len()];
     let sums: [Option<f64>; BEFORE_CAUSES] = [
         case.events.map(|events| events as f64),
         Some(spans.len() as f64),
         Some(finished),
-        flows.sum("sent"),
-        flows.sum("retransmissions"),
-        flows.sum("spurious"),
-        flows.sum("undone").filter(|_| case.events.is_some()),
-        flows.sum("timeouts"),
-        flows.sum("fast_retransmits"),
-        flows.sum("received"),
-        flows.sum("duplicates"),
-        flows.sum("acked_bytes"),
-        flows.sum("delivered_bytes"),
-        flows.sum("waited_ns"),
+        sum("sent"),
+        sum("retransmissions"),
+        sum("spurious"),
+        sum("undone").filter(|_| case.events.is_some()),
+        sum("timeouts"),
+        sum("fast_retransmits"),
+        sum("received"),
+        sum("duplicates"),
+        sum("acked_bytes"),
+        sum("delivered_bytes"),
+        sum("waited_ns"),
         flows.values("window_limited").into_iter().flatten().reduce(|a, b| a + b),
         mean(&spans).map(f64::round),
         spans.iter().flatten().copied().reduce(f64::max),
@@ -139,11 +150,19 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         mean(&rtts).map(f64::round),
         Some(requests.iter().flatten().count() as f64),
         mean(&requests).map(f64::round),
-        requests.iter().flatten().copied().reduce(f64::max),
+        longest(&requests, &asked.values("t_ns"), case.stop.as_nanos() as f64),
         asked_p50,
         asked_p90,
         asked_p99,
         asked_p999,
+        populations.sum("connections"),
+        populations.sum("complete"),
+        populations.first("duration_ns_mean"),
+        populations.first("duration_ns_max"),
+        populations.first("duration_ns_p50"),
+        populations.first("duration_ns_p90"),
+        populations.first("duration_ns_p99"),
+        populations.first("duration_ns_p999"),
     ];
     measured[..BEFORE_CAUSES].copy_from_slice(&sums);
     let causes = MaybeTable::of(case, "retransmissions");
@@ -217,6 +236,11 @@ impl<'a> MaybeTable<'a> {
         }
     }
 
+    /// The value in the first row.
+    fn first(&self, name: &str) -> Option<f64> {
+        self.values(name).first().copied().flatten()
+    }
+
     fn sum(&self, name: &str) -> Option<f64> {
         self.0.map(|_| self.values(name).into_iter().flatten().sum())
     }
@@ -255,6 +279,13 @@ fn fairness(rates: &[f64]) -> Option<f64> {
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+/// The longest time, where what is not complete counts with the time that it waited until the run
+/// stopped: it takes at least so long.
+fn longest(spans: &[Option<f64>], began: &[Option<f64>], stop: f64) -> Option<f64> {
+    let times = spans.iter().zip(began).filter_map(|(span, began)| span.or(Some(stop - (*began)?)));
+    times.reduce(f64::max)
 }
 
 /// A share as a fraction: numerator and denominator.
@@ -300,6 +331,14 @@ mod tests {
             [Some(500.0), Some(900.0), Some(990.0), Some(999.0)]
         );
         assert_eq!(quantile(&spans(5), (1, 2)), Some(3.0));
+    }
+
+    #[test]
+    fn what_still_waits_counts_with_what_it_waited() {
+        let began = [Some(0.0), Some(2.0), Some(3.0)];
+        assert_eq!(longest(&[Some(1.0), None, Some(4.0)], &began, 10.0), Some(8.0));
+        assert_eq!(longest(&[Some(1.0), None, Some(9.0)], &began, 10.0), Some(9.0));
+        assert_eq!(longest(&[], &[], 10.0), None);
     }
 
     #[test]

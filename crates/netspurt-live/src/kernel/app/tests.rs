@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown as HowFar;
 use std::os::unix::net::UnixStream;
 
-use netspurt::app::{Bulk, RequestPlan};
+use netspurt::app::{Bulk, PlannedRequest, RequestPlan};
 
 use super::*;
 
@@ -21,11 +21,14 @@ fn requests(pause_ms: u64) -> Task {
     Task::Requests(RequestPlan {
         start: ms(5),
         pause: Duration::from_millis(pause_ms),
-        request_bytes: 30,
-        reply_bytes: 100,
+        each: PlannedRequest {
+            request_bytes: 30,
+            reply_bytes: 100,
+            think: Duration::from_millis(7),
+            serve: Duration::from_millis(9),
+        },
         count: 2,
-        think: Duration::from_millis(7),
-        serve: Duration::from_millis(9),
+        later: None,
     })
 }
 

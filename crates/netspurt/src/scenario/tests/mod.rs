@@ -1,6 +1,7 @@
 mod foreign;
 mod kernel;
 mod moves;
+mod populations;
 mod requests;
 mod slips;
 mod slots;

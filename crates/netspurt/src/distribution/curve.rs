@@ -1,0 +1,83 @@
+//! Piecewise linear curves.
+
+use core::f64::consts::LN_2;
+
+/// A curve through knots at equal steps. The first and the last piece go on beyond the ends, the
+/// first one with a slope of its own.
+pub(super) struct QuantileCurve {
+    /// Where the first knot is.
+    pub(super) first: f64,
+    pub(super) step: f64,
+    /// The slope before the first knot.
+    pub(super) slope_before: f64,
+    pub(super) knots: &'static [f64],
+}
+
+impl QuantileCurve {
+    /// The curve's value at `x`.
+    pub(super) fn at(&self, x: f64) -> f64 {
+        let (piece, from) = self.piece_at(x);
+        piece.value + piece.slope * (x - from)
+    }
+
+    /// The piece at `x`, and where its value is taken.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
+    fn piece_at(&self, x: f64) -> (Piece, f64) {
+        if x < self.first {
+            return (Piece { value: self.knots[0], slope: self.slope_before }, self.first);
+        }
+        let number = (((x - self.first) / self.step) as usize).min(self.knots.len() - 2);
+        (self.piece(number), self.place(number))
+    }
+
+    /// The piece that begins at a knot.
+    fn piece(&self, number: usize) -> Piece {
+        let [value, next] = [self.knots[number], self.knots[number + 1]];
+        Piece { value, slope: (next - value) / self.step }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a hundred knots")]
+    fn place(&self, number: usize) -> f64 {
+        self.first + self.step * number as f64
+    }
+
+    /// The pieces between `from` and `to`, each with its ends.
+    fn pieces(&self, from: f64, to: f64) -> impl Iterator<Item = [f64; 2]> {
+        let inner = (0..self.knots.len()).map(|number| self.place(number));
+        let mut ends: Vec<f64> = inner.filter(|place| from < *place && *place < to).collect();
+        ends.push(to);
+        let mut start = from;
+        ends.into_iter().map(move |end| [core::mem::replace(&mut start, end), end])
+    }
+
+    /// The integral of the curve from 0 to 1, exactly.
+    pub(super) fn mean(&self) -> f64 {
+        self.pieces(0.0, 1.0).map(|[from, to]| (to - from) * self.at((from + to) / 2.0)).sum()
+    }
+
+    /// The integral of 2^curve(log2 u) for u from 0 to 1, exactly: on a piece of slope b it is that
+    /// of a power of u.
+    ///
+    /// # Panics
+    /// Where the curve rises so fast before the first knot that there is no mean.
+    pub(super) fn mean_of_powers(&self) -> f64 {
+        assert!(self.slope_before > -1.0, "no mean");
+        let tail = libm::exp2(self.knots[0] + self.first) / (self.slope_before + 1.0);
+        let pieces = self.pieces(self.first, 0.0).map(|[from, to]| {
+            let (piece, place) = self.piece_at((from + to) / 2.0);
+            let grows = (piece.slope + 1.0) * LN_2;
+            let start = libm::exp2(piece.value + piece.slope * (from - place) + from);
+            let length = to - from;
+            let times =
+                if grows.abs() < 1e-12 { length } else { libm::expm1(grows * length) / grows };
+            start * LN_2 * times
+        });
+        tail + pieces.sum::<f64>()
+    }
+}
+
+/// A straight piece.
+struct Piece {
+    value: f64,
+    slope: f64,
+}

@@ -1,0 +1,58 @@
+//! What is wrong with the text of a distribution.
+
+use core::fmt;
+
+use crate::place::did_you_mean;
+
+/// What is wrong with a distribution, and what to write.
+///
+/// ```
+/// use netspurt::distribution::{Distribution, DistributionUnit};
+/// let slip = Distribution::parse("uniform:fom=1 kB", DistributionUnit::Octets).unwrap_err();
+/// assert_eq!((slip.name.as_str(), slip.key.as_str()), ("uniform", "fom"));
+/// assert_eq!(slip.to_string(), "uniform: no key `fom`: did you mean `from`?");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DistributionError {
+    /// The distribution as it was named; the whole text where it is a plain quantity.
+    pub name: String,
+    /// The key to blame; empty where it is the name or the quantity.
+    pub key: String,
+    /// Its value as it was written; empty where there is none.
+    pub value: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write.
+    pub fix: String,
+}
+
+impl DistributionError {
+    pub(super) fn new(
+        [name, key, value]: [&str; 3],
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        let [name, key, value] = [name, key, value].map(str::to_owned);
+        Self { name, key, value, message: message.into(), fix: fix.into() }
+    }
+
+    /// Of a name or key that is none of `known`.
+    pub(super) fn unknown(at: [&str; 3], message: String, known: &[&str]) -> Self {
+        let [name, key, _] = at;
+        let word = if key.is_empty() { name } else { key };
+        let fix = did_you_mean(word, known.iter().copied());
+        let all = || format!("write one of {}", known.join(", "));
+        Self::new(at, message, fix.unwrap_or_else(all))
+    }
+}
+
+impl fmt::Display for DistributionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.name)?;
+        }
+        write!(f, "{}: {}", self.message, self.fix)
+    }
+}
+
+impl core::error::Error for DistributionError {}

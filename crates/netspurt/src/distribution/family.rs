@@ -1,0 +1,162 @@
+//! A distribution: its family with parameters, and what its values are.
+
+use std::sync::Arc;
+
+use super::error::DistributionError;
+
+/// What the values of a distribution are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DistributionUnit {
+    /// Sizes, drawn in octets.
+    Octets,
+    /// Times, drawn in nanoseconds.
+    Span,
+    /// Whole numbers from 1.
+    Count,
+    /// Times from one arrival to the next, drawn in nanoseconds.
+    Gap,
+}
+
+impl DistributionUnit {
+    /// The greatest value: every whole number up to it is a double.
+    pub(super) const MOST: f64 = 9e15;
+
+    /// The least value of a quantity that is drawn.
+    pub(super) const fn least(self) -> f64 {
+        match self {
+            Self::Octets | Self::Count => 1.0,
+            Self::Span | Self::Gap => 0.0,
+        }
+    }
+
+    /// What its values are called.
+    pub(super) const fn what(self) -> &'static str {
+        match self {
+            Self::Octets => "sizes",
+            Self::Span => "times",
+            Self::Count => "counts",
+            Self::Gap => "arrivals",
+        }
+    }
+}
+
+/// How sizes, times, counts or arrivals are distributed.
+///
+/// ```
+/// use netspurt::distribution::{Distribution, DistributionUnit, Sampler};
+/// use netspurt::rng::Stream;
+/// let sizes = Distribution::parse("uniform:from=1 kB,to=20 kB", DistributionUnit::Octets).unwrap();
+/// assert_eq!(sizes.mean(), Some(10_500.0));
+/// assert_eq!(sizes.to_string(), "uniform:from=1000B,to=20kB");
+/// let mut sampler = Sampler::new(&sizes, Stream::named(1, "sizes"));
+/// assert!((1000..=20_000).contains(&sampler.octets()));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution {
+    pub(super) unit: DistributionUnit,
+    pub(super) family: DistributionFamily,
+}
+
+impl Distribution {
+    /// What its values are.
+    pub const fn unit(&self) -> DistributionUnit {
+        self.unit
+    }
+
+    /// The distribution of `values`, each drawn with the same probability at every draw: octets,
+    /// nanoseconds or counts.
+    ///
+    /// ```
+    /// use netspurt::distribution::{Distribution, DistributionUnit};
+    /// let sizes = Distribution::empirical(vec![100.0, 300.0], DistributionUnit::Octets).unwrap();
+    /// assert_eq!(sizes.mean(), Some(200.0));
+    /// ```
+    ///
+    /// # Errors
+    /// No values, values below 1 (times: below zero) or above 9e15, gaps that are all zero.
+    pub fn empirical(
+        values: impl Into<Arc<[f64]>>,
+        unit: DistributionUnit,
+    ) -> Result<Self, DistributionError> {
+        let (values, least) = (values.into(), unit.least());
+        let refuse = |value: &str, message: &str, fix: String| {
+            Err(DistributionError::new(["empirical", "values", value], message, fix))
+        };
+        if values.is_empty() {
+            return refuse("", "there are no values", "give at least one".into());
+        }
+        let within = least..=DistributionUnit::MOST;
+        if let Some(value) = values.iter().find(|value| !within.contains(*value)) {
+            let message = format!("`{value}` is none of the {} that can be drawn", unit.what());
+            let fix = format!("give values from {least} to {}", DistributionUnit::MOST);
+            return refuse(&value.to_string(), &message, fix);
+        }
+        if unit == DistributionUnit::Gap && values.iter().all(|value| *value == 0.0) {
+            return refuse("0", "gaps of zero never end", "give a gap above zero".into());
+        }
+        Ok(Self { unit, family: DistributionFamily::Empirical(values) })
+    }
+}
+
+/// A family with its parameters. Quantities are octets, nanoseconds or counts; rates are arrivals a second.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum DistributionFamily {
+    Fixed(f64),
+    /// Whole numbers from `from` to `to`, both included.
+    Uniform {
+        from: f64,
+        to: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
+    Lognormal {
+        middle: Middle,
+        sigma: f64,
+    },
+    Pareto {
+        start: Start,
+        shape: f64,
+        most: Option<f64>,
+    },
+    Weibull {
+        mean: f64,
+        shape: f64,
+    },
+    /// On 1, 2, ...
+    Geometric {
+        mean: f64,
+    },
+    Poisson {
+        rate: f64,
+    },
+    /// PackMime's arrivals of connections.
+    PackmimeArrivals {
+        rate: f64,
+    },
+    /// PackMime's sizes of requests where connections arrive at a rate.
+    PackmimeRequests {
+        rate: f64,
+    },
+    /// PackMime's sizes of replies where connections arrive at a rate.
+    PackmimeReplies {
+        rate: f64,
+    },
+    /// PackMime's delays of servers.
+    PackmimeServers,
+    Empirical(Arc<[f64]>),
+}
+
+/// Which value of a lognormal distribution is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Middle {
+    Median(f64),
+    Mean(f64),
+}
+
+/// Which value of a Pareto distribution is given: the least, or the mean of what is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Start {
+    Least(f64),
+    Mean(f64),
+}

@@ -1,0 +1,46 @@
+//! The means of distributions.
+
+use super::family::{Distribution, DistributionFamily, Middle};
+use super::{packmime, pareto};
+
+impl Distribution {
+    /// The mean, in octets, nanoseconds or counts; `None` where there is none.
+    ///
+    /// It is that of the distribution, before draws are rounded to whole octets or nanoseconds. The
+    /// means of PackMime's sizes are the integrals of its fitted curves, piece by piece, less the
+    /// half octet that it cuts off; that of its servers' delays is an integral by Simpson's rule.
+    ///
+    /// ```
+    /// use netspurt::distribution::{Distribution, DistributionUnit};
+    /// let octets = |text| Distribution::parse(text, DistributionUnit::Octets).unwrap();
+    /// assert_eq!(octets("pareto:shape=2,least=1 kB").mean(), Some(2000.0));
+    /// assert_eq!(octets("pareto:shape=1,least=1 kB").mean(), None);
+    /// ```
+    pub fn mean(&self) -> Option<f64> {
+        match &self.family {
+            DistributionFamily::Fixed(value) => Some(*value),
+            DistributionFamily::Uniform { from, to } => Some((from + to) / 2.0),
+            DistributionFamily::Exponential { mean }
+            | DistributionFamily::Weibull { mean, .. }
+            | DistributionFamily::Geometric { mean }
+            | DistributionFamily::Lognormal { middle: Middle::Mean(mean), .. } => Some(*mean),
+            DistributionFamily::Lognormal { middle: Middle::Median(median), sigma } => {
+                Some(median * libm::exp(sigma * sigma / 2.0))
+            }
+            DistributionFamily::Pareto { start, shape, most } => {
+                pareto::mean(*start, *shape, *most)
+            }
+            DistributionFamily::Poisson { rate }
+            | DistributionFamily::PackmimeArrivals { rate } => Some(1e9 / rate),
+            DistributionFamily::PackmimeRequests { .. } => Some(packmime::mean_request()),
+            DistributionFamily::PackmimeReplies { rate } => Some(packmime::mean_reply(*rate)),
+            DistributionFamily::PackmimeServers => Some(packmime::mean_server_delay()),
+            DistributionFamily::Empirical(values) => Some(average(values)),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 values")]
+fn average(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

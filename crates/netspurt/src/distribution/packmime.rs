@@ -1,0 +1,187 @@
+//! PackMime-HTTP: arrivals of connections, sizes of requests and replies, delays of servers.
+//!
+//! Every parameter follows from one number, the rate at which connections arrive.
+//!
+//! ns-2.35 departs from its own manual and constants in places: the memory of arrivals is 0.33, and
+//! the constant 0.35 beside it is not used; a reply of 2^31 octets or more overflows there, which
+//! one reply in thirty million does. Here such a reply is as large as the curve says.
+
+use crate::rng::Stream;
+
+use super::normal::above;
+use super::sizes::{DOWNLOADED, LARGE, SMALL, VALIDATED};
+use super::sum_difference::SumDifference;
+
+/// The rates for which the formulas are used, in connections a second.
+pub(super) const RATES: [f64; 2] = [0.1, 1e6];
+
+/// How many values of the past the processes take, as in ns-2.
+const ARRIVALS_ORDER: usize = 999;
+const REQUESTS_ORDER: usize = 4999;
+
+/// The share whose odds are 2^(a + b·log2 of the rate).
+fn by_rate([a, b]: [f64; 2], rate: f64) -> f64 {
+    1.0 / (1.0 + libm::exp2(-(a + b * libm::log2(rate))))
+}
+
+/// A Weibull distribution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weibull {
+    pub(super) scale: f64,
+    /// The inverse of the shape.
+    pub(super) power: f64,
+}
+
+impl Weibull {
+    /// The distribution with this mean.
+    pub(super) fn of_mean(mean: f64, shape: f64) -> Self {
+        let power = 1.0 / shape;
+        Self { scale: mean / libm::tgamma(1.0 + power), power }
+    }
+
+    /// The value that is exceeded with the probability e^-x.
+    pub(super) fn at(self, x: f64) -> f64 {
+        self.scale * libm::pow(x, self.power)
+    }
+
+    pub(super) fn draw(self, stream: &mut Stream) -> f64 {
+        self.at(exponential(stream))
+    }
+}
+
+/// An exponential draw of mean 1.
+pub(super) fn exponential(stream: &mut Stream) -> f64 {
+    -libm::log(1.0 - stream.uniform())
+}
+
+/// Arrivals: gaps with a Weibull distribution, driven by a sum-difference process.
+#[derive(Clone, Debug)]
+pub(super) struct PackmimeArrivals {
+    process: SumDifference,
+    /// In nanoseconds.
+    gaps: Weibull,
+}
+
+impl PackmimeArrivals {
+    pub(super) fn new(rate: f64, stream: &mut Stream) -> Self {
+        let noise = by_rate([0.333, 0.414], rate);
+        let gaps = Weibull::of_mean(1e9 / rate, by_rate([0.352, 0.388], rate));
+        Self { process: SumDifference::new(0.33, noise, ARRIVALS_ORDER, stream), gaps }
+    }
+
+    /// The time to the next arrival, in nanoseconds.
+    pub(super) fn draw(&mut self, stream: &mut Stream) -> f64 {
+        self.gaps.at(-libm::log(above(self.process.next(stream))))
+    }
+}
+
+/// Sizes of requests, driven by a sum-difference process.
+#[derive(Clone, Debug)]
+pub(super) struct PackmimeRequests(SumDifference);
+
+impl PackmimeRequests {
+    pub(super) fn new(rate: f64, stream: &mut Stream) -> Self {
+        let noise = by_rate([0.123, 0.494], rate);
+        Self(SumDifference::new(0.31, noise, REQUESTS_ORDER, stream))
+    }
+
+    /// The next size, in whole octets.
+    pub(super) fn draw(&mut self, stream: &mut Stream) -> f64 {
+        let value = self.0.next(stream);
+        let size = if value > 0.0 {
+            libm::exp2(LARGE.at(libm::log2(2.0 * above(value))))
+        } else {
+            SMALL.at(2.0 * above(-value))
+        };
+        size.floor()
+    }
+}
+
+/// Sizes of replies: runs of downloads and runs of validations take turns.
+#[derive(Clone, Debug)]
+pub(super) struct PackmimeReplies {
+    /// The lengths of the runs of validations and of downloads.
+    runs: [Weibull; 2],
+    downloads: bool,
+    /// The replies left of this run.
+    left: u64,
+}
+
+impl PackmimeReplies {
+    /// The first run is of downloads.
+    pub(super) fn new(rate: f64) -> Self {
+        Self { runs: run_lengths(rate), downloads: false, left: 0 }
+    }
+
+    /// The next size, in whole octets.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
+    pub(super) fn draw(&mut self, stream: &mut Stream) -> f64 {
+        if self.left == 0 {
+            self.downloads = !self.downloads;
+            let length = self.runs[usize::from(self.downloads)].draw(stream);
+            self.left = (length.ceil() as u64).max(1);
+        }
+        self.left -= 1;
+        let p = stream.uniform();
+        let size = if self.downloads {
+            libm::exp2(DOWNLOADED.at(libm::log2(1.0 - p)))
+        } else {
+            VALIDATED.at(p)
+        };
+        size.floor()
+    }
+}
+
+/// The lengths of runs of validations and of downloads, before they are rounded up.
+pub(super) fn run_lengths(rate: f64) -> [Weibull; 2] {
+    let run = |scale, odds| Weibull { scale, power: 1.0 / by_rate(odds, rate) };
+    [run(0.775, [0.718, 0.357]), run(3.11, [1.293, 0.316])]
+}
+
+/// The inverse of a server's delay, in 1/s, and its least value.
+const SPEED: Weibull = Weibull { scale: 305.0, power: 1.0 / 0.63 };
+const SPEED_MIN: f64 = 10.0;
+
+/// The delay of a server, in nanoseconds: at most 100 ms.
+pub(super) fn server_delay(stream: &mut Stream) -> f64 {
+    1e9 / SPEED.draw(stream).max(SPEED_MIN)
+}
+
+/// The mean size of requests: the integrals of both curves, less half an octet that goes with the
+/// fraction of each size.
+pub(super) fn mean_request() -> f64 {
+    (SMALL.mean() + LARGE.mean_of_powers()) / 2.0 - 0.5
+}
+
+/// The mean size of replies: the integrals of both curves, weighed with the mean lengths of runs,
+/// less half an octet.
+pub(super) fn mean_reply(rate: f64) -> f64 {
+    let [validations, downloads] = run_lengths(rate).map(mean_run);
+    let octets = validations * VALIDATED.mean() + downloads * DOWNLOADED.mean_of_powers();
+    octets / (validations + downloads) - 0.5
+}
+
+/// The mean of a run's length rounded up: the sum of P(length > k).
+pub(super) fn mean_run(lengths: Weibull) -> f64 {
+    let beyond = |k| libm::exp(-libm::pow(f64::from(k) / lengths.scale, 1.0 / lengths.power));
+    (0_u32..).map(beyond).take_while(|p| *p > 1e-18).sum()
+}
+
+/// The mean delay of servers in nanoseconds, by Simpson's rule over the logarithm of x, the exponent
+/// of [`Weibull::at`], from where the delay is no longer limited to where e^-x is nothing.
+pub(super) fn mean_server_delay() -> f64 {
+    let limited = libm::pow(SPEED_MIN / SPEED.scale, 1.0 / SPEED.power);
+    let density = |log_x: f64| {
+        let x = libm::exp(log_x);
+        x * libm::exp(-x) / SPEED.at(x)
+    };
+    let [from, to] = [libm::log(limited), libm::log(50.0)];
+    let halves = 2000_u32;
+    let step = (to - from) / f64::from(halves);
+    let weighed = (0..=halves).map(|n| {
+        let weight = if n == 0 || n == halves { 1.0 } else { f64::from(2 + 2 * (n % 2)) };
+        weight * density(from + step * f64::from(n))
+    });
+    let rest = weighed.sum::<f64>() * step / 3.0;
+    1e9 * (-libm::expm1(-limited) / SPEED_MIN + rest)
+}

@@ -1,0 +1,388 @@
+//! From the populations of a scenario to connections, one after the other.
+
+use std::sync::Arc;
+
+use crate::app::{Bulk, PlannedRequest, RequestPlan, Task};
+use crate::distribution::{Distribution, DistributionUnit, Sampler};
+use crate::ids::Side;
+use crate::link::Rate;
+use crate::rng::Stream;
+use crate::shim::ShimConfig;
+use crate::units::{Duration, Time};
+use crate::wire::BARE_HEADER_BYTES;
+
+use super::drawn::node;
+use super::error::Problem;
+use super::flow_plan::planned_end;
+use super::flow_spec::Family;
+use super::kernel::shims;
+use super::population_spec::{LoadSpec, PopulationSpec};
+use super::reach::Reach;
+use super::spec::Spec;
+use super::traffic::PlannedEnd;
+
+/// A population: what its connections are, and what they are drawn from.
+#[derive(Debug)]
+pub(super) struct PlannedPopulation {
+    pub(super) name: String,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// Whether its packets are IPv6.
+    pub(super) ipv6: bool,
+    pub(super) end: PlannedEnd,
+    pub(super) shims: [Option<ShimConfig>; 2],
+    drawn: Distributions,
+    /// The time from one arrival to the next.
+    gap: Distribution,
+    /// Whether the first arrives at the start, and not after the first gap.
+    at_once: bool,
+    start: Time,
+    until: Time,
+    most: u64,
+    seed: u64,
+}
+
+/// What is drawn for a connection, and what from.
+#[derive(Debug)]
+struct Distributions {
+    send: Distribution,
+    /// None where nothing is replied.
+    reply: Option<Distribution>,
+    serve: Distribution,
+    requests: Distribution,
+    think: Distribution,
+}
+
+/// The connections of a population, as they arrive.
+#[derive(Debug)]
+pub(super) struct ArrivingConnections {
+    pub(super) population: Arc<PlannedPopulation>,
+    next: Time,
+    count: u32,
+    gap: Sampler,
+    send: Sampler,
+    reply: Option<Sampler>,
+    serve: Sampler,
+    requests: Sampler,
+    think: Sampler,
+}
+
+impl PlannedPopulation {
+    /// Whether both ends of its connections are the kernel's.
+    pub(super) fn is_real(&self) -> bool {
+        matches!(self.end, PlannedEnd::Kernel(_))
+    }
+
+    /// Whether its connections are transfers, to which nothing is replied.
+    pub(super) fn is_of_transfers(&self) -> bool {
+        self.drawn.reply.is_none()
+    }
+}
+
+impl ArrivingConnections {
+    /// None has arrived yet. Each quantity is drawn from a stream of its own, so that populations
+    /// that differ in one have the others in common.
+    pub(super) fn new(population: Arc<PlannedPopulation>) -> Self {
+        let sampler = |from: &Distribution, of: &str| {
+            let stream = format!("populations.{}/{of}", population.name);
+            Sampler::new(from, Stream::named(population.seed, &stream))
+        };
+        let drawn = &population.drawn;
+        let mut arrivals = Self {
+            next: population.start,
+            count: 0,
+            gap: sampler(&population.gap, "arrivals"),
+            send: sampler(&drawn.send, "send"),
+            reply: drawn.reply.as_ref().map(|from| sampler(from, "reply")),
+            serve: sampler(&drawn.serve, "serve"),
+            requests: sampler(&drawn.requests, "requests"),
+            think: sampler(&drawn.think, "think"),
+            population,
+        };
+        if !arrivals.population.at_once {
+            arrivals.next += arrivals.gap.span();
+        }
+        arrivals
+    }
+
+    /// The nodes at the two ends of its connections.
+    pub(super) fn nodes(&self) -> [u32; 2] {
+        [self.population.from, self.population.to]
+    }
+
+    /// When the next connection arrives; [`Time::NEVER`] where none does.
+    #[inline]
+    pub(super) fn next(&self) -> Time {
+        let Self { population, next, count, .. } = self;
+        let over = *next >= population.until || u64::from(*count) >= population.most;
+        if over { Time::NEVER } else { *next }
+    }
+
+    /// The connection that arrives then: its number, and what its two ends do.
+    pub(super) fn take(&mut self) -> (u32, Task) {
+        let (start, number) = (self.next, self.count);
+        self.count += 1;
+        self.next = start + self.gap.span();
+        (number, self.task(start))
+    }
+
+    /// Draws what the ends of a connection do.
+    fn task(&mut self, start: Time) -> Task {
+        if self.reply.is_none() {
+            let octets = Some(self.send.octets());
+            return Task::Bulk(Bulk { start, pause: Duration::ZERO, octets });
+        }
+        let count = self.requests.count();
+        let each = self.request();
+        let later = (count > 1).then(|| (1..count).map(|_| self.request()).collect());
+        Task::Requests(RequestPlan { start, pause: Duration::ZERO, each, count, later })
+    }
+
+    fn request(&mut self) -> PlannedRequest {
+        PlannedRequest {
+            request_bytes: self.send.octets(),
+            reply_bytes: self.reply.as_mut().map_or(1, Sampler::octets),
+            think: self.think.span(),
+            serve: self.serve.span(),
+        }
+    }
+}
+
+/// The populations of `spec`, in the order of the file.
+pub(super) fn plan_populations(
+    spec: &Spec,
+    net: &Reach<'_>,
+) -> Result<Vec<Arc<PlannedPopulation>>, Problem> {
+    let plan = |(name, own): (&String, &PopulationSpec)| {
+        // What is wrong with its connections is wrong with it.
+        let of_flows = |mut problem: Problem| {
+            for path in problem.also.iter_mut().chain([&mut problem.path]) {
+                if path.first().is_some_and(|first| first == "flows") {
+                    "populations".clone_into(&mut path[0]);
+                }
+            }
+            problem
+        };
+        plan_population(name, own, spec, net).map(Arc::new).map_err(of_flows)
+    };
+    let all: Vec<Arc<PlannedPopulation>> =
+        spec.populations.iter().map(plan).collect::<Result<_, _>>()?;
+    check_real(spec, &all)?;
+    Ok(all)
+}
+
+/// Whether one pair of the kernel's hosts suffices, and everything else is as live runs can do it.
+fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
+    let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
+    let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
+    if let Some(other) = all.iter().find(|other| other.name != real.name) {
+        let problem = at("one population at most is in a live run");
+        return Err(problem.also(["populations", &other.name]).fix("one of them, or `model`"));
+    }
+    if let Some((name, _)) = spec.flows.iter().find(|(_, flow)| flow.is_of_programs()) {
+        let problem = at("programs and a population of the kernel's need a pair of hosts each");
+        return Err(problem.also(["flows", name, "app"]).fix("one of them"));
+    }
+    if real.ipv6 {
+        let problem = Problem::at(
+            ["populations", &real.name, "family"],
+            "hosts of populations have addresses of version 4",
+        );
+        return Err(problem.fix("leave `family` out"));
+    }
+    Ok(())
+}
+
+/// The connections of a population that arrive in a run, in order: what their ends do.
+pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, Problem> {
+    let mut arrivals = ArrivingConnections::new(population.clone());
+    let mut all = Vec::new();
+    while arrivals.next() < Time::NEVER {
+        all.push(arrivals.take().1);
+        if all.len() > MOST_VISITS {
+            let message = format!("more than {MOST_VISITS} connections for one live run");
+            return Err(Problem::at(["populations", &population.name, "arrivals"], message)
+                .also(["stop"])
+                .fix("a lower rate, `most`, or a shorter run"));
+        }
+    }
+    Ok(all)
+}
+
+/// Each connection of a live run has sockets that are made before it begins.
+const MOST_VISITS: usize = 4000;
+
+fn plan_population(
+    name: &str,
+    own: &PopulationSpec,
+    spec: &Spec,
+    net: &Reach<'_>,
+) -> Result<PlannedPopulation, Problem> {
+    let place = |key: &str, host: &str| node(net.nodes, host, &["populations", name, key]);
+    let (from, to) = (place("from", &own.from)?, place("to", &own.to)?);
+    let flow = own.as_flow();
+    let end = planned_end(name, &flow, own.endpoint, Side::From)?;
+    net.check(["populations", name], (from, to), [end.packet_bytes(); 2])?;
+    let ipv6 = own.family == Family::Ipv6;
+    if ipv6 {
+        net.check_uncut(name, (from, to), end.packet_bytes())?;
+    }
+    let drawn = distributions(name, own)?;
+    // What options take is left out: senders that differ in them have the same arrivals.
+    let header = BARE_HEADER_BYTES + own.family.more_bytes();
+    let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
+    let gap = gap(name, own, &drawn, ((from, to), sizes), net)?;
+    let until = own.until.unwrap_or(spec.stop).min(spec.stop);
+    if own.start >= until {
+        let message = format!("no connection of `{name}` arrives from {} to {until}", own.start);
+        return Err(Problem::at(["populations", name, "start"], message).fix("an earlier time"));
+    }
+    Ok(PlannedPopulation {
+        name: name.to_owned(),
+        from,
+        to,
+        ipv6,
+        end,
+        shims: shims(name, &flow)?,
+        drawn,
+        gap,
+        at_once: own.arrivals.starts_with("every"),
+        start: Time::ZERO + own.start,
+        until: Time::ZERO + until,
+        most: own.most.map_or(u64::MAX, |most| most.0),
+        seed: spec.seed.0,
+    })
+}
+
+/// What its connections are drawn from.
+fn distributions(name: &str, own: &PopulationSpec) -> Result<Distributions, Problem> {
+    let read = |key, text, unit| distribution(name, key, text, unit);
+    let of_replies = [
+        ("serve", own.serve.as_str(), "0 s"),
+        ("think", own.think.as_str(), "0 s"),
+        ("requests", own.requests.as_str(), "1"),
+    ];
+    if own.reply.is_none()
+        && let Some((key, ..)) = of_replies.into_iter().find(|(_, text, default)| text != default)
+    {
+        let message = format!("`{key}` is of requests, and nothing is replied");
+        let problem = Problem::at(["populations", name, key], message).of_the_key();
+        return Err(problem.fix("add `reply`, as in `reply = \"20 kB\"`"));
+    }
+    let reply = own.reply.as_ref().map(|text| read("reply", text, DistributionUnit::Octets));
+    Ok(Distributions {
+        send: read("send", &own.send, DistributionUnit::Octets)?,
+        reply: reply.transpose()?,
+        serve: read("serve", &own.serve, DistributionUnit::Span)?,
+        requests: read("requests", &own.requests, DistributionUnit::Count)?,
+        think: read("think", &own.think, DistributionUnit::Span)?,
+    })
+}
+
+/// The distribution that `text`, the value of a key, names; or that of the values it lists.
+fn distribution(
+    name: &str,
+    key: &str,
+    text: &str,
+    unit: DistributionUnit,
+) -> Result<Distribution, Problem> {
+    let read = match text.strip_prefix("empirical:values=") {
+        None => Distribution::parse(text, unit),
+        Some(values) => (values.split('|'))
+            .map(|value| Ok(Distribution::parse(value, unit)?.mean().unwrap_or_default()))
+            .collect::<Result<Vec<f64>, _>>()
+            .and_then(|values| Distribution::empirical(values, unit)),
+    };
+    read.map_err(|slip| Problem::at(["populations", name, key], slip.message).fix(slip.fix))
+}
+
+/// The time from one arrival to the next.
+fn gap(
+    name: &str,
+    own: &PopulationSpec,
+    drawn: &Distributions,
+    link: ((u32, u32), [u16; 2]),
+    net: &Reach<'_>,
+) -> Result<Distribution, Problem> {
+    let arrivals = match &own.load {
+        None => own.arrivals.clone(),
+        Some(load) => with_rate(name, &own.arrivals, rate_of_load(name, load, drawn, link, net)?)?,
+    };
+    let gap = distribution(name, "arrivals", &arrivals, DistributionUnit::Gap)?;
+    if gap.mean().is_some_and(|mean| mean < LEAST_GAP_NS) {
+        let message = format!("more than {} connections a second", 1e9 / LEAST_GAP_NS);
+        return Err(Problem::at(["populations", name, "arrivals"], message).fix("a lower rate"));
+    }
+    Ok(gap)
+}
+
+/// The shortest mean time between two connections, in nanoseconds.
+const LEAST_GAP_NS: f64 = 1e3;
+
+/// The text of `arrivals`, which names a process without its rate, with this rate.
+fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
+    if matches!(arrivals, "poisson" | "packmime") {
+        return Ok(format!("{arrivals}:rate={per_second}/s"));
+    }
+    let message = "the rate of arrivals is that of the `load`";
+    Err(Problem::at(["populations", name, "arrivals"], message)
+        .also(["populations", name, "load"])
+        .fix("`\"poisson\"` or `\"packmime\"`, without a rate"))
+}
+
+/// Segments without data that an end sends for a connection, beside those that it sends for its
+/// segments: the handshake, the acknowledgement of what it was sent, the end.
+const BARE_SEGMENTS: f64 = 3.0;
+
+/// Connections a second that load a link with a share of its rate on average, counting their
+/// payload, a header for each segment, and the segments without data; not what is retransmitted.
+fn rate_of_load(
+    name: &str,
+    load: &LoadSpec,
+    drawn: &Distributions,
+    ((from, to), [smss, header]): ((u32, u32), [u16; 2]),
+    net: &Reach<'_>,
+) -> Result<f64, Problem> {
+    let at = |key: &str, message: String| Problem::at(["populations", name, key], message);
+    let mean = |key: &str, of: &Distribution| {
+        of.mean().ok_or_else(|| {
+            at(key, "a distribution without a mean has no load".to_owned())
+                .also(["populations", name, "load"])
+                .fix("one with a mean, or `arrivals` with a rate in place of `load`")
+        })
+    };
+    let requests = mean("requests", &drawn.requests)?;
+    let forward = mean("send", &drawn.send)?;
+    let reverse = drawn.reply.as_ref().map_or(Ok(0.0), |of| mean("reply", of))?;
+    let ends = if forward > reverse { (from, to) } else { (to, from) };
+    // The last segment of each message is half full on average.
+    let payload = forward.max(reverse);
+    let segments = payload / f64::from(smss) + 0.5;
+    let octets =
+        requests * (payload + segments * f64::from(header)) + BARE_SEGMENTS * f64::from(header);
+    let path = net.routes.path(net.graph, ends.0, ends.1).unwrap_or_default();
+    let crossed = path.iter().map(|link| &net.links[*link as usize]);
+    let Some(link) = crossed.into_iter().find(|link| link.name == load.link) else {
+        let mut problem =
+            at("load", format!("the connections do not cross a link `{}`", load.link));
+        problem.path.push("link".to_owned());
+        let names: Vec<&str> = path.iter().map(|l| &*net.links[*l as usize].name).collect();
+        return Err(problem.fix(format!("they cross {}", names.join(", "))));
+    };
+    let bits = match &link.config.rate {
+        Rate::Constant(rate) => rate.bits_per_second(),
+        _ => None,
+    };
+    let Some(bits) = bits else {
+        let message = format!("a load of link `{}`, whose rate is not one number", load.link);
+        return Err(at("load", message).fix("`arrivals` with a rate in place of `load`"));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "rates stay below 2^53")]
+    let rate = load.share.0 * bits as f64 / (8.0 * octets);
+    if rate <= 0.0 {
+        let mut problem = at("load", "a load of nothing".to_owned());
+        problem.path.push("share".to_owned());
+        return Err(problem.fix("above 0"));
+    }
+    Ok(rate)
+}
