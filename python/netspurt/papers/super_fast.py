@@ -132,7 +132,7 @@ def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
     In each case one segment is lost, when all octets before it were acknowledged.
     """
     rows = [("lost", "acknowledged", "repaired by")]
-    on, off = [0.0], []
+    on, off = [0.0], list[float]()
     for case in bench.grid(grid):
         sent = at_sender(case.run).where(way="out", kind="retransmission")
         before = float(sent["seq"][0] - 1) / 1e3

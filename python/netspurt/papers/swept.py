@@ -54,7 +54,7 @@ class Swept:
         return next(one.mean for one in found if one.labels == labels)
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
-        """Return by how much less a measure is than the base's, for each cell of another sender [%].
+        """Return by how much less a measure is than the base's [%], for each cell of a sender.
 
         Runs with one seed are compared, so the interval is that of their difference; the base's
         mean, by which it is divided, is taken as known.
@@ -64,9 +64,7 @@ class Swept:
             one.labels: one.mean.value
             for one in summarise(self.cases, measure, list(self.order), self.order)
         }
-        for one in compare(
-            self.cases, measure, SENDER, self.order, paired=True, better="less"
-        ):
+        for one in compare(self.cases, measure, SENDER, self.order, paired=True, better="less"):
             base = means[(*one.labels, one.baseline)]
             value, low, high = (
                 -100 * end / base
@@ -108,7 +106,9 @@ class Sweeps:
         about = self.paper.sweeps[name]
         quick = {} if whole else {"stop": about["quick"]["stop"]}
         seeds = about["seeds"] if whole else about["quick"]["seeds"]
-        base = load(self.paper.folder / about["scenario"]).replace({**about.get("set", {}), **quick})
+        base = load(self.paper.folder / about["scenario"]).replace(
+            {**about.get("set", {}), **quick}
+        )
         return Sweep.of(base.replace({"sweep": {"seeds": seeds, "over": about["over"]}}))
 
     def whole(self, out: Path, progress: Progress | None = None, threads: int = 0) -> int:
@@ -179,7 +179,9 @@ def _swept(folder: SweepFolder, again: str = "") -> Swept:
 
 def told(interval: Interval, unit: str = "%", places: int = 1) -> str:
     """Return a figure with its interval as text."""
-    value, low, high = (f"{end:.{places}f}" for end in (interval.value, interval.low, interval.high))
+    value, low, high = (
+        f"{end:.{places}f}" for end in (interval.value, interval.low, interval.high)
+    )
     return f"{value} {unit} ({low} .. {high})".replace("  ", " ")
 
 

@@ -43,9 +43,7 @@ def distributions(bench: Bench, *, run: str, of: str) -> Figure:
     found = of_run(bench.run(run))
     series = {name: value(found.at(name)) for name in found.sites}
     marks = (_TIMES,) if of == "handshake" else ()
-    return draw_cdfs(
-        series, title=f"Simulated sites: {of}", what=what, unit=unit, marks=marks
-    )
+    return draw_cdfs(series, title=f"Simulated sites: {of}", what=what, unit=unit, marks=marks)
 
 
 def over_time(bench: Bench, *, run: str, site: str) -> Figure:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import hypot
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import compare
@@ -13,10 +12,11 @@ from netspurt.analysis.sites import label_timeouts, rank_correlation
 from netspurt.connections import of_run
 from netspurt.papers.bench import Bench
 from netspurt.papers.registry import Measured, registered
-from netspurt.papers.swept import SENDER, Swept, Sweeps, told
+from netspurt.papers.swept import SENDER, Sweeps, Swept, told
 from netspurt.papers.traces import configuration
 from netspurt.quantities import quantity
 from netspurt.run import Run
+from netspurt.sweep import Sweep
 
 #: The measure that decides, and those that tables show beside it.
 MEAN = "connection_ns_mean"
@@ -160,7 +160,10 @@ def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
     made = bench.run(run).table("connections")
     most = np.maximum(made["forward_bytes"], made["reverse_bytes"])
     shares = [100 * float((most <= 1e3 * float(limit)).mean()) for limit in limits.split(",")]
-    rows = [("limit", "connections within"), *zip(limits.split(","), map(_percent, shares))]
+    rows = [
+        ("limit", "connections within"),
+        *zip(limits.split(","), map(_percent, shares), strict=True),
+    ]
     return Measured(float(np.diff(shares).min()), rows)
 
 
@@ -174,13 +177,13 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
 
     It is that of the busier direction, the mean over the seeds with its 95 % interval.
     """
-    made, swept = Sweeps.of(bench.paper).sweep(sweep, whole=bench.study is not None), bench.swept(sweep)
+    made = Sweeps.of(bench.paper).sweep(sweep, whole=bench.study is not None)
     rate_bps = quantity(rate.replace("_", " "))[1]
     rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
     found, bands = [], []
     for cell in map(_labels, cells.split(",")):
-        numbers = swept.cases["case"][_cases_of(swept, cell)].tolist()
-        runs = (made.scenario(number).run() for number in numbers)
+        bench.announce(f"what {', '.join(cell)} uses")
+        runs = (made.scenario(number).run() for number in _cases_of_base(made, cell))
         used = np.array([100 * _used(run, link, rate_bps) for run in runs])
         reach = 1.96 * float(used.std(ddof=1)) / len(used) ** 0.5
         found.append(float(used.mean()))
@@ -190,12 +193,14 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
     return Measured(found, rows, bands)
 
 
-def _cases_of(swept: Swept, cell: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return the rows of a cell's cases of the base."""
-    keep = np.ones(len(swept.cases), dtype=np.bool_)
-    for name, label in zip(swept.order, (*cell, str(swept.order[SENDER][0])), strict=True):
-        keep &= np.array([str(one) == label for one in swept.cases[name].tolist()])
-    return np.flatnonzero(keep)
+def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
+    """Return the numbers of a cell's cases of the base; runs of a combination are neighbours."""
+    place = 0
+    for labels, label in zip(
+        sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
+    ):
+        place = place * len(labels) + [str(one) for one in labels].index(label)
+    return range(place * sweep.seeds, (place + 1) * sweep.seeds)
 
 
 def _used(run: Run, link: str, rate_bps: float) -> float:
@@ -232,7 +237,8 @@ def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
     """
     one, other = (bench.run(name).table("connections") for name in (base, off))
     equal = len(one) == len(other) and all(
-        np.array_equal(np.ma.filled(one[name], -1), np.ma.filled(other[name], -1)) for name in one
+        np.array_equal(np.ma.filled(one[name], -1), np.ma.filled(other[name], -1))
+        for name in one
         if name != "flow"
     )
     causes = bench.run(base).table("retransmissions")
