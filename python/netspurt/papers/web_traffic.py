@@ -159,11 +159,9 @@ def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
     """
     made = bench.run(run).table("connections")
     most = np.maximum(made["forward_bytes"], made["reverse_bytes"])
-    shares = [100 * float((most <= 1e3 * float(limit)).mean()) for limit in limits.split(",")]
-    rows = [
-        ("limit", "connections within"),
-        *zip(limits.split(","), map(_percent, shares), strict=True),
-    ]
+    each = limits.split(",")
+    shares = [100 * float((most <= 1e3 * float(limit)).mean()) for limit in each]
+    rows = [("limit", "connections within"), *zip(each, map(_percent, shares), strict=True)]
     return Measured(float(np.diff(shares).min()), rows)
 
 
