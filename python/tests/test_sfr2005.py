@@ -59,6 +59,11 @@ def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> Non
         assert all(judged[name].claim.note for name in by[verdict])
 
 
+def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, Judged]) -> None:
+    for one in judged.values():
+        assert len({len(row) for row in one.table}) <= 1, one.claim.id
+
+
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_what_the_paper_should_have_printed(judged: dict[str, Judged], name: str) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.001)

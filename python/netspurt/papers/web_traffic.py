@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import hypot
 
 import numpy as np
@@ -73,10 +74,16 @@ def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
     gains = swept.gains(MEAN)
     found = [gains[_labels(cell)] for cell in cells.split(",")]
     steps = list(map(_less, found[:-1], found[1:]))
-    rows = gain_rows(swept) + [("difference", told(step, "points")) for step in steps]
+    rows = gain_rows(swept)
+    rows += [_beneath(rows, "difference", told(step, "points")) for step in steps]
     if any(step.low <= 0 <= step.high for step in steps):
         return Measured(None, rows)
     return Measured(min(step.value for step in steps), rows)
+
+
+def _beneath(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
+    """Return a row of fewer cells beneath rows of more."""
+    return (*cells, *[""] * (len(rows[0]) - len(cells)))
 
 
 def _less(one: Interval, other: Interval) -> Interval:
@@ -118,8 +125,10 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
         swept.cases, MEAN, SENDER, swept.order, paired=True, baseline=best, better="less"
     )
     base = str(swept.order[SENDER][0])
-    rows = [*gain_rows(swept), (f"duration less that of {best}",)]
-    rows += [(one.label, told(one.difference.scaled(1e-6), "ms")) for one in beside]
+    rows = gain_rows(swept)
+    for one in beside:
+        name = f"duration of {one.label} less that of {best}"
+        rows.append(_beneath(rows, name, told(one.difference.scaled(1e-6), "ms")))
     surely = all(one.difference.low > 0 for one in beside if one.label != base)
     return Measured(float(best) if surely else None, rows)
 
