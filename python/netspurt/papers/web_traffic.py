@@ -179,20 +179,24 @@ def _percent(share: float) -> str:
 
 
 @registered
-def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> Measured:
+def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str) -> Measured:
     """Return what share of a link of some rate the base's packets take in several cells [%].
 
-    It is that of the busier direction, the mean over the seeds with its 95 % interval.
+    It is that of the busier direction, the mean over whole runs with Student's 95 % interval. Without the
+    folder of a study so many seeds are taken.
     """
-    made = Sweeps.of(bench.paper).sweep(sweep, whole=bench.study is not None)
+    from scipy.special import stdtrit
+
+    made = Sweeps.of(bench.paper).sweep(sweep, whole=True)
+    count = made.seeds if bench.study is not None else int(seeds)
     rate_bps = quantity(rate.replace("_", " "))[1]
     rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
     found, bands = [], []
     for cell in map(_labels, cells.split(",")):
         bench.announce(f"what {', '.join(cell)} uses")
-        runs = (made.scenario(number).run() for number in _cases_of_base(made, cell))
+        runs = (made.scenario(number).run() for number in _cases_of_base(made, cell)[:count])
         used = np.array([100 * _used(run, link, rate_bps) for run in runs])
-        reach = 1.96 * float(used.std(ddof=1)) / len(used) ** 0.5
+        reach = float(stdtrit(len(used) - 1, 0.975) * used.std(ddof=1)) / len(used) ** 0.5
         found.append(float(used.mean()))
         bands.append((found[-1] - reach, found[-1] + reach))
         ends = (f"{found[-1]:.1f} +- {reach:.1f} %", f"{used.min():.1f} %", f"{used.max():.1f} %")
