@@ -328,3 +328,9 @@ def test_a_file_without_an_end_is_refused(
 
 def test_a_degree_that_cannot_be_is_told_before_anything_is_printed(netspurt: Command) -> None:
     refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: from 0 to 20")
+
+
+def test_a_constant_is_fitted_too(netspurt: Command) -> None:
+    ran = netspurt(*DELAYS, "--pass", "1", "--fit", "0")
+    assert ran.returncode == 0, ran.stderr
+    assert "degree 0" in ran.stdout

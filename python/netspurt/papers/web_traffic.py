@@ -182,8 +182,8 @@ def _percent(share: float) -> str:
 def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str) -> Measured:
     """Return what share of a link of some rate the base's packets take in several cells [%].
 
-    It is that of the busier direction, the mean over whole runs with Student's 95 % interval. Without the
-    folder of a study so many seeds are taken.
+    It is that of the busier direction, the mean over whole runs with Student's 95 %
+    interval. Without the folder of a study so many seeds are taken.
     """
     from scipy.special import stdtrit
 
