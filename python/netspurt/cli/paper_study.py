@@ -78,8 +78,7 @@ def run_study(key: str, out: Path | None, threads: int) -> None:
         typer.echo(told, err=True)
         raise
     spent, cpu = time.monotonic() - began, time.process_time() - cpu
-    typer.echo(
-        f"{study.count(folder):,} {what}, {carried / 1e6:,.0f} million packets carried by links, in {folder}/"
-    )
+    told = f"{study.count(folder):,} {what}, {carried / 1e6:,.0f} million packets"
+    typer.echo(f"{told} carried by links, in {folder}/")
     typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processors")
     typer.echo(f"verdicts: netspurt papers check {key} --study {folder}")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from netspurt.live import LiveError, run_live
 from netspurt.papers.data import Paper
 from netspurt.papers.study import Study, Transfers
-from netspurt.papers.swept import Swept, Sweeps
+from netspurt.papers.swept import Sweeps, Swept
 from netspurt.run import Run
 from netspurt.scenario import Scenario
 

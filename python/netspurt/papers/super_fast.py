@@ -132,7 +132,7 @@ def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
     In each case one segment is lost, when all octets before it were acknowledged.
     """
     rows = [("lost", "acknowledged", "repaired by")]
-    on, off = [0.0], []
+    on, off = [0.0], list[float]()
     for case in bench.grid(grid):
         sent = at_sender(case.run).where(way="out", kind="retransmission")
         before = float(sent["seq"][0] - 1) / 1e3
@@ -193,16 +193,13 @@ def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
     `without` names the place with a single loss, which does not count.
     """
     most = -np.inf
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]
     for name in sweeps.split(","):
         swept = bench.swept(name)
         spans, copies = _by_place(swept, "completion_ns_max"), _by_place(swept, "spurious")
-        first = next(iter(swept.order))
-        senders = [str(label) for label in swept.order["sender"]]
-        rows.append((first, *(f"{s}: ms, spurious" for s in senders)))
-        for place in map(str, swept.order[first]):
-            cells = [f"{spans[place, s] / 1e6:.0f}, {copies[place, s]:.0f}" for s in senders]
-            rows.append((place, *cells))
-            if place != _text(without):
-                most = max(most, 100 * (1 - spans[place, "sfr"] / spans[place, "reno"]))
+        for (place, sender), span in spans.items():
+            done, spurious = f"{span / 1e6:.0f} ms", f"{copies[place, sender]:.0f}"
+            rows.append((name, place, sender, done, spurious))
+            if sender == "sfr" and place != _text(without):
+                most = max(most, 100 * (1 - span / spans[place, "reno"]))
     return Measured(float(most), rows)

@@ -54,7 +54,7 @@ class Swept:
         return next(one.mean for one in found if one.labels == labels)
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
-        """Return by how much less a measure is than the base's, for each cell of another sender [%].
+        """Return by how much less a measure is than the base's [%], for each cell of a sender.
 
         Runs with one seed are compared, so the interval is that of their difference; the base's
         mean, by which it is divided, is taken as known.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import hypot
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import compare
@@ -13,10 +13,11 @@ from netspurt.analysis.sites import label_timeouts, rank_correlation
 from netspurt.connections import of_run
 from netspurt.papers.bench import Bench
 from netspurt.papers.registry import Measured, registered
-from netspurt.papers.swept import SENDER, Swept, Sweeps, told
+from netspurt.papers.swept import SENDER, Sweeps, Swept, told
 from netspurt.papers.traces import configuration
 from netspurt.quantities import quantity
 from netspurt.run import Run
+from netspurt.sweep import Sweep
 
 #: The measure that decides, and those that tables show beside it.
 MEAN = "connection_ns_mean"
@@ -73,10 +74,16 @@ def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
     gains = swept.gains(MEAN)
     found = [gains[_labels(cell)] for cell in cells.split(",")]
     steps = list(map(_less, found[:-1], found[1:]))
-    rows = gain_rows(swept) + [("difference", told(step, "points")) for step in steps]
+    rows = gain_rows(swept)
+    rows += [_beneath(rows, "difference", told(step, "points")) for step in steps]
     if any(step.low <= 0 <= step.high for step in steps):
         return Measured(None, rows)
     return Measured(min(step.value for step in steps), rows)
+
+
+def _beneath(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
+    """Return a row of fewer cells beneath rows of more."""
+    return (*cells, *[""] * (len(rows[0]) - len(cells)))
 
 
 def _less(one: Interval, other: Interval) -> Interval:
@@ -118,8 +125,10 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
         swept.cases, MEAN, SENDER, swept.order, paired=True, baseline=best, better="less"
     )
     base = str(swept.order[SENDER][0])
-    rows = [*gain_rows(swept), (f"duration less that of {best}",)]
-    rows += [(one.label, told(one.difference.scaled(1e-6), "ms")) for one in beside]
+    rows = gain_rows(swept)
+    for one in beside:
+        name = f"duration of {one.label} less that of {best}"
+        rows.append(_beneath(rows, name, told(one.difference.scaled(1e-6), "ms")))
     surely = all(one.difference.low > 0 for one in beside if one.label != base)
     return Measured(float(best) if surely else None, rows)
 
@@ -159,8 +168,9 @@ def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
     """
     made = bench.run(run).table("connections")
     most = np.maximum(made["forward_bytes"], made["reverse_bytes"])
-    shares = [100 * float((most <= 1e3 * float(limit)).mean()) for limit in limits.split(",")]
-    rows = [("limit", "connections within"), *zip(limits.split(","), map(_percent, shares))]
+    each = limits.split(",")
+    shares = [100 * float((most <= 1e3 * float(limit)).mean()) for limit in each]
+    rows = [("limit", "connections within"), *zip(each, map(_percent, shares), strict=True)]
     return Measured(float(np.diff(shares).min()), rows)
 
 
@@ -169,23 +179,24 @@ def _percent(share: float) -> str:
 
 
 @registered
-def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> Measured:
+def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str) -> Measured:
     """Return what share of a link of some rate the base's packets take in several cells [%].
 
-    It is that of the busier direction, the mean over the seeds with its 95 % interval.
+    It is that of the busier direction, the mean over whole runs with Student's 95 %
+    interval. Without the folder of a study so many seeds are taken.
     """
-    made, swept = (
-        Sweeps.of(bench.paper).sweep(sweep, whole=bench.study is not None),
-        bench.swept(sweep),
-    )
+    from scipy.special import stdtrit
+
+    made = Sweeps.of(bench.paper).sweep(sweep, whole=True)
+    count = made.seeds if bench.study is not None else int(seeds)
     rate_bps = quantity(rate.replace("_", " "))[1]
     rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
     found, bands = [], []
     for cell in map(_labels, cells.split(",")):
-        numbers = swept.cases["case"][_cases_of(swept, cell)].tolist()
-        runs = (made.scenario(number).run() for number in numbers)
+        bench.announce(f"what {', '.join(cell)} uses")
+        runs = (made.scenario(number).run() for number in _cases_of_base(made, cell)[:count])
         used = np.array([100 * _used(run, link, rate_bps) for run in runs])
-        reach = 1.96 * float(used.std(ddof=1)) / len(used) ** 0.5
+        reach = float(stdtrit(len(used) - 1, 0.975) * used.std(ddof=1)) / len(used) ** 0.5
         found.append(float(used.mean()))
         bands.append((found[-1] - reach, found[-1] + reach))
         ends = (f"{found[-1]:.1f} +- {reach:.1f} %", f"{used.min():.1f} %", f"{used.max():.1f} %")
@@ -193,12 +204,14 @@ def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str) -> M
     return Measured(found, rows, bands)
 
 
-def _cases_of(swept: Swept, cell: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return the rows of a cell's cases of the base."""
-    keep = np.ones(len(swept.cases), dtype=np.bool_)
-    for name, label in zip(swept.order, (*cell, str(swept.order[SENDER][0])), strict=True):
-        keep &= np.array([str(one) == label for one in swept.cases[name].tolist()])
-    return np.flatnonzero(keep)
+def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
+    """Return the numbers of a cell's cases of the base; runs of a combination are neighbours."""
+    place = 0
+    for labels, label in zip(
+        sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
+    ):
+        place = place * len(labels) + [str(one) for one in labels].index(label)
+    return range(place * sweep.seeds, (place + 1) * sweep.seeds)
 
 
 def _used(run: Run, link: str, rate_bps: float) -> float:
