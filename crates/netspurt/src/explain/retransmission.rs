@@ -90,8 +90,8 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
-    /// Whether it is missing, and neither identifications nor time stamps tell that this is another
-    /// transmission: a packet may come late.
+    /// Whether neither identifications nor time stamps tell that this is another transmission: it may
+    /// be a packet that came late, or a copy.
     pub unordered: bool,
 }
 
