@@ -62,6 +62,9 @@ LESS = (
     "request_ns_mean",
     "request_ns_max",
     *(f"request_ns_{share}" for share in _SHARES),
+    "connection_ns_mean",
+    "connection_ns_max",
+    *(f"connection_ns_{share}" for share in _SHARES),
     *(f"{what}_{cause}" for what in ("retransmissions", "spurious") for cause in _CAUSES),
 )
 MORE = (
