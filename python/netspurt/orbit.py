@@ -39,8 +39,8 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _HIGHEST_DEGREE = 20
 
-#: The time between the points on which statements on a whole span rest [ns], and their number, after
-#: which they are farther apart.
+#: The time between the points on which statements on a whole span rest [ns], and the number of
+#: points beyond which they are farther apart.
 _FINE_NS = 500_000_000
 _FINEST = 100_000
 

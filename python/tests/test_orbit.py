@@ -337,7 +337,7 @@ def test_a_constant_is_fitted_too(netspurt: Command) -> None:
 
 
 def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
-    netspurt: Command, tmp_path: Path
+    netspurt: Command,
 ) -> None:
     path = OrbitPath([SITE, OURS])
     one = max(path.passes(START), key=lambda one: one.swing)
