@@ -199,7 +199,7 @@ fn wall() -> Stopwatch {
 
 /// How long a wait for a cancelled chunk is, and how many there are at most.
 const MOMENT: std::time::Duration = std::time::Duration::from_millis(20);
-const PATIENCE: u32 = 250;
+const WAITS: u32 = 250;
 
 /// A sweep's engine on the threads of this process.
 #[pyclass(frozen, module = "netspurt._core")]
@@ -256,7 +256,7 @@ impl SweepEngine {
         py.detach(|| {
             let mut engine = self.lock();
             engine.cancel();
-            for _ in 0..PATIENCE {
+            for _ in 0..WAITS {
                 if engine.underway() == 0 {
                     return;
                 }
