@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import netspurt as ns
-from netspurt.cli.main import app
+from netspurt.cli.main import application
 
 from conftest import ROOT, Command
 
@@ -47,18 +47,18 @@ def test_a_file_without_delays_is_an_error_with_its_parts(tmp_path: Path) -> Non
 def test_the_command_tells_what_files_hold(tmp_path: Path) -> None:
     broken = tmp_path / "b.txt"
     files = [str(DATA / "irtt.json"), str(DATA / "ping.txt")]
-    plain = CliRunner().invoke(app, ["delays", *files])
+    plain = CliRunner().invoke(application(), ["delays", *files])
     assert plain.exit_code == 0
     assert "irtt" in plain.output
     assert "238" in plain.output
-    as_json = CliRunner().invoke(app, ["delays", "--json", *files])
+    as_json = CliRunner().invoke(application(), ["delays", "--json", *files])
     assert [one["recordings"][0]["lost"] for one in json.loads(as_json.stdout)] == [3, 4]
     text = "PING a (10.0.0.1) 56(84) bytes of data.\nwhat?\n"
     broken.write_text(text + "64 bytes from a: icmp_seq=2 ttl=64 time=1.5 ms\n")
-    told = CliRunner().invoke(app, ["delays", str(broken)])
+    told = CliRunner().invoke(application(), ["delays", str(broken)])
     assert f"{broken}:2: nothing that ping writes (what?)" in told.output
     broken.write_text("")
-    assert CliRunner().invoke(app, ["delays", str(broken)]).exit_code == 2
+    assert CliRunner().invoke(application(), ["delays", str(broken)]).exit_code == 2
 
 
 def test_replies_later_than_asked_are_lost_and_a_note_counts_them(tmp_path: Path) -> None:
@@ -78,10 +78,12 @@ def test_replies_later_than_asked_are_lost_and_a_note_counts_them(tmp_path: Path
         ("replay", ["--lost-after", "150ms", "--order", "sequence"], 2),
         ("replay", ["--order", "sequence"], 0),
     ):
-        ran = CliRunner().invoke(app, [command, str(file), "--json", *words])
+        ran = CliRunner().invoke(application(), [command, str(file), "--json", *words])
         told = json.loads(ran.stdout)[0]
         assert told.get("recordings", [told])[0]["lost"] == lost, (command, words)
-    ran = CliRunner().invoke(app, ["replay", str(file), "--rfc889", "--order", "sequence"])
+    ran = CliRunner().invoke(
+        application(), ["replay", str(file), "--rfc889", "--order", "sequence"]
+    )
     assert "one reply later than 30 s is counted as lost" in ran.output
     assert "3 probes, 2 answered, 1 lost" in " ".join(ran.output.split())
 
@@ -92,30 +94,32 @@ def test_a_folder_is_read_file_by_file_and_what_is_no_recording_is_told(tmp_path
     (tmp_path / "b" / "c.csv").write_text("rtt_ms\n1\n\n3\nx\n")
     (tmp_path / "b" / "notes.md").write_text("Dear Sir,\n")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
     assert ran.exit_code == 0, ran.output
     assert "left out:" in ran.output
     assert "notes.md:1: not a known format" in ran.output
-    told = json.loads(CliRunner().invoke(app, ["delays", str(tmp_path), "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout)
     assert [Path(one["file"]).name for one in told] == ["a.csv", "c.csv"]
     (tmp_path / "a.csv").unlink()
     (tmp_path / "b" / "c.csv").unlink()
-    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
     assert ran.exit_code == 2
     assert "none of its 1 files is a recording" in ran.output
     (tmp_path / "empty").mkdir()
-    ran = CliRunner().invoke(app, ["replay", str(tmp_path / "empty")])
+    ran = CliRunner().invoke(application(), ["replay", str(tmp_path / "empty")])
     assert (ran.exit_code, "the folder is empty" in ran.output) == (2, True)
 
 
 def test_what_replay_wrote_and_a_run_folder_are_recordings(tmp_path: Path) -> None:
     words = ["replay", str(DATA / "irtt.json"), "-e", "linux", "--out", str(tmp_path)]
-    assert CliRunner().invoke(app, words).exit_code == 0
-    (told,) = json.loads(CliRunner().invoke(app, ["delays", str(tmp_path), "--json"]).stdout)
+    assert CliRunner().invoke(application(), words).exit_code == 0
+    (told,) = json.loads(
+        CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout
+    )
     assert (told["recordings"][0]["sent"], told["recordings"][0]["lost"]) == (238, 3)
     (tmp_path / "replay.parquet").unlink()
     (tmp_path / "run.json").write_text("{}")
-    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
     assert (ran.exit_code, "this run kept neither" in ran.output) == (2, True)
 
 
@@ -128,7 +132,7 @@ def test_the_table_keeps_within_the_terminal(
     deep.mkdir(parents=True)
     for name in ("first-recording-of-the-day.csv", "b.csv"):
         (deep / name).write_text("rtt_ms\n1.2345\n1234.5\n12.345\n")
-    ran = CliRunner().invoke(app, ["delays", str(deep)])
+    ran = CliRunner().invoke(application(), ["delays", str(deep)])
     lines = ran.output.splitlines()
     assert len(lines[0]) <= room
     assert [line.split()[0][-5:] for line in lines[1:3]] == ["b.csv", "y.csv"]
@@ -145,12 +149,12 @@ def test_delays_are_summed_up_as_ping_does(tmp_path: Path) -> None:
     """`ping` prints min/avg/max/mdev; mdev is the population's standard deviation (iputils)."""
     file = tmp_path / "a.csv"
     file.write_text("seq,rtt_ms\n1,10\n2,20\n3,*\n4,30\n5,40\n")
-    (told,) = json.loads(CliRunner().invoke(app, ["delays", str(file), "--json"]).stdout)
+    (told,) = json.loads(CliRunner().invoke(application(), ["delays", str(file), "--json"]).stdout)
     (one,) = told["recordings"]
     keys = ("min_ms", "mean_ms", "max_ms", "mdev_ms", "median_ms", "p90_ms", "p95_ms", "p99_ms")
     expected = [10, 25, 40, 125**0.5, 25, 37, 38.5, 39.7]
     assert [one[key] for key in keys] == pytest.approx(expected)
-    lines = CliRunner().invoke(app, ["delays", str(file)]).output.splitlines()
+    lines = CliRunner().invoke(application(), ["delays", str(file)]).output.splitlines()
     place = next(n for n, line in enumerate(lines) if line.startswith("delays"))
     assert lines[place].split()[1:6] == ["min", "ms", "mean", "max", "mdev"]
     numbers = lines[place + 1].split()[1:]
@@ -176,7 +180,7 @@ def test_files_that_are_left_out_say_once_what_may_help(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
     for name in ("LICENSE", "README", "NOTICE"):
         (tmp_path / name).write_text(f"Dear {name},\nnothing of this is a delay.\n")
-    ran = CliRunner().invoke(app, ["delays", str(tmp_path)])
+    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
     assert ran.exit_code == 0, ran.output
     assert ran.output.count("left out:") == 3
     assert ran.output.count("not a known format") == 3
@@ -197,7 +201,7 @@ def test_a_beginning_is_read_saved_and_told_with_the_times_of_losses(tmp_path: P
     assert (back.began, back.began_is_local) == (delays.began, True)
     assert back.sent_ns.tolist() == delays.sent_ns.tolist()
     for command in ("delays", "replay"):
-        ran = CliRunner().invoke(app, [command, str(file)])
+        ran = CliRunner().invoke(application(), [command, str(file)])
         assert ran.exit_code == 0, ran.output
         text = " ".join(ran.output.split())
         assert "began 2024-10-22 10:00:00 local time, ended 11:01:39" in text
@@ -212,7 +216,7 @@ def test_a_beginning_in_utc_stays_with_what_is_saved(tmp_path: Path) -> None:
     (back,) = ns.read_delays(delays.save(tmp_path / "b.csv"))
     assert (back.began, back.began_is_local) == (delays.began, False)
     assert back.sent_ns.tolist() == delays.sent_ns.tolist() == [0, 999_999_999]
-    ran = CliRunner().invoke(app, ["delays", str(file)])
+    ran = CliRunner().invoke(application(), ["delays", str(file)])
     text = " ".join(ran.output.split())
     assert "began 2024-10-22 10:11:12 UTC, ended 10:11:13" in text
     assert "the loss at 10:11:13; longest delay, 20 ms, at 10:11:12" in text
@@ -221,9 +225,9 @@ def test_a_beginning_in_utc_stays_with_what_is_saved(tmp_path: Path) -> None:
 def test_dates_that_allow_two_readings_are_an_error_with_the_option(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("timestamp,rtt_ms\n10/11/2024 10:11:12,20\n")
-    ran = CliRunner().invoke(app, ["delays", str(file)])
+    ran = CliRunner().invoke(application(), ["delays", str(file)])
     assert (ran.exit_code, "--column dates=dmy" in ran.output) == (2, True)
-    ran = CliRunner().invoke(app, ["delays", str(file), "--column", "dates=dmy"])
+    ran = CliRunner().invoke(application(), ["delays", str(file), "--column", "dates=dmy"])
     assert "began 2024-11-10 10:11:12 local time" in " ".join(ran.output.split())
 
 

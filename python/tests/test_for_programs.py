@@ -14,7 +14,7 @@ import typer
 from test_help import COMMANDS
 
 import netspurt as ns
-from netspurt.cli.main import app
+from netspurt.cli.main import application
 from netspurt.sweep import Sweep, run_sweep
 
 from conftest import ROOT, Command, refused
@@ -51,7 +51,7 @@ NO_ROWS = {
 
 
 def options(words: tuple[str, ...]) -> set[str]:
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(application())
     for word in words:
         command = command.commands[word]
     return {name for one in command.params for name in one.opts}

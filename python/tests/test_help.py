@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import netspurt as ns
-from netspurt.cli.main import app
+from netspurt.cli.main import application
 from netspurt.sweep import Sweep, run_sweep
 
 from conftest import NETSPURT, Command, refused
@@ -26,7 +26,7 @@ def every_command(group: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[str,
         yield from every_command(command, (*name, word))
 
 
-COMMANDS = list(every_command(typer.main.get_command(app)))
+COMMANDS = list(every_command(typer.main.get_command(application())))
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -45,7 +45,7 @@ def test_the_help_of_every_command_is_in_whole_sentences_and_plain_names(
 
 def test_every_option_and_argument_says_what_it_is() -> None:
     for words in COMMANDS:
-        command: Any = typer.main.get_command(app)
+        command: Any = typer.main.get_command(application())
         for word in words:
             command = command.commands[word]
         for one in command.params:

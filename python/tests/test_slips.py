@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from netspurt.cli.main import app
+from netspurt.cli.main import application
 
 from conftest import Command, refused
 
@@ -248,7 +248,7 @@ def test_every_command_has_a_help_that_explains_each_option(here: Command) -> No
             found += commands(command, (*above, name)) or [(*above, name)]
         return found
 
-    names = commands(get_command(app))
+    names = commands(get_command(application()))
     assert {("run",), ("sweep", "show"), ("papers", "check"), ("live", "exec")} <= set(names)
     for words in names:
         ran = here(*words, "--help")

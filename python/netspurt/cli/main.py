@@ -7,47 +7,14 @@ import os
 import re
 import signal
 import sys
-import traceback
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
 
 from netspurt._core import __version__
-from netspurt.algorithms import AlgorithmError
-from netspurt.cli import (
-    comparing,
-    delays,
-    doctor,
-    explaining,
-    fragments,
-    plotting,
-    polling,
-    probing,
-    replaying,
-    running,
-    scripts,
-    shipped,
-    sites,
-    tables,
-    timelining,
-)
-from netspurt.cli.live import app as live_app
-from netspurt.cli.orbits import app as orbit_app
 from netspurt.cli.output import complain, harmless_output
-from netspurt.cli.papers import app as papers_app
-from netspurt.cli.sweeping import app as sweep_app
-from netspurt.cli.truth import app as truth_app
 from netspurt.cli.words import App
-
-app = App(
-    name="netspurt",
-    help="When should a transport send again, and what does it cost to be wrong?",
-    epilog="Exit status: 0; 1 if a check failed, a run does not count or a strict sweep met an "
-    "error; 2 if the input is wrong; 130 after an interrupt, 143 after SIGTERM. `netspurt live "
-    "exec` has its command's.\n\n"
-    "`netspurt --install-completion` installs the shell's completion of commands and names.",
-    pretty_exceptions_enable=False,
-)
 
 
 def _version(asked: bool) -> None:
@@ -56,7 +23,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
@@ -65,49 +31,97 @@ def _root(
     del version
 
 
-#: The commands, by what one wants to do.
-_COMMANDS: dict[str, dict[str, Any]] = {
-    "Simulate and look": {
-        "new": running.new,
-        "scenarios": shipped.scenarios,
-        "run": running.run,
-        "sweep": sweep_app,
-        "plot": plotting.plot,
-        "table": tables.table,
-        "compare": comparing.compare,
-    },
-    "Choose a timer for recorded delays": {
-        "delays": delays.app,
-        "replay": replaying.replay,
-    },
-    "Make links that move": {"orbit": orbit_app, "timeline": timelining.timeline},
-    "Explain captures": {"explain": explaining.explain},
-    "Use real paths and the kernel's TCP": {
-        "live": live_app,
-        "probe": probing.probe,
-        "serve": probing.serve,
-        "push": probing.push,
-        "poll": polling.poll,
-        "capture": polling.capture,
-        "match": polling.match,
-        "sites": sites.sites,
-        "fragments": fragments.fragments,
-    },
-    "Check": {
-        "papers": papers_app,
-        "truth": truth_app,
-        "script": scripts.script,
-        "doctor": doctor.doctor,
-        "schema": running.schema,
-    },
+def _simulating() -> list[Any]:
+    from netspurt.cli import comparing, plotting, running, shipped, sweeping, tables
+
+    looking = [plotting.plot, tables.table, comparing.compare]
+    return [running.new, shipped.scenarios, running.run, sweeping.app, *looking]
+
+
+def _choosing() -> list[Any]:
+    from netspurt.cli import delays, replaying
+
+    return [delays.app, replaying.replay]
+
+
+def _moving() -> list[Any]:
+    from netspurt.cli import orbits, timelining
+
+    return [orbits.app, timelining.timeline]
+
+
+def _explaining() -> list[Any]:
+    from netspurt.cli import explaining
+
+    return [explaining.explain]
+
+
+def _using_paths() -> list[Any]:
+    from netspurt.cli import fragments, live, polling, probing, sites
+
+    polls = [polling.poll, polling.capture, polling.match]
+    probes = [probing.probe, probing.serve, probing.push]
+    return [live.app, *probes, *polls, sites.sites, fragments.fragments]
+
+
+def _checking() -> list[Any]:
+    from netspurt.cli import doctor, papers, running, scripts, truth
+
+    return [papers.app, truth.app, scripts.script, doctor.doctor, running.schema]
+
+
+#: The commands, by what one wants to do, and what imports them.
+_COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
+    "Simulate and look": ("new scenarios run sweep plot table compare", _simulating),
+    "Choose a timer for recorded delays": ("delays replay", _choosing),
+    "Make links that move": ("orbit timeline", _moving),
+    "Explain captures": ("explain", _explaining),
+    "Use real paths and the kernel's TCP": (
+        "live probe serve push poll capture match sites fragments",
+        _using_paths,
+    ),
+    "Check": ("papers truth script doctor schema", _checking),
 }
 
-for _panel, _commands in _COMMANDS.items():
-    for _name, _command in _commands.items():
-        if isinstance(_command, App):
-            app.add_typer(_command, name=_name, rich_help_panel=_panel)
-        else:
-            app.command(_name, rich_help_panel=_panel)(_command)
+
+def application(words: Sequence[str] = ()) -> App:
+    """Return the command with all its parts, or with the one that `words` begin with.
+
+    The imports and the options of all parts take longer than many commands.
+    """
+    app = App(
+        name="netspurt",
+        help="When should a transport send again, and what does it cost to be wrong?",
+        epilog="Exit status: 0; 1 if a check failed, a run does not count or a strict sweep met an "
+        "error; 2 if the input is wrong; 130 after an interrupt, 143 after SIGTERM. `netspurt live "
+        "exec` has its command's.\n\n"
+        "`netspurt --install-completion` installs the shell's completion of commands and names.",
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    known = {name for names, _ in _COMMANDS.values() for name in names.split()}
+    wanted = known.intersection(words[:1]) or known
+    for panel, (names, commands) in _COMMANDS.items():
+        if wanted.isdisjoint(names.split()):
+            continue
+        for name, command in zip(names.split(), commands(), strict=True):
+            if name not in wanted:
+                continue
+            if isinstance(command, App):
+                app.add_typer(command, name=name, rich_help_panel=panel)
+            else:
+                app.command(name, rich_help_panel=panel)(command)
+    return app
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Print how an algorithm of the user's failed."""
+    import traceback
+
+    from netspurt.algorithms import AlgorithmError
+
+    if isinstance(error, AlgorithmError):
+        traceback.print_exception(error.__cause__)
 
 
 def main() -> None:
@@ -124,14 +138,15 @@ def main() -> None:
 
 def _run() -> None:
     try:
+        app = application(sys.argv[1:])
         status = app(prog_name="netspurt", standalone_mode=False)
     except _USAGE_ERROR as error:
         _complain_of_usage(error)
         sys.exit(error.exit_code)
     except (ValueError, OSError) as error:
         complain(error)
-        if isinstance(error, AlgorithmError) and os.environ.get("NETSPURT_TRACEBACK"):
-            traceback.print_exception(error.__cause__)
+        if os.environ.get("NETSPURT_TRACEBACK"):
+            _print_traceback(error)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

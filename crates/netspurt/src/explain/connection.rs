@@ -7,7 +7,7 @@ use crate::units::Time;
 use crate::wire::TcpView;
 
 use super::resting::RestingWay;
-use super::{CapturedSegment, CapturedWay, EndedWay, TimeSpent, WaitingFor};
+use super::{CapturedSegment, CapturedWay, EndedWay, SpareWays, TimeSpent, WaitingFor};
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
 /// be missing.
@@ -46,11 +46,16 @@ impl CapturedConnection {
     }
 
     /// The connection is closed. It rests if no packets of it are expected: everything that was sent
-    /// was seen and is acknowledged.
-    pub fn rest(&mut self) {
+    /// was seen and is acknowledged. Its memory goes to `spare`.
+    pub fn rest(&mut self, spare: &mut SpareWays) {
         if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
+            let mut rested = |mut way: Box<CapturedWay>| {
+                let resting = RestingWay::of(&mut way);
+                spare.keep(way);
+                resting
+            };
             let ways = self.ways.each_mut().map(Option::take);
-            self.resting = Some(Box::new(ways.map(|way| way.map(|way| RestingWay::of(*way)))));
+            self.resting = Some(Box::new(ways.map(|way| way.map(&mut rested))));
         }
     }
 
@@ -69,8 +74,14 @@ impl CapturedConnection {
     }
 
     /// A packet of `side` was captured at `at`: returns what it acknowledges of the other
-    /// direction.
-    pub fn take(&mut self, side: Side, at: Time, packet: &TcpView) -> Answer {
+    /// direction. What begins takes its memory from `spare`.
+    pub fn take(
+        &mut self,
+        side: Side,
+        at: Time,
+        packet: &TcpView,
+        spare: &mut SpareWays,
+    ) -> Answer {
         if let Some(resting) = self.resting.take() {
             self.wake(*resting);
         }
@@ -83,9 +94,9 @@ impl CapturedConnection {
             // Only the two SYNs come before the handshake's last ACK.
             self.established = true;
         }
-        let waited = self.send(side, at, packet);
+        let waited = self.send(side, at, packet, spare);
         let answer = match packet.flags.has(Flags::ACK) {
-            true => self.answer(side.peer(), at, packet),
+            true => self.answer(side.peer(), at, packet, spare),
             false => Answer::default(),
         };
         self.spent.packet(at, waited, self.waiting());
@@ -119,13 +130,19 @@ impl CapturedConnection {
 
     /// The part of a packet that concerns the direction in which it goes: returns what was waited
     /// for before it, if it tells.
-    fn send(&mut self, side: Side, at: Time, packet: &TcpView) -> Option<WaitingFor> {
+    fn send(
+        &mut self,
+        side: Side,
+        at: Time,
+        packet: &TcpView,
+        spare: &mut SpareWays,
+    ) -> Option<WaitingFor> {
         let shift = match self.shifts {
             [Some(_), Some(_)] => self.shifts[side.index()],
             _ => None,
         };
-        let way = self.ways[side.index()]
-            .get_or_insert_with(|| Box::new(CapturedWay::new(Sequence::seen_from(packet))));
+        let way =
+            self.ways[side.index()].get_or_insert_with(|| spare.begin(Sequence::seen_from(packet)));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags.has(Flags::RST) {
@@ -153,11 +170,11 @@ impl CapturedConnection {
 
     /// The part of a packet that concerns the direction that it acknowledges, which is that of
     /// `side`.
-    fn answer(&mut self, side: Side, at: Time, packet: &TcpView) -> Answer {
+    fn answer(&mut self, side: Side, at: Time, packet: &TcpView, spare: &mut SpareWays) -> Answer {
         let shift = self.shift(side.peer());
         // Acknowledged octets were sent, whether or not they were captured.
         let way = self.ways[side.index()]
-            .get_or_insert_with(|| Box::new(CapturedWay::new(Sequence::midway(packet.ack))));
+            .get_or_insert_with(|| spare.begin(Sequence::midway(packet.ack)));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
         sender.answering(at, packet, octets);
         let ack = octets.sequence().octet(packet.ack);

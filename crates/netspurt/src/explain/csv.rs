@@ -1,83 +1,131 @@
 //! The table of connections as CSV, row by row.
 
-use std::io::{self, Write};
+use std::net::IpAddr;
 
 use super::{COLUMNS, ColumnCell, ConnectionRow, EndedConnection};
 
 /// Writes the heading; `file` says whether the rows name their files.
-///
-/// # Errors
-/// When `out` fails.
-pub fn write_heading(file: bool, out: &mut impl Write) -> io::Result<()> {
+pub fn write_heading(file: bool, out: &mut Vec<u8>) {
     if file {
-        out.write_all(b"file,")?;
+        out.extend_from_slice(b"file,");
     }
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-    writeln!(out, "{}", names.join(","))
+    out.extend_from_slice(names.join(",").as_bytes());
+    out.push(b'\n');
 }
 
 /// Writes the rows of `connection`, behind the name of its `file` if that is given. Values that do
 /// not exist are empty; only the name can have a comma.
-///
-/// # Errors
-/// When `out` fails.
-pub fn write_rows(
-    connection: &EndedConnection,
-    file: Option<&str>,
-    out: &mut impl Write,
-) -> io::Result<()> {
+pub fn write_rows(connection: &EndedConnection, file: Option<&str>, out: &mut Vec<u8>) {
     for row in ConnectionRow::of(connection) {
         if let Some(file) = file {
-            write!(out, "\"{}\",", file.replace('"', "\"\""))?;
+            out.push(b'"');
+            out.extend_from_slice(file.replace('"', "\"\"").as_bytes());
+            out.extend_from_slice(b"\",");
         }
         for (place, (_, cell)) in COLUMNS.iter().enumerate() {
             if place > 0 {
-                out.write_all(b",")?;
+                out.push(b',');
             }
-            write_cell(*cell, &row, out)?;
+            write_cell(*cell, &row, out);
         }
-        out.write_all(b"\n")?;
+        out.push(b'\n');
     }
-    Ok(())
 }
 
-fn write_cell(cell: ColumnCell, row: &ConnectionRow<'_>, out: &mut impl Write) -> io::Result<()> {
+fn write_cell(cell: ColumnCell, row: &ConnectionRow<'_>, out: &mut Vec<u8>) {
     match cell {
         ColumnCell::Count(of) => write_whole(of(row), out),
-        ColumnCell::Whole(of) => match of(row) {
-            Some(value) if value < 0 => write!(out, "{value}"),
-            Some(value) => write_whole(value.unsigned_abs(), out),
-            None => Ok(()),
-        },
-        ColumnCell::Number(of) => of(row).map_or(Ok(()), |value| write_tenths(value, out)),
-        ColumnCell::Flag(of) => out.write_all(if of(row) { b"true" } else { b"false" }),
-        ColumnCell::Tag(texts, of) => out.write_all(texts[usize::from(of(row))].as_bytes()),
-        ColumnCell::Address(of) => write!(out, "{}", of(row)),
+        ColumnCell::Whole(of) => {
+            if let Some(value) = of(row) {
+                if value < 0 {
+                    out.push(b'-');
+                }
+                write_whole(value.unsigned_abs(), out);
+            }
+        }
+        ColumnCell::Number(of) => {
+            if let Some(value) = of(row) {
+                write_tenths(value, out);
+            }
+        }
+        ColumnCell::Flag(of) => out.extend_from_slice(if of(row) { b"true" } else { b"false" }),
+        ColumnCell::Tag(texts, of) => out.extend_from_slice(texts[usize::from(of(row))].as_bytes()),
+        ColumnCell::Address(of) => write_address(of(row), out),
     }
 }
 
+fn write_address(address: IpAddr, out: &mut Vec<u8>) {
+    match address {
+        IpAddr::V4(four) => {
+            for (place, octet) in four.octets().into_iter().enumerate() {
+                if place > 0 {
+                    out.push(b'.');
+                }
+                write_whole(octet.into(), out);
+            }
+        }
+        IpAddr::V6(six) => out.extend_from_slice(six.to_string().as_bytes()),
+    }
+}
+
+/// The digits of the numbers below 100.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
 /// Writes a number in decimal digits, sooner than the general formatting does.
-fn write_whole(mut value: u64, out: &mut impl Write) -> io::Result<()> {
+fn write_whole(mut value: u64, out: &mut Vec<u8>) {
+    if value < 10 {
+        out.push(b'0' + value as u8);
+        return;
+    }
     let mut digits = [b'0'; 20];
     let mut place = digits.len();
-    loop {
-        place -= 1;
-        digits[place] += (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            return out.write_all(&digits[place..]);
-        }
+    while value > 0 {
+        place -= 2;
+        digits[place..place + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
+        value /= 100;
     }
+    place += usize::from(digits[place] == b'0');
+    out.extend_from_slice(&digits[place..]);
 }
 
 /// Writes a number with one digit behind the point.
-fn write_tenths(value: f64, out: &mut impl Write) -> io::Result<()> {
+fn write_tenths(value: f64, out: &mut Vec<u8>) {
     /// Below this, tenths are whole numbers of 64 bits.
     const LARGE: f64 = 1e17;
     if !(0.0..LARGE).contains(&value) {
-        return write!(out, "{value:.1}");
+        out.extend_from_slice(format!("{value:.1}").as_bytes());
+        return;
     }
     let tenths = (value * 10.0).round() as u64;
-    write_whole(tenths / 10, out)?;
-    out.write_all(&[b'.', b'0' + (tenths % 10) as u8])
+    write_whole(tenths / 10, out);
+    out.extend_from_slice(&[b'.', b'0' + (tenths % 10) as u8]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_addresses_are_written_as_the_general_formatting_writes_them() {
+        let edges = (0..20).flat_map(|power| [10_u64.pow(power) - 1, 10_u64.pow(power)]);
+        for value in edges.chain([0, 7, 42, 105, 9_090, u64::MAX]) {
+            let mut out = Vec::new();
+            write_whole(value, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
+        }
+        for address in ["10.0.200.99", "255.255.255.255", "0.0.0.0", "2001:db8::1"] {
+            let mut out = Vec::new();
+            write_address(address.parse().unwrap(), &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), address);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use crate::wire::{CapturedPacket, Datagrams, TcpView};
 
 use super::hosts::settle;
-use super::{CaptureNotes, CapturedConnection, EndedConnection, Transcript};
+use super::{CaptureNotes, CapturedConnection, EndedConnection, SpareWays, Transcript};
 
 /// The packets that passed, by what they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Passed {
 #[derive(Debug)]
 pub struct Explainer {
     flows: Flows<CapturedConnection>,
+    /// Memory of connections that rest.
+    spare: SpareWays,
     passed: Passed,
     notes: CaptureNotes,
     /// Connections that have ended and were not taken.
@@ -109,6 +111,7 @@ impl Default for Explainer {
     fn default() -> Self {
         Self {
             flows: Flows::new(Lifetimes::default()),
+            spare: SpareWays::default(),
             passed: Passed::default(),
             notes: CaptureNotes::default(),
             ended: VecDeque::new(),
@@ -160,11 +163,11 @@ impl Explainer {
     /// The segment `view` was captured at `at`.
     fn segment(&mut self, at: Time, view: &TcpView) {
         if let Some(closed) = self.flows.look_at_closed(at, Self::QUIET) {
-            closed.rest();
+            closed.rest(&mut self.spare);
         }
         let TcpView { ends, flags, seq, ack, .. } = *view;
         let (sighting, connection) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
-        let answer = connection.take(sighting.side, at, view);
+        let answer = connection.take(sighting.side, at, view, &mut self.spare);
         if let Some(transcript) = &mut self.transcript
             && self.only.is_none_or(|only| only == sighting.number)
         {

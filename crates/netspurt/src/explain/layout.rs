@@ -43,7 +43,7 @@ impl RowLayout {
     pub fn heading(self, file: bool) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {
-            Self::Own => write_heading(file, &mut out)?,
+            Self::Own => write_heading(file, &mut out),
             Self::Tcptrace(owin) => write_tcptrace_heading(owin, &mut out)?,
         }
         Ok(out)
@@ -57,8 +57,9 @@ impl RowLayout {
     ) -> io::Result<()> {
         match self {
             Self::Own => write_rows(connection, file, out),
-            Self::Tcptrace(owin) => write_tcptrace_row(connection, owin, out),
+            Self::Tcptrace(owin) => write_tcptrace_row(connection, owin, out)?,
         }
+        Ok(())
     }
 }
 

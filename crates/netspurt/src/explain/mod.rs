@@ -24,6 +24,7 @@ mod resting;
 mod retransmission;
 mod rule;
 mod sender;
+mod spare;
 mod spent;
 mod statistics;
 mod tables;
@@ -50,6 +51,7 @@ pub use notes::CaptureNotes;
 pub use retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 pub use rule::CauseRule;
 pub use sender::Sender;
+pub use spare::SpareWays;
 pub use spent::{TimeSpent, WaitingFor};
 pub use statistics::{
     Copies, DataCounts, DuplicateAcks, FlightSize, Offers, PacketStatistics, PacketTimes, Repairs,

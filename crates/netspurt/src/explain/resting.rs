@@ -1,5 +1,7 @@
 //! A direction that rests: its connection is closed.
 
+use std::mem::take;
+
 use crate::observe::Sequence;
 use crate::packed::Packed;
 
@@ -20,13 +22,15 @@ pub struct RestingWay {
 }
 
 impl RestingWay {
-    /// What a direction is while it rests.
-    pub fn of(way: CapturedWay) -> Self {
-        let CapturedWay { octets, statistics, sender, floors, mut earlier, .. } = way;
+    /// What a direction is while it rests; nothing is left in `way`.
+    pub fn of(way: &mut CapturedWay) -> Self {
+        let CapturedWay { octets, statistics, sender, floors, earlier, .. } = way;
         let mut packed = Vec::with_capacity(512);
         statistics.pack(&mut packed);
         let habits = sender.habits();
-        earlier.extend(sender.finish());
+        let mut earlier = take(earlier);
+        earlier.extend(take(sender).finish());
+        let floors = take(floors);
         let sequence = octets.sequence().sent_to(octets.sequence().highest().max(octets.una()));
         Self {
             sequence,

@@ -34,6 +34,12 @@ impl CapturedWay {
         }
     }
 
+    /// Becomes a new direction, in the memory of this one.
+    pub fn begin_again(&mut self, sequence: Sequence) {
+        let before = std::mem::replace(self, Self::new(sequence));
+        self.octets = before.octets.begun_again(sequence);
+    }
+
     /// Whether everything that was sent was seen and is acknowledged.
     pub fn is_done(&self) -> bool {
         self.octets.outstanding().is_empty() && !self.statistics.has_holes()

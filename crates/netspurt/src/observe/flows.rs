@@ -1,10 +1,10 @@
 //! Which connection a packet belongs to.
 
-use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use foldhash::quality::RandomState;
+use hashbrown::HashTable;
 
 use crate::ids::Side;
 use crate::segment::Flags;
@@ -162,7 +162,10 @@ pub struct Retired<T> {
 pub struct Flows<T> {
     lifetimes: Lifetimes,
     /// The hash depends on a random key, since captures may be made by an attacker.
-    places: HashMap<Key, u32, RandomState>,
+    hashes: RandomState,
+    /// Indices of `live`, by the hashes of their keys. It has no keys of its own, so that the
+    /// processor's cache holds more of it.
+    places: HashTable<u32>,
     live: Vec<Live<T>>,
     /// The next connection whose age is checked.
     hand: usize,
@@ -178,7 +181,8 @@ impl<T: Default> Flows<T> {
     pub fn new(lifetimes: Lifetimes) -> Self {
         Self {
             lifetimes,
-            places: HashMap::default(),
+            hashes: RandomState::default(),
+            places: HashTable::new(),
             live: Vec::new(),
             hand: 0,
             born: 0,
@@ -192,7 +196,9 @@ impl<T: Default> Flows<T> {
         self.look_at_one(at);
         let (key, ordered) = Key::of(packet.ends);
         let opens = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
-        let known = self.places.get(&key).copied();
+        let hash = self.hashes.hash_one(key);
+        let is_it = |place: &u32| self.live[*place as usize].key == key;
+        let known = self.places.find(hash, is_it).copied();
         let lives = known.filter(|place| {
             let one = &self.live[*place as usize];
             !one.is_over(at, self.lifetimes) && (!opens || one.isn == Some(packet.seq))
@@ -200,7 +206,7 @@ impl<T: Default> Flows<T> {
         if let (Some(place), None) = (known, lives) {
             self.retire(place);
         }
-        let place = lives.unwrap_or_else(|| self.add(key, ordered, packet));
+        let place = lives.unwrap_or_else(|| self.add((key, hash), ordered, packet));
         let one = &mut self.live[place as usize];
         let side = if one.ordered == ordered { Side::From } else { Side::To };
         one.last = one.last.max(at);
@@ -210,7 +216,7 @@ impl<T: Default> Flows<T> {
     }
 
     /// A connection begins with `packet`; returns its index.
-    fn add(&mut self, key: Key, ordered: bool, packet: &Passing) -> u32 {
+    fn add(&mut self, (key, hash): (Key, u64), ordered: bool, packet: &Passing) -> u32 {
         let place = u32::try_from(self.live.len()).expect("fewer than 2^32 connections live");
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));
         self.live.push(Live {
@@ -224,7 +230,8 @@ impl<T: Default> Flows<T> {
             reset: false,
             state: T::default(),
         });
-        self.places.insert(key, place);
+        let hash_of = |place: &u32| self.hashes.hash_one(self.live[*place as usize].key);
+        self.places.insert_unique(hash, place, hash_of);
         self.born += 1;
         place
     }
@@ -251,15 +258,19 @@ impl<T: Default> Flows<T> {
 
     fn retire(&mut self, place: u32) {
         let one = self.live.swap_remove(place as usize);
-        self.places.remove(&one.key);
+        let hash = self.hashes.hash_one(one.key);
+        self.places.find_entry(hash, |known| *known == place).expect("its place").remove();
         if let Some(moved) = self.live.get(place as usize) {
-            self.places.insert(moved.key, place);
+            let before = u32::try_from(self.live.len()).expect("a place");
+            let hash = self.hashes.hash_one(moved.key);
+            *self.places.find_mut(hash, |known| *known == before).expect("its place") = place;
         }
         self.retired.push(one.retire());
         let most = 4 * self.live.len() + Self::ROOM;
         if self.live.capacity() > most {
             self.live.shrink_to(most / 2);
-            self.places.shrink_to(most / 2);
+            let hash_of = |place: &u32| self.hashes.hash_one(self.live[*place as usize].key);
+            self.places.shrink_to(most / 2, hash_of);
         }
     }
 

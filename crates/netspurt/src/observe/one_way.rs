@@ -107,7 +107,7 @@ impl<T: Copy> OneWay<T> {
     /// flights are far smaller.
     const MOST_UNANSWERED: usize = 1 << 8;
     /// Room for this many segments is kept while there are none.
-    const ROOM: usize = 16;
+    const ROOM: usize = 32;
 
     /// A direction without packets so far; octets below the highest of `sequence` are acknowledged.
     pub fn new(sequence: Sequence) -> Self {
@@ -121,6 +121,14 @@ impl<T: Copy> OneWay<T> {
             smss_bytes: 0,
             answered: false,
         }
+    }
+
+    /// A new direction, in the memory of this one.
+    #[must_use]
+    pub fn begun_again(self, sequence: Sequence) -> Self {
+        let mut outstanding = self.outstanding;
+        outstanding.clear();
+        Self { outstanding, ..Self::new(sequence) }
     }
 
     /// Its sequence space, with the highest octet sent.
