@@ -173,6 +173,7 @@ follows = "moves.toml"
 from = "a"
 to = "b"
 profile = "linux-6"
+send = "200 B"
 app = { requests = 1000, reply = "4 kB", think = "100 ms" }
 """
 MOVES = """
@@ -188,7 +189,7 @@ def test_a_request_that_still_waits_is_told_with_what_it_has_waited(
     (tmp_path / "moves.toml").write_text(MOVES)
     ran = netspurt("run", "x.toml", "--out", "r")
     assert ran.returncode == 0, ran.stderr
-    table = ns.load_run(tmp_path / "r").requests
+    table = ns.open_run(tmp_path / "r").requests
     (last,) = np.flatnonzero(np.isnan(table.seconds("complete_ns")))
     waited = 5 - table.seconds("t_ns")[last]
     assert waited > 1.4

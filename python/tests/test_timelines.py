@@ -224,7 +224,7 @@ def test_a_timeline_of_a_log_says_what_was_reckoned(netspurt: Command, tmp_path:
         "moves.toml: 3 delays in 3 steps, half of each round trip for a direction; 1 outage; no "
         "other loss\n"
     )
-    assert "note: times of sending reckoned: one probe each 100 ms" in " ".join(ran.stdout.split())
+    assert "note: times of sending reckoned" in " ".join(ran.stdout.split())
 
 
 def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_path: Path) -> None:

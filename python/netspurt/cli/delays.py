@@ -118,8 +118,8 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
             continue
         for recording in reading:
             own = [note for note in recording.notes if said[note] < _SHARED]
-            more = [*recording.pause_words(), *recording.loss_words()]
-            for note in [*day_words(recording), *own, *more]:
+            words = [*recording.pause_words(), *recording.loss_words()]
+            for note in [*day_words(recording), *own, *words]:
                 for line in _hanging(f"{recording.name}: {note}"):
                     typer.echo(line)
         for one in reading.malformed[:SHOWN]:

@@ -206,7 +206,21 @@ def delays(
             typer.echo(line)
     if out is not None:
         print(f"wrote {out}: {len(points.t_ns)} points", file=sys.stderr)
-    _say(path.notes(begin, hours), aside=True)
+    _say([*path.notes(begin, hours), *_coarse(points, step)], aside=True)
+
+
+def _coarse(points: PathDelays, step: float) -> list[str]:
+    """Return a note if straight lines between the points are far from the delay."""
+    from netspurt.orbit import WITHIN
+
+    off, least = points.line_error, float(points.delay_ns.min()) / 1e9
+    if off <= WITHIN * least:
+        return []
+    return [
+        f"a step of {step:g} s is too coarse for this pass: straight lines between its "
+        f"{number(len(points.t_ns))} points are up to {off * 1e3:.3g} ms off, {off / least:.2g} of "
+        "the least delay; the fit rests on a point each second. Take a shorter --step"
+    ]
 
 
 _FIELDS = (

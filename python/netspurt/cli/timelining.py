@@ -130,7 +130,7 @@ def write_recorded(
     """
     from netspurt.timelines import follow
 
-    found = []
+    found: list[Delays] = []
     for each in readings:
         if isinstance(each, Exception):
             raise each

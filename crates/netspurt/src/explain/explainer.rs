@@ -7,6 +7,7 @@ use crate::observe::{Flows, Lifetimes, Passing, Retired};
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedPacket, Datagrams, TcpView};
 
+use super::hosts::settle;
 use super::{CaptureNotes, CapturedConnection, EndedConnection, Transcript};
 
 /// The packets that passed, by what they were.
@@ -210,6 +211,7 @@ impl Explainer {
     pub fn finish(mut self) -> Explanation {
         let mut connections: Vec<_> = std::iter::from_fn(|| self.next_ended(true)).collect();
         connections.sort_by_key(|one| one.number);
+        settle(&mut connections);
         Explanation {
             passed: self.passed,
             notes: self.notes,

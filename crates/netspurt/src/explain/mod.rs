@@ -13,6 +13,7 @@ mod ended_way;
 mod explainer;
 mod floors;
 mod habits_table;
+mod hosts;
 mod infer;
 mod joined;
 mod kept;

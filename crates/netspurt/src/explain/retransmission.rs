@@ -90,8 +90,8 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
-    /// Whether it is missing, and neither identifications nor time stamps tell that this is another
-    /// transmission: a packet may come late.
+    /// Whether neither identifications nor time stamps tell that this is another transmission: if its
+    /// original is missing, it may be that, come late.
     pub unordered: bool,
 }
 

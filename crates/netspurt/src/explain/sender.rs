@@ -28,7 +28,7 @@ struct Old {
     missing: bool,
     /// How long before the last segment outstanding the one before it was sent.
     before_tail: Duration,
-    /// Whether it fills a hole and nothing tells in what order it was sent.
+    /// Whether no mark of it tells in what order it was sent.
     unordered: bool,
 }
 
@@ -183,7 +183,7 @@ impl Sender {
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
                 let una = octets.una();
-                let unordered = missing && age == Age::Unknown;
+                let unordered = age == Age::Unknown && packet.options.timestamps.is_none();
                 let old =
                     Old { left, right, known, una, first_sent, missing, before_tail, unordered };
                 self.again(at, packet, old);

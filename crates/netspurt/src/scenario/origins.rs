@@ -8,6 +8,7 @@ use crate::rto::EstimatorConfig;
 use crate::shim::{ShimConfig, ShimTimer};
 
 use super::flow_spec::FlowSpec;
+use super::population_spec::PopulationSpec;
 use super::spec::Spec;
 use super::switch::SwitchValue;
 
@@ -15,11 +16,13 @@ use super::switch::SwitchValue;
 pub(super) fn origins(spec: &Spec) -> Vec<Origin> {
     let shadows = spec.record.shadows.iter().filter_map(|text| of_timer(text));
     let flows = spec.flows.values().flat_map(of_flow);
-    let all: BTreeSet<Origin> = shadows.chain(flows).cloned().collect();
+    let populations = spec.populations.values().map(PopulationSpec::as_flow);
+    let populations = populations.flat_map(|flow| of_flow(&flow).collect::<Vec<_>>());
+    let all: BTreeSet<Origin> = shadows.chain(flows).chain(populations).cloned().collect();
     all.into_iter().collect()
 }
 
-fn of_flow(flow: &FlowSpec) -> impl Iterator<Item = &'static Origin> {
+fn of_flow(flow: &FlowSpec) -> impl Iterator<Item = &'static Origin> + use<> {
     let text = |key: &str| flow.tcp.get(key).and_then(SwitchValue::text);
     let timer = text("rto.estimator").and_then(of_timer);
     let congestion = text("congestion").and_then(|text| match CongestionConfig::foreign(text)? {

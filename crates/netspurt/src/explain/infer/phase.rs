@@ -296,7 +296,7 @@ impl Machine {
             return Inferred { cause, rule: CauseRule::LoneByHabit };
         }
         let probe = scene.rtt * 2 + Duration::from_millis(240);
-        let cause = if scene.quiet <= probe + probe / 8 { Cause::Tlp } else { Cause::Rto };
+        let cause = if scene.quiet <= probe + probe / 4 { Cause::Tlp } else { Cause::Rto };
         Inferred { cause, rule: CauseRule::LoneByTime }
     }
 

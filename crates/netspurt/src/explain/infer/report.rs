@@ -51,10 +51,12 @@ impl InferenceReport {
         }
     }
 
-    /// Whether it may be an original that others overtook: on a path that does so, of a sender whose
-    /// packets tell no order.
+    /// Whether it may be an original that others overtook: behind a path that does so, of a sender
+    /// whose packets tell no order.
     fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
-        self.reorders && one.unordered && self.vantage == Vantage::Receiver
+        let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
+        let first_sighting = one.original_missing && one.unordered && !marked;
+        first_sighting && self.reorders && self.vantage == Vantage::Receiver
     }
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {

@@ -4,6 +4,7 @@ use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
 
+use super::super::hosts::settle;
 use super::super::{
     CauseRule, EndedWay, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict,
     VerdictEvidence,
@@ -269,6 +270,23 @@ fn a_timeout_behind_new_octets_does_not_tell_that_probes_are_off() {
         talk.data(705.0, 0);
         assert_eq!(talk.causes(), [Some(Cause::Rto)]);
         assert_eq!(talk.way().habits.unwrap().traits.timeouts_without_probe, count, "{probed}");
+    }
+}
+
+/// Whether a sender has tail loss probes is a setting of its host.
+#[test]
+fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
+    for (second, cause) in [(960.0, Cause::Rto), (665.0, Cause::Tlp)] {
+        let mut clear = Talk::opened(true, false);
+        clear.data(101.0, 0).data(381.0, 0).data(second, 0);
+        let mut unclear = Talk::opened(true, false);
+        unclear.data(101.0, 0).data(381.0, 0).ack(481.0, 1000);
+        let talks = [&unclear, &clear];
+        let mut connections = talks.map(|talk| talk.explained().connections[0].clone());
+        settle(&mut connections);
+        let found = connections[0].way(Side::From).unwrap().retransmissions[0];
+        assert_eq!((found.cause.get(), found.rule), (Some(cause), CauseRule::LoneByHost));
+        assert_eq!(unclear.found()[0].rule, CauseRule::LoneByTime);
     }
 }
 

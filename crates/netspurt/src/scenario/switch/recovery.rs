@@ -141,6 +141,18 @@ const SFR_PARTS: &[SwitchPart] = &[
         kind: SwitchKind::Word(words::<SfrResponse>),
         needed: false,
     },
+    SwitchPart {
+        key: "next",
+        doc: "After an ACK of a part of what was outstanding when it fired, the next segment leaves \
+              so many round trips of the handshake later; by default it rests until a new segment \
+              is sent",
+        kind: SwitchKind::Number {
+            unit: SwitchUnit::Halves,
+            least: SfrConfig::FACTORS_HALVES[0] as u64,
+            most: SfrConfig::FACTORS_HALVES[1] as u64,
+        },
+        needed: false,
+    },
 ];
 
 fn off() -> Vec<Word> {
@@ -154,25 +166,21 @@ fn read_sfr(config: &RfcConfig) -> Option<SwitchValue> {
     let factor = ("factor", SwitchValue::Number(factor_halves.into()));
     let cutout = cutout_bytes.map(|bytes| ("cutout", SwitchValue::Number(bytes)));
     let response = ("response", SwitchValue::Word(config.sfr_response.word()));
-    let parts = [Some(factor), cutout, Some(response)];
+    let next = config.sfr_next_halves.map(|halves| ("next", SwitchValue::Number(halves.into())));
+    let parts = [Some(factor), cutout, Some(response), next];
     Some(SwitchValue::Table(parts.into_iter().flatten().collect()))
 }
 
 fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
-    let (sfr, response) = match value {
-        SwitchValue::Table(_) => {
-            let factor = value.part("factor").map(SwitchValue::small);
-            let word = value.part("response").and_then(SwitchValue::text);
-            let sfr = SfrConfig {
-                factor_halves: factor.unwrap_or(SfrConfig::default().factor_halves),
-                cutout_bytes: value.part("cutout").map(SwitchValue::number),
-            };
-            (Some(sfr), word.and_then(SfrResponse::of_word))
-        }
-        _ => (None, None),
-    };
-    config.sfr = sfr;
-    config.sfr_response = response.unwrap_or(SfrResponse::None);
+    config.sfr = matches!(value, SwitchValue::Table(_)).then(|| SfrConfig {
+        factor_halves: value
+            .part("factor")
+            .map_or(SfrConfig::default().factor_halves, SwitchValue::small),
+        cutout_bytes: value.part("cutout").map(SwitchValue::number),
+    });
+    let response = value.part("response").and_then(SwitchValue::text);
+    config.sfr_response = response.and_then(SfrResponse::of_word).unwrap_or(SfrResponse::None);
+    config.sfr_next_halves = value.part("next").map(SwitchValue::small);
     Ok(())
 }
 

@@ -242,6 +242,9 @@ pub struct RfcConfig {
     pub sfr: Option<SfrConfig>,
     /// What such a retransmission does to the window.
     pub sfr_response: SfrResponse,
+    /// How long Super Fast Retransmit waits for the next segment when its last one was
+    /// acknowledged and not all, in halves of the handshake's round trip; `None`: it rests.
+    pub sfr_next_halves: Option<u32>,
     /// The algorithm of the retransmission timer.
     pub rto: EstimatorConfig,
     /// Which round trips it is given.
@@ -339,6 +342,7 @@ impl RfcConfig {
             dsack_undo: true,
             sfr: None,
             sfr_response: SfrResponse::None,
+            sfr_next_halves: None,
             rto: EstimatorConfig::Rfc6298(Rfc6298Config::default()),
             sampling: Sampling::EachAck,
             karn: true,

@@ -113,7 +113,7 @@ impl RfcSender {
     #[inline]
     pub(super) fn arm_super_fast(&mut self, now: Time) {
         if self.super_fast.is_on() && !self.timers.awaits_super_fast() {
-            self.run_super_fast(now);
+            self.run_super_fast(false, now);
         }
     }
 
@@ -121,16 +121,21 @@ impl RfcSender {
     #[inline]
     pub(super) fn restart_super_fast(&mut self, now: Time) {
         if self.super_fast.is_on() {
-            self.run_super_fast(now);
+            self.run_super_fast(true, now);
         }
     }
 
     #[cold]
-    fn run_super_fast(&mut self, now: Time) {
+    fn run_super_fast(&mut self, after_ack: bool, now: Time) {
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
         let (acknowledged, rtt) = (self.window.acknowledged(), self.meter.handshake_rtt);
-        let wait = self.super_fast.wait(acknowledged, rtt).filter(|_| !nothing_out);
-        self.timers.arm_super_fast(wait, now);
+        let wait = if after_ack {
+            let is_repairing = self.recovery.repair.phase.is_repairing();
+            self.super_fast.wait_after_ack(self.window.una, is_repairing, acknowledged, rtt)
+        } else {
+            self.super_fast.wait(acknowledged, rtt)
+        };
+        self.timers.arm_super_fast(wait.filter(|_| !nothing_out), now);
     }
 
     /// Step 4: the first segment not acknowledged leaves again, and the timer rests until a
@@ -140,7 +145,7 @@ impl RfcSender {
         if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {
             return None;
         }
-        let response = self.super_fast.fire();
+        let response = self.super_fast.fire(self.window.una, self.window.nxt);
         self.recover(now, |recovery, scene| match response {
             SfrResponse::None => {}
             SfrResponse::Halve => {

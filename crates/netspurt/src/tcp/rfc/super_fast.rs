@@ -7,19 +7,31 @@ use crate::units::Duration;
 use super::config::{RfcConfig, SfrResponse};
 
 /// Super Fast Retransmit, where a connection has it.
+///
+/// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding starts
+/// the timer again, since the next segment may be lost, too; the paper waits for a new segment.
 #[derive(Debug)]
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
+    next_halves: Option<u32>,
     /// It has sent the head, and waits for new octets to be sent.
     rests: bool,
+    /// The octet after the last that was outstanding when it first sent; 0 before.
+    until: u64,
 }
 
-packed!(SuperFast { rests } keeps { timer, response });
+packed!(SuperFast { rests, until } keeps { timer, response, next_halves });
 
 impl SuperFast {
     pub(super) fn new(config: &RfcConfig) -> Self {
-        Self { timer: config.sfr, response: config.sfr_response, rests: true }
+        Self {
+            timer: config.sfr,
+            response: config.sfr_response,
+            next_halves: config.sfr_next_halves,
+            rests: true,
+            until: 0,
+        }
     }
 
     /// Whether the connection has it.
@@ -41,10 +53,31 @@ impl SuperFast {
         Some(timer.wait(rtt?))
     }
 
-    /// The first segment not acknowledged leaves again, and the timer rests until a new one is
-    /// sent (step 4); what that does to the window.
-    pub(super) fn fire(&mut self) -> SfrResponse {
+    /// The same after an ACK of new octets up to `una`. Behind a segment that it sent it waits
+    /// `sfr.next` round trips, unless another repair `is_repairing`. It sends nothing more until an
+    /// ACK comes, so there is no backoff: a lost retransmission is left to the timer of RFC 6298.
+    pub(super) fn wait_after_ack(
+        &self,
+        una: u64,
+        is_repairing: bool,
+        acknowledged: u64,
+        rtt: Option<Duration>,
+    ) -> Option<Duration> {
+        let behind = una < self.until && !is_repairing;
+        let is_over = self.timer.is_none_or(|timer| timer.is_over(acknowledged));
+        match self.next_halves.filter(|_| behind && !is_over) {
+            Some(halves) => Some(rtt? * u64::from(halves) / 2),
+            None => self.wait(acknowledged, rtt),
+        }
+    }
+
+    /// The first segment not acknowledged, at `una`, leaves again, and the timer rests until a new
+    /// one is sent (step 4); what that does to the window. `nxt` is the next octet to send.
+    pub(super) fn fire(&mut self, una: u64, nxt: u64) -> SfrResponse {
         self.rests = true;
+        if una >= self.until {
+            self.until = nxt;
+        }
         self.response
     }
 }
@@ -63,7 +96,27 @@ mod tests {
         sfr.on_new_data();
         assert_eq!(sfr.wait(79_999, rtt), Some(Duration::from_millis(60)));
         assert_eq!((sfr.wait(80_000, rtt), sfr.wait(0, None)), (None, None));
-        assert_eq!((sfr.fire(), sfr.wait(0, rtt)), (SfrResponse::None, None));
+        assert_eq!((sfr.fire(1, 3001), sfr.wait(0, rtt)), (SfrResponse::None, None));
+        assert_eq!(sfr.wait_after_ack(1001, false, 1000, rtt), None, "the paper's rests");
         assert!(!SuperFast::new(&RfcConfig::rfc_2026()).is_on());
+    }
+
+    #[test]
+    fn with_next_an_ack_of_a_part_starts_it_again_until_all_is_acknowledged() {
+        let sfr = Some(SfrConfig::default());
+        let config = RfcConfig { sfr, sfr_next_halves: Some(3), ..RfcConfig::rfc_2026() };
+        let mut sfr = SuperFast::new(&config);
+        let rtt = Some(Duration::from_millis(20));
+        sfr.on_new_data();
+        sfr.fire(1, 3001);
+        let next = Some(Duration::from_millis(30));
+        assert_eq!(sfr.wait_after_ack(1001, false, 1000, rtt), next);
+        assert_eq!(sfr.wait_after_ack(1001, true, 1000, rtt), None, "another repair goes on");
+        sfr.fire(1001, 4001);
+        assert_eq!(sfr.wait_after_ack(2001, false, 2000, rtt), next);
+        assert_eq!(sfr.wait_after_ack(3001, false, 3000, rtt), None, "all of it was acknowledged");
+        sfr.fire(3001, 4001);
+        assert_eq!(sfr.wait_after_ack(3501, false, 3500, rtt), next, "it begins anew");
+        assert_eq!(sfr.wait_after_ack(3501, false, 80_000, rtt), None, "the cut-out holds");
     }
 }
