@@ -179,7 +179,9 @@ def _percent(share: float) -> str:
 
 
 @registered
-def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str) -> Measured:
+def link_use(  # noqa: PLR0913 - each is a choice of its own
+    bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str
+) -> Measured:
     """Return what share of a link of some rate the base's packets take in several cells [%].
 
     It is that of the busier direction, the mean over whole runs with Student's 95 %
