@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times netspurt, ns-2 and ns-3 on the workloads of this folder.
 
-    python3 bench/compare.py [--rounds N] [--workloads W1,...,W5] [--peers ns2,ns3]
+    python3 bench/compare.py [--rounds N] [--workloads W1,...,W6] [--peers ns2,ns3]
 
 Programs take turns, all on one core, each as a whole process: start, set-up, run. A figure is the
 user and system time that the kernel charged to it. Ratios are taken round by round, so that a
@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SIMULATE = ROOT / "target" / "release" / "examples" / "simulate"
 #: Workloads that measure memory; the peers do not have them.
-OURS_ALONE = {"W4", "W5"}
+OURS_ALONE = {"W4", "W5", "W6"}
 NS3_LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 
 

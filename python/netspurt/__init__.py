@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         __version__,
     )
     from netspurt.advice import Advice, Price, advise
+    from netspurt.algorithms import AlgorithmError
+    from netspurt.congestion import check_congestion
     from netspurt.delays import Delays, read_delays
     from netspurt.estimators import check_estimator, estimator
     from netspurt.live import LiveError, run_live
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Advice",
+    "AlgorithmError",
     "Cases",
     "Delays",
     "DelaysError",
@@ -58,6 +61,7 @@ __all__ = [
     "Table",
     "__version__",
     "advise",
+    "check_congestion",
     "check_estimator",
     "estimator",
     "load",
@@ -74,6 +78,7 @@ __all__ = [
 #: for numpy and an interrupt does not either.
 _LATER = {
     "Advice": "advice",
+    "AlgorithmError": "algorithms",
     "Price": "advice",
     "advise": "advice",
     "Cases": "sweep",
@@ -94,6 +99,7 @@ _LATER = {
     "Sweep": "sweep",
     "Table": "table",
     "__version__": "_core",
+    "check_congestion": "congestion",
     "check_estimator": "estimators",
     "estimator": "estimators",
     "load": "scenario",

@@ -48,7 +48,9 @@ class Explained:
         each retransmission with its cause, a verdict and the evidence; on request those of a run's
         packets: `segments`, `sack_blocks`, `syns`.
     fault
-        Where and why the reading stopped early, or None.
+        Where and why the reading stopped early, or None; of several captures it names the files.
+    notes
+        What limits the answer, in words: times that go back, link types that cannot be read.
     packets, tcp, no_ip, fragments, other
         How many packets there are, and how many of them are TCP, are not IP, are fragments of TCP
         other than those that complete a datagram, or are IP without a readable TCP header.
@@ -69,6 +71,7 @@ class Explained:
         self.files = files
         self.sources: Sequence[str] = ()
         self.fault = core.fault
+        self.notes: Sequence[str] = core.notes
         self.packets, self.tcp, self.no_ip, self.fragments, self.other = core.passed
         self.start_ns = core.start_ns
         self._core = {one.name: one for one in core.tables()}
@@ -205,7 +208,8 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
             faults.append(str(error))
             continue
         files.append((", ".join(paths), first))
-        faults += [f"{files[-1][0]}: {one.fault}"] if one.fault else []
+        if one.fault:
+            faults.append(f"{paths[0]}: {one.fault}" if len(paths) == 1 else one.fault)
         first += len(one)
         found.append(one)
     if not found:

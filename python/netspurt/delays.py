@@ -18,6 +18,9 @@ from netspurt import _core
 #: The longest delay, and the longest recording: thirty years.
 _LONGEST_S = 1e9
 
+#: A time between two probes of more than so many median ones is a pause in sending.
+PAUSE = 5
+
 T = TypeVar("T")
 
 #: How probes followed each other: one in flight, or by the clock.
@@ -331,10 +334,32 @@ class Delays:
         single = int(np.sum(length == 1))
         if single == len(length):
             return ["no two losses in a row"]
-        said = (
-            f"losses come in {len(length):,} runs, {single:,} of them of one probe; the longest: "
-        )
+        ones = f"{single:,} of them of one probe" if single else "none of one probe"
+        said = f"losses come in {len(length):,} runs, {ones}; the longest: "
         return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
+
+    def pause_words(self) -> list[str]:
+        """Return a sentence on pauses in sending, in which nothing is known, or none without one.
+
+        A pause is a time between two probes of more than five times the median one.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> ns.Delays.of([0.1] * 4, sent=[0, 1, 2, 12]).pause_words()
+        ['no probe left for 10 s, 0:00:02 after the beginning: what the path did then is not known']
+        """
+        if self.send_times == "unknown" or len(self) < 3:
+            return []
+        gaps = np.diff(self.sent_s)
+        long = np.flatnonzero(gaps > PAUSE * np.median(gaps))
+        if not len(long) or not np.median(gaps) > 0:
+            return []
+        first = long[np.argmax(gaps[long])]
+        told = f"no probe left for {gaps[first]:.3g} s{self._since(int(first))}"
+        if len(long) > 1:
+            told = f"{len(long)} pauses in sending; in the longest {told}"
+        return [f"{told}: what the path did then is not known"]
 
     def _since(self, place: int) -> str:
         """Say when a probe left, from the beginning of the recording."""

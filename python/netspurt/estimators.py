@@ -2,27 +2,22 @@
 
 An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
 seconds. A text names one: the core's by their name, those in Python by their place,
-``"module:Class"`` or ``"file.py:Class"``, with constants after another colon.
+``"module:Class"`` or ``"file.py:Class"``, with constants after another colon, or by the name of an
+entry point in the group ``netspurt.estimators``.
 """
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import importlib.util
 import math
-import pkgutil
-import re
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from netspurt import _core
 from netspurt._core import Estimator, EstimatorError, Sample
+from netspurt.algorithms import PlaceError, find
+from netspurt.contract import Check, CheckError, check
 
 __all__ = [
     "Check",
@@ -49,10 +44,6 @@ class EstimatorLike(Protocol):
         """Return the value that the timer would be set to now, in seconds."""
 
 
-#: The place of a class, and constants for it.
-_PLACE = re.compile(r"(?P<where>[^:=]+):(?P<name>[A-Za-z_]\w*)(?::(?P<constants>.*))?", re.DOTALL)
-
-
 def estimator(text: str) -> EstimatorLike:
     """Make an estimator without samples.
 
@@ -61,8 +52,8 @@ def estimator(text: str) -> EstimatorLike:
     text
         An algorithm of the core with its constants, ``"linux:rto_min=50ms"``, or the place of a
         class in Python: ``"package.module:Class"``, ``"path/to/file.py:Class"``, with keyword
-        arguments as in ``"file.py:Class:k=3,floor=0.2"``. Save the text to make the same estimator
-        again.
+        arguments as in ``"file.py:Class:k=3,floor=0.2"``; or the name under which an installed
+        package offers one. Save the text to make the same estimator again.
 
     Returns
     -------
@@ -85,69 +76,14 @@ def estimator(text: str) -> EstimatorLike:
         ...
     netspurt.EstimatorError: linux: no key `rto_mn`: did you mean `rto_min`?
     """
-    place = _PLACE.fullmatch(text.strip())
-    if place is None or place["where"].strip() in _core.ALGORITHMS:
+    if text.partition(":")[0].strip() in _core.ALGORITHMS:
         return Estimator(text)
-    made = _found(text, place["where"].strip(), place["name"])
-    constants = _constants(text, place["constants"])
     try:
-        return cast("EstimatorLike", made(**constants))
-    except TypeError as error:
-        raise _slip(
-            text, f"`{place['name']}` cannot be made: {error}", "see its __init__"
-        ) from error
-
-
-def _found(text: str, where: str, name: str) -> Callable[..., object]:
-    """Return the class called `name` of a file or a module."""
-    if where.endswith(".py"):
-        module = _loaded(text, Path(where))
-    else:
-        try:
-            module = pkgutil.resolve_name(where)
-        except (ImportError, AttributeError, ValueError) as error:
-            fix = "write an algorithm, a module that can be imported, or a file that ends with .py"
-            raise _slip(text, f"no module `{where}`: {error}", fix) from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise _slip(text, f"`{where}` has no class `{name}`", "write the name of a class in it")
-    return cast("Callable[..., object]", found)
-
-
-def _loaded(text: str, path: Path) -> object:
-    """Return the module of a file, run once."""
-    if not path.is_file():
-        raise _slip(text, f"no file `{path}`", "write its path from here")
-    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    name = f"netspurt_estimators_{place}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None, "it ends with .py"
-        assert spec.loader is not None, "it is a file"
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
-
-
-def _constants(text: str, written: str | None) -> dict[str, object]:
-    """Read ``k=3,name=word`` as keyword arguments: Python literals, or else texts."""
-    constants: dict[str, object] = {}
-    for setting in written.split(",") if written is not None else []:
-        key, equals, value = (part.strip() for part in setting.partition("="))
-        if not (equals and key.isidentifier()) or key in constants:
-            raise _slip(
-                text, f"`{setting.strip()}` is not a setting", "write key=value, each key once"
-            )
-        try:
-            constants[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            constants[key] = value
-    return constants
+        found = find("timer", text)
+    except PlaceError as error:
+        raise _slip(text, error.message, error.fix) from error
+    # The core knows what is wrong with a text that names nothing.
+    return Estimator(text) if found is None else cast("EstimatorLike", found.make())
 
 
 def _slip(text: str, message: str, fix: str) -> EstimatorError:
@@ -155,49 +91,6 @@ def _slip(text: str, message: str, fix: str) -> EstimatorError:
     error.algorithm, error.key, error.value = text, "", ""
     error.message, error.fix = message, fix
     return error
-
-
-class CheckError(AssertionError):
-    """An estimator breaks a rule of the contract."""
-
-
-@dataclass
-class Check:
-    """The results of a check.
-
-    Attributes
-    ----------
-    name
-        The estimator that was checked.
-    passed
-        The rules that it keeps.
-    failed
-        The rules that it breaks, and how.
-    """
-
-    name: str
-    passed: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def ok(self) -> bool:
-        """Whether every rule holds."""
-        return not self.failed
-
-    def raise_if_failed(self) -> Check:
-        """Raise `CheckError` with the broken rules, or return the check if there are none."""
-        if self.failed:
-            raise CheckError(str(self))
-        return self
-
-    def __str__(self) -> str:
-        lines = [f"{self.name}: {len(self.passed)} rules hold, {len(self.failed)} do not"]
-        lines += [f"  ok      {rule}" for rule in self.passed]
-        lines += [f"  FAILED  {rule}\n          {why}" for rule, why in self.failed.items()]
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 Maker = Callable[[], EstimatorLike]
@@ -221,28 +114,8 @@ def check_estimator(subject: str | Callable[[], EstimatorLike]) -> Check:
     >>> check_estimator("rfc6298:min=200ms").ok
     True
     """
-    if isinstance(subject, str):
-        name, make = subject, (lambda: estimator(subject))
-    else:
-        name, make = getattr(subject, "__qualname__", repr(subject)), subject
-    check = Check(name)
-    for rule, holds in _RULES.items():
-        try:
-            why = holds(make)
-        except Exception as error:
-            notes = "; ".join(getattr(error, "__notes__", []))
-            why = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
-        if why is None:
-            check.passed.append(rule)
-        else:
-            check.failed[rule] = why
-    if not isinstance(subject, str):
-        rule, why = "it is found again where it says it is", _lost(subject)
-        if why is None:
-            check.passed.append(rule)
-        else:
-            check.failed[rule] = why
-    return check
+    make = (lambda: estimator(subject)) if isinstance(subject, str) else subject
+    return check(subject, make, _RULES)
 
 
 #: The marker of a timeout in a test sequence.
@@ -335,17 +208,6 @@ def _keeps_its_bounds(make: Maker) -> str | None:
     timers = _core.drive(made, np.concatenate([_walk(7), np.full(60, _TIMEOUT)]))
     (out,) = np.nonzero((timers < low * (1 - 1e-12)) | (timers > high * (1 + 1e-12)))
     return f"{timers[out[0]]} s is not from {low} to {high} s" if out.size else None
-
-
-def _lost(made: object) -> str | None:
-    module, name = getattr(made, "__module__", None), getattr(made, "__qualname__", "")
-    try:
-        found = pkgutil.resolve_name(f"{module}:{name}")
-    except (ImportError, AttributeError, ValueError):
-        found = None
-    if found is made:
-        return None
-    return f"`{module}:{name}` is not it: define it at the top of a module, to be saved by name"
 
 
 _RULES: dict[str, Callable[[Maker], str | None]] = {

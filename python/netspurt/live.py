@@ -77,6 +77,8 @@ class RunOrder:
         The run folder, which is there.
     source, scenario
         Where the scenario came from, and the resolved scenario.
+    code
+        The files with algorithms that it names: names and texts.
     budget_ns, spin_ns
         How late a delivery may be, and for how long before an appointment the driver does not
         sleep.
@@ -90,6 +92,7 @@ class RunOrder:
     folder: str
     source: str
     scenario: str
+    code: dict[str, str]
     budget_ns: int
     spin_ns: int
     wire: str
@@ -238,6 +241,7 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
         folder="",
         source=scenario.name,
         scenario=scenario.resolved(),
+        code=dict(scenario.code),
         budget_ns=round(budget * 1e9),
         spin_ns=round(spin * 1e9),
         wire=wire,

@@ -39,6 +39,11 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _HIGHEST_DEGREE = 20
 
+#: The time between the points on which statements on a whole span rest [ns], and the number of
+#: points beyond which they are farther apart.
+_FINE_NS = 500_000_000
+_FINEST = 100_000
+
 #: The most octets of a file of element sets: those of all satellites have a tenth.
 _MOST_OCTETS = 1 << 26
 
@@ -186,9 +191,9 @@ class Fit:
     coefficients
         For the powers of the time [s] from 0 on; the delay is in seconds.
     residual
-        The greatest difference of the polynomial and a delay [s].
+        A bound of the difference of the polynomial and the delay [s], between points, too.
     share
-        The greatest difference as a share of the delay there.
+        A bound of the difference as a share of the delay.
     """
 
     coefficients: tuple[float, ...]
@@ -215,14 +220,20 @@ class PathDelays:
     """
 
     def __init__(
-        self, at_ns: NDArray[np.int64], km: NDArray[np.float64], delay_ns: NDArray[np.uint64]
+        self,
+        at_ns: NDArray[np.int64],
+        km: NDArray[np.float64],
+        delay_ns: NDArray[np.uint64],
+        finely: PathDelays | None = None,
     ) -> None:
         self.t_ns = at_ns - at_ns[0]
         self.km = km
         self.delay_ns = delay_ns
+        #: The same span at more points; what is said of the whole span rests on these.
+        self._finely = self if finely is None else finely
 
     def fit(self, degree: int | None = None, *, within: float = WITHIN) -> Fit:
-        """Return a polynomial that fits the delays by least squares.
+        """Return a polynomial that fits the delays by least squares, at each second at least.
 
         Parameters
         ----------
@@ -236,7 +247,7 @@ class PathDelays:
         ValueError
             If no degree up to 20 fits, or there are too few delays for the degree.
         """
-        highest = min(_HIGHEST_DEGREE, len(self.t_ns) - 1)
+        highest = min(_HIGHEST_DEGREE, len(self._finely.t_ns) - 1)
         if degree is not None and not 0 <= degree <= highest:
             why = (
                 "the highest that doubles can fit" if highest == _HIGHEST_DEGREE else "one a delay"
@@ -247,17 +258,30 @@ class PathDelays:
             if degree is not None or fitted.share <= within:
                 return fitted
         raise ValueError(
-            f"no polynomial up to degree {highest} is within {within:.2%} of the delay"
+            f"no polynomial up to degree {highest} is within {within:.2%} of the delay: name a "
+            "degree, with `--fit` on the command line"
         )
 
     def _fitted(self, degree: int) -> Fit:
-        t, delay = self.t_ns / 1e9, self.delay_ns / 1e9
+        coarse = 2 * len(self.t_ns) < len(self._finely.t_ns) - 1
+        fitted = self._finely if coarse else self
+        t, delay = fitted.t_ns / 1e9, fitted.delay_ns / 1e9
         found = np.polynomial.Polynomial.fit(t, delay, degree).convert().coef
         # Coefficients of zero at the end are dropped. What is stated is the residual of these very
         # coefficients, with their rounding.
         coefficients = [*found.tolist(), *[0.0] * degree][: degree + 1]
-        off = np.abs(np.polynomial.polynomial.polyval(t, coefficients) - delay)
-        return Fit(tuple(coefficients), float(off.max()), float((off / delay).max()))
+        t, delay = self._finely.t_ns / 1e9, self._finely.delay_ns / 1e9
+        off = np.polynomial.polynomial.polyval(t, coefficients) - delay
+        between = _between(off)
+        share = (np.abs(off) / delay).max() + between / delay.min()
+        return Fit(tuple(coefficients), float(np.abs(off).max() + between), float(share))
+
+    @property
+    def line_error(self) -> float:
+        """A bound of the difference of the delay and straight lines between the points [s]."""
+        t, delay = self._finely.t_ns, self._finely.delay_ns / 1e9
+        off = np.abs(np.interp(t, self.t_ns, self.delay_ns / 1e9) - delay)
+        return float(off.max() + _between(delay))
 
     def timeline(self) -> dict[str, Any]:
         """Return the delays as the `delay` of a scenario's link, with straight lines between them.
@@ -379,12 +403,27 @@ class OrbitPath:
             is empty.
         """
         begin, last = _nanoseconds(start), _nanoseconds(end)
-        return PathDelays(*self._core.delays(begin, last, _whole(step * 1e9)))
+        every = _whole(step * 1e9)
+        points = self._core.delays(begin, last, every)
+        fine = max(_FINE_NS, (last - begin) // _FINEST)
+        if every <= fine:
+            return PathDelays(*points)
+        return PathDelays(*points, PathDelays(*self._core.delays(begin, last, fine)))
 
     def notes(self, start: Instant, hours: float = 24.0) -> list[str]:
         """Return what to know about results in a span: elements whose epoch is far from it."""
         begin = _nanoseconds(start)
         return self._core.notes(begin, begin + _whole(hours * 3600e9))
+
+
+def _between(values: NDArray[np.float64]) -> float:
+    """Return by how much a smooth curve leaves the straight lines between its values at most.
+
+    Between two of them that is an eighth of the second derivative times the square of their
+    distance, and their second difference is this product. The last value may be nearer to the one
+    before it, so its own second difference does not count.
+    """
+    return float(np.abs(np.diff(values[:-1], 2)).max(initial=0.0)) / 8
 
 
 def _nanoseconds(instant: Instant) -> int:

@@ -13,7 +13,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,15 @@ class RunError(ValueError):
     """A run cannot be used as requested: it is no run, is unfinished, or lacks the table."""
 
 
+@dataclass(frozen=True)
+class Origin:
+    """An algorithm that is not netspurt's: its text, the file of its code, the file's SHA-256."""
+
+    text: str
+    file: str
+    sha256: str
+
+
 @dataclass(frozen=True, repr=False)
 class Run:
     """The results of a scenario.
@@ -78,6 +87,8 @@ class Run:
         The tables by name.
     live
         For a live run: its lateness, whether it counts, and the settings of the kernel.
+    algorithms
+        The algorithms that are not netspurt's.
     """
 
     title: str
@@ -91,7 +102,9 @@ class Run:
     tables: dict[str, Table]
     folder: Path | None = None
     live: LiveReport | None = None
+    algorithms: list[Origin] = field(default_factory=list)
     _results: _core.Results | None = field(default=None, repr=False)
+    _code: list[tuple[str, str]] = field(default_factory=list, repr=False)
 
     def __str__(self) -> str:
         return "\n".join([self.title or self.source, *self._lines()])
@@ -141,8 +154,10 @@ class Run:
             digest=results.digest(),
             flows_digest=results.flows_digest(),
             scenario=scenario.resolved(),
+            algorithms=[Origin(*parts) for parts in scenario.algorithms()],
             tables={table.name: Table(table) for table in results.tables()},
             _results=results,
+            _code=[pair for pair in scenario.source()[2] if pair[0].endswith(".py")],
         )
 
     def table(self, name: str) -> Table:
@@ -325,6 +340,8 @@ class Run:
                 source=self.source,
                 seed=self.seed,
                 scenario=self.scenario,
+                algorithms=[astuple(origin) for origin in self.algorithms],
+                code=self._code,
             )
             seal(partial)
         return Path(folder)
@@ -372,6 +389,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
         tables=tables,
         folder=folder,
         live=live,
+        algorithms=manifest.algorithms,
     )
 
 
@@ -392,6 +410,7 @@ class Manifest:
     captures: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, str] = field(default_factory=dict)
     flows: dict[str, dict[str, str]] = field(default_factory=dict)
+    algorithms: list[Origin] = field(default_factory=list)
     sha256: str = ""
 
 

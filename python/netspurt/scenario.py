@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from netspurt import _core
+from netspurt.algorithms import files_named, read_code
 from netspurt.run import Run
 from netspurt.shipped import resolve
 
@@ -47,7 +48,8 @@ class Scenario:
     ) -> Scenario:
         """Read a scenario from text; errors call it `name`.
 
-        Files that its links follow are looked for in `folder`.
+        Files that its links follow, and those with algorithms that it names, are looked for in
+        `folder`.
 
         Raises
         ------
@@ -55,7 +57,7 @@ class Scenario:
             If the text is not a scenario, or the scenario is inconsistent.
         """
         name = name.encode(errors="replace").decode()
-        return cls(_core.Scenario(name, _unbroken(text), _followed(text, folder)))
+        return cls(_core.Scenario(name, _unbroken(text), _files(text, folder)))
 
     @classmethod
     def for_programs(  # noqa: PLR0913 - each is a choice of its own
@@ -82,7 +84,7 @@ class Scenario:
             The nodes; by default those of the flow with `app = "programs"`, or the two ends of the
             path.
         folder
-            Where the files are that its links follow.
+            Where the files are that it names.
 
         Raises
         ------
@@ -91,7 +93,8 @@ class Scenario:
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
         name = name.encode(errors="replace").decode()
-        files = _followed(text, folder)
+        set_files = _code(files_named("\n".join(values.values())), Path()) if values else []
+        files = [*_files(text, folder), *set_files]
         ends = (side, peer)
         return cls(_core.Scenario.for_programs(name, _unbroken(text), files, pairs, ends))
 
@@ -139,8 +142,7 @@ class Scenario:
         ScenarioError
             If the result is inconsistent.
         """
-        pairs = [(_unbroken(path), as_toml(value)) for path, value in values.items()]
-        return Scenario(self._core.with_values(pairs, _named(values)))
+        return self._with({path: as_toml(value) for path, value in values.items()})
 
     def set_text(self, values: Mapping[str, str]) -> Scenario:
         """Return the scenario with some values replaced, each given as TOML or as bare text.
@@ -150,8 +152,30 @@ class Scenario:
         ScenarioError
             If the result is inconsistent.
         """
+        return self._with(values)
+
+    def _with(self, values: Mapping[str, str]) -> Scenario:
+        """Return it with values in TOML or bare; files that they name are where the program is."""
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
-        return Scenario(self._core.with_values(pairs, _named(values)))
+        code = _code(files_named("\n".join(values.values())), Path())
+        before = dict(self._core.source()[2])
+        for name, text in code:
+            if before.get(name, text) != text:
+                raise _core.ScenarioError(
+                    f"two files are called `{name}`: the scenario's and the one in the working "
+                    "directory\n   = give one of them another name"
+                )
+        return Scenario(self._core.with_values(pairs, [*_named(values), *code]))
+
+    @property
+    def algorithms(self) -> list[tuple[str, str, str]]:
+        """The algorithms in it that are not netspurt's: text, file, SHA-256 of the file."""
+        return self._core.algorithms()
+
+    @property
+    def code(self) -> list[tuple[str, str]]:
+        """The files with algorithms that it names: names and texts."""
+        return [(name, text) for name, text in self._core.source()[2] if name.endswith(".py")]
 
     def alone(self) -> Scenario:
         """Return the scenario without its `[sweep]`: a single run of the values in the file."""
@@ -169,6 +193,18 @@ class Scenario:
             If there is no such link, or nothing of it changes.
         """
         return self._core.moves(link)
+
+    def notes(self) -> list[str]:
+        """Return what to know about a run: files that links follow and that end before it.
+
+        Behind the last change of such a file its last values hold.
+        """
+        stop = self.stop
+        return [
+            f"link {link} follows {file}, whose last change is at {at / 1e9:.9g} s; from then on "
+            f"the last values hold until the run ends at {stop:.9g} s"
+            for link, file, at in self._core.followed_ends()
+        ]
 
     def resolved(self) -> str:
         """Return the scenario as TOML with every default written out."""
@@ -251,9 +287,28 @@ def read_text(path: str | os.PathLike[str]) -> str:
 _FOLLOWS = "follows"
 
 
-def _followed(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[str, str]]:
+def _files(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[str, str]]:
+    """Return the names and texts of the files in `folder` that a scenario's text names."""
+    if folder is None:
+        return []
+    return [*_followed(text, folder), *_code(files_named(text), Path(folder))]
+
+
+def _code(names: Iterable[str], folder: Path) -> list[tuple[str, str]]:
+    """Return the names and texts of files with classes.
+
+    A run folder has the files that its scenario names, without their folders.
+    """
+    found = []
+    for name in names:
+        there = [path for path in (folder / name, folder / Path(name).name) if path.is_file()]
+        found += [(name, read_code(path)) for path in there[:1]]
+    return found
+
+
+def _followed(text: str, folder: str | os.PathLike[str]) -> list[tuple[str, str]]:
     """Return the names and texts of the files in `folder` that links follow."""
-    if folder is None or _FOLLOWS not in text:
+    if _FOLLOWS not in text:
         return []
     try:
         names = followed_names(text)

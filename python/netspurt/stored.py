@@ -1,4 +1,4 @@
-"""Files that outlive the process: folders that appear when they are whole, and their checksums.
+"""Files that outlive the process: what appears when it is whole, and checksums.
 
 A folder is filled under a hidden name, which holds the machine and the process that fill it. What
 a killed process has left is removed when the next folder is made beside it.
@@ -145,8 +145,36 @@ def _held(folder: Path) -> Iterator[None]:
         os.close(opened)
 
 
-def check_free(folder: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder to be made, and make its parents.
+def write_new(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text to a new file, which appears under its name when it is complete.
+
+    Raises
+    ------
+    FileExistsError
+        If something of that name exists.
+    OSError
+        If the file cannot be written; then nothing of it is left.
+    """
+    path = check_free(path, "file")
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    try:
+        with partial.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        check_free(path, "file")
+        partial.rename(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        told = f"{path} cannot be written: {error.strerror}" if error.strerror else str(error)
+        raise type(error)(told) from error
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def check_free(folder: str | os.PathLike[str], what: str = "folder") -> Path:
+    """Return the path of a folder or of a file to be made, and make its parents.
 
     Raises
     ------
@@ -157,14 +185,14 @@ def check_free(folder: str | os.PathLike[str]) -> Path:
     """
     folder = Path(folder)
     if folder.exists() or folder.is_symlink():
-        raise FileExistsError(f"{folder} exists already: name another folder, or remove it")
+        raise FileExistsError(f"{folder} exists already: name another {what}, or remove it")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = f"{error.filename}: {error.strerror}"
-        raise type(error)(f"{folder} cannot be made: {why}: name a folder elsewhere") from error
+        raise type(error)(f"{folder} cannot be made: {why}: name a {what} elsewhere") from error
     if not os.access(folder.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"{folder.parent} cannot be written: name a folder elsewhere")
+        raise PermissionError(f"{folder.parent} cannot be written: name a {what} elsewhere")
     return folder
 
 

@@ -441,3 +441,18 @@ def test_resampled_tallies_are_those_of_the_recording() -> None:
             assert float(getattr(summed, key)) == pytest.approx(float(value)), key
         terms = [Terms.of(told, Price(0.2))]
         assert cost([whole], terms) == pytest.approx(cost([summed], terms))
+
+
+def test_no_timer_that_may_be_deployed_costs_measurably_less_than_a_computed_pick() -> None:
+    rng, n = np.random.default_rng(3), np.arange(1200)
+    rtt = 0.03 + 0.001 * ((n + 30) // 150 * 37 % 23) + rng.exponential(0.003, 1200)
+    rtt[330:430] = np.nan
+    advice = advise([ns.replay(path_of(rtt, every=0.1), ["linux", "rfc6298:min=0s"])])
+    weighing = advice.weighing
+    assert weighing is not None
+    assert advice.pick not in advice.asked
+    pick = weighing.names.index(advice.pick)
+    for place, name in enumerate(weighing.names):
+        if not shortcomings(name):
+            assert weighing.difference(place, pick).sign >= 0, name
+    assert "Its constant was computed from these delays." in advice.paragraphs()[0]

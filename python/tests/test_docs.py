@@ -95,6 +95,9 @@ def test_consoles_with_the_kernel_show_what_is_printed(
 def check_consoles(path: Path, netspurt: Command, tmp_path: Path) -> None:
     """Check that a document's commands print what it shows."""
     (tmp_path / "data").symlink_to(ROOT / "data")
+    for block in [*blocks(path, "python"), *blocks(path, "toml")]:
+        if named := re.match(r"# (\w+\.(py|toml))\n", block):
+            (tmp_path / named[1]).write_text(block)
     for block in blocks(path, "console"):
         for command, shown in steps(block):
             told = printed(command, netspurt, tmp_path)

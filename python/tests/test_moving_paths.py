@@ -161,3 +161,53 @@ def test_the_same_path_drives_the_kernel(
     if name == "handover-dead":
         due = kernel.table("deliveries")["t_ns"] / 1e9
         assert not ((due > 1.5) & (due < 2.0)).any(), "no delivery while the path is dead"
+
+
+WAITING = """
+stop = "5 s"
+[links.path]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+follows = "moves.toml"
+[flows.web]
+from = "a"
+to = "b"
+profile = "linux-6"
+send = "200 B"
+app = { requests = 1000, reply = "4 kB", think = "100 ms" }
+"""
+MOVES = """
+delay = { timeline = [["0 s", "20 ms"], ["1 s", "30 ms"]] }
+handovers = [{ at = "2 s", dead = "1 s" }, { at = "3.5 s", dead = "9 s", arrivals = "drop" }]
+"""
+
+
+def test_a_request_that_still_waits_is_told_with_what_it_has_waited(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.toml").write_text(WAITING)
+    (tmp_path / "moves.toml").write_text(MOVES)
+    ran = netspurt("run", "x.toml", "--out", "r")
+    assert ran.returncode == 0, ran.stderr
+    table = ns.open_run(tmp_path / "r").requests
+    (last,) = np.flatnonzero(np.isnan(table.seconds("complete_ns")))
+    waited = 5 - table.seconds("t_ns")[last]
+    assert waited > 1.4
+    assert f"> {1e3 * waited:.3f} ms" in ran.stdout
+    assert "> at least: 1 request still waited at the end of the run" in ran.stdout
+    # Another stop, before the outage: nothing waits, nothing is at least.
+    ran = netspurt("run", "x.toml", "--set", "stop='1.99 s'", "--set", "flows.web.app.requests=5")
+    assert "> " not in ran.stdout
+
+
+def test_a_run_that_is_longer_than_a_followed_file_says_so(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "x.toml").write_text(WAITING)
+    (tmp_path / "moves.toml").write_text(MOVES.splitlines()[1])
+    ran = netspurt("run", "x.toml", "--out", "r")
+    told = "note: link path follows moves.toml, whose last change is at 1 s; from then on the last"
+    assert told in ran.stderr, ran.stderr
+    assert "hold until the run ends at 5 s" in ran.stderr
+    ran = netspurt("run", "x.toml", "--set", "stop='1 s'")
+    assert "note:" not in ran.stderr

@@ -328,3 +328,31 @@ def test_a_file_without_an_end_is_refused(
 
 def test_a_degree_that_cannot_be_is_told_before_anything_is_printed(netspurt: Command) -> None:
     refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: from 0 to 20")
+
+
+def test_a_constant_is_fitted_too(netspurt: Command) -> None:
+    ran = netspurt(*DELAYS, "--pass", "1", "--fit", "0")
+    assert ran.returncode == 0, ran.stderr
+    assert "degree 0" in ran.stdout
+
+
+def test_a_fit_bounds_the_whole_pass_however_coarse_the_step_is(
+    netspurt: Command,
+) -> None:
+    path = OrbitPath([SITE, OURS])
+    one = max(path.passes(START), key=lambda one: one.swing)
+    fine = path.delays(one.rise_ns, one.set_ns, 0.1)
+    for step in (7, 60, 300, 3600):
+        coarse = path.delays(one.rise_ns, one.set_ns, step)
+        for degree in (1, 4):
+            fit = coarse.fit(degree)
+            at = np.polynomial.polynomial.polyval(fine.t_ns / 1e9, fit.coefficients)
+            off = np.abs(at - fine.delay_ns / 1e9)
+            assert off.max() <= fit.residual <= 1.02 * off.max(), (step, degree)
+        lines = np.interp(fine.t_ns, coarse.t_ns, coarse.delay_ns / 1e9)
+        off = np.abs(lines - fine.delay_ns / 1e9)
+        assert off.max() - 2e-9 <= coarse.line_error <= 1.1 * off.max() + 1e-6
+    words = ["orbit", "delays", OURS, "--from", SITE, "--pass", "most", "--fit", "6"]
+    assert "too coarse" not in netspurt(*words).stderr
+    ran = netspurt(*words, "--step", "5min", "--out", "coarse.toml")
+    assert "a step of 300 s is too coarse for this pass" in ran.stderr

@@ -48,7 +48,7 @@ def test_the_list_has_every_row_once() -> None:
         numbered("M", *range(1, 34))
         | numbered("T", *range(1, 17))
         | numbered("G", *range(1, 27))
-        | numbered("S", *range(1, 12), 13, 14, 15, 16, 20, *range(22, 29))
+        | numbered("S", *range(1, 29))
         | numbered("J", *range(1, 14))
     )
     assert sorted(row.name for row in ROWS) == sorted(wanted)

@@ -204,7 +204,7 @@ def test_a_recording_that_cannot_be_read_so_is_told_why(
         ("script good.pkt --prove --profile linux", "--set and --profile do not apply"),
         (
             "papers show rfc1",
-            "no paper 'rfc1': there are globecom2000, jacobson1988, rfc2416, rfc889",
+            "no paper 'rfc1': there are globecom2000, jacobson1988, rfc2416, rfc889, sfr2005",
         ),
         ("papers check rfc1", "no paper 'rfc1'"),
         ("papers check rfc2416 --explain iw1.t88", "did you mean rfc2416.iw1.t8"),

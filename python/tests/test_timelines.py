@@ -12,6 +12,8 @@ import pytest
 import netspurt as ns
 from netspurt import timelines
 
+from conftest import Command, refused
+
 #: Two hosts and a link that follows a file; a probe leaves one second after the other's answer.
 SCENARIO = """
 stop = "{stop} s"
@@ -133,3 +135,104 @@ def test_what_is_no_timeline_names_the_line(tmp_path: Path, text: str, why: str)
     path.write_text(text)
     with pytest.raises(ValueError, match=re.escape(why)):
         timelines.read_timeline(path)
+
+
+def _crossed(moves: timelines.Timeline, sent: list[float], folder: Path) -> ns.Table:
+    """Send one echo probe at each instant over a link that follows the moves."""
+    Path(folder, "moves.toml").write_text(moves.to_toml(), encoding="utf-8")
+    probes = "".join(
+        f'[echo_probes.p{n:04d}]\nfrom = "a"\nto = "b"\nlengths = ["40 B"]\ncount = 1\n'
+        f'start = "{1000 * at:.0f} ms"\ntimeout = "14 s"\n'
+        for n, at in enumerate(sent)
+    )
+    head = SCENARIO.partition("[echo_probes")[0].format(stop=sent[-1] + 15)
+    return ns.Scenario.parse(f"{head}{probes}", folder=folder).run().echo_probes
+
+
+def _same(rtt: list[float | None], every: float, folder: Path) -> timelines.Timeline:
+    """Check that probes see what was recorded; return what the link follows."""
+    sent = [n * every for n in range(len(rtt))]
+    moves = timelines.follow(ns.Delays.of(rtt, sent=sent))
+    table = _crossed(moves, sent, folder)
+    wanted = np.array([np.nan if one is None else one for one in rtt])
+    order = np.argsort([str(flow) for flow in table["flow"]], kind="stable")
+    np.testing.assert_array_equal(table["lost"][order], np.isnan(wanted))
+    found = table.seconds("rtt_ns")[order]
+    np.testing.assert_allclose(found, wanted, atol=2e-9)
+    return moves
+
+
+def test_an_outage_loses_the_lost_probes_alone_where_round_trips_are_longer_than_their_gaps(
+    tmp_path: Path,
+) -> None:
+    rtt: list[float | None] = [0.6 + 0.001 * (n % 3) for n in range(120)]
+    rtt[20:25] = [None] * 5
+    rtt[60:90] = [None] * 30
+    moves = _same(rtt, 0.1, tmp_path)
+    assert moves.order == "fifo"
+    assert moves.reverse_outages is not None
+    spans = [(one.at_ns / 1e9, one.dead_ns / 1e9) for one in moves.reverse_outages]
+    np.testing.assert_allclose(spans, [(2.3, 0.5), (6.3, 3.0)], atol=0.002)
+
+
+def test_probes_that_were_held_and_released_together_are_so_on_the_link(tmp_path: Path) -> None:
+    rtt: list[float | None] = [0.04] * 100
+    for n in range(30, 60):
+        rtt[n] = 6.0 - 0.1 * n + 0.03
+    assert _same(rtt, 0.1, tmp_path).order == "fifo"
+
+
+def test_an_answer_that_others_overtook_holds_up_none_of_them(tmp_path: Path) -> None:
+    rtt: list[float | None] = [0.04 + 0.001 * (n % 4) for n in range(100)]
+    rtt[20] = 4.0
+    rtt[40:43] = [None] * 3
+    # It left before an outage, and came back behind it.
+    rtt[35] = 2.0
+    moves = _same(rtt, 0.1, tmp_path)
+    assert moves.order == "overtaking"
+    (note,) = moves.notes
+    assert note.startswith("2 answers came behind those of later probes")
+    assert "`--lost-after TIME`" in note
+    kept = timelines.follow(ns.Delays.of([0.1, 0.1005], sent=[0, 0.0001]))
+    assert kept.order == "fifo", "times to the millisecond prove nothing"
+
+
+def test_what_a_recording_does_not_tell_is_noted() -> None:
+    sent = [0.1 * n + (10 if n > 20 else 0) for n in range(40)]
+    (note,) = timelines.follow(ns.Delays.of([0.04] * 40, sent=sent)).notes
+    assert note.startswith("no probe left for 10.1 s, 0:00:02 after the beginning")
+    (note,) = timelines.follow(ns.Delays.of([0.04, None, None], every=1.0)).notes
+    assert note.startswith("the recording ends with 2 lost probes")
+
+
+LOG = """PING h (192.0.2.1) 56(84) bytes of data.
+64 bytes from 192.0.2.1: icmp_seq=1 ttl=54 time=40.0 ms
+64 bytes from 192.0.2.1: icmp_seq=2 ttl=54 time=41.0 ms
+64 bytes from 192.0.2.1: icmp_seq=5 ttl=54 time=42.0 ms
+
+--- h ping statistics ---
+5 packets transmitted, 3 received, 40% packet loss, time 400ms
+rtt min/avg/max/mdev = 40.000/41.000/42.000/1.000 ms
+"""
+
+
+def test_a_timeline_of_a_log_says_what_was_reckoned(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text(LOG)
+    ran = netspurt("delays", "log.txt", "--timeline", "moves.toml")
+    assert ran.returncode == 0, ran
+    assert ran.stdout.startswith(
+        "moves.toml: 3 delays in 3 steps, half of each round trip for a direction; 1 outage; no "
+        "other loss\n"
+    )
+    assert "note: times of sending reckoned" in " ".join(ran.stdout.split())
+
+
+def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "twice.txt").write_text(LOG + LOG.replace("time=40.0", "time=30.0"))
+    words = ["delays", "twice.txt", "--timeline", "moves.toml"]
+    refused(netspurt(*words), "there are 2: name one file, or one of these with --recording N")
+    refused(netspurt(*words, "--recording", 3), "no recording 3: there are 1 to 2")
+    refused(netspurt("delays", "twice.txt", "--recording", 1), "it chooses what --timeline writes")
+    assert netspurt(*words, "--recording", 2).returncode == 0
+    assert '["0 s", "15 ms"]' in (tmp_path / "moves.toml").read_text()
+    refused(netspurt("delays", "nothere.txt", "--timeline", "x.toml"), "nothere.txt")

@@ -128,9 +128,9 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carri
     let folder: PathBuf = std::env::temp_dir().join(format!("wire-{}", std::process::id()));
     fs::create_dir(&folder)?;
     let mut watcher = watcher(&network, &folder, vec![None, None], Box::new(|_| true))?;
-    let (stop, ends) = (network.stop, network.ends.len());
+    let stop = network.stop;
     let ports = (0..).map(EndId::at).zip(ports).collect();
-    let driver = Driver::new(clock, Path::new(network), ports, ends);
+    let driver = Driver::new(clock, Path::new(network), ports);
     let before = cpu_ns()?;
     let driven = driver.run(stop, &mut watcher);
     let cpu_ns = cpu_ns()? - before;

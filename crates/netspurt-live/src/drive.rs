@@ -127,13 +127,13 @@ const LOOK: Duration = Duration::from_millis(20);
 impl Driver {
     /// A driver of `path`, whose gates are at `ports`. With `keeps` a packet may leave more than
     /// once.
-    pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>, ends: usize) -> Self {
+    pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>) -> Self {
         let room = ports.iter().map(|(_, port)| port.room_bytes()).max().unwrap_or(1);
         Self {
             clock,
             path,
             ports,
-            labels: Labels::new(ends),
+            labels: Labels::new(),
             hold: Hold::default(),
             log: Log::default(),
             batch: Batch::new(room),
@@ -168,12 +168,19 @@ impl Driver {
         self
     }
 
-    /// The flows from `first` on are programs' and share two ports. Something to read from `wake`
-    /// ends a wait.
+    /// The flows from `first` on, if there are any, share two ports, and what they carry is not known
+    /// here.
     #[must_use]
-    pub fn with_programs(mut self, first: FlowId, wake: OwnedFd) -> Self {
+    pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
-        (self.programs, self.wake) = (Some(first), Some(wake));
+        self.programs = first;
+        self
+    }
+
+    /// Something to read from `wake` ends a wait.
+    #[must_use]
+    pub fn woken_by(mut self, wake: OwnedFd) -> Self {
+        self.wake = Some(wake);
         self
     }
 

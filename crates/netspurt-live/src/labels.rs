@@ -25,8 +25,9 @@ struct LabelledEnd {
 }
 
 /// Labels packets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Labels {
+    /// Of flows that have sent something, by end.
     ends: Vec<LabelledEnd>,
     /// Packets that are no TCP segments of their flow.
     pub strange: u64,
@@ -37,15 +38,23 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// For a run with `ends` ends of flows.
-    pub fn new(ends: usize) -> Self {
-        Self { ends: vec![LabelledEnd::default(); ends], strange: 0, damaged: 0, foreign: None }
+    /// For a run of flows that have sent nothing.
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// Does not check what the flows from `first` on carry.
+    /// Makes room for the flow of `end`.
+    fn make_room(&mut self, end: EndId) {
+        let places = EndId::places(end.flow().index() + 1);
+        if self.ends.len() < places {
+            self.ends.resize(places, LabelledEnd::default());
+        }
+    }
+
+    /// Does not check what the flows from `first` on, if there are any, carry.
     #[must_use]
-    pub fn foreign_from(mut self, first: FlowId) -> Self {
-        self.foreign = Some(first);
+    pub fn foreign_from(mut self, first: Option<FlowId>) -> Self {
+        self.foreign = first;
         self
     }
 
@@ -59,6 +68,7 @@ impl Labels {
             return None;
         };
         let size_bytes = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+        self.make_room(from);
         let id = self.ends[from.index()].number(from);
         let mut segment =
             Segment { id, dest: from.peer(), size_bytes, ecn: head.ecn(), ..Segment::default() };
@@ -93,6 +103,7 @@ impl Labels {
             self.strange += 1;
             return;
         };
+        self.make_room(from);
         let peer_isn = self.ends[from.peer().index()].isn;
         let end = &mut self.ends[from.index()];
         let mut segment = decoded.segment;
@@ -124,7 +135,7 @@ impl Labels {
 
     /// The segment with sequence numbers as the real host it goes to counts them.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
-        if let Some(isn) = self.ends[segment.dest.index()].isn {
+        if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             relate(&mut segment, isn);
         }
         segment
@@ -235,7 +246,7 @@ mod tests {
 
     #[test]
     fn octets_are_counted_from_the_initial_numbers_of_either_side() {
-        let mut labels = Labels::new(2);
+        let mut labels = Labels::new();
         let (mine, theirs) = (u32::MAX - 5, 77);
         labels.read(EndId::at(0), &packet(mine, 0, 0, Flags::SYN), recovering).unwrap();
         let answer = packet(theirs, mine.wrapping_add(1), 0, Flags::SYN.with(Flags::ACK));
@@ -249,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_retransmission_has_the_cause_that_the_kernel_tells() {
-        let mut labels = Labels::new(2);
+        let mut labels = Labels::new();
         labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
         let again = labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
         assert_eq!(again.cause.get(), Some(Cause::Syn));
@@ -270,7 +281,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_octets_are_counted_and_never_panic(bytes: Vec<u8>, from in 0_u32..2) {
-            let mut labels = Labels::new(2);
+            let mut labels = Labels::new();
             let read = labels.read(EndId::at(from), &bytes, recovering);
             prop_assert_eq!(u64::from(read.is_none()), labels.strange);
         }
@@ -283,7 +294,7 @@ mod tests {
             let mut bytes = packet(7, 9, 1000, Flags::ACK);
             bytes[at] = octet;
             bytes.truncate(end);
-            let mut labels = Labels::new(2);
+            let mut labels = Labels::new();
             let mut out = Vec::new();
             let shape = Shape { segment_bytes, partial, foreign };
             labels.read_all(EndId::at(0), (&bytes, shape), recovering, &mut out);
@@ -300,7 +311,7 @@ mod tests {
         ) {
             let mut bytes = packet(seq, ack, 100, Flags::ACK);
             bytes[at] = octet;
-            let mut labels = Labels::new(2);
+            let mut labels = Labels::new();
             labels.read(EndId::at(1), &packet(ack, 0, 0, Flags::SYN), recovering).unwrap();
             let read = labels.read(EndId::at(0), &bytes, recovering);
             prop_assert_eq!(u64::from(read.is_none()), labels.strange);

@@ -10,7 +10,7 @@ use netspurt::ids::{EndId, FlowId};
 use netspurt::ip::Reassembling;
 use netspurt::link::LinkCount;
 use netspurt::record::Judge;
-use netspurt::scenario::{Network, NetworkEnd};
+use netspurt::scenario::{Network, NetworkEnd, ProgramsEnd};
 use netspurt::segment::Segment;
 use netspurt::shim::Retransmission;
 use netspurt::sim::{Advance, World, WorldConfig};
@@ -27,6 +27,16 @@ pub struct Departure {
     pub segment: Segment,
 }
 
+/// The first ends of programs, and the nodes they live at.
+fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
+    let of_programs = |(end, node): &(NetworkEnd, u32)| match end {
+        NetworkEnd::Programs(end) => Some((*end, *node)),
+        _ => None,
+    };
+    let mut ends = ends.iter().filter_map(of_programs);
+    Some([ends.next()?, ends.next()?])
+}
+
 /// A path in motion.
 #[derive(Debug)]
 pub struct Path {
@@ -35,6 +45,8 @@ pub struct Path {
     gates: Vec<EndId>,
     /// By end: whether it is among them.
     listed: Vec<bool>,
+    /// What is at the two ends of a connection of programs, and the nodes they live at.
+    programs: Option<[(ProgramsEnd, u32); 2]>,
 }
 
 impl Path {
@@ -43,6 +55,7 @@ impl Path {
         let mut gates = Vec::new();
         let mut listed = vec![false; network.ends.len()];
         let mut hosts = Vec::with_capacity(network.ends.len());
+        let programs = programs(&network.ends);
         for (number, (end, node)) in (0..).zip(network.ends) {
             let host = match end {
                 NetworkEnd::Kernel(end) => {
@@ -73,7 +86,7 @@ impl Path {
             wanted: Wanted { drops: true, ..network.wanted },
             population: judge,
         });
-        Self { world, gates, listed }
+        Self { world, gates, listed, programs }
     }
 
     /// The instant it has reached.
@@ -104,6 +117,22 @@ impl Path {
         self.enter_together(at, segment.source(), [segment].into_iter(), watch);
     }
 
+    /// Takes in a connection of programs that begins now.
+    ///
+    /// # Panics
+    /// When the path is for no programs.
+    fn admit(&mut self, flow: FlowId) {
+        let ends = self.programs.as_ref().expect("connections come from programs");
+        let gate = |(end, node): &(ProgramsEnd, u32)| {
+            (LiveHost::Gate(Gate::with_shim(end.shim.as_ref())), *node)
+        };
+        let ends = [gate(&ends[0]), gate(&ends[1])];
+        self.world.population_mut().watch(flow);
+        self.world.admit(flow, ends);
+        let places = EndId::places(flow.index() + 1);
+        self.listed.resize(self.listed.len().max(places), false);
+    }
+
     /// The same for packets that the end `from` sent at one instant, in their order.
     ///
     /// # Panics
@@ -116,6 +145,9 @@ impl Path {
         watch: &mut dyn FnMut(&Event<Segment>),
     ) {
         self.advance(at, watch);
+        if self.world.host(from).is_none() {
+            self.admit(from.flow());
+        }
         for end in [from, from.peer()] {
             let gate = matches!(self.world.host(end), Some(LiveHost::Gate(_)));
             if gate && !std::mem::replace(&mut self.listed[end.index()], true) {

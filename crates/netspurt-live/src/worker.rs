@@ -3,12 +3,14 @@
 //! It is a process of its own because namespaces belong to a process, and so that nothing of the
 //! run outlives it. It ends with the process that started it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use netspurt::foreign::watched;
 use netspurt::results::{FolderWriter, LIVE, RunIdentity};
-use netspurt::scenario::Scenario;
+use netspurt::scenario::{Scenario, ScenarioError};
 use netspurt::units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +24,7 @@ use crate::sandbox::{Wire, Wiring, end_with};
 /// ```
 /// use netspurt_live::worker::RunOrder;
 /// let text = r#"{"parent": 1, "folder": "/tmp/run", "source": "mine.toml", "scenario": "",
-///     "budget_ns": 5000000, "spin_ns": 0, "wire": "veth", "offload": false, "programs": null}"#;
+///     "code": {}, "budget_ns": 5000000, "spin_ns": 0, "wire": "veth", "offload": false, "programs": null}"#;
 /// assert!(RunOrder::read(text).is_ok());
 /// let slip = RunOrder::read(&text.replace("spin_ns", "spin")).unwrap_err();
 /// assert!(slip.contains("unknown field `spin`"), "{slip}");
@@ -38,6 +40,8 @@ pub struct RunOrder {
     pub source: String,
     /// The resolved scenario, as TOML.
     pub scenario: String,
+    /// The files with algorithms that it names, by name.
+    pub code: BTreeMap<String, String>,
     /// How late a delivery may be before the run counts for nothing.
     pub budget_ns: u64,
     /// How long before an appointment the driver looks at the clock again and again.
@@ -86,7 +90,7 @@ impl RunOrder {
 
     fn obey(self) -> Result<(), String> {
         end_with(self.parent).map_err(text)?;
-        let scenario = Scenario::parse("scenario", &self.scenario).map_err(text)?;
+        let scenario = self.scenario().map_err(text)?;
         let progress: Box<dyn FnMut(Time) -> bool> =
             if self.programs.is_some() { Box::new(|_| true) } else { Box::new(tell_seconds()) };
         let options = Options {
@@ -96,8 +100,14 @@ impl RunOrder {
             progress,
             programs: self.programs.clone(),
         };
-        let ended = run(&scenario, &self.folder, options).map_err(text)?;
+        let ran = watched(|| run(&scenario, &self.folder, options));
+        let ended = ran.map_err(|fault| fault.message)?.map_err(text)?;
         self.keep(&scenario, &ended).map_err(text)
+    }
+
+    fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        let code = self.code.clone().into_iter().collect();
+        Scenario::parse_with("scenario", &self.scenario, code)
     }
 
     /// Writes everything into the folder, the manifest last.
@@ -105,12 +115,16 @@ impl RunOrder {
         let mut out = FolderWriter::new(DiskFolder::at(&self.folder));
         out.tables(&ended.results)?;
         out.json(LIVE, &ended.report)?;
+        for (name, text) in &self.code {
+            out.code(name, text)?;
+        }
         note_others(&mut out, &self.folder)?;
         let identity = RunIdentity {
             title: scenario.title(),
             source: &self.source,
             seed: scenario.seed(),
             scenario: &self.scenario,
+            algorithms: &scenario.algorithms(),
         };
         out.end(identity, &ended.report.contents)
     }

@@ -58,7 +58,7 @@ fn ten_thousand_hostile_packets_are_carried_or_counted() {
     let network = scenario.network();
     let mut recorder = Recorder::new(network.names.clone());
     let mut path = Path::new(network);
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let mut random = Stream::named(1, "hostile");
     let mut watch = |event: &Event<Segment>| recorder.take(event);
     let (mut carried, mut left) = (0_u64, 0);

@@ -143,7 +143,7 @@ fn fate(arrivals: &[(Time, Segment)]) -> (Vec<Departure>, Table) {
 #[test]
 fn segments_have_the_same_fate_handed_down_together_or_one_by_one() {
     const SIZE: u16 = 1448;
-    let (mut together, mut single) = (Labels::new(2), Labels::new(2));
+    let (mut together, mut single) = (Labels::new(), Labels::new());
     let (mut once, mut each) = (Vec::new(), Vec::new());
     let mut before = 0;
     for n in 0..300_u32 {

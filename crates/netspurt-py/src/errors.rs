@@ -125,5 +125,8 @@ create_exception!(
 
 /// A file that cannot be written or read, or has unexpected contents.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
+    // Names come from others: what would steer a terminal, or begin a line, is escaped.
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    let path: String = path.chars().map(escaped).collect();
     PyOSError::new_err(format!("{path}: {error}"))
 }

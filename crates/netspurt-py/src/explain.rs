@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use netspurt::explain::{
     Explainer, Explanation, JoinedCaptures, Passed, RowLayout, connections_table, floors_table,
     habits_table, retransmissions_table, spent_table, waits_table,
 };
 use netspurt::unpack::Unpacked;
-use netspurt::wire::CaptureReader;
+use netspurt::wire::{CaptureFault, CaptureReader};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -21,6 +22,15 @@ use crate::table::PyTable;
 pub struct PyExplanation {
     explanation: Explanation,
     fault: Option<String>,
+}
+
+/// The names of captures, and what could not be read of them.
+fn fault_of(names: &[String], faults: &[(usize, CaptureFault)]) -> Option<String> {
+    let named = |(place, fault): &(usize, CaptureFault)| match names {
+        [_] => fault.to_string(),
+        _ => format!("{}: {fault}", names[*place]),
+    };
+    (!faults.is_empty()).then(|| faults.iter().map(named).collect::<Vec<_>>().join("; "))
 }
 
 #[pymethods]
@@ -70,6 +80,12 @@ impl PyExplanation {
         self.fault.as_deref()
     }
 
+    /// What limits the answer, in words.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.explanation.notes.lines()
+    }
+
     /// Packets: all, those of TCP, those without IP, fragments, other ones.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
@@ -83,13 +99,43 @@ fn told(passed: Passed) -> (u64, u64, u64, u64, u64) {
 
 type CaptureSource = Box<dyn Read + Send + Sync>;
 
+/// What a signal's handler raised while a source was read.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// A source that stops when a signal's handler raises: a pipe may be silent for any time.
+struct Interruptible {
+    source: CaptureSource,
+    raised: Raised,
+}
+
+impl Read for Interruptible {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(out);
+        if count.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
+            && let Err(raised) = Python::attach(|py| py.check_signals())
+        {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+            return Err(io::Error::other("interrupted"));
+        }
+        count
+    }
+}
+
 /// Explains one capture, or several that are joined, step by step.
 #[pyclass(name = "Explaining", module = "netspurt._core")]
 pub struct PyExplaining {
-    captures: JoinedCaptures<Unpacked<CaptureSource>>,
+    captures: JoinedCaptures<Unpacked<Interruptible>>,
+    names: Vec<String>,
+    raised: Raised,
     explainer: Explainer,
-    fault: Option<String>,
     over: bool,
+}
+
+impl PyExplaining {
+    fn raise(raised: &Raised) -> PyResult<()> {
+        let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        raised.map_or(Ok(()), Err)
+    }
 }
 
 #[pymethods]
@@ -106,24 +152,26 @@ impl PyExplaining {
         connection: Option<u64>,
     ) -> PyResult<Self> {
         py.detach(|| {
-            let readers: PyResult<Vec<_>> = paths.iter().map(opened).collect();
+            let raised = Raised::default();
+            let readers: PyResult<Vec<_>> =
+                paths.iter().map(|path| opened(path, Arc::clone(&raised))).collect();
+            Self::raise(&raised)?;
             let captures = JoinedCaptures::new(readers?);
+            let names = paths.iter().map(|path| path.display().to_string()).collect();
             let mut explainer = Explainer::default();
             if segments {
                 explainer = explainer.with_transcript(connection);
             }
-            Ok(Self { captures, explainer, fault: None, over: false })
+            Ok(Self { captures, names, raised, explainer, over: false })
         })
     }
 
     /// Takes the next packets; returns whether there may be more.
-    fn advance(&mut self, py: Python<'_>) -> bool {
+    fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
         py.detach(|| {
-            match self.captures.explain(&mut self.explainer) {
-                Ok(more) => self.over = !more,
-                Err(fault) => (self.over, self.fault) = (true, Some(fault.to_string())),
-            }
-            !self.over
+            self.over = !self.captures.explain(&mut self.explainer);
+            Self::raise(&self.raised)?;
+            Ok(!self.over)
         })
     }
 
@@ -156,8 +204,14 @@ impl PyExplaining {
 
     /// Where and why the reading stopped early.
     #[getter]
-    fn fault(&self) -> Option<&str> {
-        self.fault.as_deref()
+    fn fault(&self) -> Option<String> {
+        fault_of(&self.names, self.captures.faults())
+    }
+
+    /// What limits the answer so far, in words.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.explainer.notes().lines()
     }
 
     /// Packets: all, those of TCP, those without IP, fragments, other ones.
@@ -170,16 +224,16 @@ impl PyExplaining {
     fn finish(&mut self, py: Python<'_>) -> PyExplanation {
         let explainer = std::mem::take(&mut self.explainer);
         let explanation = py.detach(|| explainer.finish());
-        PyExplanation { explanation, fault: self.fault.clone() }
+        PyExplanation { explanation, fault: self.fault() }
     }
 }
 
-fn opened(path: &PathBuf) -> PyResult<CaptureReader<Unpacked<CaptureSource>>> {
+fn opened(path: &PathBuf, raised: Raised) -> PyResult<CaptureReader<Unpacked<Interruptible>>> {
     let name = path.display().to_string();
     let source: CaptureSource = if name == "-" {
         Box::new(io::stdin())
     } else {
         Box::new(File::open(path).map_err(|e| file_error(&name, e))?)
     };
-    CaptureReader::unpacking(source).map_err(|e| file_error(&name, e))
+    CaptureReader::unpacking(Interruptible { source, raised }).map_err(|e| file_error(&name, e))
 }

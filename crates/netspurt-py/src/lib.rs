@@ -1,12 +1,17 @@
 //! netspurt's core for Python. This crate only converts and delegates.
 
+mod adapter;
 mod array;
+mod congestion;
 mod delays;
 mod errors;
 mod estimator;
 mod explain;
+mod foreign;
+mod hooks;
 mod orbit;
 mod replay;
+mod sample;
 mod scenario;
 mod script;
 mod surrogate;
@@ -26,8 +31,9 @@ use pyo3::prelude::*;
 
 use delays::{PyDelays, pair_captures, read_delays};
 use errors::{DelaysError, EstimatorError, ReplayError, ScenarioError, ScriptError};
-use estimator::{Estimator, Sample, drive};
+use estimator::{Estimator, drive};
 use replay::{PyReplayed, adapt, replay_records, two_gain_front, two_gain_grid};
+use sample::Sample;
 use scenario::{PyResults, PyScenario, PySimulation};
 use script::{Played, PyScript};
 use sweep::{PySweep, SweepEngine};
@@ -88,6 +94,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EstimatorError", module.py().get_type::<EstimatorError>())?;
     module.add("SWEEP_COLUMNS", TAKEN.to_vec())?;
     module.add("ALGORITHMS", EstimatorConfig::NAMES.to_vec())?;
+    foreign::open();
+    module.add("ReturnedError", module.py().get_type::<hooks::ReturnedError>())?;
+    module.add_class::<congestion::PyCongestion>()?;
+    module.add_class::<congestion::PyWindow>()?;
+    module.add_class::<congestion::PyAck>()?;
+    module.add_class::<congestion::PyRate>()?;
     module.add_class::<Estimator>()?;
     module.add_class::<Sample>()?;
     module.add_class::<PyScenario>()?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use netspurt::clock::ClockTextError;
 use netspurt::delays::Delays as CoreDelays;
+use netspurt::foreign::watched;
 use netspurt::record::{ReplayedAlgorithm, replay_table};
 use netspurt::replay::{self as core, Account, Front, Notice, Replay, TwoGainGrid};
 use netspurt::rto::{EstimatorConfig, RtoEstimator};
@@ -12,10 +13,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::adapter::{Adapter, HookFailure, OnFailure};
 use crate::array::array;
 use crate::delays::{PyDelays, order_name, order_named};
 use crate::errors::{ReplayError, estimator_error};
-use crate::estimator::{Adapter, Estimator, HookFailure};
+use crate::estimator::Estimator;
+use crate::hooks::raised;
 use crate::table::PyTable;
 
 fn refused(error: core::ReplayError) -> PyErr {
@@ -63,11 +66,12 @@ pub fn replay(
     };
     if let Some(config) = own {
         let (name, mut algorithm) = (name.unwrap_or_else(|| config.to_string()), config.build());
-        return py.detach(|| run(name, delays, how, algorithm.as_mut())).map_err(refused);
+        let ran = py.detach(|| watched(|| run(name, delays, how, algorithm.as_mut())));
+        return ran.map_err(|fault| raised(*fault))?.map_err(refused);
     }
     let name = name.map_or_else(|| estimator.get_type().name().map(|n| n.to_string()), Ok)?;
     let failure = HookFailure::default();
-    let mut algorithm = Adapter::new(estimator, failure.clone())?;
+    let mut algorithm = Adapter::new(estimator, OnFailure::Keep(failure.clone()))?;
     let replayed = run(name, delays, how, &mut algorithm).map_err(refused)?;
     failure.take().map(|()| replayed)
 }
@@ -211,7 +215,8 @@ pub fn adapt(
     let mut algorithm =
         EstimatorConfig::parse(estimator).map_err(|e| estimator_error(py, &e))?.build();
     let (from, to) = (Duration::from_nanos(from_ns), Duration::from_nanos(to_ns));
-    let found = core::adapt(algorithm.as_mut(), from, to);
+    let found = watched(|| core::adapt(algorithm.as_mut(), from, to));
+    let found = found.map_err(|fault| raised(*fault))?;
     let timers = (found.timers.0.as_nanos(), found.timers.1.as_nanos());
     Ok((found.samples_short, found.samples_to_settle, timers.0, timers.1))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use netspurt::foreign::{Origin, watched};
 use netspurt::results::{FolderWriter, Results, RunIdentity};
 use netspurt::scenario as core;
 use netspurt::units::Time;
@@ -10,6 +11,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::scenario_error;
+use crate::hooks::raised;
 use crate::table::PyTable;
 
 /// Names and texts of files.
@@ -113,6 +115,12 @@ impl PyScenario {
         self.0.moves(name).map_err(|e| scenario_error(py, &e))
     }
 
+    /// The files that links follow and that end before a run does: link, file, end.
+    fn followed_ends(&self) -> Vec<(String, String, u64)> {
+        let ends = self.0.followed_ends().into_iter();
+        ends.map(|end| (end.link, end.file, end.at.as_nanos())).collect()
+    }
+
     /// When a run of it ends.
     #[getter]
     fn stop_ns(&self) -> u64 {
@@ -122,6 +130,12 @@ impl PyScenario {
     /// The flow whose ends are programs.
     fn programs_flow(&self) -> Option<&str> {
         self.0.programs_flow()
+    }
+
+    /// The algorithms in it that are not the core's: text, file and SHA-256 of the file.
+    fn algorithms(&self) -> Vec<(String, String, String)> {
+        let parts = |origin: Origin| (origin.text, origin.file, origin.sha256);
+        self.0.algorithms().into_iter().map(parts).collect()
     }
 
     /// The first flow with a kernel's end.
@@ -136,7 +150,8 @@ impl PyScenario {
                 format!("flow `{flow}` has an end of the kernel's: only a live run has one");
             return Err(PyValueError::new_err(message));
         }
-        Ok(PySimulation(Some(py.detach(|| self.0.simulate()))))
+        let begun = py.detach(|| watched(|| self.0.simulate()));
+        begun.map(|run| PySimulation(Some(run))).map_err(|fault| raised(*fault))
     }
 }
 
@@ -168,8 +183,16 @@ impl PySimulation {
     fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
         self.running()?;
         let run = self.0.as_mut().expect("it is running");
-        while !py.detach(|| run.advance_towards(Time::from_nanos(t_ns))) {
-            py.check_signals()?;
+        let until = Time::from_nanos(t_ns);
+        loop {
+            match py.detach(|| watched(|| run.advance_towards(until))) {
+                Ok(true) => break,
+                Ok(false) => py.check_signals()?,
+                Err(fault) => {
+                    self.0 = None;
+                    return Err(raised(*fault));
+                }
+            }
         }
         run.overfull().map_or(Ok(()), |told| Err(PyValueError::new_err(told)))
     }
@@ -178,7 +201,8 @@ impl PySimulation {
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyResults> {
         self.running()?;
         let run = self.0.take().expect("it is running");
-        Ok(PyResults(Arc::new(py.detach(|| run.finish()))))
+        let results = py.detach(|| watched(|| run.finish()));
+        results.map(|ended| PyResults(Arc::new(ended))).map_err(|fault| raised(*fault))
     }
 }
 
@@ -211,7 +235,8 @@ impl PyResults {
     }
 
     /// Writes the run into a folder that is there.
-    #[pyo3(signature = (folder, *, title, source, seed, scenario))]
+    #[pyo3(signature = (folder, *, title, source, seed, scenario, algorithms, code))]
+    #[expect(clippy::too_many_arguments, reason = "what a manifest says is keywords")]
     fn save(
         &self,
         py: Python<'_>,
@@ -220,12 +245,20 @@ impl PyResults {
         source: &str,
         seed: u64,
         scenario: &str,
+        algorithms: Vec<(String, String, String)>,
+        code: NamedTexts,
     ) -> PyResult<()> {
+        let origin = |(text, file, sha256)| Origin { text, file, sha256 };
+        let algorithms: Vec<Origin> = algorithms.into_iter().map(origin).collect();
         let write = || {
             let mut out = FolderWriter::new(DiskFolder::at(folder));
             out.tables(&self.0)?;
             out.captures(&self.0)?;
-            let identity = RunIdentity { title, source, seed, scenario };
+            for (name, text) in &code {
+                out.code(name, text)?;
+            }
+            let algorithms = &algorithms;
+            let identity = RunIdentity { title, source, seed, scenario, algorithms };
             out.end(identity, &self.0.contents())
         };
         let failed = |error: std::io::Error| PyOSError::new_err(format!("{folder}/{error}"));

@@ -1,9 +1,11 @@
 //! Scripts and their results.
 
+use netspurt::foreign::watched;
 use netspurt::script::{self as core, FailureKind, SocketHost, SwitchSetting, TranscriptEntry};
 use pyo3::prelude::*;
 
 use crate::errors::script_error;
+use crate::hooks::raised;
 
 /// A script.
 #[pyclass(frozen, name = "Script", module = "netspurt._core")]
@@ -53,7 +55,8 @@ impl PyScript {
         let changes: Vec<SwitchSetting> = values.into_iter().map(setting).collect();
         let config = self.0.config(profile, &changes).map_err(|e| script_error(py, &e))?;
         self.0.check_changes().map_err(|e| script_error(py, &e))?;
-        Ok(Played(py.detach(|| core::run(&self.0, &mut SocketHost::new(&config)))))
+        let played = py.detach(|| watched(|| core::run(&self.0, &mut SocketHost::new(&config))));
+        played.map(Played).map_err(|fault| raised(*fault))
     }
 
     /// The `fails_with` changes that do not make it fail: the line, path and value of each. An

@@ -197,6 +197,10 @@ fn wall() -> Stopwatch {
     Arc::new(move || clock.now().saturating_since(Time::ZERO))
 }
 
+/// How long a wait for a cancelled chunk is, and how many there are at most.
+const MOMENT: std::time::Duration = std::time::Duration::from_millis(20);
+const PATIENCE: u32 = 250;
+
 /// A sweep's engine on the threads of this process.
 #[pyclass(frozen, module = "netspurt._core")]
 pub struct SweepEngine(Mutex<Engine>);
@@ -246,8 +250,18 @@ impl SweepEngine {
         Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
     }
 
-    /// Stops every chunk at its next case.
-    fn cancel(&self) {
-        self.lock().cancel();
+    /// Stops every chunk within moments, and waits for them: a thread that calls an algorithm in
+    /// Python must not outlive the interpreter.
+    fn cancel(&self, py: Python<'_>) {
+        py.detach(|| {
+            let mut engine = self.lock();
+            engine.cancel();
+            for _ in 0..PATIENCE {
+                if engine.underway() == 0 {
+                    return;
+                }
+                engine.next(MOMENT);
+            }
+        });
     }
 }

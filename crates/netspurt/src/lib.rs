@@ -10,6 +10,7 @@ pub mod delays;
 pub mod distribution;
 pub mod event;
 pub mod explain;
+pub mod foreign;
 pub mod guard;
 pub mod ids;
 pub mod ip;

@@ -155,6 +155,9 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     extra = [*made, linux]
     weighing = Weighing([of.again(extra) for of in answered], price)
     pick, alike = _choice(weighing, [*sound, *made], first=sound, beside=[linux])
+    if pick in made:
+        # Constants of Linux's timer are computed from the recording as well.
+        pick, alike = _choice(weighing, list(dict.fromkeys([*sound, *made, linux])), first=sound)
     suits = any(_suits(weighing, text) for text in asked)
     tuned: list[str] = []
     if tune or not (suits or len(asked) < 2):
@@ -164,6 +167,8 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
 
     def computed(lessons: Lessons, places: Sequence[int]) -> list[str]:
         found = [completed(lessons, places, text) for text in bare]
+        if pick == linux and linux not in sound:
+            found.append(linux_floor(lessons, places))
         return [*found, *(constants(lessons, places) if tuned else [])]
 
     learnt = judged(lessons, sound, computed if tuned or pick not in sound else None)

@@ -47,7 +47,9 @@ def _choice(advice: Advice) -> list[str]:
     if not advice.pick:
         return ["None of these has bounds and backoff, so none can be recommended as it is."]
     if advice.suits:
-        return [f"Take {advice.pick}: {_bill(advice, advice.pick)}."]
+        taken = f"Take {advice.pick}: {_bill(advice, advice.pick)}."
+        is_linux = advice.pick == advice.linux and advice.pick not in advice.asked
+        return [taken, *["Its constant was computed from these delays."] * is_linux]
     is_asked = advice.pick in advice.asked
     computed = "" if is_asked else ", with constants computed from these delays"
     return [
@@ -89,7 +91,8 @@ def _others(advice: Advice) -> list[str]:
     others = [name for name in advice.alike if name != advice.pick]
     if not others:
         several = advice.pick and len(advice.asked) > 1 and advice.suits
-        return ["Every other timer that may be deployed costs measurably more."] * bool(several)
+        told = "Every other timer that was asked for and may be deployed costs measurably more."
+        return [told] * bool(several)
     said = []
     asked = [name for name in others if name in advice.asked]
     if asked:

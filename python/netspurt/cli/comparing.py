@@ -12,11 +12,14 @@ import typer
 from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, ways_of
 from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_replies
+from netspurt.cli.output import columns, hint_at_replies, named
+from netspurt.cli.paired import as_data, paired
+from netspurt.cli.paired import lines as pair_lines
 from netspurt.cli.programs import AsCsv, AsJson, Form
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
+    from netspurt.analysis.paired import Pairs
     from netspurt.analysis.settings import Difference
     from netspurt.captures import Explained
     from netspurt.plots import View
@@ -60,6 +63,8 @@ def compare(
 ) -> None:
     """Align two runs, or a run and a capture, by segment and show their first difference.
 
+    Of two runs of populations the connections are compared one by one.
+
     CSV has a row for each event, with its times in both runs; JSON has these, too.
     """
     from netspurt.analysis.compare import compare as align
@@ -70,6 +75,9 @@ def compare(
     given = flow is not None or direction is not None
     flows = flow_of_each(flow)
     runs = [open_tables(path, name) for path, name in zip((first, second), flows, strict=True)]
+    if flow is None and (pairs := paired(runs)) is not None:
+        _tell_pairs(runs, pairs, form)
+        return
     ways = ways_of(runs, flows, direction, node)
     seen, span = _seen(runs, ways, span)
     told = align(seen[0], seen[1])
@@ -83,7 +91,7 @@ def compare(
         document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen) | more
         form.print(document, document["events"])
         return
-    names = [_called(run) for run in runs]
+    names = _names(runs)
     for line in _lines(told, seen, names, (ways[0].titled, ways[0].node)):
         typer.echo(line)
     for line in (*_differences(seen, names), *_settings(unlike, names)):
@@ -94,6 +102,21 @@ def compare(
         typer.echo(plot)
     if not given and is_run(runs[0]):
         hint_at_replies(runs[0])
+
+
+def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> None:
+    """Print what came of populations in both runs, and what the scenarios differ in."""
+    from netspurt.analysis.settings import differences
+
+    unlike = differences(*(run.scenario for run in runs if is_run(run)))
+    data = as_data(pairs)
+    if not form.for_people:
+        document = {"populations": data, "scenarios": [vars(one) for one in unlike or ()]}
+        form.print(document, data)
+        return
+    names = _names(runs)
+    for line in (*pair_lines(runs, pairs, names), *_settings(unlike, names)):
+        typer.echo(line)
 
 
 def _early_acks(
@@ -199,9 +222,7 @@ def _draw(
     from netspurt.plots.beside import Side, draw_beside
 
     runs, seen = both
-    names = [_called(run) for run in runs]
-    if names[0] == names[1]:
-        names = [str(run.folder) for run in runs]
+    names = _names(runs)
     starts = [own[0].at_s for own in seen]
     sides = [Side(*each) for each in zip(runs, names, starts, views, strict=True)]
     parted = [event.t_s for event in told.parted if event is not None]
@@ -229,6 +250,16 @@ def _moment(row: dict[str, Any]) -> float:
 
 def _called(run: Run | Explained) -> str:
     return f"{run.folder.name if run.folder else run.title}"
+
+
+def _names(runs: list[Run | Explained]) -> list[str]:
+    """Return names that tell two runs apart: those of the files, their paths, or their order."""
+    names = [_called(run) for run in runs]
+    if names[0] == names[1]:
+        names = [str(run.folder or run.title) for run in runs]
+    if names[0] == names[1]:
+        names = [f"{names[0]} (first)", f"{names[1]} (second)"]
+    return [named(name) for name in names]
 
 
 def _lines(

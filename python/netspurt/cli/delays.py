@@ -13,7 +13,7 @@ import typer
 
 from netspurt.cli import constancy, paths, surrogates
 from netspurt.cli.groups import defaulting_to
-from netspurt.cli.options import Column, Interval, LostAfter, columns_of
+from netspurt.cli.options import Column, Interval, LostAfter, columns_of, count
 from netspurt.cli.output import columns, complain, number, paint, width
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.recordings import How, read_all
@@ -57,6 +57,14 @@ def delays(
         Path | None,
         typer.Option(metavar="OUT", help="Write a file that a link follows to see these delays."),
     ] = None,
+    recording: Annotated[
+        int | None,
+        typer.Option(
+            parser=count,
+            metavar="N",
+            help="With --timeline: which recording, from 1, if there are several.",
+        ),
+    ] = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
@@ -64,8 +72,10 @@ def delays(
     form = Form(as_json, as_csv)
     how = How(format_, interval, columns_of(column), lost_after)
     readings = {str(file): reading for file, reading in read_all(files, how)}
+    if recording is not None and timeline is None:
+        raise typer.BadParameter("it chooses what --timeline writes", param_hint="--recording")
     if timeline is not None:
-        write_recorded(readings.values(), timeline)
+        write_recorded(readings.values(), timeline, recording)
     elif form.for_people:
         _describe(readings)
     else:
@@ -108,7 +118,8 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
             continue
         for recording in reading:
             own = [note for note in recording.notes if said[note] < _SHARED]
-            for note in [*day_words(recording), *own, *recording.loss_words()]:
+            words = [*recording.pause_words(), *recording.loss_words()]
+            for note in [*day_words(recording), *own, *words]:
                 for line in _hanging(f"{recording.name}: {note}"):
                     typer.echo(line)
         for one in reading.malformed[:SHOWN]:
@@ -117,9 +128,9 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
         if len(reading.malformed) > SHOWN:
             more = len(reading.malformed) - SHOWN
             typer.echo(f"{name}: {more} more malformed lines; --json lists all")
-    for note, count in said.items():
-        if count >= _SHARED:
-            for line in _hanging(f"{count} recordings: {note}"):
+    for note, times in said.items():
+        if times >= _SHARED:
+            for line in _hanging(f"{times} recordings: {note}"):
                 typer.echo(line)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.output import columns, counted, number, rate
+from netspurt.cli.output import columns, counted, named, number, rate
 from netspurt.cli.pooled import pooled_lines
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def document(found: Explained, connection: int | None) -> dict[str, Any]:
         "fragments": found.fragments,
         "other_packets": found.other,
         "fault": found.fault,
+        "notes": list(found.notes),
         **{name: list(_rows(table)) for name, table in tables.items()},
     }
 
@@ -84,7 +85,7 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
     if len(numbers) > few:
         yield from pooled(found)
         return
-    yield _packets(found)
+    yield from _packets(found)
     if numbers:
         yield ""
         yield from pooled_lines(found)
@@ -96,17 +97,20 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
 def pooled(found: Explained) -> Iterator[str]:
     """Yield one answer for all connections."""
     table = found.table("connections")
-    yield _packets(found)
+    yield from _packets(found)
     yield from _summary(found, len(set(table["connection"].tolist())))
     yield ""
     yield from pooled_lines(found)
 
 
-def _packets(found: Explained) -> str:
-    parts = [f"{found.path}: {counted(found.packets, 'packet')}, {number(found.tcp)} of TCP"]
+def _packets(found: Explained) -> Iterator[str]:
+    """Yield the packets of a capture, and what limits the answer."""
+    parts = [f"{named(found.path)}: {counted(found.packets, 'packet')}, {number(found.tcp)} of TCP"]
     others = {"without IP": found.no_ip, "fragments": found.fragments, "others": found.other}
     parts += [f"{number(many)} {what}" for what, many in others.items() if many]
-    return ", ".join(parts)
+    yield ", ".join(parts)
+    for note in found.notes:
+        yield f"Note: {note}."
 
 
 def _summary(found: Explained, connections: int) -> Iterator[str]:
@@ -155,7 +159,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("retransmissions", lambda r: number(r["retransmissions"])),
     ("sent again", lambda r: _octets(r["retransmitted_bytes"])),
     ("out of order", lambda r: number(r["out_of_order"])),
-    ("copies by the network", lambda r: number(r["hardware_duplicates"])),
+    ("same IP identification", lambda r: number(r["hardware_duplicates"])),
     ("duplicate ACKs", lambda r: number(r["duplicate_acks"])),
     ("largest segment", lambda r: _octets(r["segment_bytes_max"])),
     ("MSS offered", lambda r: _octets(r["mss_bytes"])),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from netspurt.cli.options import count
-from netspurt.cli.output import complain, harmless, print_json, raw
+from netspurt.cli.output import complain, named, print_json, raw
 
 #: Captures with more connections than this are summed up.
 _FEW = 2
@@ -135,19 +135,22 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
     if layout != LAYOUTS[0]:
         return _print_tcptrace(captures[0], layout)
     several = len(captures) > 1
-    _write(heading(layout, file=several))
-    status = 0
+    status, above = 0, heading(layout, file=several)
     for paths in captures:
         try:
-            rows = Rows(paths, layout, harmless(paths[0]) if several else None)
+            rows = Rows(paths, layout, named(paths[0]) if several else None)
         except OSError as error:
             if not several:
                 raise
             complain(error)
             status = 2
             continue
+        # Where nothing can be read there is no heading either.
+        _write(above)
+        above = b""
         for some in rows:
             _write(some)
+        _note(paths, rows.core.notes)
         status = max(status, _complain_of_fault(paths, rows.core.fault))
     return status
 
@@ -162,10 +165,10 @@ def _print_tcptrace(paths: list[str], layout: str) -> int:
     all_rows = list(rows)
     packets, tcp = rows.core.passed[:2]
     took, count = time.perf_counter() - began, rows.core.connections
-    named = "connection" if count == 1 else "connections"
+    noun = "connection" if count == 1 else "connections"
     args = "1 arg" if len(paths) == 1 else f"{len(paths)} args"
     preface = (
-        f"#{args} remaining, starting with '{harmless(paths[0])}'\n"
+        f"#{args} remaining, starting with '{named(paths[0])}'\n"
         f"#netspurt {__version__}, in the layout of tcptrace 6.6.7\n\n"
         f"#{packets} packets seen, {tcp} TCP packets traced\n"
         f"#elapsed wallclock time: {_clock(took)}, {int(packets / took)} pkts/sec analyzed\n"
@@ -174,10 +177,11 @@ def _print_tcptrace(paths: list[str], layout: str) -> int:
     if tcp == 0:
         _write(f"{preface}#no traced TCP packets\n".encode())
     else:
-        preface += f"#TCP connection info:\n#{count} TCP {named} traced:\n"
+        preface += f"#TCP connection info:\n#{count} TCP {noun} traced:\n"
         _write(preface.encode() + heading(layout))
         for some in all_rows:
             _write(some)
+    _note(paths, rows.core.notes)
     return _complain_of_fault(paths, rows.core.fault)
 
 
@@ -202,8 +206,16 @@ def _complain_of_fault(paths: Sequence[str], fault: str | None) -> int:
     """Tell where reading stopped early; return the exit status."""
     if fault is None:
         return 0
-    complain(ValueError(f"{', '.join(paths)}: {fault}; what came before is explained"), "warning:")
+    # Of several captures the fault names those that have one.
+    where = f"{named(paths[0])}: " if len(paths) == 1 else ""
+    complain(ValueError(f"{where}{fault}; what came before is explained"), "warning:")
     return 1
+
+
+def _note(paths: Sequence[str], notes: Sequence[str]) -> None:
+    """Tell what limits rows, which have no room for it."""
+    for note in notes:
+        complain(ValueError(f"{', '.join(map(named, paths))}: {note}"), "note:")
 
 
 def _print_captures(
@@ -217,7 +229,7 @@ def _print_captures(
         pooled = explaining.explain_pooled(captures)
         for line in explained.pooled(pooled):
             typer.echo(line)
-        return _complain_of_fault([pooled.path], pooled.fault)
+        return _complain_of_fault([], pooled.fault)
     status, documents = 0, []
     for paths in captures:
         found = explaining.explain(*paths)

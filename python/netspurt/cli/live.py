@@ -13,7 +13,7 @@ import typer
 
 from netspurt.cli.options import ScenarioFile, count, lateness, setting
 from netspurt.cli.output import complain, number, paint, print_json, progress
-from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary
+from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary, tell_notes
 from netspurt.cli.words import App
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def run(
         describe(result, chosen, folder)
         for line in [*_early(result, chosen.stop), *verdict(live)]:
             typer.echo(line)
+    tell_notes(chosen)
     if not live.valid:
         raise typer.Exit(1)
 
@@ -213,7 +214,7 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
         )
     lines += [f"flow {one.flow}: {one.failure}" for one in live.failures]
     lines += _given(live.ends) if ends else []
-    good = paint("valid", "green") if live.valid else paint("INVALID", "red")
+    good = paint("valid", "green") if live.valid else f"{paint('INVALID', 'red')}: {live.why_not()}"
     lines.append(f"Linux {live.kernel}, {live.back_end}: {good}")
     return lines
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import signal
 import sys
+import traceback
 from typing import Any
 
 import typer
 
 from netspurt._core import __version__
+from netspurt.algorithms import AlgorithmError
 from netspurt.cli import (
     comparing,
     delays,
@@ -127,6 +130,8 @@ def _run() -> None:
         sys.exit(error.exit_code)
     except (ValueError, OSError) as error:
         complain(error)
+        if isinstance(error, AlgorithmError) and os.environ.get("NETSPURT_TRACEBACK"):
+            traceback.print_exception(error.__cause__)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

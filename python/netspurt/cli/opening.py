@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
-from netspurt.cli.output import complain
+from netspurt.cli.output import complain, named
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -32,7 +32,10 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     only = int(number) if number.isdecimal() else None
     found = explain(path, segments=True, connection=only)
     if found.fault is not None:
-        complain(ValueError(f"{path}: {found.fault}; what came before is shown"), "warning:")
+        told = f"{named(str(path))}: {found.fault}; what came before is shown"
+        complain(ValueError(told), "warning:")
+    for note in found.notes:
+        complain(ValueError(f"{named(str(path))}: {note}"), "note:")
     count = len(set(found.table("connections")["connection"].tolist()))
     if only is not None and only >= count:
         there = f"c0 to c{count - 1}" if count else "none"

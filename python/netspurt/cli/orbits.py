@@ -15,6 +15,7 @@ from netspurt.cli.options import span_of
 from netspurt.cli.output import columns, number, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.words import App
+from netspurt.stored import write_new
 
 if TYPE_CHECKING:
     from netspurt.orbit import Fit, OrbitPath, Pass, PathDelays
@@ -194,7 +195,7 @@ def delays(
     heading = f"{path.name}: pass {nth}, {one.rise} to {one.set}"
     if out is not None:
         rates = [] if errors is None else points.bit_errors(errors, per_db)
-        out.write_text(_csv(points) if out.suffix == ".csv" else _toml(points, heading, rates))
+        write_new(out, _csv(points) if out.suffix == ".csv" else _toml(points, heading, rates))
     if not form.for_people:
         told = {"path": path.name, **_as_json(nth, one), **_points(points, degree)}
         form.print(told, map(_point, _texts(points)))
@@ -205,7 +206,21 @@ def delays(
             typer.echo(line)
     if out is not None:
         print(f"wrote {out}: {len(points.t_ns)} points", file=sys.stderr)
-    _say(path.notes(begin, hours), aside=True)
+    _say([*path.notes(begin, hours), *_coarse(points, step)], aside=True)
+
+
+def _coarse(points: PathDelays, step: float) -> list[str]:
+    """Return a note if straight lines between the points are far from the delay."""
+    from netspurt.orbit import WITHIN
+
+    off, least = points.line_error, float(points.delay_ns.min()) / 1e9
+    if off <= WITHIN * least:
+        return []
+    return [
+        f"a step of {step:g} s is too coarse for this pass: straight lines between its "
+        f"{number(len(points.t_ns))} points are up to {off * 1e3:.3g} ms off, {off / least:.2g} of "
+        "the least delay; the fit rests on a point each second. Take a shorter --step"
+    ]
 
 
 _FIELDS = (
@@ -279,7 +294,7 @@ def _rows(one: Pass, fit: Fit) -> list[tuple[str, str]]:
     """Return what there is to say of a pass, as rows of a word and a text."""
     low, high = (number(round(km)) for km in one.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
-    powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))
+    powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))[: fit.degree + 1]
     terms = [f"{c:+.9g}{power}" for c, power in zip(fit.coefficients, powers, strict=True)]
     return [
         ("lasts", f"{one.duration:.3f} s{_cut(one)}"),

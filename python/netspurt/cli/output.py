@@ -91,6 +91,18 @@ def _visible(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+def named(path: str) -> str:
+    r"""Return the name of a file, which others chose: no style of it passes, and it is one line.
+
+    Examples
+    --------
+    >>> named("a\n.pcap")
+    'a\\x0a.pcap'
+    """
+    shown = re.sub(r"[\x00-\x1f]", lambda found: f"\\x{ord(found[0]):02x}", path)
+    return harmless(shown)
+
+
 class HarmlessStream:
     """A text stream to which everything is written as `harmless` returns it."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from netspurt.cli.output import wrapped
+from netspurt.stored import check_free, write_new
 
 if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
@@ -39,7 +40,9 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     Raises
     ------
     ValueError
-        If there is no such row, or the file exists.
+        If there is no such row.
+    FileExistsError
+        If the file exists.
     """
     from netspurt.papers.paths import path_for, scenario_text
 
@@ -47,10 +50,9 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     if row not in rows:
         raise ValueError(f"no row {row!r}: there are {', '.join(rows)}")
     file = out or Path(f"{row.lower()}.toml")
-    if file.exists():
-        raise ValueError(f"{file} exists: name another file with --out")
+    check_free(file, "file")
     path = path_for(rows[row])
-    file.write_text(scenario_text(path), encoding="utf-8")
+    write_new(file, scenario_text(path))
     off = f"{100 * path.error:.1f} %"
     close = f"{file}: line ends fitted to {row}'s within {off}"
     far = (

@@ -13,6 +13,7 @@ from netspurt.cli.programs import Form
 from netspurt.papers import read_paper
 from netspurt.papers.contacts import EARTH_KM, Curve, contacts, write
 from netspurt.papers.study import Study
+from netspurt.papers.swept import Sweeps
 
 
 def write_curves(key: str, out: Path | None, form: Form) -> None:
@@ -63,21 +64,21 @@ def _cells(curve: Curve) -> tuple[str, ...]:
 
 
 def run_study(key: str, out: Path | None, threads: int) -> None:
-    """Run all transfers of a paper's study."""
-    study = Study.of(read_paper(key))
+    """Run all transfers of a paper's study, or all its sweeps."""
+    paper = read_paper(key)
+    study = Sweeps.of(paper) if paper.sweeps else Study.of(paper)
+    what = "cases" if paper.sweeps else "transfers"
     folder = out or Path("runs") / "papers" / key / "study"
     began, cpu = time.monotonic(), time.process_time()
     try:
-        with progress(f"study of {key}", unit="transfers") as update:
+        with progress(f"study of {key}", unit=what) as update:
             carried = study.whole(folder, update, threads)
     except KeyboardInterrupt:
-        told = "Stopped. Finished transfers are kept; run the command again to continue."
+        told = f"Stopped. Finished {what} are kept; run the command again to continue."
         typer.echo(told, err=True)
         raise
     spent, cpu = time.monotonic() - began, time.process_time() - cpu
-    count = sum(len(study.read(folder, one)) for one in study.contacts.values())
-    typer.echo(
-        f"{count:,} transfers, {carried / 1e6:,.0f} million packets carried by links, in {folder}/"
-    )
+    told = f"{study.count(folder):,} {what}, {carried / 1e6:,.0f} million packets"
+    typer.echo(f"{told} carried by links, in {folder}/")
     typer.echo(f"{spent:.0f} s, {cpu:.0f} s of processors")
     typer.echo(f"verdicts: netspurt papers check {key} --study {folder}")

@@ -158,7 +158,7 @@ def study(
         int, typer.Option(parser=count, metavar="N", help="Threads; 0 for one per core.")
     ] = 0,
 ) -> None:
-    """Run all transfers of a paper's study; `check` takes them with `--study`, else a few."""
+    """Run all of a paper's study; `check` takes its results with `--study`, else it runs a few."""
     from netspurt.cli.paper_study import run_study
 
     run_study(key, out, threads)

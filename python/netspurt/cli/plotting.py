@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,7 @@ import typer
 from netspurt.cli.crossing import crossing_lines
 from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, one_of
-from netspurt.cli.output import hint_at_replies
+from netspurt.cli.output import hint_at_replies, named
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -81,10 +83,12 @@ def plot(
             applied |= {"flow": None} if each == "flows" else {}
         view = View(start=start, end=end, **applied)
         if out is not None and out.suffix == ".xpl":
-            write_xplot(out, opened, each, view)
+            with _naming(run):
+                write_xplot(out, opened, each, view)
             typer.echo(out)
             continue
-        figure = draw(opened, each, view)
+        with _naming(run):
+            figure = draw(opened, each, view)
         stem = run.parent / f"{run.name}-{each}" if captured else run / each
         files = [out] if out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
         save(figure, files)
@@ -98,6 +102,15 @@ def plot(
             _name_the_connection(opened, flow)
     elif is_run(opened) and flow is None and direction is None:
         hint_at_replies(opened)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the run or the capture in errors of what is drawn of it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{named(str(path))}: {error}") from error
 
 
 def _all_of(*, captured: bool) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netspurt.cli.output import columns, number
+from netspurt.cli.output import columns, counted, named, number
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
@@ -165,7 +165,7 @@ def _remedies(found: Explained) -> Iterator[str]:
 
     for one in remedies(found.tables)[:_REMEDIES]:
         what = f"{one.name[0].upper()}{one.name[1:]}"
-        waits = f"{number(one.waits)} {'wait' if one.waits == 1 else 'waits'}"
+        waits = counted(one.waits, "wait")
         text = f"{what} would have saved {_with_interval(one.saved_s, ' s')} at {waits}"
         if one.spurious is not None:
             text += f", at the cost of {_with_interval(one.spurious)} spurious timeouts"
@@ -197,17 +197,16 @@ def _worst(found: Explained) -> Iterator[str]:
         count = len(again.where(connection=connection))
         yield (
             f"  {_named(found, connection)}: {_seconds(sum(parts))} lost, {silent} in silence "
-            f"before timers and {repair} in repair; {number(count)} "
-            f"{'retransmission' if count == 1 else 'retransmissions'}"
+            f"before timers and {repair} in repair; {counted(count, 'retransmission')}"
         )
     path, connection = found.place_of(int(spent["connection"][order[0]]))
-    yield f"Look: netspurt explain {shlex.quote(path)} --connection {connection}"
+    yield f"Look: netspurt explain {named(shlex.quote(path))} --connection {connection}"
 
 
 def _named(found: Explained, connection: int) -> str:
     """Return the name of a connection, with its file where there are several."""
     path, own = found.place_of(connection)
-    return f"connection {own} of {path}" if found.files else f"connection {own}"
+    return f"connection {own} of {named(path)}" if found.files else f"connection {own}"
 
 
 def _seconds(value: float) -> str:

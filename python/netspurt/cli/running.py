@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +14,12 @@ import typer
 
 from netspurt import _core
 from netspurt.cli.options import ScenarioFile, count, loaded
-from netspurt.cli.output import columns, number, paint, print_json, progress, rate
+from netspurt.cli.output import columns, counted, number, paint, print_json, progress, rate
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from netspurt.run import Run
     from netspurt.scenario import Scenario
 
@@ -60,8 +64,15 @@ def run(
         print_json(summary(result, folder))
     else:
         describe(result, chosen, folder)
+    tell_notes(chosen)
     if case is None:
         tell_sweep(scenario)
+
+
+def tell_notes(scenario: Scenario) -> None:
+    """Print what to know about a run of a scenario."""
+    for note in scenario.notes():
+        typer.echo(f"{paint('note:', 'yellow', sys.stderr)} {note}", err=True)
 
 
 def one_case(
@@ -204,23 +215,50 @@ def _echo_probe_lines(result: Run) -> Iterator[str]:
 
 
 def _request_lines(result: Run) -> Iterator[str]:
-    """Yield a line for each flow of requests: counts and times to the complete reply."""
+    """Yield a line for each flow of requests: counts and times to the complete reply.
+
+    A request that still waits at the end counts with what it has waited at least: `>` stands before
+    a time that it may exceed.
+    """
     if "requests" not in result.tables:
         return
     import numpy as np
 
     table = result.table("requests")
     rows = []
+    waits = 0
     for name in list(dict.fromkeys(str(flow) for flow in table["flow"]))[:_LISTED]:
-        spans = table.where(flow=name).seconds("complete_ns")
-        whole = np.sort(spans[~np.isnan(spans)])
-        found = [np.quantile(whole, share) for share in (0.5, 0.95, 1.0)] if len(whole) else []
-        cells = [f"{1e3 * span:.3f} ms" for span in found] or ["-"] * 3
-        rows.append((name, number(len(spans)), number(len(whole)), *cells))
+        own = table.where(flow=name)
+        spans = own.seconds("complete_ns")
+        waiting = np.isnan(spans)
+        waits += int(waiting.sum())
+        waited = result.stop_ns / 1e9 - own.seconds("t_ns")
+        cells = [f"{'> ' * open_}{1e3 * span:.3f} ms" for span, open_ in _quantiles(spans, waited)]
+        rows.append((name, number(len(spans)), number(int((~waiting).sum())), *cells))
     head = ("requests", "asked", "complete", "median", "95 %", "longest")
     yield from columns([head, *rows], right=(1, 2, 3, 4, 5))
+    if waits:
+        yield f"> at least: {counted(waits, 'request')} still waited at the end of the run"
     if (flows := len(np.unique(table["flow"]))) > _LISTED:
         yield f"... {flows} flows with requests, {number(len(table))} asked"
+
+
+def _quantiles(
+    spans: NDArray[np.float64], waited: NDArray[np.float64]
+) -> Iterator[tuple[float, bool]]:
+    """Yield median, 95 % quantile and maximum of spans, NaN where there is only what was waited.
+
+    With each comes whether it is no more than a lower bound.
+    """
+    import numpy as np
+
+    waiting = np.isnan(spans)
+    low = np.where(waiting, waited, spans)
+    # Longer than any wait, and finite: infinity has no place between two values.
+    high = np.where(waiting, 1e12, spans)
+    for share in (0.5, 0.95, 1.0):
+        least = float(np.quantile(low, share))
+        yield least, float(np.quantile(high, share)) > least * (1 + 1e-9)
 
 
 def _population_lines(result: Run) -> Iterator[str]:

@@ -13,6 +13,7 @@ from netspurt.cli.options import count, one_of, span_of
 from netspurt.cli.output import columns, paint, print_json, width, wrapped
 from netspurt.cli.path_report import ms
 from netspurt.cli.programs import AsJson
+from netspurt.stored import check_free
 
 if TYPE_CHECKING:
     from netspurt.delays import Delays
@@ -108,7 +109,7 @@ def surrogate(
     given: dict[str, Any] = {"lost": lost, "probes": probes, "glitches": glitches, "burst": burst}
     fitted = replace(fitted, **{key: value for key, value in given.items() if value is not None})
     made = fitted.surrogate(structure, seed=seed)  # type: ignore[arg-type]
-    file = made.save(out or _file(fitted.name, structure, seed))
+    file = made.save(check_free(out or _file(fitted.name, structure, seed), "file"))
     if as_json:
         print_json({"file": str(file), "notes": made.notes} | _told(made, fitted))
         return

@@ -11,7 +11,7 @@ import typer
 from netspurt.cli import completing, crossing, listing
 from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, From, To, count
-from netspurt.cli.output import columns, number
+from netspurt.cli.output import columns, counted
 from netspurt.cli.programs import AsCsv, AsJson, Form, cell
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def table(
     for line in aligned(chosen):
         typer.echo(line)
     if left_out:
-        typer.echo(f"... {number(left_out)} more rows")
+        typer.echo(f"... {counted(left_out, 'more row')}")
 
 
 def _list(run: Run | Explained, form: Form) -> None:
@@ -88,7 +88,7 @@ def _list(run: Run | Explained, form: Form) -> None:
         form.print(told, told)
         return
     for each in tables:
-        typer.echo(f"{each.name}: {number(len(each))} rows of {', '.join(each)}")
+        typer.echo(f"{each.name}: {counted(len(each), 'row')} of {', '.join(each)}")
 
 
 def _print_rows(
@@ -103,7 +103,7 @@ def _print_rows(
     for line in columns([names, *cells], right=range(len(names))):
         typer.echo(line)
     if len(shown) < len(rows):
-        typer.echo(f"... {number(len(rows) - len(shown))} more rows")
+        typer.echo(f"... {counted(len(rows) - len(shown), 'more row')}")
 
 
 def _of(table: Table, wanted: dict[str, str | None]) -> Table:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netspurt.cli.options import count, loaded
-from netspurt.cli.output import number
+from netspurt.cli.output import counted, number, width, wrapped
+from netspurt.stored import write_new
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from netspurt.delays import Recordings
+    from netspurt.delays import Delays, Recordings
     from netspurt.scenario import Scenario
+    from netspurt.timelines import Timeline
 
 
 def timeline(
@@ -78,7 +80,7 @@ def timeline(
     if out is None:
         typer.echo(text, nl=False)
         return
-    out.write_text(text, encoding="utf-8")
+    write_new(out, text)
     series = {
         "delay": read.delay,
         "rate": read.rate,
@@ -100,35 +102,65 @@ def _write_link(file: Path, link: str, scenario: Scenario, out: Path | None) -> 
     if out is None:
         typer.echo(text, nl=False)
         return
-    out.write_text(text, encoding="utf-8")
+    write_new(out, text)
     typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(moves)))} of link {link}")
     _tell_use(out)
 
 
-def write_recorded(readings: Iterable[Recordings | Exception], out: Path) -> None:
+def write_recorded(
+    readings: Iterable[Recordings | Exception], out: Path, chosen: int | None = None
+) -> None:
     """Write the file that a link follows so that probes see a recording again.
+
+    Parameters
+    ----------
+    readings
+        What was read of each file.
+    out
+        The file to write.
+    chosen
+        Which recording, from 1; by default the only one.
 
     Raises
     ------
     ValueError
         If there is not one recording, or it makes no link.
+    Exception
+        The reading's own, if a file was not read.
     """
     from netspurt.timelines import follow
 
-    found = [one for each in readings if not isinstance(each, Exception) for one in each]
-    if len(found) != 1:
+    found: list[Delays] = []
+    for each in readings:
+        if isinstance(each, Exception):
+            raise each
+        found += each
+    if chosen is None and len(found) != 1:
         raise ValueError(
-            f"--timeline takes one recording, and there are {len(found)}: name one file"
+            f"--timeline takes one recording, and there are {len(found)}: name one file, or one of "
+            "these with --recording N, from 1"
         )
-    read = follow(found[0])
-    out.write_text(read.to_toml(), encoding="utf-8")
-    loss = read.loss if isinstance(read.loss, float) else 0.0
-    typer.echo(
-        f"{out}: {number(found[0].received)} delays in {number(len(read.delay))} steps, half of "
-        f"each round trip for a direction; {number(len(read.outages))} outages; other losses as a "
-        f"probability of {loss:.2%} in each direction"
-    )
+    nth = (chosen or 1) - 1
+    if chosen == 0 or nth >= len(found):
+        raise ValueError(f"no recording {chosen}: there are 1 to {len(found)}")
+    read = follow(found[nth])
+    write_new(out, read.to_toml())
+    typer.echo(f"{out}: {'; '.join(_of_recording(found[nth], read))}")
+    for note in [*found[nth].notes, *read.notes]:
+        for line in wrapped([["note:", note]], [5, max(40, width() - 7)]):
+            typer.echo(line)
     _tell_use(out)
+
+
+def _of_recording(recording: Delays, made: Timeline) -> Iterator[str]:
+    """Yield what a link made from a recording has."""
+    halves = ", half of each round trip for a direction" * (made.reverse is not None)
+    steps = counted(len(made.delay), "step")
+    yield f"{counted(recording.received, 'delay')} in {steps}{halves}"
+    yield counted(len(made.outages), "outage") if made.outages else "no outage"
+    loss = made.loss if isinstance(made.loss, float) else 0.0
+    share = f"{loss:.2%}" if loss >= 1e-4 else f"{100 * loss:.2g}%"
+    yield f"other losses as a probability of {share} in each direction" if loss else "no other loss"
 
 
 def _tell_use(out: Path) -> None:

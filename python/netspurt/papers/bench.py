@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from netspurt.live import LiveError, run_live
 from netspurt.papers.data import Paper
 from netspurt.papers.study import Study, Transfers
+from netspurt.papers.swept import Sweeps, Swept
 from netspurt.run import Run
 from netspurt.scenario import Scenario
 
@@ -134,6 +135,18 @@ class Bench:
             return study.quickly(study.sweep(one, whole=False, static=static, values=values))
 
         return self.keep(name, make)
+
+    def swept(self, name: str) -> Swept:
+        """Return the cases of a sweep: the whole study's, or else the quick form's."""
+        sweeps, whole = Sweeps.of(self.paper), self.study
+
+        def make() -> Swept:
+            if whole is not None:
+                return sweeps.read(whole, name)
+            self.announce(f"the sweep {name}")
+            return sweeps.quickly(name)
+
+        return self.keep(f"sweep {name}", make)
 
     @property
     def of_study(self) -> Study:

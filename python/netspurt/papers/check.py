@@ -17,10 +17,13 @@ from netspurt.papers import (  # noqa: F401
     over_contacts,
     over_runs,
     over_starts,
+    printed_gains,
     printed_tables,
     probing,
     stop_and_wait,
+    super_fast,
     surrogates,
+    web_traffic,
 )
 from netspurt.papers.bench import Bench, NotRunError
 from netspurt.papers.data import Claim, PaperError, Value

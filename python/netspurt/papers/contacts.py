@@ -19,6 +19,7 @@ from netspurt import _core
 from netspurt.orbit import OrbitPath, Pass, extreme_passes
 from netspurt.papers.data import Paper, PaperError
 from netspurt.quantities import quantity
+from netspurt.stored import check_free, write_new
 
 Floats = NDArray[np.float64]
 
@@ -256,10 +257,17 @@ def written(paper: Paper, contact: Contact, made: Curve) -> str:
 
 
 def write(paper: Paper, folder: Path) -> dict[str, Curve]:
-    """Compute all contacts of a paper, write a file for each, and return their delays by name."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Compute all contacts of a paper, write a file for each, and return their delays by name.
+
+    Raises
+    ------
+    FileExistsError
+        If one of the files exists; then none is written.
+    """
     made = {}
+    for contact in contacts(paper).values():
+        check_free(folder / contact.file, "file")
     for name, contact in contacts(paper).items():
         made[name] = curve(paper, contact)
-        (folder / contact.file).write_text(written(paper, contact, made[name]), encoding="utf-8")
+        write_new(folder / contact.file, written(paper, contact, made[name]))
     return made

@@ -97,6 +97,7 @@ class Paper:
     pictures: list[Mapping[str, Any]] = field(default_factory=list)
     contacts: Mapping[str, Any] = field(default_factory=dict)
     study: Mapping[str, Any] = field(default_factory=dict)
+    sweeps: Mapping[str, Any] = field(default_factory=dict)
 
     def rows(self, file: str) -> list[dict[str, str]]:
         """Return the rows of a table of the paper.
@@ -182,6 +183,7 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
         pictures=about.get("pictures", []),
         contacts=about.get("contacts", {}),
         study=about.get("study", {}),
+        sweeps=about.get("sweeps", {}),
     )
 
 

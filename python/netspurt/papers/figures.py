@@ -16,6 +16,7 @@ from netspurt.papers.echo_figures import crossing, density, sent_and_acknowledge
 from netspurt.papers.over_contacts import as_delays
 from netspurt.papers.over_starts import single_relay, throughputs
 from netspurt.papers.traces import at_sender
+from netspurt.papers.web_figures import FIGURES as OF_WEB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -155,4 +156,5 @@ _FIGURES: dict[str, Callable[..., Figure]] = {
     "crossing": crossing,
     "density": density,
     "send-ack": sent_and_acknowledged,
+    **OF_WEB,
 }

@@ -286,6 +286,10 @@ class Study:
             carried += int(folder.read()["carried"].sum())
         return carried
 
+    def count(self, out: Path) -> int:
+        """Return how many transfers the folder of a whole study has."""
+        return sum(len(self.read(out, one)) for one in self.contacts.values())
+
     def read(self, out: Path, contact: Contact) -> Transfers:
         """Return the transfers of a contact from the folder of a whole study.
 

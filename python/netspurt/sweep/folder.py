@@ -274,6 +274,8 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
         store.write(MANIFEST, sealed(asdict(manifest)))
         folder = _folder(store, manifest)
     if sweep.scenario_text and SCENARIO not in names:
+        for name, text in sweep.code:
+            _write(store, name.rpartition("/")[2], text.encode())
         _write(store, SCENARIO, sweep.scenario_text.encode())
     if isinstance(store, Folder):
         store.clear_leftovers()

@@ -33,12 +33,18 @@ class Sweep:
     """
 
     def __init__(
-        self, core: _core.Sweep, scenario: str, title: str, remake: tuple[Callable[..., Sweep], Any]
+        self,
+        core: _core.Sweep,
+        scenario: Scenario | None,
+        title: str,
+        remake: tuple[Callable[..., Sweep], Any],
     ) -> None:
         self._core = core
         self._remake = remake
         #: The scenario as TOML; empty if Python made the cases.
-        self.scenario_text = scenario
+        self.scenario_text = "" if scenario is None else scenario._core.text
+        #: The files with algorithms that it names: names and texts.
+        self.code = [] if scenario is None else scenario.code
         #: One line that says what it shows.
         self.title = title
 
@@ -75,7 +81,7 @@ class Sweep:
                 "`path` and `values`"
             )
         remake = (_of_source, (scenario.name, *scenario._core.source()))
-        return cls(core, scenario._core.text, scenario.title, remake)
+        return cls(core, scenario, scenario.title, remake)
 
     @classmethod
     def listed(
@@ -140,10 +146,12 @@ class Sweep:
             events=events,
             time_ns=None if time is None else round(time * 1e9),
         )
-        texts = [(labels, scenario._core.text, scenario.name) for labels, scenario in rows]
+        texts = [
+            (labels, scenario._core.text, scenario.name, scenario.code) for labels, scenario in rows
+        ]
         options = {"seeds": seeds, "paired": paired, "events": events, "time": time}
         remake = (_of_list, (texts, {**options, "title": title}))
-        return cls(core, "", title, remake)
+        return cls(core, None, title, remake)
 
     @property
     def names(self) -> list[str]:
@@ -236,6 +244,10 @@ def _of_source(name: str, text: str, values: _Pairs, files: _Pairs) -> Sweep:
     return Sweep.of(Scenario(core.with_values(values, []) if values else core))
 
 
-def _of_list(rows: list[tuple[dict[str, Label], str, str]], options: dict[str, Any]) -> Sweep:
-    cases = ((labels, Scenario.parse(text, name)) for labels, text, name in rows)
+def _of_list(
+    rows: list[tuple[dict[str, Label], str, str, _Pairs]], options: dict[str, Any]
+) -> Sweep:
+    cases = (
+        (labels, Scenario(_core.Scenario(name, text, code))) for labels, text, name, code in rows
+    )
     return Sweep.listed(cases, **options)

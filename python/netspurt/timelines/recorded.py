@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,27 +13,37 @@ from netspurt.timelines.timeline import MOST_POINTS, Outage, Timeline
 
 #: What a file says of round trips.
 _HALVES = (
-    "Each direction has half of the measured round trip: a round trip does not tell how much of it",
-    "either direction took, nor which of them lost a probe.",
+    "Each direction has half of the measured round trip, at the instants at which a probe crosses",
+    "it: a round trip does not tell how much of it either direction took, nor which of them lost a",
+    "probe.",
 )
 
 #: Lost probes in a row that are taken for an outage of the path, and not for single losses.
 OUTAGE = 2
 
+#: An answer that is later than that of a later probe by more than this [s] was overtaken. Tools
+#: print round trips above 100 ms to the millisecond.
+OVERTAKEN_S = 0.001
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.bool_]
+
 
 def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     """Return what a link does so that probes over it see a recording again.
 
-    The delay of a direction is half of the round trip, and holds from the sending of its probe to
-    that of the next one that came back. `outage` or more lost probes in a row are an outage, in
-    which the link drops everything; other losses are a probability of loss, the same in both
-    directions, so that a probe is lost as often as in the recording. A late reply is a delay, and
-    no loss.
+    Each direction has half of the round trip: the forward one from the sending of the probe on, the
+    reverse one from half a round trip later on, both up to the next probe that came back. `outage`
+    or more lost probes in a row are an outage, in which both directions drop what comes: the
+    forward one from the first lost probe to the next that came back, the reverse one half a round
+    trip later. Other losses are a probability of loss, the same in both directions, so that a probe
+    is lost as often as in the recording. A late reply is a delay, and no loss; one that those of
+    later probes overtook shows that the path does not keep the order, and nor does the link then.
 
     Parameters
     ----------
     recording
-        A recording of round trips whose probes have times.
+        A recording whose probes have times.
     outage
         Lost probes in a row that make an outage; at least 1.
 
@@ -43,6 +54,41 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     """
     if outage < 1:
         raise ValueError(f"outage={outage}: an outage has 1 lost probe at least")
+    _check(recording)
+    ways = 2 if recording.measure == "round-trip" else 1
+    at, delay = recording.sent_s, recording.rtt_s / ways
+    answered = ~np.isnan(delay)
+    runs, inside = _runs(answered, outage)
+    outages = [one for one in (_forward(at, *run) for run in runs) if one is not None]
+    outside = ~inside
+    share = 1 - answered[outside].mean() if outside.any() else 0.0
+    points = _points(at[answered], delay[answered])
+    found = f"Points of the delay: {len(points):,}. Outages: {len(outages):,}."
+    overtaken = _overtaken(at[answered], recording.rtt_s[answered])
+    made = Timeline(
+        recording.name,
+        delay=points,
+        # A round trip passes two directions, a one-way delay one.
+        loss=float(1 - math.pow(1 - share, 1 / ways)),
+        outages=outages,
+        remarks=[found],
+        order="overtaking" if overtaken else "fifo",
+        notes=[*_order_words(overtaken), *_end_words(answered), *recording.pause_words()],
+    )
+    if ways == 1:
+        return made
+    crossing = at + delay
+    back = _reverse(crossing, at, runs)
+    return replace(
+        made,
+        remarks=[found, *_HALVES],
+        reverse=_points(crossing[answered], delay[answered]),
+        reverse_outages=back,
+    )
+
+
+def _check(recording: Delays) -> None:
+    """Check that a recording makes a link."""
     if recording.send_times == "unknown":
         raise ValueError(
             f"{recording.name} does not say when its probes left: give their interval, such as "
@@ -50,49 +96,100 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
         )
     if recording.measure == "smoothed":
         raise ValueError(f"{recording.name} has smoothed delays, which no packet had")
-    half = 2.0 if recording.measure == "round-trip" else 1.0
-    at, delay = recording.sent_s, recording.rtt_s / half
-    answered = ~np.isnan(delay)
-    if not answered.any():
+    if not recording.received:
         raise ValueError(f"{recording.name} has no delay: no probe of it came back")
-    if answered.sum() > MOST_POINTS:
+    if recording.received > MOST_POINTS:
         raise ValueError(
-            f"{recording.name} has {answered.sum()} delays, and a timeline {MOST_POINTS} points at "
-            "most: cut the recording"
+            f"{recording.name} has {recording.received} delays, and a timeline {MOST_POINTS} "
+            "points at most: cut the recording"
         )
-    outages, inside = _outages(at, answered, outage)
-    outside = ~inside
-    share = 1 - answered[outside].mean() if outside.any() else 0.0
-    ways = half  # A round trip passes two directions, a one-way delay one.
-    loss = 1 - math.pow(1 - share, 1 / ways)
-    points = _points(at[answered], delay[answered])
-    found = f"{len(points)} delays, {len(outages)} outages."
-    remarks = [found, *_HALVES] if half > 1 else [found]
-    return Timeline(
-        recording.name, delay=points, loss=float(loss), outages=outages, remarks=remarks
-    )
 
 
-def _outages(
-    at: NDArray[np.float64], answered: NDArray[np.bool_], least: int
-) -> tuple[list[Outage], NDArray[np.bool_]]:
-    """Return the outages, and which probes lie in them."""
-    inside = np.zeros(len(at), dtype=bool)
+def _runs(answered: Places, least: int) -> tuple[list[tuple[int, int]], Places]:
+    """Return the first place and the one behind each run of losses, and which probes lie in one."""
+    inside = np.zeros(len(answered), dtype=bool)
     edges = np.diff(np.concatenate(([False], ~answered, [False])).astype(np.int8))
-    outages = []
-    for first, behind in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
-        if behind - first < least:
-            continue
+    both = zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True)
+    runs = [(int(first), int(behind)) for first, behind in both if behind - first >= least]
+    for first, behind in runs:
         inside[first:behind] = True
-        # Behind the last probe the recording does not say when the path was back.
-        end = at[behind] if behind < len(at) else at[-1]
-        if end > at[first]:
-            outages.append(Outage(_ns(at[first]), _ns(end) - _ns(at[first])))
-    return outages, inside
+    return runs, inside
 
 
-def _points(at: NDArray[np.float64], delay: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Return the points [ns] without those that repeat the delay before them."""
+def _forward(at: Floats, first: int, behind: int) -> Outage | None:
+    """Return the outage of a run of losses in the forward direction."""
+    # Behind the last probe the recording does not say when the path was back.
+    end = at[behind] if behind < len(at) else at[-1]
+    return _outage(_ns(at[first]), _ns(end))
+
+
+def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[Outage]:
+    """Return the outages of runs of losses in the reverse direction.
+
+    Each begins when the first lost probe would have crossed, had it been as fast as those beside
+    it, and ends when one behind it crossed. Any other probe that came back shows that the reverse
+    direction was there when it crossed: the outage begins behind the last of these.
+    """
+    # The soonest crossing of the probes from each on; behind the last there is none.
+    soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)
+    all_ns = np.sort(np.rint(crossing[~np.isnan(crossing)] * 1e9))
+    found = []
+    for first, behind in runs:
+        halves = [crossing[n] - at[n] for n in (first - 1, behind) if 0 <= n < len(at)]
+        half = float(min(halves))
+        begin = _ns(at[first] + half)
+        end = _ns(soonest[behind] if behind < len(at) else at[-1] + half)
+        last = int(np.searchsorted(all_ns, end)) - 1
+        if last >= 0 and all_ns[last] >= begin:
+            begin = int(all_ns[last]) + 1
+        outage = _outage(begin, end)
+        found += [outage] if outage else []
+    return found
+
+
+def _outage(begin: int, end: int) -> Outage | None:
+    return Outage(begin, end - begin) if end > begin else None
+
+
+def _overtaken(at: Floats, rtt: Floats) -> int:
+    """Return how many answers came behind the answer to a probe that left later."""
+    # Where a clock was set back, several probes have one instant, and tell nothing.
+    alone = np.concatenate(([True], np.diff(at) > 0)) & np.concatenate((np.diff(at) > 0, [True]))
+    arrived = (at + rtt)[alone]
+    if len(arrived) < 2:
+        return 0
+    soonest = np.minimum.accumulate(arrived[::-1])[::-1]
+    return int(np.sum(arrived[:-1] > soonest[1:] + OVERTAKEN_S))
+
+
+def _order_words(overtaken: int) -> list[str]:
+    if not overtaken:
+        return []
+    came = "answer came behind that of a later probe"
+    if overtaken > 1:
+        came = "answers came behind those of later probes"
+    return [
+        f"{overtaken:,} {came}, so the path does not keep the order: the file has "
+        '`order = "overtaking"`, and each step down of the delay lets packets overtake others. '
+        "`--lost-after TIME` takes later answers for losses; without overtaking the link keeps "
+        "the order"
+    ]
+
+
+def _end_words(answered: Places) -> list[str]:
+    lost = len(answered) - 1 - int(np.flatnonzero(answered)[-1])
+    if lost < OUTAGE:
+        return []
+    return [
+        f"the recording ends with {lost:,} lost probes: in the file the path is back at the last "
+        "of them; end the run before it"
+    ]
+
+
+def _points(at: Floats, delay: Floats) -> list[tuple[int, int]]:
+    """Return the points [ns] in the order of time, without those that repeat the delay before."""
+    order = np.argsort(at, kind="stable")
+    at, delay = at[order], delay[order]
     changes = np.concatenate(([True], np.diff(delay) != 0))
     return [(_ns(t), _ns(of)) for t, of in zip(at[changes], delay[changes], strict=True)]
 

@@ -39,7 +39,9 @@ class Timeline:
     name
         Where it comes from.
     delay
-        Instants, and the delay of a direction from each on.
+        Instants, and the delay of a direction from each on; with `reverse`, of the forward one.
+    reverse
+        The same of the reverse direction, where it differs.
     rate
         Instants, and bits per second from each on.
     loss
@@ -49,7 +51,13 @@ class Timeline:
     opportunities
         Instants at which 1500 octets are delivered; behind the last one they begin again.
     outages
-        Times in which everything is dropped.
+        Times in which everything that comes is dropped; with `reverse_outages`, forward.
+    reverse_outages
+        The same in the reverse direction, where they differ.
+    order
+        `fifo`, or `overtaking` where packets arrive before earlier ones.
+    notes
+        What to know before it is used.
     remarks
         Lines of comment for the head of the file.
     """
@@ -62,6 +70,10 @@ class Timeline:
     opportunities: Sequence[int] = ()
     outages: Sequence[Outage] = ()
     remarks: Sequence[str] = ()
+    reverse: Sequence[tuple[int, int]] | None = None
+    reverse_outages: Sequence[Outage] | None = None
+    order: str = "fifo"
+    notes: Sequence[str] = ()
 
     def to_toml(self, between: str = "step") -> str:
         """Return the file that a link of a scenario follows.
@@ -75,8 +87,10 @@ class Timeline:
         rule = f'between = "{between}"'
         lines = [f"# From {plain(self.name)}.", *(f"# {plain(one)}" for one in self.remarks)]
         if self.delay:
-            points = _points(self.delay, lambda span: f'"{exactly(span, "ms")}"')
-            lines.append(f"delay = {{ {rule}, timeline = {points} }}")
+            ways = [self.delay] if self.reverse is None else [self.delay, self.reverse]
+            tables = [f"{{ {rule}, timeline = {_delays(way)} }}" for way in ways]
+            both = f"[{', '.join(tables)}]" if len(tables) > 1 else tables[0]
+            lines.append(f"delay = {both}")
         if self.rate:
             points = _points(self.rate, lambda bits: f'"{bits} bit/s"')
             lines.append(f"rate = {{ timeline = {points} }}")
@@ -91,20 +105,34 @@ class Timeline:
         if self.bit_errors:
             points = _points(self.bit_errors, lambda rate: f"{rate:.9g}")
             lines.append(f"loss = {{ bit_error_rate = {{ {rule}, timeline = {points} }} }}")
-        for outage in self.outages:
+        if self.order != "fifo":
+            lines.append(f'order = "{self.order}"')
+        for outage, way in self._outages():
             lines += [
                 "[[handovers]]",
                 f'at = "{exactly(outage.at_ns)}"',
                 f'dead = "{exactly(outage.dead_ns)}"',
                 'arrivals = "drop"',
-                'in_flight = "drop"',
+                *([f'direction = "{way}"'] if way else []),
             ]
         return "\n".join(lines) + "\n"
+
+    def _outages(self) -> list[tuple[Outage, str]]:
+        """Return the outages in the order of time, each with its direction, empty for both."""
+        if self.reverse_outages is None:
+            return [(one, "") for one in self.outages]
+        both = [(one, "forward") for one in self.outages]
+        both += [(one, "reverse") for one in self.reverse_outages]
+        return sorted(both, key=lambda one: one[0].at_ns)
 
 
 def plain(text: str) -> str:
     """Return a text on one line, without control characters."""
     return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _delays(points: Sequence[tuple[int, int]]) -> str:
+    return _points(points, lambda span: f'"{exactly(span, "ms")}"')
 
 
 def _points(points: Sequence[tuple[int, _Value]], value: Callable[[_Value], str]) -> str:

@@ -115,7 +115,7 @@ fn driven(link: &str, waiting: &[Vec<u8>], seen: &mut Seen) -> (Log, UnixDatagra
         from.send(octets).unwrap();
     }
     let ports = vec![(FROM, near), (TO, far)];
-    let driver = Driver::new(WallClock::start(), Path::new(network(link)), ports, 2);
+    let driver = Driver::new(WallClock::start(), Path::new(network(link)), ports);
     let (_, log) = driver.run(STOP, seen).unwrap();
     (log, to)
 }
@@ -185,7 +185,7 @@ fn a_capture_has_the_octets_of_what_is_seen() {
 #[test]
 fn a_run_ends_when_the_observer_has_enough_even_without_hosts() {
     let mut seen = Seen::default();
-    let driver = Driver::new(WallClock::start(), Path::new(network("")), Vec::new(), 2);
+    let driver = Driver::new(WallClock::start(), Path::new(network("")), Vec::new());
     let (path, log) = driver.run(STOP, &mut seen).unwrap();
     assert!(path.now() < STOP);
     assert!(log.arrivals.is_empty() && log.deliveries.is_empty());
@@ -217,13 +217,13 @@ fn holding(octets: &[u8], id: TransmissionId) -> Hold {
 
 /// The first packet of data as a segment.
 fn labelled() -> Segment {
-    Labels::new(2).read(FROM, &data(0), || None).unwrap()
+    Labels::new().read(FROM, &data(0), || None).unwrap()
 }
 
 #[test]
 fn a_packet_is_written_with_its_mark_and_cut_into_its_parts() {
     let whole = labelled();
-    let (hold, labels) = (holding(&data(0), whole.id), Labels::new(2));
+    let (hold, labels) = (holding(&data(0), whole.id), Labels::new());
     let mut seen = Seen::default();
     let mut written = |segment: &Segment| {
         let mut out = b"what was there".to_vec();
@@ -246,7 +246,7 @@ fn a_packet_is_written_with_its_mark_and_cut_into_its_parts() {
 
 #[test]
 fn a_packet_of_the_simulators_is_encoded_in_the_hosts_numbers() {
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let isn = 70_000;
     let syn = Segment { seq: isn, flags: Flags::SYN, ..Segment::default() };
     labels.read(FROM, &packet(Side::From, syn), || None).unwrap();
@@ -261,7 +261,7 @@ fn a_packet_of_the_simulators_is_encoded_in_the_hosts_numbers() {
 #[test]
 fn octets_are_kept_until_the_packet_is_dropped() {
     let frame = labelled();
-    let (mut hold, labels) = (holding(&data(0), frame.id), Labels::new(2));
+    let (mut hold, labels) = (holding(&data(0), frame.id), Labels::new());
     let mut seen = Seen { captures: true, ..Seen::default() };
     let at = Time::ZERO;
     let passes = What::Seen { node: 0, way: Way::Out, frame };

@@ -144,7 +144,7 @@ impl Connections {
 pub type Counts = [[u64; 2]; 2];
 
 /// The table `connections`: one row for each, in the order in which they were opened, whose flow
-/// is called `name.1`, `name.2`, and so on.
+/// is called `name.0`, `name.1`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {
@@ -155,7 +155,7 @@ pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Ta
     let count = |what: usize, side: usize| {
         Data::I64(counts.iter().map(|counts| counts[what][side].cast_signed()).collect())
     };
-    let flows = (1..=all.seen.len()).map(|number| format!("{name}.{number}")).collect();
+    let flows = (0..all.seen.len()).map(|number| format!("{name}.{number}")).collect();
     let codes = (0_u32..).take(all.seen.len()).collect();
     let closed = |seen: &SeenConnection| Some(seen.closed[0]?.max(seen.closed[1]?));
     let columns = vec![

@@ -37,6 +37,9 @@ use crate::sys;
 /// The file that the server's output goes to, in the run's folder.
 pub const SERVER_OUTPUT: &str = "server.log";
 
+/// The most connections that have flows of their own.
+const MOST: usize = 1 << 28;
+
 /// The file that tells names, in the run's folder.
 const HOSTS: &str = "hosts";
 
@@ -60,10 +63,9 @@ impl ProgramPair {
     /// What watches their traffic.
     pub fn watch(&self, network: &Network) -> ProgramsWatch {
         let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
-        let most = network.names.flows.len() - self.first.index() - 1;
         let addresses = addresses(&network.names, self.first);
         let diags = [diag(&self.hosts[0]), diag(&self.hosts[1])];
-        ProgramsWatch::new(self.first, most, addresses, diags, self.asked.tcp.rack)
+        ProgramsWatch::new(self.first, MOST, addresses, diags, self.asked.tcp.rack)
     }
 
     /// The hosts of the programs in `network`; `None` where it has none.
@@ -251,7 +253,7 @@ mod tests {
             answers: false,
             messages: [None; 2],
             ipv6: false,
-            population: false,
+            population: true,
         };
         Names::new(nodes.map(str::to_owned).to_vec(), Vec::new(), vec![flow])
     }

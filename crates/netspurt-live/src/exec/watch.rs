@@ -36,7 +36,7 @@ pub struct ProgramsWatch {
 }
 
 impl ProgramsWatch {
-    /// Of programs whose first flow is `first`, at hosts with these addresses. A host without its
+    /// Of programs whose first flow is `first`, with flows for `most` connections, at hosts with these addresses. A host without its
     /// diagnosis says nothing of its connections.
     pub fn new(
         first: FlowId,

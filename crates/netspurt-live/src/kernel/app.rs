@@ -1,5 +1,6 @@
 //! The applications at the kernel's ends: one writes, the other reads and may answer.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -59,6 +60,17 @@ pub struct Poll {
 pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
+    doors: Vec<Door>,
+    /// How many sources and sinks, from the first on, were seen to have ended.
+    ended: [usize; 2],
+}
+
+/// A socket that many connections come to.
+#[derive(Debug)]
+struct Door {
+    listener: OwnedFd,
+    /// By the port of who opens: the place of the sink.
+    sinks: HashMap<u16, usize>,
 }
 
 /// A flow's socket, once there is one: that of an end which listens is made by its peer's SYN.
@@ -75,6 +87,8 @@ struct ContentSource {
     /// Octets that the window may have.
     clamp: Option<u32>,
     notes: FlowNotes,
+    /// Whether nobody asks the kernel about it.
+    unasked: bool,
     last: Option<TcpInfo>,
 }
 
@@ -90,7 +104,8 @@ enum AppStage {
 
 #[derive(Debug)]
 struct Sink {
-    listener: OwnedFd,
+    /// None where its connection comes through a door.
+    listener: Option<OwnedFd>,
     accepted: FlowSocket,
     answering: Option<Answering>,
     /// Octets of replies that are still to be written.
@@ -100,10 +115,52 @@ struct Sink {
     /// Octets that the window may have.
     clamp: Option<u32>,
     notes: FlowNotes,
+    /// Whether nobody asks the kernel about it.
+    unasked: bool,
     last: Option<TcpInfo>,
 }
 
 impl Apps {
+    /// Adds the applications of connections that all go to the socket `listener`, each opened by a
+    /// socket that is bound to a port of its own. Their notes are in the same order, numbered by
+    /// `ends`; the kernel is not asked about them.
+    ///
+    /// # Errors
+    /// When the kernel does not tell a socket's port.
+    pub fn add_visits(
+        &mut self,
+        listener: OwnedFd,
+        to: SocketAddr,
+        visits: Vec<(EndId, OwnedFd, Task)>,
+    ) -> io::Result<()> {
+        let mut sinks = HashMap::new();
+        for (end, socket, task) in visits {
+            let address = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+            sinks.insert(address.port(), self.sinks.len());
+            let shared = FlowSocket::default();
+            let _ = shared.set(socket);
+            self.add_source(end, shared, to, task.clone());
+            self.add_listening(end.peer(), None, FlowSocket::default(), task);
+            self.sources.last_mut().into_iter().for_each(|source| source.unasked = true);
+            self.sinks.last_mut().into_iter().for_each(|sink| sink.unasked = true);
+        }
+        self.doors.push(Door { listener, sinks });
+        Ok(())
+    }
+
+    /// Lets in who has come to a door.
+    fn admit(&mut self) {
+        for Door { listener, sinks } in &self.doors {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            while let Ok(socket) = accept_with(listener, flags) {
+                let peer = rustix::net::getpeername(&socket).ok().flatten();
+                let port = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+                let Some(place) = port.and_then(|peer| sinks.get(&peer.port())) else { continue };
+                let _ = self.sinks[*place].accepted.set(socket);
+            }
+        }
+    }
+
     /// Adds the application of `end` that opens its connection to `to`.
     pub fn add_source(&mut self, end: EndId, socket: FlowSocket, to: SocketAddr, task: Task) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
@@ -121,6 +178,7 @@ impl Apps {
             written,
             clamp: None,
             notes,
+            unasked: false,
             last,
         });
     }
@@ -136,6 +194,16 @@ impl Apps {
     /// Adds the application of `end` that reads what comes to `listener`, and
     /// answers it where that is its task. `accepted` is where its connection will be.
     pub fn add_sink(&mut self, end: EndId, listener: OwnedFd, accepted: FlowSocket, task: Task) {
+        self.add_listening(end, Some(listener), accepted, task);
+    }
+
+    fn add_listening(
+        &mut self,
+        end: EndId,
+        listener: Option<OwnedFd>,
+        accepted: FlowSocket,
+        task: Task,
+    ) {
         let notes = FlowNotes { end, ..FlowNotes::default() };
         let answering = match task {
             Task::Bulk(_) => None,
@@ -150,6 +218,7 @@ impl Apps {
             over: false,
             clamp: None,
             notes,
+            unasked: false,
             last: None,
         });
     }
@@ -167,6 +236,7 @@ impl Apps {
         let mut room = vec![0; content::LONGEST];
         while !stop.load(Ordering::Relaxed) {
             let now = clock.now();
+            self.admit();
             self.sources.iter_mut().for_each(|source| source.step(now, &mut room));
             self.sinks.iter_mut().for_each(|sink| sink.step(now, &mut room));
             if now >= next {
@@ -184,9 +254,10 @@ impl Apps {
 
     /// Asks the kernel for the state of every connection that has one, and whose end writes.
     fn ask(&mut self, now: Time, told: &mut Vec<Poll>) {
-        let sources = self.sources.iter_mut().filter(|source| source.notes.opened.is_some());
+        let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
+        let sources = self.sources.iter_mut().filter(asked);
         let sources = sources.map(|source| (&source.socket, source.notes.end, &mut source.last));
-        let sinks = self.sinks.iter_mut().filter(|sink| sink.answering.is_some());
+        let sinks = self.sinks.iter_mut().filter(|sink| sink.answering.is_some() && !sink.unasked);
         let sinks = sinks.map(|sink| (&sink.accepted, sink.notes.end, &mut sink.last));
         for (socket, end, last) in sources.chain(sinks) {
             let Some(Ok(info)) = socket.get().map(|socket| TcpInfo::of(socket.as_fd())) else {
@@ -201,15 +272,21 @@ impl Apps {
 
     /// Whether every connection has ended. An end that listens has nothing to wait for once the
     /// end that was to open the connection has failed.
-    fn are_over(&self) -> bool {
-        let sources = || self.sources.iter().filter(|source| source.is_over());
-        sources().count() == self.sources.len()
-            && self.sinks.iter().all(|sink| {
-                let opener = sink.notes.end.peer();
-                let failed = |source: &ContentSource| source.notes.failure.is_some();
-                let given_up = sources().any(|own| own.notes.end == opener && failed(own));
-                sink.is_over() || sink.accepted.get().is_none() && given_up
-            })
+    fn are_over(&mut self) -> bool {
+        let [sources, sinks] = &mut self.ended;
+        *sources += self.sources[*sources..].iter().take_while(|source| source.is_over()).count();
+        if *sources < self.sources.len() {
+            return false;
+        }
+        let sources = &self.sources;
+        let is_over = |sink: &&Sink| {
+            let opener = sink.notes.end.peer();
+            let failed = |source: &ContentSource| source.notes.failure.is_some();
+            let given_up = || sources.iter().any(|own| own.notes.end == opener && failed(own));
+            sink.is_over() || sink.accepted.get().is_none() && given_up()
+        };
+        *sinks += self.sinks[*sinks..].iter().take_while(is_over).count();
+        *sinks == self.sinks.len()
     }
 
     /// Waits until there is something to do, or `until`.
@@ -219,7 +296,8 @@ impl Apps {
         let left = due.saturating_since(clock.now());
         let sources = self.sources.iter().filter_map(ContentSource::waits_for);
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
-        let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).collect();
+        let doors = self.doors.iter().map(|door| PollFd::new(&door.listener, PollFlags::IN));
+        let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(doors).collect();
         // Interrupted or not: what there is to do is looked at again.
         let _ = poll(&mut fds, Some(&timespec(left)));
     }
@@ -432,7 +510,8 @@ impl ContentSource {
 
 impl Sink {
     fn open(&self) -> BorrowedFd<'_> {
-        self.accepted.get().unwrap_or(&self.listener).as_fd()
+        let socket = self.accepted.get().or(self.listener.as_ref());
+        socket.expect("who listens has a socket").as_fd()
     }
 
     /// Whether the other side has closed, and its connection has ended.
@@ -447,13 +526,14 @@ impl Sink {
 
     fn waits_for(&self) -> Option<PollFd<'_>> {
         let more = if self.left > 0 { PollFlags::OUT } else { PollFlags::empty() };
-        (!self.over).then(|| PollFd::from_borrowed_fd(self.open(), PollFlags::IN | more))
+        let there = self.accepted.get().is_some() || self.listener.is_some();
+        (there && !self.over).then(|| PollFd::from_borrowed_fd(self.open(), PollFlags::IN | more))
     }
 
     fn step(&mut self, now: Time, room: &mut [u8]) {
-        if !self.over && self.accepted.get().is_none() {
+        if let (false, None, Some(listener)) = (self.over, self.accepted.get(), &self.listener) {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            if let Ok(socket) = accept_with(&self.listener, flags) {
+            if let Ok(socket) = accept_with(listener, flags) {
                 let _ = self.accepted.set(socket);
             }
         }

@@ -10,4 +10,4 @@ pub use app::{Apps, FlowNotes, FlowSocket, Poll, timespec};
 pub use counters::tcp_counters;
 pub use info::TcpInfo;
 pub use profile::sysctls;
-pub use socket::open;
+pub use socket::{open, open_for};

@@ -1,5 +1,6 @@
 //! The sockets at the ends of flows.
 
+use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,21 +30,41 @@ fn at_first(bytes: u32, smss: u16) -> u32 {
     bytes.saturating_sub(grows).max(grows.min(bytes))
 }
 
+/// Why a socket does not get the congestion control algorithm called `name`.
+fn of_congestion(name: &str, error: &io::Error) -> io::Error {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "this kernel has no such algorithm",
+        io::ErrorKind::PermissionDenied => "this kernel lets only root choose it",
+        _ => return io::Error::new(error.kind(), format!("tcp.congestion = {name:?}: {error}")),
+    };
+    let has = fs::read_to_string(ALGORITHMS).unwrap_or_default();
+    let fix = format!("name one of `{}`, or have root load `tcp_{name}`", has.trim());
+    io::Error::new(error.kind(), format!("tcp.congestion = {name:?}: {why}: {fix}"))
+}
+
+/// The algorithms that everybody may choose.
+const ALGORITHMS: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+
 /// Opens a socket in the calling thread's namespace, bound to `address`; one that `listens` for a
 /// connection does so.
 ///
 /// # Errors
 /// When the kernel refuses, an algorithm of the congestion window that it does not have included.
 pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<OwnedFd> {
-    const ONE_CONNECTION: i32 = 1;
+    open_for(tcp, address, listens.then_some(1))
+}
+
+/// The same; with a `backlog` it listens for so many connections that nobody has accepted.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn open_for(tcp: &KernelTcp, address: SocketAddr, backlog: Option<i32>) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
     set_socket_reuseaddr(&socket, true)?;
-    set_tcp_congestion(&socket, tcp.congestion).map_err(|error| {
-        let error = io::Error::from(error);
-        io::Error::new(error.kind(), format!("congestion = {:?}: {error}", tcp.congestion))
-    })?;
+    set_tcp_congestion(&socket, tcp.congestion)
+        .map_err(|error| of_congestion(tcp.congestion, &error.into()))?;
     set_tcp_nodelay(&socket, !tcp.nagle)?;
     if !tcp.window_scaling {
         // What 16 bits can say; the kernel doubles the number for its own needs.
@@ -53,8 +74,8 @@ pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<O
         clamp(socket.as_fd(), at_first(bytes, tcp.smss()))?;
     }
     bind(&socket, &address)?;
-    if listens {
-        listen(&socket, ONE_CONNECTION)?;
+    if let Some(backlog) = backlog {
+        listen(&socket, backlog)?;
     }
     Ok(socket)
 }

@@ -16,6 +16,8 @@ pub struct Ledger {
     recovery_point: u64,
     /// What was acknowledged to the source.
     acks: Acks,
+    /// When an acknowledgement last covered more than those before it.
+    advanced: Time,
     arrivals: Arrivals,
 }
 
@@ -31,6 +33,7 @@ impl Ledger {
         if segment.flags.has(Flags::FIN) {
             // Now it is known how much there is.
             self.octets.get_or_insert((left + u64::from(segment.len)).saturating_sub(1));
+            self.finish_if_covered();
         }
         self.sum.sent += u64::from(segment.len > 0);
         // SYN and FIN count as well, where they go out again.
@@ -61,10 +64,19 @@ impl Ledger {
         if !segment.flags.has(Flags::ACK) {
             return;
         }
+        let before = self.acks.highest();
         self.acks.take(segment);
+        if self.acks.highest() > before {
+            self.advanced = at;
+        }
+        self.finish_if_covered();
+    }
+
+    /// Notes when the last octet was acknowledged, once it is known which is the last.
+    fn finish_if_covered(&mut self) {
         let covered = self.octets.is_some_and(|octets| self.acks.highest() > octets);
-        if covered && self.sum.finished.is_none() {
-            self.sum.finished = Some(at);
+        if covered && self.sum.finished.is_none() && self.advanced > Time::ZERO {
+            self.sum.finished = Some(self.advanced);
         }
     }
 
@@ -130,6 +142,18 @@ mod tests {
         ledger.answered(Time::from_nanos(7), &ack(102));
         assert_eq!(ledger.sum().acked_bytes, 100);
         assert_eq!(ledger.sum().finished, Some(Time::from_nanos(7)));
+    }
+
+    #[test]
+    fn a_fin_behind_the_last_acknowledgement_does_not_make_it_later() {
+        let mut ledger = Ledger::new(None);
+        ledger.sent(&data(1, None));
+        ledger.answered(Time::from_nanos(5), &ack(101));
+        ledger.answered(Time::from_nanos(6), &ack(101));
+        let flags = Flags::ACK.with(Flags::FIN);
+        ledger.sent(&Segment { seq: 101, flags, ..Segment::default() });
+        ledger.answered(Time::from_nanos(9), &ack(102));
+        assert_eq!(ledger.sum().finished, Some(Time::from_nanos(5)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod trips;
+mod visits;
 mod watcher;
 
 use std::path::Path as FilePath;
@@ -31,6 +32,7 @@ pub use watcher::{Sockets, Watcher, watcher};
 
 use ends::{applications, make_ends};
 use outcome::Outcome;
+use visits::add_visits;
 
 use crate::drive::Driver;
 use crate::exec::{ProgramPair, Programs, ProgramsEnding, Waiting};
@@ -66,22 +68,21 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let mut sandbox = Sandbox::enter()?;
     let mut made = make_ends(&mut sandbox, &network, options.wiring)?;
     let pair = ProgramPair::make(&mut sandbox, &network, options.wiring)?;
-    let waiting = match (&pair, &options.programs) {
-        (Some(pair), Some(programs)) => {
-            Some(Waiting::make(programs, pair, &network.names, folder)?)
-        }
-        _ => None,
-    };
+    let programs = pair.as_ref().zip(options.programs.as_ref());
+    let wait = |(pair, programs)| Waiting::make(programs, pair, &network.names, folder);
+    let waiting = programs.map(wait).transpose()?;
     // Programs have no part in this.
     let first = sys::run_first(FIRST).is_ok();
     let spin = if first { options.spin } else { Duration::ZERO };
-    let (apps, sockets) = applications(&mut made, &network.names);
+    let (mut apps, sockets) = applications(&mut made, &network.names);
+    pair.iter().try_for_each(|pair| add_visits(&mut apps, pair, &network))?;
     let mut watcher = watcher(&network, folder, sockets, options.progress)?;
     watcher.programs = pair.as_ref().map(|pair| pair.watch(&network));
     let clock = WallClock::start();
     let (stop, keeps) = (network.stop, keeps_packets(&network));
-    let (ends, wanted, names) = (network.ends.len(), network.wanted, network.names.clone());
+    let (wanted, names) = (network.wanted, network.names.clone());
     let (shadows, captured) = (network.shadows.clone(), network.captured.clone());
+    let visits = network.visits.clone().map(|visits| (visits, network.connections));
     let mut reports: Vec<_> = made.iter().map(|made| EndReport::of_kernel(&names, made)).collect();
     let mut hosts: Vec<_> = made.into_iter().map(|made| (made.end, made.host)).collect();
     let running = waiting.map(Waiting::go).transpose()?;
@@ -91,22 +92,22 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         hosts.extend(Side::BOTH.map(|side| pair.first.end(side)).into_iter().zip(pair.hosts));
     }
     let (ports, namespaces) = apart(hosts);
-    let mut driver =
-        Driver::new(clock, Path::new(network), ports, ends).keeping_packets(keeps).spinning(spin);
+    let driver = Driver::new(clock, Path::new(network), ports).with_programs(programs_first);
+    let mut driver = driver.keeping_packets(keeps).spinning(spin);
     let (over, quiet) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
-    if let (Some(first), Some(running)) = (programs_first, &running) {
-        driver = driver.with_programs(first, running.ended()?);
+    if let Some(running) = &running {
+        driver = driver.woken_by(running.ended()?);
         watcher.ends = Some(ProgramsEnding::new(running.ended()?));
     } else {
         driver = driver.ending_with(Arc::clone(&quiet));
     }
-    let (driven, (notes, polls)) = thread::scope(|scope| {
-        let apps = scope.spawn(|| apps.run(clock, &over, &quiet));
-        let ends = SetOnDrop(&over);
-        let driven = driver.run(stop, &mut watcher);
-        drop(ends);
-        (driven, apps.join().unwrap_or_else(|_| (Vec::<FlowNotes>::new(), Vec::<Poll>::new())))
-    });
+    let (driven, (notes, polls)) = with_apps(
+        || apps.run(clock, &over, &quiet),
+        || {
+            let _ends = SetOnDrop(&over);
+            driver.run(stop, &mut watcher)
+        },
+    );
     let status = running.map(|running| running.end());
     let (path, log) = driven?;
     watcher.polled(&polls);
@@ -126,8 +127,21 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
         first,
         wiring: options.wiring,
         programs,
+        visits,
     };
     outcome.finish(scenario, watcher, options.budget)
+}
+
+/// What `drive` gives, and what the applications saw, which run on a thread of their own meanwhile.
+fn with_apps<T>(
+    apps: impl FnOnce() -> (Vec<FlowNotes>, Vec<Poll>) + Send,
+    drive: impl FnOnce() -> T,
+) -> (T, (Vec<FlowNotes>, Vec<Poll>)) {
+    thread::scope(|scope| {
+        let apps = scope.spawn(apps);
+        let driven = drive();
+        (driven, apps.join().unwrap_or_default())
+    })
 }
 
 /// The ports of hosts, each with its end, and their namespaces, which stay with the caller.

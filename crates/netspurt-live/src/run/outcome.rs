@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netspurt::app::{Exchange, FlowResult, Program};
+use netspurt::app::{Exchange, FlowResult, Program, Task};
 use netspurt::event::Wanted;
 use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::record::{
@@ -20,6 +20,7 @@ use super::report::{
     EndReport, FlowFailure, LatenessReport, LiveReport, PacketCounts, ProgramsReport, Replayed,
 };
 use super::tables::{log_tables, shims_table};
+use super::visits::Visited;
 use super::watcher::{Capture, Watcher};
 use crate::drive::{Log, PacketArrival, simultaneous};
 use crate::exec::{Counts, Ended, Programs, connections_table};
@@ -53,6 +54,8 @@ pub(super) struct Outcome {
     pub(super) first: bool,
     /// Programs, and how the first one ended.
     pub(super) programs: Option<(Programs, Ended)>,
+    /// The connections of a population, and whether each has a row in the tables.
+    pub(super) visits: Option<(Vec<Task>, bool)>,
     pub(super) wiring: Wiring,
 }
 
@@ -91,6 +94,7 @@ impl Outcome {
             .chain(shims_table(&self.names, &self.path.retransmissions()))
             .chain(self.connections(&watcher, &sums));
         let more = more.collect();
+        let populations = self.populations(&watcher);
         let programs = self.programs_report(&watcher);
         let first_of_programs = watcher.programs.as_ref().map(|programs| programs.first);
         let Watcher { recorder, captures, failure, .. } = watcher;
@@ -109,7 +113,7 @@ impl Outcome {
             links: self.path.counts(),
             echo_probes: self.echo_probes(),
             requests: self.requests(),
-            populations: PopulationSums::new(self.names.clone(), false),
+            populations,
             programs: first_of_programs,
             shadows: self.shadows.clone(),
             more,
@@ -141,23 +145,42 @@ impl Outcome {
     /// What came of each sender that tables sum up: those of TCP, and both ends of programs'
     /// connections.
     fn sums(&self, watcher: &Watcher) -> Vec<(EndId, FlowSum)> {
-        let judge = self.path.judge();
-        let count = self.own_flows(watcher);
-        let programs: Vec<FlowId> = Self::flows_of_programs(watcher).collect();
-        let summed = |end: &EndId| end.flow().index() < count || programs.contains(&end.flow());
+        let of_programs = Self::flows_of_programs(watcher).filter(|_| self.visits.is_none());
+        let of_programs = of_programs.flat_map(|flow| Side::BOTH.map(|side| flow.end(side)));
+        let ends = self.names.senders().chain(of_programs);
+        ends.map(|end| (end, self.sum(watcher, end))).collect()
+    }
+
+    /// What came of one sender.
+    fn sum(&self, watcher: &Watcher, end: EndId) -> FlowSum {
         let result = |end| self.path.program(end).and_then(Program::result);
-        let ledger = |end: EndId| watcher.ledgers[end.index()].as_ref();
-        let sum = |end: EndId| {
-            let SenderVerdict { retransmissions: verdict, waited } = judge.verdict(end);
-            let seen = ledger(end).map_or_else(FlowSum::default, Ledger::sum);
-            let sum = match (result(end), result(end.peer())) {
-                (Some(a), Some(b)) => FlowSum::of([a, b]),
-                _ if end.flow().index() >= count => with_shims(seen, verdict),
-                (a, b) => self.joined(end, with_shims(seen, verdict), [a, b]),
-            };
-            (end, FlowSum { verdict, waited, ..sum })
+        let ledger = watcher.ledgers.get(end.index()).and_then(Option::as_ref);
+        let SenderVerdict { retransmissions: verdict, waited } = self.path.judge().verdict(end);
+        let seen = ledger.map_or_else(FlowSum::default, Ledger::sum);
+        let sum = match (result(end), result(end.peer())) {
+            (Some(a), Some(b)) => FlowSum::of([a, b]),
+            _ if end.flow().index() >= self.own_flows(watcher) => with_shims(seen, verdict),
+            (a, b) => self.joined(end, with_shims(seen, verdict), [a, b]),
         };
-        self.names.senders().filter(summed).map(sum).collect()
+        FlowSum { verdict, waited, ..sum }
+    }
+
+    /// What came of the connections of a population, where there is one.
+    fn populations(&self, watcher: &Watcher) -> Option<PopulationSums> {
+        let (visits, each) = self.visits.as_ref()?;
+        let programs = watcher.programs.as_ref()?;
+        let visited = Visited {
+            names: &self.names,
+            population: programs.first,
+            visits,
+            connections: &programs.connections,
+            notes: &self.notes,
+        };
+        let mut sums = PopulationSums::new(self.names.clone(), *each);
+        for one in visited.sums(|end| self.sum(watcher, end)) {
+            sums.add(&one);
+        }
+        Some(sums)
     }
 
     /// What was asked over each flow of requests, by the flow's number.
@@ -197,7 +220,7 @@ impl Outcome {
 
     /// The table `connections`, where there are programs.
     fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
-        let programs = watcher.programs.as_ref()?;
+        let programs = watcher.programs.as_ref().filter(|_| self.visits.is_none())?;
         let sum = |end: EndId| {
             let own = sums.iter().find(|(sender, _)| *sender == end);
             own.map_or_else(FlowSum::default, |(_, sum)| *sum)
@@ -261,7 +284,7 @@ impl Outcome {
         let read_damaged = self.notes.iter().map(|notes| notes.damaged).sum();
         let packets = PacketCounts::of(&self.log, read_damaged);
         let failures = self.notes.iter().filter_map(|notes| {
-            let flow = self.names.flows[notes.end.flow().index()].name.clone();
+            let flow = self.names.name(notes.end.flow());
             notes.failure.clone().map(|failure| FlowFailure { flow, failure })
         });
         LiveReport {

@@ -1,5 +1,6 @@
 //! The recorder of a live run.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{IpAddr, SocketAddr};
@@ -77,6 +78,9 @@ pub fn watcher(
 ) -> io::Result<Watcher> {
     let names = &network.names;
     let ledgers = |(flow, pair): (&FlowName, &[(NetworkEnd, u32); 2])| {
+        if flow.population {
+            return [None, None];
+        }
         let real = pair.iter().any(|(end, _)| !matches!(end, NetworkEnd::Model(_)));
         [0, 1].map(|side: usize| {
             let octets = match &pair[side].0 {
@@ -122,6 +126,11 @@ impl Watcher {
     }
 
     fn ledger(&mut self, end: EndId) -> Option<&mut Ledger> {
+        let connection = || self.programs.as_ref()?.place_of(end.flow());
+        if end.index() >= self.ledgers.len() && connection().is_some() {
+            let places = EndId::places(end.flow().index() + 1);
+            self.ledgers.resize_with(places, || Some(Ledger::new(None)));
+        }
         self.ledgers.get_mut(end.index())?.as_mut()
     }
 
@@ -165,9 +174,9 @@ impl Watcher {
 
     /// Writes down what the kernel said of its connections.
     pub(super) fn polled(&mut self, polls: &[Poll]) {
-        let mut timeouts = vec![0; self.sockets.len()];
+        let mut timeouts: HashMap<EndId, u32> = HashMap::new();
         for Poll { at, end, info } in polls {
-            let known = &mut timeouts[end.index()];
+            let known = timeouts.entry(*end).or_default();
             let fired = info.timeouts > *known;
             *known = info.timeouts.max(*known);
             let smss = u64::from(info.smss);

@@ -139,7 +139,7 @@ fn the_instants_of_a_conversation_are_told_from_who_opened_it() {
     for opener in Side::BOTH {
         let all = conversation(opener);
         let table = connections_table("web", &all, &[[[2000, 300], [0, 1]]]);
-        assert_eq!(texts(&table, "flow"), ["web.1"]);
+        assert_eq!(texts(&table, "flow"), ["web.0"]);
         for (column, expected) in [
             ("opened_ns", 1),
             ("syn_ns", 3001),

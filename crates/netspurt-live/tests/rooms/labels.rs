@@ -16,7 +16,7 @@ const THERE: EndId = EndId::at(1);
 
 /// Labels of a connection whose two SYNs had these numbers.
 fn opened(mine: u32, theirs: u32) -> Labels {
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let syn = Segment { seq: mine, flags: Flags::SYN, ..Segment::default() };
     labels.read(HERE, &packet(syn), || None).unwrap();
     let flags = Flags::SYN.with(Flags::ACK);
@@ -82,7 +82,7 @@ fn ids_count_the_packets_of_each_end() {
 
 #[test]
 fn counting_begins_with_the_first_packet_where_no_syn_was_seen() {
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let reset = Segment { seq: 900, flags: Flags::RST, ..Segment::default() };
     assert_eq!(labels.read(HERE, &packet(reset), || None).unwrap().seq, 1);
     let next = Segment { seq: 905, flags: Flags::ACK, ..Segment::default() };
@@ -91,7 +91,7 @@ fn counting_begins_with_the_first_packet_where_no_syn_was_seen() {
 
 #[test]
 fn options_and_marks_come_along() {
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let mut syn = Segment { seq: 9, flags: Flags::SYN, window: 4000, ..Segment::default() };
     syn.set_syn_options(SynOptions { mss: Some(1400), window_scale: Some(7), sack: true });
     let read = labels.read(HERE, &packet(syn), || None).unwrap();
@@ -107,7 +107,7 @@ fn options_and_marks_come_along() {
 
 #[test]
 fn packets_of_ipv6_are_segments_too() {
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let syn = Segment { seq: 9, flags: Flags::SYN, ..Segment::default() };
     let bytes = packet_between("[2001:db8::1]:10000", "[2001:db8::2]:5001", syn);
     let read = labels.read(HERE, &bytes, || None).unwrap();
@@ -142,7 +142,7 @@ fn packets_that_are_no_whole_segments_are_counted_and_have_no_id() {
         ("a packet cut short", whole[..139].to_vec()),
         ("headers alone", whole[..40].to_vec()),
     ] {
-        let mut labels = Labels::new(2);
+        let mut labels = Labels::new();
         assert_eq!(labels.read(HERE, &bytes, || None), None, "{what}");
         assert_eq!(labels.strange, 1, "{what}");
         let next = labels.read(HERE, &whole, || None).unwrap();
@@ -176,7 +176,7 @@ fn octets_that_nobody_wrote_there_are_damaged() {
 
 #[test]
 fn what_programs_carry_is_their_own() {
-    let mut labels = Labels::new(4).foreign_from(FlowId(1));
+    let mut labels = Labels::new().foreign_from(Some(FlowId(1)));
     let noise = [7; 300];
     let program = FlowId(1).end(netspurt::ids::Side::From);
     labels.read(program, &carrying(1, &noise), || None).unwrap();
@@ -187,7 +187,7 @@ fn what_programs_carry_is_their_own() {
 
 #[test]
 fn packets_of_other_protocols_are_carried_by_their_size() {
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let mut ping = packet(Segment { len: 44, ..Segment::default() });
     ping[9] = 1;
     ping[1] = 3;
@@ -413,7 +413,7 @@ fn a_reset_answers_in_relative_numbers_and_repeats_nothing() {
 
 #[test]
 fn an_answer_before_its_peers_first_packet_keeps_the_wires_numbers() {
-    let mut labels = Labels::new(2);
+    let mut labels = Labels::new();
     let early = Segment { seq: 10, ack: 5000, flags: Flags::ACK, ..Segment::default() };
     assert_eq!(labels.read(THERE, &back(early), || None).unwrap().ack, 5000);
     let syn = Segment { seq: 4999, flags: Flags::SYN, ..Segment::default() };

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 fn run_order() -> Value {
     json!({
         "parent": 7, "folder": "/tmp/run", "source": "mine.toml", "scenario": "stop = \"1 s\"",
-        "budget_ns": 5_000_000, "spin_ns": 60_000, "wire": "tun", "offload": true,
+        "code": { "mine.py": "class Mine: pass" }, "budget_ns": 5_000_000, "spin_ns": 60_000, "wire": "tun", "offload": true,
         "programs": { "command": ["ping", "-c", "3"], "server": null },
     })
 }
@@ -35,6 +35,7 @@ fn an_order_of_a_run_has_every_field_as_it_was_written() {
         folder: "/tmp/run".into(),
         source: "mine.toml".into(),
         scenario: "stop = \"1 s\"".into(),
+        code: [("mine.py".to_owned(), "class Mine: pass".to_owned())].into(),
         budget_ns: 5_000_000,
         spin_ns: 60_000,
         wire: Wire::Tun,
@@ -65,6 +66,7 @@ fn what_is_wrong_with_an_order_of_a_run_is_named() {
         ("-parent", Value::Null, "missing field `parent`"),
         ("-scenario", Value::Null, "missing field `scenario`"),
         ("-wire", Value::Null, "missing field `wire`"),
+        ("-code", Value::Null, "missing field `code`"),
         ("parent", json!(-1), "invalid value: integer `-1`"),
         ("parent", json!("7"), "invalid type: string \"7\""),
         ("budget_ns", json!(0.5), "floating point `0.5`"),

@@ -19,8 +19,7 @@ const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 /// What watches programs with `most` connections, whose kernels tell nothing, and their labels.
 fn watched(most: usize) -> (ProgramsWatch, Labels) {
     let addresses = ["10.0.0.1", "10.0.0.2"].map(|address| address.parse().unwrap());
-    let ends = 2 * (FIRST.index() + 1 + most);
-    let labels = Labels::new(ends).foreign_from(FIRST);
+    let labels = Labels::new().foreign_from(Some(FIRST));
     (ProgramsWatch::new(FIRST, most, addresses, [None, None], true), labels)
 }
 

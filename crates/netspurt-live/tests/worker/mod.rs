@@ -58,6 +58,7 @@ pub fn order(scenario: &str, folder: &Path) -> Value {
         "folder": folder,
         "source": "a test",
         "scenario": scenario,
+        "code": {},
         "budget_ns": 10_000_000_000_u64,
         "spin_ns": 0,
         "wire": "veth",

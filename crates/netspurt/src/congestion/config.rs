@@ -1,8 +1,11 @@
 //! The congestion control algorithms by name.
 
+use crate::foreign::ForeignError;
+
 use super::bbr::{Bbr, BbrConfig};
 use super::control::CongestionControl;
 use super::cubic::{Cubic, CubicConfig};
+use super::foreign::{FOREIGN_CONGESTION, ForeignCongestionConfig};
 use super::reno::{Reno, RenoConfig};
 use super::westwood::{Westwood, WestwoodConfig};
 
@@ -17,6 +20,8 @@ pub enum CongestionConfig {
     Bbr(BbrConfig),
     /// Westwood+.
     Westwood(WestwoodConfig),
+    /// One that is not the core's.
+    Foreign(ForeignCongestionConfig),
 }
 
 impl CongestionConfig {
@@ -27,16 +32,39 @@ impl CongestionConfig {
             CongestionConfig::Cubic(config) => Box::new(Cubic::new(*config)),
             CongestionConfig::Bbr(config) => Box::new(Bbr::new(*config)),
             CongestionConfig::Westwood(config) => Box::new(Westwood::new(*config)),
+            CongestionConfig::Foreign(config) => config.build(),
         }
     }
 
     /// What tables and scenarios call it.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             CongestionConfig::Reno(_) => "reno",
             CongestionConfig::Cubic(_) => "cubic",
             CongestionConfig::Bbr(_) => "bbr",
             CongestionConfig::Westwood(_) => "westwood",
+            CongestionConfig::Foreign(config) => config.text(),
         }
+    }
+
+    /// The core's algorithm called `name`, with its published constants.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "reno" => Some(Self::Reno(RenoConfig::default())),
+            "cubic" => Some(Self::Cubic(CubicConfig::default())),
+            "bbr" => Some(Self::Bbr(BbrConfig::default())),
+            "westwood" => Some(Self::Westwood(WestwoodConfig::default())),
+            _ => None,
+        }
+    }
+
+    /// The algorithm of another language that `text` names, if it names one.
+    ///
+    /// # Errors
+    /// When it names a place where no algorithm is.
+    pub fn foreign(text: &str) -> Option<Result<Self, ForeignError>> {
+        let text = Some(text.trim()).filter(|text| Self::named(text).is_none())?;
+        let found = FOREIGN_CONGESTION.find(text)?;
+        Some(found.map(|algorithm| Self::Foreign(ForeignCongestionConfig::of(algorithm))))
     }
 }

@@ -118,6 +118,11 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether its state can be packed while its connection rests.
+    fn can_be_packed(&self) -> bool {
+        true
+    }
+
     /// Whether it looks at [`AckInfo::rate`], which costs something to know.
     fn wants_rate(&self) -> bool {
         false

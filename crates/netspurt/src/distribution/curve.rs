@@ -4,7 +4,7 @@ use core::f64::consts::LN_2;
 
 /// A curve through knots at equal steps. The first and the last piece go on beyond the ends, the
 /// first one with a slope of its own.
-pub(super) struct Curve {
+pub(super) struct QuantileCurve {
     /// Where the first knot is.
     pub(super) first: f64,
     pub(super) step: f64,
@@ -13,7 +13,7 @@ pub(super) struct Curve {
     pub(super) knots: &'static [f64],
 }
 
-impl Curve {
+impl QuantileCurve {
     /// The curve's value at `x`.
     pub(super) fn at(&self, x: f64) -> f64 {
         let (piece, from) = self.piece_at(x);

@@ -1,14 +1,14 @@
 //! The means of distributions.
 
-use super::law::{Distribution, Law, Middle};
+use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};
 
 impl Distribution {
     /// The mean, in octets, nanoseconds or counts; `None` where there is none.
     ///
-    /// It is that of the law, before draws are rounded to whole octets or nanoseconds. PackMime's
-    /// means are integrals of its fitted curves, piece by piece; of the server's delay, by
-    /// Simpson's rule.
+    /// It is that of the distribution, before draws are rounded to whole octets or nanoseconds. The
+    /// means of PackMime's sizes are the integrals of its fitted curves, piece by piece, less the
+    /// half octet that it cuts off; that of its servers' delays is an integral by Simpson's rule.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};
@@ -17,22 +17,25 @@ impl Distribution {
     /// assert_eq!(octets("pareto:shape=1,least=1 kB").mean(), None);
     /// ```
     pub fn mean(&self) -> Option<f64> {
-        match &self.law {
-            Law::Fixed(value) => Some(*value),
-            Law::Uniform { from, to } => Some((from + to) / 2.0),
-            Law::Exponential { mean }
-            | Law::Weibull { mean, .. }
-            | Law::Geometric { mean }
-            | Law::Lognormal { middle: Middle::Mean(mean), .. } => Some(*mean),
-            Law::Lognormal { middle: Middle::Median(median), sigma } => {
+        match &self.family {
+            DistributionFamily::Fixed(value) => Some(*value),
+            DistributionFamily::Uniform { from, to } => Some((from + to) / 2.0),
+            DistributionFamily::Exponential { mean }
+            | DistributionFamily::Weibull { mean, .. }
+            | DistributionFamily::Geometric { mean }
+            | DistributionFamily::Lognormal { middle: Middle::Mean(mean), .. } => Some(*mean),
+            DistributionFamily::Lognormal { middle: Middle::Median(median), sigma } => {
                 Some(median * libm::exp(sigma * sigma / 2.0))
             }
-            Law::Pareto { start, shape, most } => pareto::mean(*start, *shape, *most),
-            Law::Poisson { rate } | Law::PackmimeArrivals { rate } => Some(1e9 / rate),
-            Law::PackmimeRequests { .. } => Some(packmime::mean_request()),
-            Law::PackmimeReplies { rate } => Some(packmime::mean_reply(*rate)),
-            Law::PackmimeServers => Some(packmime::mean_server_delay()),
-            Law::Empirical(values) => Some(average(values)),
+            DistributionFamily::Pareto { start, shape, most } => {
+                pareto::mean(*start, *shape, *most)
+            }
+            DistributionFamily::Poisson { rate }
+            | DistributionFamily::PackmimeArrivals { rate } => Some(1e9 / rate),
+            DistributionFamily::PackmimeRequests { .. } => Some(packmime::mean_request()),
+            DistributionFamily::PackmimeReplies { rate } => Some(packmime::mean_reply(*rate)),
+            DistributionFamily::PackmimeServers => Some(packmime::mean_server_delay()),
+            DistributionFamily::Empirical(values) => Some(average(values)),
         }
     }
 }

@@ -5,12 +5,13 @@
 //! the draws are the same on every machine.
 //!
 //! The models of web traffic called PackMime-HTTP are Cao, Cleveland, Gao, Jeffay, Smith and Weigle
-//! 2004, "Stochastic Models for Generating Synthetic HTTP Source Traffic", IEEE Infocom. Their
-//! constants are those of ns-2.35 (`packmime/packmime_ranvar.cc`), which the authors wrote.
+//! 2004, "Stochastic Models for Generating Synthetic HTTP Source Traffic", IEEE Infocom. All
+//! constants and rules are those of its implementation in ns-2.35 (`packmime/packmime_ranvar.cc`, Bell
+//! Labs and the University of North Carolina), of which `authorities/packmime` holds runs.
 
 mod curve;
 mod error;
-mod law;
+mod family;
 mod mean;
 mod normal;
 mod packmime;
@@ -25,5 +26,5 @@ mod text;
 mod tests;
 
 pub use error::DistributionError;
-pub use law::{Distribution, DistributionUnit};
+pub use family::{Distribution, DistributionUnit};
 pub use sampler::Sampler;

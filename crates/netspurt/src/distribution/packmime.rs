@@ -4,7 +4,7 @@
 //!
 //! ns-2.35 departs from its own manual and constants in places: the memory of arrivals is 0.33, and
 //! the constant 0.35 beside it is not used; a reply of 2^31 octets or more overflows there, which
-//! one reply in some ten millions does. Here such a reply is as large as the law says.
+//! one reply in thirty million does. Here such a reply is as large as the curve says.
 
 use crate::rng::Stream;
 
@@ -24,7 +24,7 @@ fn by_rate([a, b]: [f64; 2], rate: f64) -> f64 {
     1.0 / (1.0 + libm::exp2(-(a + b * libm::log2(rate))))
 }
 
-/// A Weibull law.
+/// A Weibull distribution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weibull {
     pub(super) scale: f64,
@@ -33,7 +33,7 @@ pub(super) struct Weibull {
 }
 
 impl Weibull {
-    /// The law with this mean.
+    /// The distribution with this mean.
     pub(super) fn of_mean(mean: f64, shape: f64) -> Self {
         let power = 1.0 / shape;
         Self { scale: mean / libm::tgamma(1.0 + power), power }
@@ -54,15 +54,15 @@ pub(super) fn exponential(stream: &mut Stream) -> f64 {
     -libm::log(1.0 - stream.uniform())
 }
 
-/// Arrivals: gaps with a Weibull law, driven by a sum-difference process.
+/// Arrivals: gaps with a Weibull distribution, driven by a sum-difference process.
 #[derive(Clone, Debug)]
-pub(super) struct Arrivals {
+pub(super) struct PackmimeArrivals {
     process: SumDifference,
     /// In nanoseconds.
     gaps: Weibull,
 }
 
-impl Arrivals {
+impl PackmimeArrivals {
     pub(super) fn new(rate: f64, stream: &mut Stream) -> Self {
         let noise = by_rate([0.333, 0.414], rate);
         let gaps = Weibull::of_mean(1e9 / rate, by_rate([0.352, 0.388], rate));
@@ -77,9 +77,9 @@ impl Arrivals {
 
 /// Sizes of requests, driven by a sum-difference process.
 #[derive(Clone, Debug)]
-pub(super) struct Requests(SumDifference);
+pub(super) struct PackmimeRequests(SumDifference);
 
-impl Requests {
+impl PackmimeRequests {
     pub(super) fn new(rate: f64, stream: &mut Stream) -> Self {
         let noise = by_rate([0.123, 0.494], rate);
         Self(SumDifference::new(0.31, noise, REQUESTS_ORDER, stream))
@@ -99,7 +99,7 @@ impl Requests {
 
 /// Sizes of replies: runs of downloads and runs of validations take turns.
 #[derive(Clone, Debug)]
-pub(super) struct Replies {
+pub(super) struct PackmimeReplies {
     /// The lengths of the runs of validations and of downloads.
     runs: [Weibull; 2],
     downloads: bool,
@@ -107,7 +107,7 @@ pub(super) struct Replies {
     left: u64,
 }
 
-impl Replies {
+impl PackmimeReplies {
     /// The first run is of downloads.
     pub(super) fn new(rate: f64) -> Self {
         Self { runs: run_lengths(rate), downloads: false, left: 0 }
@@ -132,9 +132,10 @@ impl Replies {
     }
 }
 
-fn run_lengths(rate: f64) -> [Weibull; 2] {
-    let law = |scale, odds| Weibull { scale, power: 1.0 / by_rate(odds, rate) };
-    [law(0.775, [0.718, 0.357]), law(3.11, [1.293, 0.316])]
+/// The lengths of runs of validations and of downloads, before they are rounded up.
+pub(super) fn run_lengths(rate: f64) -> [Weibull; 2] {
+    let run = |scale, odds| Weibull { scale, power: 1.0 / by_rate(odds, rate) };
+    [run(0.775, [0.718, 0.357]), run(3.11, [1.293, 0.316])]
 }
 
 /// The inverse of a server's delay, in 1/s, and its least value.
@@ -161,8 +162,8 @@ pub(super) fn mean_reply(rate: f64) -> f64 {
 }
 
 /// The mean of a run's length rounded up: the sum of P(length > k).
-fn mean_run(law: Weibull) -> f64 {
-    let beyond = |k| libm::exp(-libm::pow(f64::from(k) / law.scale, 1.0 / law.power));
+pub(super) fn mean_run(lengths: Weibull) -> f64 {
+    let beyond = |k| libm::exp(-libm::pow(f64::from(k) / lengths.scale, 1.0 / lengths.power));
     (0_u32..).map(beyond).take_while(|p| *p > 1e-18).sum()
 }
 

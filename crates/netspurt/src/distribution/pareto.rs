@@ -1,15 +1,15 @@
-//! The Pareto law, whole or truncated.
+//! The Pareto distribution, whole or truncated.
 //!
-//! A law with the shape *a* that begins at *L* has P(X > x) = (L / x)^a. Truncated at *H* it is that
-//! law under the condition X <= H.
+//! With the shape *a* and the least value *L*, P(X > x) is (L / x)^a. Truncated at *H* it is the same
+//! distribution under the condition X <= H.
 
-use super::law::Start;
+use super::family::Start;
 
 /// The greatest ln(H / L) that is looked for.
 const LONGEST: f64 = 700.0;
 
 /// The ratio of the mean to the least value; infinite where there is no mean. `log_span` is
-/// ln(H / L) of a truncated law.
+/// ln(H / L) of a truncated distribution.
 pub(super) fn mean_over_least(shape: f64, log_span: Option<f64>) -> f64 {
     let over = shape - 1.0;
     let Some(span) = log_span else {
@@ -23,7 +23,7 @@ pub(super) fn mean_over_least(shape: f64, log_span: Option<f64>) -> f64 {
     shape * grown / -libm::expm1(-shape * span)
 }
 
-/// The least value of the law; `None` where it would have no mean.
+/// The least value of the distribution; `None` where it would have no mean.
 pub(super) fn least(start: Start, shape: f64, most: Option<f64>) -> Option<f64> {
     match (start, most) {
         (Start::Least(least), _) => Some(least),
@@ -35,7 +35,7 @@ pub(super) fn least(start: Start, shape: f64, most: Option<f64>) -> Option<f64> 
     }
 }
 
-/// The least value for which the law truncated at `most` has the mean `mean`, by bisection.
+/// The least value for which the distribution truncated at `most` has the mean `mean`, by bisection.
 fn least_of_truncated(mean: f64, shape: f64, most: f64) -> f64 {
     let (mut near, mut far) = (0.0, LONGEST);
     loop {

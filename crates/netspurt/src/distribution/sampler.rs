@@ -5,9 +5,11 @@ use std::sync::Arc;
 use crate::rng::Stream;
 use crate::units::Duration;
 
-use super::law::{Distribution, Law, Middle};
+use super::family::{Distribution, DistributionFamily, Middle};
 use super::normal::normal;
-use super::packmime::{Arrivals, Replies, Requests, Weibull, exponential, server_delay};
+use super::packmime::{
+    PackmimeArrivals, PackmimeReplies, PackmimeRequests, Weibull, exponential, server_delay,
+};
 use super::pareto;
 
 /// Draws from a distribution, one value after the other.
@@ -26,13 +28,13 @@ use super::pareto;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sampler {
-    source: Source,
+    state: SamplerState,
     stream: Stream,
 }
 
-/// A law with its constants worked out, and its state.
+/// A distribution with its constants worked out, and its state.
 #[derive(Clone, Debug)]
-enum Source {
+enum SamplerState {
     Fixed(f64),
     /// One of `values` whole numbers from `from`.
     Uniform {
@@ -57,9 +59,9 @@ enum Source {
     Geometric {
         failure: f64,
     },
-    Arrivals(Arrivals),
-    Requests(Requests),
-    Replies(Replies),
+    Arrivals(PackmimeArrivals),
+    Requests(PackmimeRequests),
+    Replies(PackmimeReplies),
     Servers,
     Empirical(Arc<[f64]>),
 }
@@ -67,13 +69,13 @@ enum Source {
 impl Sampler {
     /// A sampler of `distribution` that draws from `stream`.
     pub fn new(distribution: &Distribution, mut stream: Stream) -> Self {
-        let source = Source::new(&distribution.law, &mut stream);
-        Self { source, stream }
+        let state = SamplerState::new(&distribution.family, &mut stream);
+        Self { state, stream }
     }
 
     /// The next value: octets, nanoseconds or counts.
     pub fn draw(&mut self) -> f64 {
-        self.source.draw(&mut self.stream)
+        self.state.draw(&mut self.stream)
     }
 
     /// The next value as a size in octets, at least 1.
@@ -95,32 +97,44 @@ impl Sampler {
     }
 }
 
-impl Source {
-    fn new(law: &Law, stream: &mut Stream) -> Self {
-        match law {
-            Law::Fixed(value) => Self::Fixed(*value),
-            Law::Uniform { from, to } => Self::Uniform { from: *from, values: to - from + 1.0 },
-            Law::Exponential { mean } => Self::Exponential { mean: *mean },
-            Law::Poisson { rate } => Self::Exponential { mean: 1e9 / rate },
-            Law::Lognormal { middle, sigma } => {
+impl SamplerState {
+    fn new(family: &DistributionFamily, stream: &mut Stream) -> Self {
+        match family {
+            DistributionFamily::Fixed(value) => Self::Fixed(*value),
+            DistributionFamily::Uniform { from, to } => {
+                Self::Uniform { from: *from, values: to - from + 1.0 }
+            }
+            DistributionFamily::Exponential { mean } => Self::Exponential { mean: *mean },
+            DistributionFamily::Poisson { rate } => Self::Exponential { mean: 1e9 / rate },
+            DistributionFamily::Lognormal { middle, sigma } => {
                 let log_median = match middle {
                     Middle::Median(median) => libm::log(*median),
                     Middle::Mean(mean) => libm::log(*mean) - sigma * sigma / 2.0,
                 };
                 Self::Lognormal { log_median, sigma: *sigma }
             }
-            Law::Pareto { start, shape, most } => {
+            DistributionFamily::Pareto { start, shape, most } => {
                 let least = pareto::least(*start, *shape, *most).expect("refused by the parser");
                 let kept = most.map_or(1.0, |most| 1.0 - libm::pow(least / most, *shape));
                 Self::Pareto { least, power: -1.0 / shape, kept }
             }
-            Law::Weibull { mean, shape } => Self::Weibull(Weibull::of_mean(*mean, *shape)),
-            Law::Geometric { mean } => Self::Geometric { failure: libm::log1p(-1.0 / mean) },
-            Law::PackmimeArrivals { rate } => Self::Arrivals(Arrivals::new(*rate, stream)),
-            Law::PackmimeRequests { rate } => Self::Requests(Requests::new(*rate, stream)),
-            Law::PackmimeReplies { rate } => Self::Replies(Replies::new(*rate)),
-            Law::PackmimeServers => Self::Servers,
-            Law::Empirical(values) => Self::Empirical(values.clone()),
+            DistributionFamily::Weibull { mean, shape } => {
+                Self::Weibull(Weibull::of_mean(*mean, *shape))
+            }
+            DistributionFamily::Geometric { mean } => {
+                Self::Geometric { failure: libm::log1p(-1.0 / mean) }
+            }
+            DistributionFamily::PackmimeArrivals { rate } => {
+                Self::Arrivals(PackmimeArrivals::new(*rate, stream))
+            }
+            DistributionFamily::PackmimeRequests { rate } => {
+                Self::Requests(PackmimeRequests::new(*rate, stream))
+            }
+            DistributionFamily::PackmimeReplies { rate } => {
+                Self::Replies(PackmimeReplies::new(*rate))
+            }
+            DistributionFamily::PackmimeServers => Self::Servers,
+            DistributionFamily::Empirical(values) => Self::Empirical(values.clone()),
         }
     }
 
@@ -137,7 +151,7 @@ impl Source {
             Self::Pareto { least, power, kept } => {
                 *least * libm::pow(1.0 - *kept * stream.uniform(), *power)
             }
-            Self::Weibull(law) => law.draw(stream),
+            Self::Weibull(weibull) => weibull.draw(stream),
             Self::Geometric { failure } => 1.0 + (exponential(stream) / -*failure).floor(),
             Self::Arrivals(arrivals) => arrivals.draw(stream),
             Self::Requests(requests) => requests.draw(stream),

@@ -5,7 +5,10 @@ use core::ops::RangeInclusive;
 use crate::units::{ByteCount, Duration};
 
 use super::error::DistributionError;
-use super::law::DistributionUnit;
+use super::family::DistributionUnit;
+
+/// A key, and what its quantity makes.
+type Maker<'a, T> = (&'a str, fn(f64) -> T);
 
 /// The settings after a name, read as `key=value,...`.
 pub(super) struct Settings<'a> {
@@ -100,7 +103,7 @@ impl<'a> Settings<'a> {
     /// One of two quantities above zero, made by the function beside its key.
     pub(super) fn either<T>(
         &self,
-        [(a, of_a), (b, of_b)]: [(&str, fn(f64) -> T); 2],
+        [(a, of_a), (b, of_b)]: [Maker<'_, T>; 2],
     ) -> Result<T, DistributionError> {
         match [self.maybe_positive(a)?, self.maybe_positive(b)?] {
             [Some(value), None] => Ok(of_a(value)),

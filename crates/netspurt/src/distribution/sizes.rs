@@ -2,21 +2,21 @@
 //!
 //! Each is one of two kinds. The quantiles of the smaller kind are a curve over the probability p.
 //! Those of the larger kind are log2 of octets over log2(1 - p), and before the first knot a straight
-//! line: there the law is Pareto's. The numbers are those of ns-2.35, fitted by the authors to their
+//! line: there the distribution is Pareto's. The numbers are those of ns-2.35, fitted by the authors to their
 //! captures; the knots that lie on the straight lines are left out.
 
-use super::curve::Curve;
+use super::curve::QuantileCurve;
 
 /// Replies that only say that the client's copy is still valid.
-pub(super) const VALIDATED: Curve = Curve {
+pub(super) const VALIDATED: QuantileCurve = QuantileCurve {
     first: 0.0001,
     step: 0.99989 / 99.0,
     slope_before: (VALIDATED_KNOTS[1] - VALIDATED_KNOTS[0]) * 99.0 / 0.99989,
     knots: &VALIDATED_KNOTS,
 };
 
-/// Replies with content: a Pareto law of the shape 1.23 from 67 kB.
-pub(super) const DOWNLOADED: Curve = Curve {
+/// Replies with content: a Pareto distribution of the shape 1.23 from 67 kB.
+pub(super) const DOWNLOADED: QuantileCurve = QuantileCurve {
     first: -18.1793 + 66.0 * DOWNLOADED_STEP,
     step: DOWNLOADED_STEP,
     slope_before: (DOWNLOADED_KNOTS[0] - 25.8765) / (66.0 * DOWNLOADED_STEP),
@@ -24,15 +24,15 @@ pub(super) const DOWNLOADED: Curve = Curve {
 };
 
 /// The smaller half of the requests.
-pub(super) const SMALL: Curve = Curve {
+pub(super) const SMALL: QuantileCurve = QuantileCurve {
     first: 0.00003,
     step: 0.99997 / 99.0,
     slope_before: (SMALL_KNOTS[1] - SMALL_KNOTS[0]) * 99.0 / 0.99997,
     knots: &SMALL_KNOTS,
 };
 
-/// The larger half of the requests: a Pareto law of the shape 1.48 from 1390 octets.
-pub(super) const LARGE: Curve = Curve {
+/// The larger half of the requests: a Pareto distribution of the shape 1.48 from 1390 octets.
+pub(super) const LARGE: QuantileCurve = QuantileCurve {
     first: -17.7791 + 77.0 * LARGE_STEP,
     step: LARGE_STEP,
     slope_before: (LARGE_KNOTS[0] - 19.7578) / (77.0 * LARGE_STEP),

@@ -3,13 +3,13 @@
 use core::fmt;
 
 use super::error::DistributionError;
-use super::law::{Distribution, DistributionUnit, Law, Middle, Start};
+use super::family::{Distribution, DistributionFamily, DistributionUnit, Middle, Start};
 use super::packmime::RATES;
 use super::settings::{Settings, as_in, quantity, written};
 
 use DistributionUnit::{Count, Gap, Octets, Span};
 
-/// A law's name, its keys, what it can be drawn for, and a correct text with LESS and MORE for two
+/// A family's name, its keys, what it can be drawn for, and a correct text with LESS and MORE for two
 /// quantities.
 struct Form {
     name: &'static str,
@@ -89,12 +89,12 @@ impl Distribution {
         };
         let form = known(name, unit)?;
         let example = form.example(unit);
-        let law = if form.name == "every" {
-            Law::Fixed(every(settings.unwrap_or_default().trim(), &example)?)
+        let family = if form.name == "every" {
+            DistributionFamily::Fixed(every(settings.unwrap_or_default().trim(), &example)?)
         } else {
-            law(&Settings::read((form.name, settings), unit, form.keys, example)?)?
+            family(&Settings::read((form.name, settings), unit, form.keys, example)?)?
         };
-        Ok(Self { unit, law })
+        Ok(Self { unit, family })
     }
 }
 
@@ -134,7 +134,7 @@ fn plain(text: &str, unit: DistributionUnit) -> Result<Distribution, Distributio
         };
         return Err(refuse(format!("`{text}` cannot be drawn"), fix));
     }
-    Ok(Distribution { unit, law: Law::Fixed(value) })
+    Ok(Distribution { unit, family: DistributionFamily::Fixed(value) })
 }
 
 /// The gap of `every:`.
@@ -159,30 +159,34 @@ const SHAPES: [f64; 2] = [0.05, 1000.0];
 const SIGMAS: [f64; 2] = [0.001, 10.0];
 const POISSON_RATES: [f64; 2] = [0.000_001, 1e9];
 
-/// The law that the settings describe.
-fn law(settings: &Settings<'_>) -> Result<Law, DistributionError> {
+/// The family and the parameters that the settings describe.
+fn family(settings: &Settings<'_>) -> Result<DistributionFamily, DistributionError> {
     let shape = || settings.number("shape", SHAPES[0]..=SHAPES[1]);
     let rate = || settings.rate(RATES[0]..=RATES[1]);
     Ok(match settings.name {
         "uniform" => uniform(settings)?,
-        "exponential" => Law::Exponential { mean: settings.positive("mean")? },
-        "lognormal" => Law::Lognormal {
+        "exponential" => DistributionFamily::Exponential { mean: settings.positive("mean")? },
+        "lognormal" => DistributionFamily::Lognormal {
             middle: settings.either([("median", Middle::Median), ("mean", Middle::Mean)])?,
             sigma: settings.number("sigma", SIGMAS[0]..=SIGMAS[1])?,
         },
         "pareto" => pareto(settings, shape()?)?,
-        "weibull" => Law::Weibull { shape: shape()?, mean: settings.positive("mean")? },
-        "geometric" => Law::Geometric { mean: settings.positive("mean")? },
-        "poisson" => Law::Poisson { rate: settings.rate(POISSON_RATES[0]..=POISSON_RATES[1])? },
-        "packmime" => Law::PackmimeArrivals { rate: rate()? },
-        "packmime-request" => Law::PackmimeRequests { rate: rate()? },
-        "packmime-reply" => Law::PackmimeReplies { rate: rate()? },
-        "packmime-server" => Law::PackmimeServers,
-        name => unreachable!("{name} is a form without a law"),
+        "weibull" => {
+            DistributionFamily::Weibull { shape: shape()?, mean: settings.positive("mean")? }
+        }
+        "geometric" => DistributionFamily::Geometric { mean: settings.positive("mean")? },
+        "poisson" => DistributionFamily::Poisson {
+            rate: settings.rate(POISSON_RATES[0]..=POISSON_RATES[1])?,
+        },
+        "packmime" => DistributionFamily::PackmimeArrivals { rate: rate()? },
+        "packmime-request" => DistributionFamily::PackmimeRequests { rate: rate()? },
+        "packmime-reply" => DistributionFamily::PackmimeReplies { rate: rate()? },
+        "packmime-server" => DistributionFamily::PackmimeServers,
+        name => unreachable!("{name} is a form without a family"),
     })
 }
 
-fn uniform(settings: &Settings<'_>) -> Result<Law, DistributionError> {
+fn uniform(settings: &Settings<'_>) -> Result<DistributionFamily, DistributionError> {
     let (from, to) = (settings.quantity("from")?, settings.positive("to")?);
     let unit = settings.unit;
     if from < unit.least() {
@@ -198,10 +202,10 @@ fn uniform(settings: &Settings<'_>) -> Result<Law, DistributionError> {
             return Err(settings.refuse(key, message, "write a whole number"));
         }
     }
-    Ok(Law::Uniform { from, to })
+    Ok(DistributionFamily::Uniform { from, to })
 }
 
-fn pareto(settings: &Settings<'_>, shape: f64) -> Result<Law, DistributionError> {
+fn pareto(settings: &Settings<'_>, shape: f64) -> Result<DistributionFamily, DistributionError> {
     let start = settings.either([("least", Start::Least), ("mean", Start::Mean)])?;
     let most = settings.maybe_positive("most")?;
     let (key, value) = match start {
@@ -217,26 +221,30 @@ fn pareto(settings: &Settings<'_>, shape: f64) -> Result<Law, DistributionError>
         let message = format!("`{key}` is not below `most`, {most}");
         return Err(settings.refuse(key, message, "write less, or raise `most`"));
     }
-    Ok(Law::Pareto { start, shape, most })
+    Ok(DistributionFamily::Pareto { start, shape, most })
 }
 
 impl fmt::Display for Distribution {
     /// The text that reads as this distribution; of an empirical one, how many values it has.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: f64| written(value, self.unit).replace(' ', "");
-        match &self.law {
-            Law::Fixed(gap) if self.unit == Gap => write!(f, "every:{}", text(*gap)),
-            Law::Fixed(value) => f.write_str(&written(*value, self.unit)),
-            Law::Uniform { from, to } => write!(f, "uniform:from={},to={}", text(*from), text(*to)),
-            Law::Exponential { mean } => write!(f, "exponential:mean={}", text(*mean)),
-            Law::Lognormal { middle, sigma } => {
+        match &self.family {
+            DistributionFamily::Fixed(gap) if self.unit == Gap => write!(f, "every:{}", text(*gap)),
+            DistributionFamily::Fixed(value) => f.write_str(&written(*value, self.unit)),
+            DistributionFamily::Uniform { from, to } => {
+                write!(f, "uniform:from={},to={}", text(*from), text(*to))
+            }
+            DistributionFamily::Exponential { mean } => {
+                write!(f, "exponential:mean={}", text(*mean))
+            }
+            DistributionFamily::Lognormal { middle, sigma } => {
                 let (key, value) = match middle {
                     Middle::Median(median) => ("median", median),
                     Middle::Mean(mean) => ("mean", mean),
                 };
                 write!(f, "lognormal:{key}={},sigma={sigma}", text(*value))
             }
-            Law::Pareto { start, shape, most } => {
+            DistributionFamily::Pareto { start, shape, most } => {
                 let (key, value) = match start {
                     Start::Least(least) => ("least", least),
                     Start::Mean(mean) => ("mean", mean),
@@ -244,14 +252,22 @@ impl fmt::Display for Distribution {
                 write!(f, "pareto:shape={shape},{key}={}", text(*value))?;
                 most.map_or(Ok(()), |most| write!(f, ",most={}", text(most)))
             }
-            Law::Weibull { mean, shape } => write!(f, "weibull:shape={shape},mean={}", text(*mean)),
-            Law::Geometric { mean } => write!(f, "geometric:mean={}", text(*mean)),
-            Law::Poisson { rate } => write!(f, "poisson:rate={rate}/s"),
-            Law::PackmimeArrivals { rate } => write!(f, "packmime:rate={rate}/s"),
-            Law::PackmimeRequests { rate } => write!(f, "packmime-request:rate={rate}/s"),
-            Law::PackmimeReplies { rate } => write!(f, "packmime-reply:rate={rate}/s"),
-            Law::PackmimeServers => f.write_str("packmime-server"),
-            Law::Empirical(values) => write!(f, "empirical ({} values)", values.len()),
+            DistributionFamily::Weibull { mean, shape } => {
+                write!(f, "weibull:shape={shape},mean={}", text(*mean))
+            }
+            DistributionFamily::Geometric { mean } => write!(f, "geometric:mean={}", text(*mean)),
+            DistributionFamily::Poisson { rate } => write!(f, "poisson:rate={rate}/s"),
+            DistributionFamily::PackmimeArrivals { rate } => write!(f, "packmime:rate={rate}/s"),
+            DistributionFamily::PackmimeRequests { rate } => {
+                write!(f, "packmime-request:rate={rate}/s")
+            }
+            DistributionFamily::PackmimeReplies { rate } => {
+                write!(f, "packmime-reply:rate={rate}/s")
+            }
+            DistributionFamily::PackmimeServers => f.write_str("packmime-server"),
+            DistributionFamily::Empirical(values) => {
+                write!(f, "empirical ({} values)", values.len())
+            }
         }
     }
 }

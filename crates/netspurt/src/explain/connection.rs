@@ -130,6 +130,7 @@ impl CapturedConnection {
         let seq_len = packet.seq_len();
         if seq_len == 0 || packet.flags.has(Flags::RST) {
             statistics.sent(at, packet, None, octets, shift);
+            sender.labelled(at, packet.flow_label);
             return None;
         }
         let left = octets.sequence().octet(packet.seq);
@@ -137,6 +138,7 @@ impl CapturedConnection {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
         sender.sending(at, packet, octets);
+        sender.labelled(at, packet.flow_label);
         let sent = octets.sent(at, packet, CapturedSegment::of(packet));
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;

@@ -7,7 +7,8 @@ use crate::observe::{Flows, Lifetimes, Passing, Retired};
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedPacket, Datagrams, TcpView};
 
-use super::{CapturedConnection, EndedConnection, Transcript};
+use super::hosts::settle;
+use super::{CaptureNotes, CapturedConnection, EndedConnection, Transcript};
 
 /// The packets that passed, by what they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,7 @@ pub struct Passed {
 pub struct Explainer {
     flows: Flows<CapturedConnection>,
     passed: Passed,
+    notes: CaptureNotes,
     /// Connections that have ended and were not taken.
     ended: VecDeque<EndedConnection>,
     /// Those that were there when the capture ended, the last first.
@@ -55,6 +57,8 @@ pub struct Explainer {
 pub struct Explanation {
     /// The packets.
     pub passed: Passed,
+    /// What limits the answer.
+    pub notes: CaptureNotes,
     /// The connections.
     pub connections: Vec<EndedConnection>,
     /// When the first packet of TCP was captured.
@@ -69,6 +73,7 @@ impl Explanation {
     pub fn pooled<'a>(captures: impl IntoIterator<Item = &'a Explanation>) -> Self {
         let mut all = Self {
             passed: Passed::default(),
+            notes: CaptureNotes::default(),
             connections: Vec::new(),
             start: Time::ZERO,
             transcript: None,
@@ -80,6 +85,7 @@ impl Explanation {
             let start = if first == 0 { one.start } else { all.start.min(one.start) };
             all.connections.extend(renamed);
             (all.start, all.passed) = (start, all.passed + one.passed);
+            all.notes = all.notes + one.notes;
         }
         all
     }
@@ -104,6 +110,7 @@ impl Default for Explainer {
         Self {
             flows: Flows::new(Lifetimes::default()),
             passed: Passed::default(),
+            notes: CaptureNotes::default(),
             ended: VecDeque::new(),
             rest: Vec::new(),
             born: 0,
@@ -129,8 +136,10 @@ impl Explainer {
     /// Takes the next packet.
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
         self.passed.packets += 1;
+        self.notes.take(packet);
         let Some(ip) = packet.captured_ip() else {
             self.passed.no_ip += 1;
+            self.notes.unread(packet);
             return;
         };
         let Some(ip) = self.datagrams.take(packet.unix_ns, ip) else {
@@ -171,6 +180,11 @@ impl Explainer {
         self.passed
     }
 
+    /// What limits the answer, as far as was seen.
+    pub fn notes(&self) -> CaptureNotes {
+        self.notes
+    }
+
     /// How many connections there were so far.
     pub fn connections(&self) -> u64 {
         self.born + self.flows.born()
@@ -197,8 +211,10 @@ impl Explainer {
     pub fn finish(mut self) -> Explanation {
         let mut connections: Vec<_> = std::iter::from_fn(|| self.next_ended(true)).collect();
         connections.sort_by_key(|one| one.number);
+        settle(&mut connections);
         Explanation {
             passed: self.passed,
+            notes: self.notes,
             connections,
             start: self.start.unwrap_or(Time::ZERO),
             transcript: self.transcript,

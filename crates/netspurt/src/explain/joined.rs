@@ -11,12 +11,15 @@ type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 
 /// Captures joined in the order of time; one alone keeps its order.
 ///
-/// Of the captures, each is in the order of its own packets.
+/// Of the captures, each is in the order of its own packets. One that cannot be read to its end is
+/// read up to there, and the others to their ends.
 #[derive(Debug)]
 pub struct JoinedCaptures<R> {
     readers: Vec<CaptureReader<R>>,
     /// By reader: its next packet, if there are several readers.
     next: Vec<Option<WaitingCapture>>,
+    /// Readers that could not read to the end, by their numbers, and why.
+    faults: Vec<(usize, CaptureFault)>,
 }
 
 impl<R: Read> JoinedCaptures<R> {
@@ -25,47 +28,58 @@ impl<R: Read> JoinedCaptures<R> {
 
     /// Joins the captures of `readers`.
     pub fn new(readers: Vec<CaptureReader<R>>) -> Self {
-        Self { readers, next: Vec::new() }
+        Self { readers, next: Vec::new(), faults: Vec::new() }
+    }
+
+    /// The captures that could not be read to their ends so far, by their numbers, and why.
+    pub fn faults(&self) -> &[(usize, CaptureFault)] {
+        &self.faults
     }
 
     /// Lets `explainer` take the next packets; returns whether there may be more.
-    ///
-    /// # Errors
-    /// When a capture cannot be read to its end. What came before has been taken.
-    pub fn explain(&mut self, explainer: &mut Explainer) -> Result<bool, CaptureFault> {
-        if let [only] = &mut self.readers[..] {
-            for _ in 0..Self::AT_ONCE {
-                let Some(packet) = only.next_packet()? else { return Ok(false) };
-                explainer.take(&packet);
+    pub fn explain(&mut self, explainer: &mut Explainer) -> bool {
+        let [only] = &mut self.readers[..] else { return self.explain_joined(explainer) };
+        for _ in 0..Self::AT_ONCE {
+            match only.next_packet() {
+                Ok(Some(packet)) => explainer.take(&packet),
+                Ok(None) => return false,
+                Err(fault) => {
+                    self.faults.push((0, fault));
+                    return false;
+                }
             }
-            return Ok(true);
         }
-        self.explain_joined(explainer)
+        true
     }
 
-    fn explain_joined(&mut self, explainer: &mut Explainer) -> Result<bool, CaptureFault> {
+    fn explain_joined(&mut self, explainer: &mut Explainer) -> bool {
         for place in self.next.len()..self.readers.len() {
-            let first = self.read(place)?;
+            let first = self.read(place);
             self.next.push(first);
         }
         for _ in 0..Self::AT_ONCE {
             let soonest = (self.next.iter().enumerate())
                 .filter_map(|(place, next)| Some((next.as_ref()?.0.unix_ns, place)))
                 .min();
-            let Some((_, place)) = soonest else { return Ok(false) };
-            let after = self.read(place)?;
+            let Some((_, place)) = soonest else { return false };
+            let after = self.read(place);
             if let Some((packet, bytes)) = std::mem::replace(&mut self.next[place], after) {
                 explainer.take(&CapturedPacket { bytes: &bytes, ..packet });
             }
         }
-        Ok(true)
+        true
     }
 
-    fn read(&mut self, place: usize) -> Result<Option<WaitingCapture>, CaptureFault> {
-        let packet = self.readers[place].next_packet()?;
-        Ok(packet.map(|packet| {
-            let bytes = packet.bytes.to_vec();
-            (CapturedPacket { bytes: &[], ..packet }, bytes)
-        }))
+    fn read(&mut self, place: usize) -> Option<WaitingCapture> {
+        match self.readers[place].next_packet() {
+            Ok(packet) => packet.map(|packet| {
+                let bytes = packet.bytes.to_vec();
+                (CapturedPacket { bytes: &[], ..packet }, bytes)
+            }),
+            Err(fault) => {
+                self.faults.push((place, fault));
+                None
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What holds a sender back, as far as its packets and their acknowledgements tell.
 
-use crate::observe::{Observed, OneWay, Transmission};
+use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
 use crate::units::Time;
 use crate::wire::TcpView;
@@ -76,8 +76,8 @@ impl Limits {
             if let Some(mss) = packet.options.syn.mss {
                 (self.full_bytes, self.offered) = (mss.into(), true);
             }
-        } else if let Some(shift) = shift {
-            let end = ack + (u64::from(packet.window()) << shift);
+        } else if let (Some(shift), Some(window)) = (shift, packet.advertised()) {
+            let end = ack + (u64::from(window) << shift);
             self.window_end = Some(self.window_end.map_or(end, |before| before.max(end)));
         }
         if news {

@@ -90,6 +90,9 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
+    /// Whether neither identifications nor time stamps tell that this is another transmission: if its
+    /// original is missing, it may be that, come late.
+    pub unordered: bool,
 }
 
 impl ExplainedRetransmission {

@@ -34,6 +34,12 @@ pub enum CauseRule {
     LoneByTime,
     /// The same, from the wait before the next retransmission.
     LoneByBackoff,
+    /// The same, from what the sender sent when it was acknowledged.
+    LoneByWindow,
+    /// The same, from what other connections of the sender's host show.
+    LoneByHost,
+    /// The flow label changed, which only a timeout does; or it did not.
+    FlowLabel,
     /// A sender that repairs a window in order after a fast retransmit (Tahoe).
     InOrder,
     /// It came with an acknowledgement that does not explain it.
@@ -42,7 +48,7 @@ pub enum CauseRule {
 
 impl CauseRule {
     /// The names in tables, in the order of the values.
-    pub const NAMES: [&str; 16] = [
+    pub const NAMES: [&str; 19] = [
         "none",
         "syn",
         "reported-hole",
@@ -57,21 +63,26 @@ impl CauseRule {
         "lone-by-habit",
         "lone-by-time",
         "lone-by-backoff",
+        "lone-by-window",
+        "lone-by-host",
+        "flow-label",
         "in-order",
         "guess",
     ];
 
     /// The probability that its cause is right, for a capture at the sender or between the ends.
     /// Fitted: see `docs/captures.md`.
-    const RIGHT: [f32; 16] = [
-        0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.98, 0.92, 0.985, 0.995, 0.95, 0.85, 0.75, 0.91, 0.9,
-        0.9,
+    const RIGHT: [f32; 19] = [
+        0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
+        0.9, 0.99, 0.9, 0.9,
     ];
 
     /// The same for a capture at the receiver, which does not see when the sender's timer fires and
     /// what was lost on the path. Fitted likewise.
-    const RIGHT_FAR: [f32; 16] =
-        [0.0, 0.98, 0.8, 0.9, 0.69, 0.6, 0.68, 0.5, 0.6, 0.1, 0.6, 0.3, 0.6, 0.6, 0.5, 0.48];
+    const RIGHT_FAR: [f32; 19] = [
+        0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
+        0.97, 0.8, 0.48,
+    ];
 
     /// The probability that a cause is right that it gives; `at_receiver` says where the capture was
     /// taken.

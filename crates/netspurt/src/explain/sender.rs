@@ -6,8 +6,8 @@ use crate::units::{Duration, Time};
 use crate::wire::TcpView;
 
 use super::infer::{
-    AckHabits, Age, Arrived, Habits, InferenceReport, Inferred, PathTimes, SackUse, SenderScene,
-    SenderTrouble, SendingOrder,
+    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, InferenceReport,
+    Inferred, LabelHint, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
 };
 use super::kept::{Acknowledged, CapturedSegment};
 use super::retransmission::ExplainedRetransmission;
@@ -26,6 +26,10 @@ struct Old {
     first_sent: Option<Time>,
     /// Whether the capture lacks the original.
     missing: bool,
+    /// How long before the last segment outstanding the one before it was sent.
+    before_tail: Duration,
+    /// Whether no mark of it tells in what order it was sent.
+    unordered: bool,
 }
 
 /// What is inferred of the sender of one direction, from its segments and their acknowledgements.
@@ -38,6 +42,10 @@ pub struct Sender {
     order: SendingOrder,
     sack: SackUse,
     acks: AckHabits,
+    /// Flow labels, which timeouts may change.
+    labels: FlowLabels,
+    /// The most octets that were outstanding.
+    widest_bytes: u64,
     /// Whether a segment was captured.
     started: bool,
     /// Whether the receiver's window is closed.
@@ -83,7 +91,18 @@ impl Sender {
         self.order.take(at, packet, fresh);
         self.started = true;
         self.smss_bytes = self.smss_bytes.max(packet.len());
+        let flight = left + u64::from(packet.len());
+        self.widest_bytes = self.widest_bytes.max(flight.saturating_sub(octets.una()));
         self.sent_at = at;
+    }
+
+    /// A packet of this direction with the flow label `label` was taken, at `at`.
+    #[inline]
+    pub fn labelled(&mut self, at: Time, label: u32) {
+        if label != 0 {
+            let again = self.latest().is_some_and(|last| last.at == at);
+            self.labels.take(label, again);
+        }
     }
 
     /// The same where something is or may be missing; whether all its octets are new.
@@ -112,6 +131,9 @@ impl Sender {
             }
             trouble.machine.traits.limited.0 += u32::from(on_duplicate);
             trouble.machine.went_on();
+            let smss_bytes = u64::from(self.smss_bytes);
+            let fresh = FreshSegment { at, bytes: packet.len().into(), smss_bytes };
+            trouble.sending(&fresh, AfterLone::is_wide(self.widest_bytes, smss_bytes));
         }
         true
     }
@@ -148,6 +170,11 @@ impl Sender {
         let soon = above.is_some_and(|one| at.saturating_since(one.first_sent) < least);
         let overtook = outstanding.len() - first;
         let first_sent = earlier.map(|one| one.first_sent);
+        let mut latest = outstanding.iter().rev().map(|one| one.first_sent);
+        let before_tail = match (latest.next(), latest.next()) {
+            (Some(last), Some(before)) => last.saturating_since(before.max(self.una_at)),
+            _ => Duration::ZERO,
+        };
         let trouble = self.trouble.get_or_insert_default();
         match age {
             Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
@@ -156,7 +183,10 @@ impl Sender {
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
                 let una = octets.una();
-                self.again(at, packet, Old { left, right, known, una, first_sent, missing });
+                let unordered = age == Age::Unknown && packet.options.timestamps.is_none();
+                let old =
+                    Old { left, right, known, una, first_sent, missing, before_tail, unordered };
+                self.again(at, packet, old);
             }
         }
         if let Some(trouble) = &mut self.trouble {
@@ -183,7 +213,8 @@ impl Sender {
     fn again(&mut self, at: Time, packet: &TcpView, old: Old) {
         let heard_at = self.answered_at;
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at);
-        let scene = self.scene(at, &old);
+        let scene =
+            SenderScene { label: self.labels.hint(packet.flow_label), ..self.scene(at, &old) };
         let trouble = self.trouble.get_or_insert_default();
         let number = trouble.found.len();
         let Inferred { cause, rule } = if packet.flags.has(Flags::SYN) {
@@ -194,7 +225,7 @@ impl Sender {
         let begin = trouble.machine.first + 1;
         if rule == CauseRule::InOrder && begin < number {
             // What left since the fast retransmit went in order, too.
-            trouble.relabel(begin, Some(cause).into(), rule);
+            trouble.relabel(begin, number, Some(cause).into(), rule);
         }
         let told = ExplainedRetransmission {
             at,
@@ -204,6 +235,7 @@ impl Sender {
             cause: Some(cause).into(),
             rule,
             original_missing: old.missing,
+            unordered: old.unordered,
             ..Default::default()
         };
         let val = packet.options.timestamps.map(|stamps| stamps.val);
@@ -212,7 +244,7 @@ impl Sender {
 
     /// The circumstances of a retransmission.
     fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
-        let &Old { left, right, known, una, first_sent, .. } = old;
+        let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
         let near = self.path.near();
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let sack = self.sack.known();
@@ -221,6 +253,8 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
+        // What is sent in answer passes the capture a near half later than what it answers.
+        let una_heard = self.una_at + near;
         // Far from the sender: what it answers passed the capture that long ago.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| !near.is_zero());
@@ -233,8 +267,8 @@ impl Sender {
             at,
             last_sent,
             sent_again: last_again.is_some(),
-            waited: at.saturating_since(self.una_at.max(head_sent)),
-            since_una: at.saturating_since(self.una_at),
+            waited: at.saturating_since(una_heard.max(head_sent)),
+            since_una: at.saturating_since(una_heard),
             lag: at.saturating_since(heard) - near,
             quiet: at.saturating_since(heard.max(self.sent_at)),
             rtt,
@@ -249,6 +283,8 @@ impl Sender {
             overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
             sack,
+            may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
+            label: LabelHint::None,
         }
     }
 
@@ -304,7 +340,7 @@ impl Sender {
                 self.acks.lone_acknowledged(sample.rtt, self.path.far().unwrap_or(sample.rtt));
             }
         }
-        self.closed = packet.window == 0 && !packet.flags.has(Flags::RST);
+        self.closed = packet.advertised() == Some(0) && !packet.flags.has(Flags::RST);
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
             (self.dup_acks, self.idle_acks) = (0, 0);
@@ -391,6 +427,8 @@ impl Sender {
             far: self.path.far(),
             two_segments: u64::from(self.smss_bytes) * 2,
         });
+        let highest = octets.sequence().highest();
+        trouble.window_grows(at, una, highest, packet.payload_bytes == 0);
         trouble.acknowledged(una);
     }
 
@@ -428,6 +466,7 @@ impl Sender {
             traits: trouble.machine.traits,
             sack: self.sack.known() == Some(true),
             reports_duplicates: trouble.reports_duplicates,
+            reorders: trouble.late.0 > 0,
         };
         let mut found = trouble.found;
         found.iter_mut().for_each(|one| report.finish(one));

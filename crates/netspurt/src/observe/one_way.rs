@@ -217,7 +217,9 @@ impl<T: Copy> OneWay<T> {
         if !segment.flags().has(Flags::ACK) {
             return Answer::default();
         }
-        self.answered = true;
+        if !self.answered {
+            self.answered_first(segment.ack());
+        }
         let mut covered = NewlyCovered { first: None, once: None, sacked: None, again: false };
         let acked_bytes = self.take_ack(segment.ack(), &mut covered, &mut each);
         for block in segment.sack() {
@@ -225,6 +227,14 @@ impl<T: Copy> OneWay<T> {
             self.take_block((left.max(self.una), right), &mut covered, &mut each);
         }
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
+    }
+
+    /// The first acknowledgement. Where it is older than what was seen to be sent, octets before that
+    /// are outstanding, too: the observer came later.
+    #[cold]
+    fn answered_first(&mut self, ack: u32) {
+        self.answered = true;
+        self.una = self.una.min(self.sequence.octet(ack));
     }
 
     /// The number of octets that `ack` acknowledges for the first time.

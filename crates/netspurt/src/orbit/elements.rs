@@ -5,6 +5,15 @@ use super::{EARTH_KM, OrbitError, Utc};
 /// The Earth's pull [km³/s²], as WGS-72 has it and SGP4 uses it.
 const PULL: f64 = 398_600.8;
 
+/// With a perigee below this [km] a satellite is highly unlikely to complete its next orbit
+/// (McDowell 2018, Acta Astronautica 151, 668-677, section 6). The lowest set of SGP4's verification
+/// that is not inside the Earth, 22312, has 80.5 km.
+const LOWEST_PERIGEE_KM: f64 = 80.0;
+/// Orbits near a circle do not last below this [km] (the same).
+pub(super) const LOWEST_CIRCLE_KM: f64 = 125.0;
+/// Beyond this height [km] the Sun's pull wins over the Earth's (Hill's sphere).
+const HIGHEST_KM: f64 = 1.5e6;
+
 /// Mean elements as SGP4 takes them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elements {
@@ -75,8 +84,8 @@ impl Heights {
     /// they print.
     ///
     /// # Errors
-    /// When the perigee is above the apogee, the perigee is inside the Earth, or an angle or a
-    /// height is not a number.
+    /// When the perigee is above the apogee, the perigee is inside the Earth or in its dense
+    /// atmosphere, the apogee is beyond the Earth's pull, or an angle or a height is not a number.
     pub fn elements(&self, name: &str) -> Result<Elements, OrbitError> {
         let Heights { apogee, perigee, inclination, node, argument, anomaly, epoch } = *self;
         if ![apogee, perigee, inclination, node, argument, anomaly].iter().all(|x| x.is_finite()) {
@@ -115,7 +124,8 @@ impl Elements {
     /// The same elements.
     ///
     /// # Errors
-    /// When they describe no orbit around the Earth, or one that touches it.
+    /// When they describe no orbit around the Earth, one that touches it, or one in its dense
+    /// atmosphere.
     pub(super) fn checked(self) -> Result<Self, OrbitError> {
         let wrong = |message: String, fix: &str| Err(OrbitError::new(message, fix));
         let name = &self.name;
@@ -131,12 +141,39 @@ impl Elements {
             let message = format!("{name} has the inclination {}°", self.inclination);
             return wrong(message, "from 0 to 180 degrees");
         }
-        let (_, perigee) = self.heights();
-        if perigee < 0.0 {
-            let message = format!("the orbit of {name} is inside the Earth: its perigee is");
-            let message = format!("{message} {:.0} km below the equator's radius", -perigee);
-            return wrong(message, "heights are over 6378.137 km, not from the Earth's centre");
-        }
+        self.check_heights()?;
         Ok(self)
+    }
+
+    /// Checks that a satellite can keep the orbit.
+    fn check_heights(&self) -> Result<(), OrbitError> {
+        let (name, (apogee, perigee)) = (&self.name, self.heights());
+        let over = "heights are over 6378.137 km, not from the Earth's centre";
+        let (message, fix) = if perigee < 0.0 {
+            let low = -perigee;
+            let message = format!("{name} is inside the Earth: its perigee is {low:.0} km below");
+            (format!("{message} the equator's radius"), over.to_owned())
+        } else if perigee < LOWEST_PERIGEE_KM {
+            let message = format!("{name} has its perigee at {perigee:.0} km, in dense atmosphere");
+            let why = "where no satellite completes its next orbit (McDowell 2018)";
+            (
+                format!("{message}, {why}"),
+                format!("a perigee from {LOWEST_PERIGEE_KM} km on; {over}"),
+            )
+        } else if apogee < LOWEST_CIRCLE_KM {
+            let message = format!("{name} stays below {apogee:.0} km, in dense atmosphere");
+            let why = "where no orbit near a circle lasts (McDowell 2018)";
+            (
+                format!("{message}, {why}"),
+                format!("an apogee from {LOWEST_CIRCLE_KM} km on; {over}"),
+            )
+        } else if apogee > HIGHEST_KM {
+            let message =
+                format!("{name} has its apogee at {apogee:.0} km, beyond the Earth's pull");
+            (message, format!("up to {HIGHEST_KM} km"))
+        } else {
+            return Ok(());
+        };
+        Err(OrbitError::new(message, fix))
     }
 }

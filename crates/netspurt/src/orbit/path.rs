@@ -43,8 +43,8 @@ impl OrbitPath {
     /// 6378.137 km and an atmosphere of `margin_km`; legs to a site by its least elevation alone.
     ///
     /// # Errors
-    /// When there are fewer than two stations, two sites follow each other, a number is out of its
-    /// range, or the margin reaches a relay.
+    /// When there are fewer than two stations, two sites follow each other, a station follows
+    /// itself, a number is out of its range, or the margin reaches a relay.
     pub fn new(stations: Vec<Station>, margin_km: f64) -> Result<Self, OrbitError> {
         if stations.len() < 2 {
             return Err(OrbitError::new("a path needs two stations", "a site, and a satellite"));
@@ -56,6 +56,10 @@ impl OrbitPath {
         if stations.windows(2).any(|leg| leg[0].is_ground() && leg[1].is_ground()) {
             let fix = "put a relay or a satellite between them";
             return Err(OrbitError::new("two sites on the ground follow each other", fix));
+        }
+        if let Some(leg) = stations.windows(2).find(|leg| leg[0].is_same(&leg[1])) {
+            let message = format!("{} follows itself, and no signal travels", leg[0].name());
+            return Err(OrbitError::new(message, "name another station before or behind it"));
         }
         for station in &stations {
             check_ranges(station)?;
@@ -86,13 +90,14 @@ impl OrbitPath {
         Ok(state)
     }
 
-    /// What to know about results in a span: satellites whose elements are far from it.
+    /// What to know about results in a span: satellites whose elements are far from it,
+    /// and those that cannot last so low.
     pub fn notes(&self, from: Utc, to: Utc) -> Vec<String> {
-        let satellites = self.stations.iter().filter_map(|station| match station {
-            Station::Satellite(satellite) => satellite.note(from, to),
-            _ => None,
+        let satellites = self.stations.iter().map(|station| match station {
+            Station::Satellite(satellite) => satellite.notes(from, to),
+            _ => Vec::new(),
         });
-        satellites.collect()
+        satellites.flatten().collect()
     }
 
     /// Its stations' names, in order.

@@ -2,6 +2,7 @@
 
 use sgp4::{Constants, MinutesSinceEpoch, Orbit, WGS72};
 
+use super::elements::LOWEST_CIRCLE_KM;
 use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 
 /// A satellite that follows its elements by SGP4, with the constants of the program of the US Air
@@ -24,15 +25,16 @@ pub struct Satellite {
     constants: Constants,
 }
 
-/// Elements are trusted for this many days. Errors of SGP4 grow by 1 to 3 km a day in low orbits
-/// (Vallado et al. 2006).
+/// Elements are trusted for this many days.
 const TRUSTED_DAYS: f64 = 7.0;
+/// By how much errors of SGP4 grow in low orbits [km a day] (Vallado et al. 2006).
+const KM_A_DAY: [f64; 2] = [1.0, 3.0];
 
 impl Satellite {
     /// The satellite with these elements.
     ///
     /// # Errors
-    /// When the orbit is inside the Earth, or SGP4 refuses the elements.
+    /// When the orbit is inside the Earth or in its dense atmosphere, or SGP4 refuses the elements.
     pub fn new(elements: Elements) -> Result<Self, OrbitError> {
         let elements = elements.checked()?;
         Self::unchecked(elements)
@@ -87,16 +89,32 @@ impl Satellite {
         Some(Vector(state.position)).filter(|position| position.length().is_finite())
     }
 
-    /// What to know about a span: whether it lies far from the epoch.
-    pub(super) fn note(&self, from: Utc, to: Utc) -> Option<String> {
-        let epoch = self.elements.epoch;
-        let days = epoch.since(from).max(to.since(epoch)) / 86_400.0;
-        (days > TRUSTED_DAYS).then(|| {
-            let name = &self.elements.name;
-            format!(
+    /// What to know about a span: whether it lies far from the epoch, and whether the satellite can
+    /// last so long.
+    pub(super) fn notes(&self, from: Utc, to: Utc) -> Vec<String> {
+        let Elements { name, epoch, .. } = &self.elements;
+        let (apogee, perigee) = self.elements.heights();
+        let mut notes = Vec::new();
+        if perigee < LOWEST_CIRCLE_KM {
+            notes.push(format!(
+                "{name}: its perigee of {perigee:.0} km is in the atmosphere; a real satellite \
+                 falls from there within hours or days"
+            ));
+        }
+        let days = epoch.since(from).max(to.since(*epoch)) / 86_400.0;
+        if days > TRUSTED_DAYS {
+            let around = core::f64::consts::TAU * (EARTH_KM + f64::midpoint(apogee, perigee));
+            // What is off by a quarter of the orbit may be on the other side of the Earth.
+            let lost = days * KM_A_DAY[1] > around / 4.0;
+            let end = "; take elements nearer to it: passes may be at quite other times";
+            notes.push(format!(
                 "{name}: the span reaches {days:.1} days from the epoch {epoch} of its elements; \
-                 errors grow by some kilometres a day"
-            )
-        })
+                 errors in low orbits grow by 1 to 3 km a day, here to {:.0} to {:.0} km{}",
+                days * KM_A_DAY[0],
+                days * KM_A_DAY[1],
+                if lost { end } else { "" },
+            ));
+        }
+        notes
     }
 }

@@ -101,6 +101,18 @@ impl Station {
         matches!(self, Station::Site(_))
     }
 
+    /// Whether another is the same relay, or the same satellite, be it with other elements.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Station::Relay(one), Station::Relay(other)) => one == other,
+            (Station::Satellite(one), Station::Satellite(other)) => {
+                let (one, other) = (one.elements(), other.elements());
+                one == other || !one.catalogue.is_empty() && one.catalogue == other.catalogue
+            }
+            _ => false,
+        }
+    }
+
     /// Its position.
     ///
     /// # Errors

@@ -250,6 +250,53 @@ mod bad_input {
     }
 
     #[test]
+    fn an_orbit_in_dense_atmosphere_is_refused_and_one_in_thin_atmosphere_is_noted() {
+        let orbit = |apogee: f64, perigee: f64| {
+            Heights { apogee, perigee, epoch: at(START), ..Heights::default() }.elements("low")
+        };
+        for (apogee, perigee, said) in [
+            (10.0, 10.0, "low has its perigee at 10 km, in dense atmosphere"),
+            (400.0, 79.0, "no satellite completes its next orbit (McDowell 2018)"),
+            (120.0, 118.0, "low stays below 120 km, in dense atmosphere"),
+            (1e9, 400.0, "beyond the Earth's pull"),
+        ] {
+            let error = orbit(apogee, perigee).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let station = |apogee: f64, perigee: f64| {
+            Station::Satellite(Box::new(Satellite::new(orbit(apogee, perigee).unwrap()).unwrap()))
+        };
+        let notes = |satellite| path(&[geo(0.0), satellite]).notes(at(START), at(START));
+        let noted = notes(station(400.0, 100.0));
+        assert!(noted[0].contains("its perigee of 100 km is in the atmosphere"), "{noted:?}");
+        assert_eq!(notes(station(400.0, 126.0)), [""; 0]);
+        // The lowest set of the verification that is above the ground.
+        let low = orbit(492.0, 80.5).unwrap();
+        assert!(Satellite::new(low).is_ok());
+    }
+
+    #[test]
+    fn a_station_that_follows_itself_is_refused() {
+        for station in [geo(10.0), circular(400.0, 51.6, 0.0)] {
+            let refused = OrbitPath::new(vec![station.clone(), station], 0.0).unwrap_err();
+            assert!(refused.to_string().contains("follows itself"), "{refused}");
+        }
+        let newer = |epoch: &str| {
+            let mut elements =
+                Heights { apogee: 400.0, perigee: 390.0, epoch: at(epoch), ..Heights::default() }
+                    .elements("iss")
+                    .unwrap();
+            elements.catalogue = "25544".to_owned();
+            Station::Satellite(Box::new(Satellite::new(elements).unwrap()))
+        };
+        let both = vec![newer(START), newer("1999-07-02")];
+        assert!(OrbitPath::new(both, 0.0).is_err());
+        assert!(
+            OrbitPath::new(vec![geo(10.0), circular(400.0, 51.6, 0.0), geo(10.0)], 0.0).is_ok()
+        );
+    }
+
+    #[test]
     fn a_satellite_that_decays_is_an_error_with_the_instant() {
         let low = Heights { apogee: 160.0, perigee: 150.0, epoch: at(START), ..Heights::default() };
         let mut elements = low.elements("falling").unwrap();
@@ -266,6 +313,9 @@ mod bad_input {
         assert_eq!(both.notes(start, start.after(86_400.0 * 6.0)), [""; 0]);
         let notes = both.notes(start.after(86_400.0 * 30.0), start.after(86_400.0 * 31.0));
         assert!(notes[0].contains("31.0 days from the epoch 1999-07-01"), "{notes:?}");
+        assert!(notes[0].ends_with("1 to 3 km a day, here to 31 to 93 km"), "{notes:?}");
+        let late = both.notes(start, start.after(86_400.0 * 365.0 * 18.0));
+        assert!(late[0].contains("passes may be at quite other times"), "{late:?}");
     }
 
     #[test]

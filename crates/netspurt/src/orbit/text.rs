@@ -99,8 +99,8 @@ fn orbit(text: &str) -> Result<Elements, OrbitError> {
                     .parse()
                     .map_err(|error: OrbitError| at(text, &span, error.message, &error.fix))?;
             }
-            (_, Ok(number)) => *field(&mut heights, nth) = number,
-            (_, Err(_)) => {
+            (_, Ok(number)) if number.is_finite() => *field(&mut heights, nth) = number,
+            _ => {
                 return wrong(format!("{key} is no number"), "kilometres, or degrees, as 51.6");
             }
         }

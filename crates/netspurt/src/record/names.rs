@@ -163,10 +163,9 @@ impl Names {
 
     /// A column called `name` of these flows, by number.
     pub(super) fn flows_column(&self, name: &'static str, codes: Vec<u32>) -> Column {
-        let last = codes.iter().copied().max().unwrap_or(0);
-        let texts = match last.checked_sub(self.named()) {
+        let texts = match codes.iter().copied().max().filter(|last| *last >= self.named()) {
             None => self.flow_texts.clone(),
-            Some(_) => (0..=last).map(|flow| self.name(FlowId(flow))).collect(),
+            Some(last) => (0..=last).map(|flow| self.name(FlowId(flow))).collect(),
         };
         Column::new(name, Data::Text { codes, texts })
     }

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::foreign::Origin;
 use crate::record::write_table;
 
 use super::contents::RunContents;
@@ -41,6 +42,8 @@ pub struct RunIdentity<'a> {
     pub seed: u64,
     /// The resolved scenario, as TOML.
     pub scenario: &'a str,
+    /// The algorithms in it that are not the core's.
+    pub algorithms: &'a [Origin],
 }
 
 /// The manifest of a run folder.
@@ -52,6 +55,9 @@ struct Manifest<'a> {
     title: &'a str,
     source: &'a str,
     seed: u64,
+    /// The algorithms that are not the core's, and the SHA-256 of their files.
+    #[serde(skip_serializing_if = "<[Origin]>::is_empty")]
+    algorithms: &'a [Origin],
     #[serde(flatten)]
     contents: &'a RunContents,
     /// SHA-256 in hexadecimal, by file.
@@ -143,6 +149,18 @@ impl<F: Folder> FolderWriter<F> {
         })
     }
 
+    /// Writes a file with algorithms that the scenario names, without the folders of its name.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn code(&mut self, name: &str, text: &str) -> io::Result<()> {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        self.put(name, |mut out| {
+            out.write_all(text.as_bytes())?;
+            Ok(out)
+        })
+    }
+
     /// Writes the scenario, and behind all others the manifest.
     ///
     /// # Errors
@@ -158,6 +176,7 @@ impl<F: Folder> FolderWriter<F> {
             title: identity.title,
             source: identity.source,
             seed: identity.seed,
+            algorithms: identity.algorithms,
             contents,
             files: std::mem::take(&mut self.files),
         };

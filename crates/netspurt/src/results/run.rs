@@ -29,8 +29,8 @@ pub struct EndedRun {
     pub echo_probes: Vec<EchoProbeSum>,
     /// By the flow's number: its requests.
     pub requests: Vec<(u32, Vec<Exchange>)>,
-    /// What came of connections that came and went.
-    pub populations: PopulationSums,
+    /// What came of connections that came and went, if that is summed up.
+    pub populations: Option<PopulationSums>,
     /// The first flow of programs, whose ports are their own; all flows from there on are theirs.
     pub programs: Option<FlowId>,
     /// Timers beside those of the senders.
@@ -55,10 +55,12 @@ pub struct Results {
 
 impl EndedRun {
     /// Its tables: `flows`, `retransmissions` and `links` first, then `echo_probes`, `requests`,
-    /// `populations` and `connections` where the run has such flows, then those recorded, `shadows`, and those of its kind.
+    /// `populations` and `connections` where the run has such flows, then those recorded, `shadows`,
+    /// and those of its kind.
     pub fn finish(self) -> Results {
         let names = self.recorder.names().clone();
-        let senders = [&self.sums[..], &self.populations.senders()].concat();
+        let of_populations = self.populations.as_ref().map(PopulationSums::senders);
+        let senders = [&self.sums[..], &of_populations.unwrap_or_default()].concat();
         let mut tables = vec![
             flows_table(&names, &self.sums),
             retransmissions_table(&names, &senders),
@@ -71,9 +73,8 @@ impl EndedRun {
         if names.flows[..own].iter().any(|flow| flow.answers && !flow.population) {
             tables.push(requests_table(&names, &self.requests));
         }
-        if names.populations().len() > 0 {
-            tables.extend(self.populations.tables());
-        }
+        let populations = self.populations.as_ref().filter(|_| names.populations().len() > 0);
+        tables.extend(populations.into_iter().flat_map(PopulationSums::tables));
         tables.extend(self.recorder.finish_wanted(&self.spurious, self.wanted));
         if !self.shadows.is_empty() {
             tables.push(shadows_table(&tables, &self.shadows));

@@ -11,8 +11,8 @@ use crate::app::{EchoProbePlan, EchoProbes, Exchange};
 use crate::event::{Event, Events, Wanted, What};
 use crate::ids::{EndId, FlowId, Side};
 use crate::record::{
-    Capturing, Column, Data, EchoProbeSum, FlowName, FlowSum, Names, PopulationSums, Recorder,
-    Table, read_table_bytes,
+    Capturing, Column, Data, EchoProbeSum, FlowName, FlowSum, Names, Recorder, Table,
+    read_table_bytes,
 };
 use crate::rto::EstimatorConfig;
 use crate::stage::Stage;
@@ -50,7 +50,7 @@ fn ended(flows: Vec<FlowName>) -> EndedRun {
         sums,
         links: Vec::new(),
         echo_probes: vec![EchoProbeSum { flow: 1, number: 1, ..EchoProbeSum::default() }],
-        populations: PopulationSums::new(names(Vec::new()), false),
+        populations: None,
         requests: vec![(0, vec![Exchange { asked: Time::ZERO, began: None, complete: None }])],
         programs: None,
         shadows: Vec::new(),
@@ -202,8 +202,13 @@ impl Folder for MemoryFolder {
     }
 }
 
-const IDENTITY: RunIdentity<'_> =
-    RunIdentity { title: "a title", source: "mine.toml", seed: 7, scenario: "stop = \"2 s\"\n" };
+const IDENTITY: RunIdentity<'_> = RunIdentity {
+    title: "a title",
+    source: "mine.toml",
+    seed: 7,
+    scenario: "stop = \"2 s\"\n",
+    algorithms: &[],
+};
 
 /// Writes a run of one flow into `folder`.
 fn write(folder: MemoryFolder) -> io::Result<()> {

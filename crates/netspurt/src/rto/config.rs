@@ -7,6 +7,7 @@ use super::eifel::{Eifel, EifelConfig};
 use super::estimator::RtoEstimator;
 use super::experts::{Experts, ExpertsConfig};
 use super::fixed::{Fixed, FixedConfig};
+use super::foreign::ForeignConfig;
 use super::freebsd::{FreeBsd, FreeBsdConfig};
 use super::jacobson88::{Jacobson88, Jacobson88Config};
 use super::keys::Keys;
@@ -38,10 +39,12 @@ macro_rules! algorithms {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum EstimatorConfig {
             $($(#[$doc])* $Algorithm($Config),)+
+            /// One that is not the core's.
+            Foreign(ForeignConfig),
         }
 
         impl EstimatorConfig {
-            /// The names of all algorithms.
+            /// The names of the core's algorithms.
             pub const NAMES: &[&str] = &[$($name),+];
 
             /// The algorithm called `name` with its published constants.
@@ -52,10 +55,11 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The algorithm's name.
-            pub const fn name(&self) -> &'static str {
+            /// The algorithm's name; of one that is not the core's the whole text.
+            pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$Algorithm(_) => $name,)+
+                    Self::Foreign(config) => config.text(),
                 }
             }
 
@@ -63,6 +67,7 @@ macro_rules! algorithms {
             pub(super) fn keys_mut(&mut self) -> &mut dyn Keys {
                 match self {
                     $(Self::$Algorithm(config) => config,)+
+                    Self::Foreign(config) => config,
                 }
             }
 
@@ -73,6 +78,7 @@ macro_rules! algorithms {
             pub fn build(&self) -> Box<dyn RtoEstimator> {
                 match self {
                     $(Self::$Algorithm(config) => Box::new($Algorithm::new(*config)),)+
+                    Self::Foreign(config) => config.build(),
                 }
             }
         }

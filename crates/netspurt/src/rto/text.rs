@@ -4,10 +4,11 @@ use core::fmt;
 use core::str::FromStr;
 
 use crate::clock::Clock;
+use crate::foreign::ForeignError;
 use crate::units::Duration;
 
 use super::keys::{Contradiction, EstimatorError, Keys, name_and_settings, read_settings};
-use super::{EstimatorConfig, MillsConfig, Rfc6298Config};
+use super::{EstimatorConfig, FOREIGN_TIMERS, ForeignConfig, MillsConfig, Rfc6298Config};
 
 /// The bounds of a timer, as far as its algorithm has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,13 +97,29 @@ impl EstimatorConfig {
         timer_clock: Clock,
     ) -> Result<(Self, Vec<&'static str>), EstimatorError> {
         let (name, settings) = name_and_settings(text);
-        let published = Self::published(name).ok_or_else(|| {
-            let known: Vec<&str> = Self::NAMES.iter().chain(Self::ALIASES).copied().collect();
-            EstimatorError::unknown(name, "", "", format!("no timer is called `{name}`"), &known)
-        })?;
+        let Some(published) = Self::published(name) else {
+            return Self::foreign(name, text).map(|config| (config, Vec::new()));
+        };
         let mut config = published.on(timer_clock);
         let given = read_settings(config.keys_mut(), name, settings)?;
         Ok((config, given))
+    }
+
+    /// The timer of another language that `text` names, which starts with `name`.
+    fn foreign(name: &str, text: &str) -> Result<Self, EstimatorError> {
+        match FOREIGN_TIMERS.find(text.trim()) {
+            Some(Ok(timer)) => Ok(Self::Foreign(ForeignConfig::of(timer))),
+            Some(Err(ForeignError { message, fix })) => {
+                Err(EstimatorError::new(text, "", "", message, fix))
+            }
+            None => {
+                let offered = FOREIGN_TIMERS.offered();
+                let known = Self::NAMES.iter().chain(Self::ALIASES).copied();
+                let known: Vec<&str> = known.chain(offered.iter().map(String::as_str)).collect();
+                let message = format!("no timer is called `{name}`");
+                Err(EstimatorError::unknown(name, "", "", message, &known))
+            }
+        }
     }
 
     /// The same algorithm on a host whose timers fire by `timer_clock`: its unit, or its G of
@@ -205,6 +222,9 @@ impl EstimatorConfig {
     /// assert_eq!(timer.unbounded_text_on(Clock::EXACT), "linux:jiffy=4ms");
     /// ```
     pub fn unbounded_text_on(&self, timer_clock: Clock) -> String {
+        if let Self::Foreign(config) = self {
+            return config.text().to_owned();
+        }
         self.shortest(|name| {
             let mut published = Self::published(name)?.on(timer_clock);
             if published.name() == self.name() {
@@ -254,6 +274,9 @@ impl fmt::Display for EstimatorConfig {
     /// The shortest text that reads as this timer: a name, and what differs from what is published
     /// under it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Foreign(config) = self {
+            return f.write_str(config.text());
+        }
         f.write_str(&self.shortest(|name| self.text_over(name, &Self::published(name)?)))
     }
 }

@@ -4,6 +4,8 @@ use core::fmt;
 use indexmap::IndexSet;
 use toml::Value;
 
+use crate::foreign::unpinned;
+
 use super::error::Problem;
 use super::sweep_spec::{AxisSpec, Spacing};
 use super::tree::{entry, keys};
@@ -34,14 +36,14 @@ impl From<&Value> for Label {
         match value {
             Value::Integer(number) => Label::Whole(*number),
             Value::Float(number) => Label::Number(*number),
-            Value::String(text) => Label::Text(text.clone()),
+            Value::String(text) => Label::Text(unpinned(text)),
             other => Label::Text(other.to_string()),
         }
     }
 }
 
 /// The columns that every sweep's table has; an axis cannot have such a name.
-pub const TAKEN: [&str; 63] = [
+pub const TAKEN: [&str; 71] = [
     "case",
     "scenario",
     "seed",
@@ -87,6 +89,14 @@ pub const TAKEN: [&str; 63] = [
     "request_ns_p90",
     "request_ns_p99",
     "request_ns_p999",
+    "connections",
+    "connections_complete",
+    "connection_ns_mean",
+    "connection_ns_max",
+    "connection_ns_p50",
+    "connection_ns_p90",
+    "connection_ns_p99",
+    "connection_ns_p999",
     "retransmissions_fast",
     "retransmissions_sack_recovery",
     "retransmissions_rack",

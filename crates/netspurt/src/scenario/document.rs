@@ -6,8 +6,9 @@ use core::ops::Range;
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::error::{Problem, ScenarioError};
-use super::followed::{self, Files};
+use super::followed::{self, Files, Followable};
 use super::form::{ReadError, read};
+use super::pins;
 use super::reword::reword;
 use super::spec::Spec;
 use super::tree::{TreeNode, dotted, find, is_entry, keys, path_to};
@@ -21,7 +22,7 @@ pub(super) struct Document {
     text: String,
     /// Dotted path, and the value as TOML.
     overrides: Vec<(String, String)>,
-    /// The files that its links may follow.
+    /// The files that its links may follow, and those with algorithms that it names.
     files: Files,
     /// Whether the table `[sweep]` is used.
     sweeps: bool,
@@ -33,13 +34,13 @@ impl Document {
         Self { name: name.to_owned(), text: text.to_owned(), overrides, files, sweeps: true }
     }
 
-    /// The same with these files, which links may follow, by name.
+    /// The same with these files, which links may follow or which have algorithms, by name.
     pub(super) fn with_files(mut self, files: impl IntoIterator<Item = (String, String)>) -> Self {
         self.files.extend(files);
         self
     }
 
-    /// The files that its links may follow, by name.
+    /// The files that its links may follow and those with algorithms, by name.
     pub(super) fn files(&self) -> &Files {
         &self.files
     }
@@ -95,7 +96,9 @@ impl Document {
     /// The text with the settings applied.
     pub(super) fn whole(&self) -> Result<String, ScenarioError> {
         let follows = self.text.contains(followed::KEY);
-        if self.overrides.is_empty() && self.sweeps && !follows {
+        let set = self.overrides.iter().map(|(_, value)| value.as_str());
+        let code = set.chain([self.text.as_str()]).any(pins::may_name_code);
+        if self.overrides.is_empty() && self.sweeps && !follows && !code {
             return Ok(self.text.clone());
         }
         self.merged()
@@ -113,7 +116,10 @@ impl Document {
             set_over(document.as_table_mut(), path, value)
                 .map_err(|problem| self.blame(&problem))?;
         }
-        followed::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
+        let set: Vec<Vec<String>> = self.overrides.iter().map(|(path, _)| keys(path)).collect();
+        let followable = Followable { files: &self.files, set: &set };
+        followed::fill_in(&mut document, followable).map_err(|problem| self.blame(&problem))?;
+        pins::fill_in(&mut document, &self.files).map_err(|problem| self.blame(&problem))?;
         Ok(document.to_string())
     }
 
@@ -187,6 +193,13 @@ impl Document {
             error.place = Some(Place::of(&self.text, &span));
         }
         error
+    }
+
+    /// The name, for people, of the file that the link at `path` follows, if it follows one.
+    pub(super) fn file_of(&self, path: &[String]) -> Option<String> {
+        let tree = toml_edit::Document::parse(self.text.as_str()).ok()?;
+        let below = [path, &[followed::KEY.to_owned()]].concat();
+        self.followed(Some(tree.as_table()), &below).map(|followed| followed.shown)
     }
 
     /// The place of a path in the file that its link follows, if it follows one.

@@ -1,16 +1,18 @@
 //! From the flows of a scenario to connections and their applications.
 
 use crate::app::{Bulk, PlannedRequest, RequestPlan, Task};
+use crate::ids::Side;
 use crate::rng::Stream;
 use crate::tcp::{RfcConfig, TcpConfig};
 use crate::units::{Duration, Time};
 
 use super::error::Problem;
 use super::flow_spec::{EndpointWord, Family, FlowSpec, RequestsTable};
-use super::kernel::kernel_tcp;
+use super::kernel::{KernelPart, kernel_tcp};
 use super::profile::Profile;
 use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, spell_out};
+use super::traffic::PlannedEnd;
 
 /// A connection over `family`: its packets have the same size, and so carry less.
 fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
@@ -37,7 +39,8 @@ impl FlowSpec {
     /// they are, and planning reports them.
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
-            let planned = kernel_tcp("", self.profile, &self.tcp, self.family, true);
+            let planned =
+                kernel_tcp("", self.profile, &self.tcp, self.family, KernelPart::BothEnds);
             planned.map(|config| spell_out(&config))
         } else {
             connection("", self.profile, &self.tcp).map(|config| match config {
@@ -76,6 +79,21 @@ pub(super) fn connection(
         Some(base) => switch::rfc(name, &base, tcp).map(TcpConfig::from),
         None => switch::ns(name, tcp).map(TcpConfig::Ns),
     }
+}
+
+/// The TCP at the end of flow `name` on `side`, which `word` names.
+pub(super) fn planned_end(
+    name: &str,
+    flow: &FlowSpec,
+    word: EndpointWord,
+    side: Side,
+) -> Result<PlannedEnd, Problem> {
+    if word == EndpointWord::Kernel {
+        let part = KernelPart::of(flow, side);
+        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, part)?;
+        return Ok(PlannedEnd::Kernel(tcp));
+    }
+    model_end(name, flow).map(PlannedEnd::Model)
 }
 
 /// The simulator's TCP at an end of flow `name`.

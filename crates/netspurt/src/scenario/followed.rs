@@ -15,7 +15,7 @@ pub(super) type Files = BTreeMap<String, String>;
 pub(super) const KEY: &str = "follows";
 
 /// What a file may say of a link.
-const KEYS: [&str; 4] = ["delay", "rate", "loss", "handovers"];
+const KEYS: [&str; 5] = ["delay", "rate", "loss", "order", "handovers"];
 
 /// The path of the link at the beginning of a path, and the rest of it.
 pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
@@ -27,23 +27,45 @@ pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
     path.split_at_checked(steps).filter(|(_, rest)| !rest.is_empty())
 }
 
+/// The files, and the paths of the values that were set over the scenario's.
+#[derive(Clone, Copy)]
+pub(super) struct Followable<'a> {
+    pub files: &'a Files,
+    pub set: &'a [Vec<String>],
+}
+
+impl Followable<'_> {
+    /// Whether the file of the link at `path` was set over the scenario, and its `key` was not: then
+    /// the file's value takes the place of the scenario's.
+    fn displaces(self, path: &[String], key: &str) -> bool {
+        let is_set = |key: &str| {
+            let whole = [path, &[key.to_owned()]].concat();
+            self.set.iter().any(|set| whole.starts_with(set) || set.starts_with(&whole))
+        };
+        is_set(KEY) && !is_set(key)
+    }
+}
+
 /// Puts the values of the files in place of their names.
-pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), Problem> {
+pub(super) fn fill_in(
+    document: &mut DocumentMut,
+    followable: Followable<'_>,
+) -> Result<(), Problem> {
     let links = document.get_mut("links").and_then(Item::as_table_like_mut);
     for (name, link) in links.into_iter().flat_map(|links| links.iter_mut()) {
         let path = ["links".to_owned(), name.to_string()];
-        follow(link.as_table_like_mut(), &path, files)?;
+        follow(link.as_table_like_mut(), &path, followable)?;
     }
     let populations = document.get_mut("populations").and_then(Item::as_table_like_mut);
     for (name, population) in populations.into_iter().flat_map(|all| all.iter_mut()) {
         if let Some(population) = population.as_table_like_mut() {
-            follow_values(population, &name, files)?;
+            follow_values(population, &name, followable.files)?;
         }
     }
     let dumbbell = document.get_mut("dumbbell").and_then(Item::as_table_like_mut);
     for (name, link) in dumbbell.into_iter().flat_map(|links| links.iter_mut()) {
         let path = ["dumbbell".to_owned(), name.to_string()];
-        follow(link.as_table_like_mut(), &path, files)?;
+        follow(link.as_table_like_mut(), &path, followable)?;
     }
     let path = document.get_mut("path").and_then(Item::as_table_like_mut);
     let below = |number: usize| ["path".to_owned(), "links".to_owned(), entry(number)];
@@ -51,12 +73,12 @@ pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), P
         Some(Item::Value(Value::Array(links))) => {
             for (number, link) in links.iter_mut().enumerate() {
                 let link = link.as_inline_table_mut().map(|link| link as &mut dyn TableLike);
-                follow(link, &below(number), files)?;
+                follow(link, &below(number), followable)?;
             }
         }
         Some(Item::ArrayOfTables(links)) => {
             for (number, link) in links.iter_mut().enumerate() {
-                follow(Some(link), &below(number), files)?;
+                follow(Some(link), &below(number), followable)?;
             }
         }
         _ => {}
@@ -92,8 +114,16 @@ const DRAWN: [&str; 5] = ["send", "reply", "serve", "requests", "think"];
 const BESIDE: &str = "a file beside the scenario's; one that --set names is looked for in the \
                       working directory";
 
+/// What makes a file that links follow.
+const MADE: &str = "`netspurt timeline FILE --out OUT` makes one of a table or a trace, `netspurt \
+                    delays LOG --timeline OUT` of a recording";
+
 /// The same for the link at `path`, if it is a table.
-fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> Result<(), Problem> {
+fn follow(
+    link: Option<&mut dyn TableLike>,
+    path: &[String],
+    followable: Followable<'_>,
+) -> Result<(), Problem> {
     let Some(link) = link else { return Ok(()) };
     let Some(file) = link.get(KEY).and_then(Item::as_str).map(str::to_owned) else {
         return Ok(());
@@ -103,26 +133,33 @@ fn follow(link: Option<&mut dyn TableLike>, path: &[String], files: &Files) -> R
         problem.path = [path, &[KEY.to_owned()]].concat();
         problem
     };
-    let Some(text) = files.get(&file) else {
+    let Some(text) = followable.files.get(&file) else {
         return Err(problem(format!("the file `{file}` is not there")).fix(format!(
             "{BESIDE}; `netspurt delays LOG --timeline {file}` makes one of a recording"
         )));
     };
     let values: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
-        problem(format!("line {line} of `{file}` is not TOML: {}", error.message()))
+        problem(format!("line {line} of `{file}` is not TOML: {}", error.message())).fix(MADE)
     })?;
+    if values.is_empty() {
+        return Err(problem(format!("`{file}` is empty")).fix(MADE));
+    }
     for (key, item) in values.into_table() {
         if !KEYS.contains(&&*key) {
             let mut problem = problem(format!("`{file}` has a key `{key}`")).of_the_key();
             problem.path = [path, &[key.to_string()]].concat();
-            return Err(problem.fix("`delay`, `rate`, `loss` and `handovers` alone"));
+            return Err(problem.fix("`delay`, `rate`, `loss`, `order` and `handovers` alone"));
         }
-        if link.contains_key(&key) {
+        if link.contains_key(&key) && !followable.displaces(path, &key) {
             return Err(problem(format!(
                 "the link has a `{key}` of its own, and `{file}` has one"
             ))
-            .fix("one of them"));
+            .fix(format!(
+                "leave one of them out; `--set {}.{KEY}={file}` puts the file's in place of a \
+                 scenario's",
+                path.join(".")
+            )));
         }
         let Ok(value) = item.into_value() else {
             return Err(problem(format!("`{key}` of `{file}` is no value")));

@@ -1,5 +1,7 @@
 //! Flows of the running kernel's TCP: their configuration, and their shims.
 
+use crate::congestion::CongestionConfig;
+use crate::ids::Side;
 use crate::shim::ShimConfig;
 use crate::units::ByteCount;
 
@@ -7,15 +9,41 @@ use super::error::Problem;
 use super::flow_spec::{EndpointWord, Family, FlowSpec};
 use super::kernel_config::KernelTcp;
 use super::profile::Profile;
-use super::switch::{self, TcpSpec};
+use super::quantity::WordOr;
+use super::switch::{self, SwitchValue, TcpSpec};
 
-/// The configuration of the kernel for flow `name`. With `alone` both of its ends are the kernel's.
+/// The kernel's part in a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KernelPart {
+    /// It has both ends.
+    BothEnds,
+    /// A model sends, and the kernel receives.
+    Receiver,
+    /// The kernel sends, and a model receives.
+    Sender,
+    /// Both send: requests one way, replies the other way.
+    Peer,
+}
+
+impl KernelPart {
+    /// The part of a kernel at the end `side` of a flow.
+    pub(super) fn of(flow: &FlowSpec, side: Side) -> Self {
+        match (flow.ends(), &flow.app, side) {
+            ([EndpointWord::Kernel, EndpointWord::Kernel], ..) => Self::BothEnds,
+            (_, WordOr::Table(_), _) => Self::Peer,
+            (.., Side::From) => Self::Sender,
+            (.., Side::To) => Self::Receiver,
+        }
+    }
+}
+
+/// The configuration of the kernel for flow `name`, in which it has this part.
 pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,
     tcp: &TcpSpec,
     family: Family,
-    alone: bool,
+    part: KernelPart,
 ) -> Result<KernelTcp, Problem> {
     let Some(base) = profile.kernel() else {
         let problem =
@@ -25,7 +53,14 @@ pub(super) fn kernel_tcp(
             .fix("`reno-1998`, `reno-2005` or `linux-default`"));
     };
     let base = KernelTcp { header_bytes: base.header_bytes + family.more_bytes(), ..base };
-    let tcp = switch::kernel(name, &base, tcp, alone)?;
+    let text = tcp.get("congestion").and_then(SwitchValue::text);
+    let of_the_model = match part {
+        KernelPart::BothEnds | KernelPart::Sender => false,
+        KernelPart::Receiver => true,
+        KernelPart::Peer => text.is_some_and(|text| CongestionConfig::named(text).is_none()),
+    };
+    let tcp = if of_the_model { &tcp.without(&["congestion"]) } else { tcp };
+    let tcp = switch::kernel(name, &base, tcp, part == KernelPart::BothEnds)?;
     least_packet(name, family, tcp.packet_bytes)?;
     Ok(tcp)
 }

@@ -63,6 +63,11 @@ pub struct Network {
     pub links: Vec<LinkConfig>,
     /// The ends of the flows, two a flow, and the nodes they live at.
     pub ends: Vec<(NetworkEnd, u32)>,
+    /// What the connections of a population of the kernel's do, in the order of their starts; its
+    /// hosts are those of programs.
+    pub visits: Option<Vec<Task>>,
+    /// Whether each of these has a row of its own in the tables.
+    pub connections: bool,
     /// How long hosts wait for the rest of a datagram.
     pub reassembly: Duration,
     /// Nodes under observation.
@@ -89,6 +94,8 @@ impl Network {
             routes: plan.routes,
             links: plan.links.into_iter().map(|link| link.config).collect(),
             ends: (0..).zip(&plan.flows).flat_map(|(i, flow)| live_ends(FlowId(i), flow)).collect(),
+            visits: plan.visits,
+            connections: plan.connections,
             reassembly: plan.reassembly,
             spied: plan.spied,
             wanted: plan.wanted,

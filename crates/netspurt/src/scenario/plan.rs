@@ -6,21 +6,22 @@ use indexmap::IndexSet;
 
 use crate::app::Task;
 use crate::event::Wanted;
+use crate::ids::Side;
 use crate::link::Messages;
 use crate::record::{self, Capturing, FlowName, Names};
 use crate::rto::EstimatorConfig;
 use crate::sim::{Graph, Routes};
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 use super::drawn::{PlannedLink, draw, lay, node, set_route};
 use super::echo_probes_plan::echo_probes;
 use super::error::Problem;
-use super::flow_plan::{model_end, start, task};
-use super::flow_spec::{EndpointWord, Family, FlowSpec};
-use super::kernel::{kernel_tcp, shims};
+use super::flow_plan::{planned_end, start, task};
+use super::flow_spec::{Family, FlowSpec};
+use super::kernel::shims;
 use super::names;
 use super::number::Whole;
-use super::population_plan::{PlannedPopulation, plan_populations};
+use super::population_plan::{PlannedPopulation, plan_populations, visits};
 use super::population_spec::PopulationSpec;
 use super::programs_plan::plan_programs;
 use super::quantity::WordOr;
@@ -38,6 +39,8 @@ pub(super) struct Plan {
     pub(super) flows: Vec<PlannedFlow>,
     /// Connections that come and go.
     pub(super) populations: Vec<Arc<PlannedPopulation>>,
+    /// What the connections of the kernel's population do, in the order of their starts.
+    pub(super) visits: Option<Vec<Task>>,
     /// Whether fragments are possible.
     pub(super) fragments: bool,
     /// How long hosts wait for the rest of a datagram.
@@ -107,6 +110,7 @@ impl Plan {
         plan_echo_probes(spec, &net, &mut flows)?;
         plan_programs(spec, &net, &mut flows)?;
         let populations = plan_populations(spec, &net)?;
+        let visits = plan_visits(&populations, &mut flows)?;
         tell_links(&mut links, &flows);
         if spec.reassembly.timer.is_zero() {
             let message = "no time to wait for the rest of a datagram";
@@ -122,6 +126,7 @@ impl Plan {
             links,
             flows,
             populations,
+            visits,
             fragments,
             reassembly: spec.reassembly.timer,
             spied: spied.into_iter().collect(),
@@ -148,13 +153,14 @@ impl Plan {
             answers: flow.traffic.answers(),
             messages: flow.traffic.messages(),
             ipv6: flow.ipv6,
-            population: false,
+            population: matches!(*flow.traffic, Traffic::Programs { .. }),
         });
-        let populations = self.populations.iter().map(|population| FlowName {
+        let simulated = self.populations.iter().filter(|population| !population.is_real());
+        let populations = simulated.map(|population| FlowName {
             name: population.name.clone(),
             from: population.from,
             to: population.to,
-            smss: population.tcp.smss(),
+            smss: population.end.smss(),
             echo_probes: false,
             answers: !population.is_of_transfers(),
             messages: [None; 2],
@@ -251,7 +257,8 @@ fn plan_group(
     flows: &mut Vec<PlannedFlow>,
 ) -> Result<(), Problem> {
     let words = group.ends();
-    let ends = [planned_end(name, group, words[0])?, planned_end(name, group, words[1])?];
+    let end = |side: Side| planned_end(name, group, words[side.index()], side);
+    let ends = [end(Side::From)?, end(Side::To)?];
     let [full, acks] = [ends[0].packet_bytes(), ends[0].header_bytes()];
     let smss = ends[0].smss();
     start(name, group, 0, run)?;
@@ -280,14 +287,21 @@ fn plan_group(
     Ok(())
 }
 
-/// The TCP at an end of flow `name`.
-fn planned_end(name: &str, flow: &FlowSpec, word: EndpointWord) -> Result<PlannedEnd, Problem> {
-    if word == EndpointWord::Kernel {
-        let alone = flow.ends() == [EndpointWord::Kernel; 2];
-        let tcp = kernel_tcp(name, flow.profile, &flow.tcp, flow.family, alone)?;
-        return Ok(PlannedEnd::Kernel(tcp));
+/// The connections of a population of the kernel's, whose hosts are as those of programs.
+fn plan_visits(
+    populations: &[Arc<PlannedPopulation>],
+    flows: &mut Vec<PlannedFlow>,
+) -> Result<Option<Vec<Task>>, Problem> {
+    for population in populations {
+        let PlannedEnd::Kernel(tcp) = population.end else { continue };
+        let name = population.name.clone();
+        let (from, to) = (population.from, population.to);
+        let traffic = Arc::new(Traffic::Programs { tcp, shims: population.shims });
+        let start = Time::ZERO;
+        flows.push(PlannedFlow { name, from, to, ipv6: false, start, traffic });
+        return visits(population).map(Some);
     }
-    model_end(name, flow).map(PlannedEnd::Model)
+    Ok(None)
 }
 
 fn plan_echo_probes(

@@ -15,7 +15,7 @@ use crate::tcp::{Connection, TcpConfig};
 use crate::units::{Duration, Time};
 
 use super::population_plan::{ArrivingConnections, PlannedPopulation};
-use super::traffic::{PlannedFlow, Traffic};
+use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
 /// A host of a world of this kind.
 pub(super) trait Resident: Sized {
@@ -239,7 +239,10 @@ impl ScenarioFlows {
         let id = self.names.connection(*of, number).expect("fewer connections than numbers");
         let (nodes, population) = (arrivals.nodes(), arrivals.population.clone());
         let end = |side: Side| {
-            let program = tcp_end(id.end(side), &population.tcp, task.clone());
+            let PlannedEnd::Model(tcp) = &population.end else {
+                panic!("a population of the kernel's is no simulation")
+            };
+            let program = tcp_end(id.end(side), tcp, task.clone());
             (E::of(program, self.reassembly), nodes[side.index()])
         };
         let ends = Side::BOTH.map(end);

@@ -4,18 +4,22 @@ use std::sync::Arc;
 
 use crate::app::{Bulk, PlannedRequest, RequestPlan, Task};
 use crate::distribution::{Distribution, DistributionUnit, Sampler};
+use crate::ids::Side;
 use crate::link::Rate;
 use crate::rng::Stream;
-use crate::tcp::TcpConfig;
+use crate::shim::ShimConfig;
 use crate::units::{Duration, Time};
+use crate::wire::BARE_HEADER_BYTES;
 
 use super::drawn::node;
 use super::error::Problem;
-use super::flow_plan::model_end;
+use super::flow_plan::planned_end;
 use super::flow_spec::Family;
+use super::kernel::shims;
 use super::population_spec::{LoadSpec, PopulationSpec};
 use super::reach::Reach;
 use super::spec::Spec;
+use super::traffic::PlannedEnd;
 
 /// A population: what its connections are, and what they are drawn from.
 #[derive(Debug)]
@@ -25,7 +29,8 @@ pub(super) struct PlannedPopulation {
     pub(super) to: u32,
     /// Whether its packets are IPv6.
     pub(super) ipv6: bool,
-    pub(super) tcp: TcpConfig,
+    pub(super) end: PlannedEnd,
+    pub(super) shims: [Option<ShimConfig>; 2],
     drawn: Distributions,
     /// The time from one arrival to the next.
     gap: Distribution,
@@ -63,6 +68,11 @@ pub(super) struct ArrivingConnections {
 }
 
 impl PlannedPopulation {
+    /// Whether both ends of its connections are the kernel's.
+    pub(super) fn is_real(&self) -> bool {
+        matches!(self.end, PlannedEnd::Kernel(_))
+    }
+
     /// Whether its connections are transfers, to which nothing is replied.
     pub(super) fn is_of_transfers(&self) -> bool {
         self.drawn.reply.is_none()
@@ -155,8 +165,52 @@ pub(super) fn plan_populations(
         };
         plan_population(name, own, spec, net).map(Arc::new).map_err(of_flows)
     };
-    spec.populations.iter().map(plan).collect()
+    let all: Vec<Arc<PlannedPopulation>> =
+        spec.populations.iter().map(plan).collect::<Result<_, _>>()?;
+    check_real(spec, &all)?;
+    Ok(all)
 }
+
+/// Whether one pair of the kernel's hosts suffices, and everything else is as live runs can do it.
+fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
+    let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
+    let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
+    if let Some(other) = all.iter().find(|other| other.name != real.name) {
+        let problem = at("one population at most is in a live run");
+        return Err(problem.also(["populations", &other.name]).fix("one of them, or `model`"));
+    }
+    if let Some((name, _)) = spec.flows.iter().find(|(_, flow)| flow.is_of_programs()) {
+        let problem = at("programs and a population of the kernel's need a pair of hosts each");
+        return Err(problem.also(["flows", name, "app"]).fix("one of them"));
+    }
+    if real.ipv6 {
+        let problem = Problem::at(
+            ["populations", &real.name, "family"],
+            "hosts of populations have addresses of version 4",
+        );
+        return Err(problem.fix("leave `family` out"));
+    }
+    Ok(())
+}
+
+/// The connections of a population that arrive in a run, in order: what their ends do.
+pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, Problem> {
+    let mut arrivals = ArrivingConnections::new(population.clone());
+    let mut all = Vec::new();
+    while arrivals.next() < Time::NEVER {
+        all.push(arrivals.take().1);
+        if all.len() > MOST_VISITS {
+            let message = format!("more than {MOST_VISITS} connections for one live run");
+            return Err(Problem::at(["populations", &population.name, "arrivals"], message)
+                .also(["stop"])
+                .fix("a lower rate, `most`, or a shorter run"));
+        }
+    }
+    Ok(all)
+}
+
+/// Each connection of a live run has sockets that are made before it begins.
+const MOST_VISITS: usize = 4000;
 
 fn plan_population(
     name: &str,
@@ -166,14 +220,17 @@ fn plan_population(
 ) -> Result<PlannedPopulation, Problem> {
     let place = |key: &str, host: &str| node(net.nodes, host, &["populations", name, key]);
     let (from, to) = (place("from", &own.from)?, place("to", &own.to)?);
-    let tcp = model_end(name, &own.as_flow())?;
-    net.check(["populations", name], (from, to), [tcp.packet_bytes(); 2])?;
+    let flow = own.as_flow();
+    let end = planned_end(name, &flow, own.endpoint, Side::From)?;
+    net.check(["populations", name], (from, to), [end.packet_bytes(); 2])?;
     let ipv6 = own.family == Family::Ipv6;
     if ipv6 {
-        net.check_uncut(name, (from, to), tcp.packet_bytes())?;
+        net.check_uncut(name, (from, to), end.packet_bytes())?;
     }
     let drawn = distributions(name, own)?;
-    let sizes = [tcp.smss(), tcp.header_bytes()];
+    // What options take is left out: senders that differ in them have the same arrivals.
+    let header = BARE_HEADER_BYTES + own.family.more_bytes();
+    let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
     let gap = gap(name, own, &drawn, ((from, to), sizes), net)?;
     let until = own.until.unwrap_or(spec.stop).min(spec.stop);
     if own.start >= until {
@@ -185,7 +242,8 @@ fn plan_population(
         from,
         to,
         ipv6,
-        tcp,
+        end,
+        shims: shims(name, &flow)?,
         drawn,
         gap,
         at_once: own.arrivals.starts_with("every"),

@@ -19,6 +19,9 @@ pub struct PopulationSpec {
     pub from: String,
     /// The node that accepts them.
     pub to: String,
+    /// Whose TCP both their ends use: the simulator's, or the kernel's (in a live run).
+    #[serde(default = "model")]
+    pub endpoint: EndpointWord,
     /// The version of IP.
     #[serde(default)]
     pub family: Family,
@@ -28,6 +31,9 @@ pub struct PopulationSpec {
     /// Switches that differ from the profile's.
     #[serde(default)]
     pub tcp: TcpSpec,
+    /// A timer at the hosts' edges that retransmits for the kernel's TCP, as in flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shim: Option<BothWays<String>>,
     /// The process by which they arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
     /// `"packmime:rate=18/s"`. With `load` the rate is left out.
     pub arrivals: String,
@@ -76,13 +82,13 @@ impl PopulationSpec {
         FlowSpec {
             from: self.from.clone(),
             to: self.to.clone(),
-            endpoint: BothWays::Same(EndpointWord::Model),
+            endpoint: BothWays::Same(self.endpoint),
             family: self.family,
             profile: self.profile,
             tcp: self.tcp.clone(),
             app: WordOr::Word(super::flow_spec::AppWord::Bulk),
             send: Amount::Unlimited,
-            shim: None,
+            shim: self.shim.clone(),
             start: self.start,
             spread: Duration::ZERO,
             pause: Duration::ZERO,
@@ -97,6 +103,10 @@ impl PopulationSpec {
         flow.fill_in();
         self.tcp = flow.tcp;
     }
+}
+
+fn model() -> EndpointWord {
+    EndpointWord::Model
 }
 
 fn no_time() -> String {

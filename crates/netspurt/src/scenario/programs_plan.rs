@@ -1,11 +1,11 @@
-//! The flow of programs: as many flows as there may be connections.
+//! The flow of programs: a population of connections, and whatever else their hosts send.
 
 use std::sync::Arc;
 
 use super::drawn::node;
 use super::error::Problem;
 use super::flow_spec::{EndpointWord, Family};
-use super::kernel::{kernel_tcp, shims};
+use super::kernel::{KernelPart, kernel_tcp, shims};
 use super::number::Whole;
 use super::reach::Reach;
 use super::spec::Spec;
@@ -13,10 +13,7 @@ use super::traffic::{PlannedFlow, Traffic};
 use crate::units::Time;
 use crate::wire::BARE_HEADER_BYTES;
 
-/// The number of programs' connections that have a flow of their own in a run's tables.
-const CONNECTIONS: u32 = 2000;
-
-/// The flow of programs, if there is one, after all others: one flow for each possible connection.
+/// The flow of programs, if there is one, after all others. Its connections come while it runs.
 pub(super) fn plan_programs(
     spec: &Spec,
     net: &Reach<'_>,
@@ -43,14 +40,10 @@ pub(super) fn plan_programs(
         let problem = slip("family", "hosts of programs have addresses of version 4");
         return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
     }
-    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, true)?;
+    let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, KernelPart::BothEnds)?;
     net.check(["flows", name], (from, to), [tcp.packet_bytes, BARE_HEADER_BYTES])?;
     let shims = shims(name, flow)?;
-    let called = |i: u32| if i == 0 { name.clone() } else { format!("{name}.{i}") };
     let (start, traffic) = (Time::ZERO, Arc::new(Traffic::Programs { tcp, shims }));
-    flows.extend((0..=CONNECTIONS).map(|i| {
-        let traffic = traffic.clone();
-        PlannedFlow { name: called(i), from, to, ipv6: false, start, traffic }
-    }));
+    flows.push(PlannedFlow { name: name.clone(), from, to, ipv6: false, start, traffic });
     Ok(())
 }

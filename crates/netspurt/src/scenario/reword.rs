@@ -39,7 +39,8 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     }
     if let Some((what, expected)) = message.split_once(", expected ") {
         let plain = plain_type(expected);
-        return (what.replace("invalid type", "wrong type"), format!("write {plain}"));
+        let what = what.replace("invalid type", "wrong type");
+        return (what.replace("invalid length", "a list of length"), format!("write {plain}"));
     }
     // Quantities report `MISTAKE: FIX`.
     match message.split_once(": write ") {
@@ -60,6 +61,7 @@ fn plain_type(expected: &str) -> String {
         "a sequence" => "a list".into(),
         "a map" => "a table".into(),
         "enum NoneWord" => NONE_OR_TABLE.into(),
+        "an array of length 2" | "a tuple of size 2" => "two values".into(),
         _ if expected.starts_with("enum ") => "a word in quotes".into(),
         _ if expected.starts_with("struct ") => "a table".into(),
         _ if expected.starts_with("a tuple") => "a list".into(),

@@ -118,7 +118,7 @@ impl Simulation {
             links,
             echo_probes: sums.echo_probes,
             requests: sums.exchanges,
-            populations: sums.connections,
+            populations: Some(sums.connections),
             programs: None,
             shadows: self.shadows,
             more: Vec::new(),

@@ -52,6 +52,9 @@ fn written(kind: &SwitchKind) -> String {
         SwitchKind::Number { unit, least, most } => unit.show_range(*least, *most),
         SwitchKind::Timer => "a timer ([estimators.md](estimators.md))".to_owned(),
         SwitchKind::Word(_) => words.join("; "),
+        SwitchKind::Algorithm(_) => {
+            format!("{}; or [one of your own](own-algorithms.md)", words.join("; "))
+        }
         SwitchKind::WordOr(_, parts) => {
             let part = |part: &SwitchPart| format!("`{}`: {}", part.key, lower(part.doc));
             let parts: Vec<String> = parts.iter().map(part).collect();

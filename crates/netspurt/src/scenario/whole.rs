@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::foreign::Origin;
 use crate::units::Time;
 
 use super::document::Document;
@@ -11,7 +12,9 @@ use super::flow_spec::{EndpointWord, FlowSpec};
 use super::form;
 use super::grid::Grid;
 use super::network::Network;
+use super::origins::origins;
 use super::plan::Plan;
+use super::population_spec::PopulationSpec;
 use super::run::Simulation;
 use super::spec::Spec;
 
@@ -95,11 +98,15 @@ impl Scenario {
         form::write(&self.spec)
     }
 
-    /// The first flow with a kernel's end, if there is one; such a scenario can only be run live.
+    /// The first flow with a kernel's end, or population of such flows, if there is one; such a
+    /// scenario can only be run live.
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
-        let (name, _) = self.spec.flows.iter().find(|(_, flow)| real(flow))?;
-        Some(name)
+        let flow = self.spec.flows.iter().find(|(_, flow)| real(flow)).map(|(name, _)| name);
+        let of_kernel = |own: &&PopulationSpec| own.endpoint == EndpointWord::Kernel;
+        let populations = &self.spec.populations;
+        let population = populations.iter().find(|(_, own)| of_kernel(own)).map(|(name, _)| name);
+        Some(flow.or(population)?)
     }
 
     /// The flow whose ends are programs, if there is one.
@@ -107,6 +114,11 @@ impl Scenario {
         let programs = |flow: &&FlowSpec| flow.is_of_programs();
         let (name, _) = self.spec.flows.iter().find(|(_, flow)| programs(flow))?;
         Some(name)
+    }
+
+    /// The algorithms in it that are not the core's, each once.
+    pub fn algorithms(&self) -> Vec<Origin> {
+        origins(&self.spec)
     }
 
     /// Its network, for a live run.

@@ -1,6 +1,6 @@
 //! The socket calls of a [`SocketHost`].
 
-use crate::congestion::{BbrConfig, CongestionConfig, CubicConfig, RenoConfig, WestwoodConfig};
+use crate::congestion::CongestionConfig;
 use crate::tcp::TcpState;
 use crate::units::Time;
 
@@ -253,13 +253,10 @@ impl SocketHost {
                 config.syn_retries = u32::try_from(*count).expect("within range");
             }
             (SocketOption::Congestion, OptionValue::Text(name)) => {
-                config.congestion = match name.as_str() {
-                    "reno" => CongestionConfig::Reno(RenoConfig::default()),
-                    "cubic" => CongestionConfig::Cubic(CubicConfig::default()),
-                    "bbr" => CongestionConfig::Bbr(BbrConfig::default()),
-                    "westwood" => CongestionConfig::Westwood(WestwoodConfig::default()),
-                    _ => return not_supported(format!("the congestion algorithm `{name}`")),
+                let Some(algorithm) = CongestionConfig::named(name) else {
+                    return not_supported(format!("the congestion algorithm `{name}`"));
                 };
+                config.congestion = algorithm;
             }
             (
                 SocketOption::ReceiveBuffer | SocketOption::MaxSegment | SocketOption::SynCount,

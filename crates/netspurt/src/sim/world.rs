@@ -146,12 +146,17 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         };
         world.find_feeders(&config.graph, pairs);
         for (flow, ends) in config.flows {
-            for place in world.ends.admit(flow, ends, false) {
-                let next = world.ends[place].host().next_wakeup();
-                world.enter_end(place, next, (Time::ZERO, Time::ZERO));
-            }
+            world.admit(flow, ends);
         }
         world
+    }
+
+    /// Takes in a flow that starts now from outside of the world, and stays to the end.
+    pub fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>) {
+        for place in self.ends.admit(flow, ends, false) {
+            let next = self.ends[place].host().next_wakeup();
+            self.enter_end(place, next, (self.now, self.now));
+        }
     }
 
     /// Lets the next flow of the population start, before all else that is due at that instant.
@@ -233,6 +238,11 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// Who brings flows, and watches.
     pub fn population(&self) -> &P {
         &self.population
+    }
+
+    /// The same, to be changed.
+    pub fn population_mut(&mut self) -> &mut P {
+        &mut self.population
     }
 
     /// The same, and the hosts of the flows that are not over, in no particular order; for the end of

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indexmap::IndexSet;
 
+use crate::foreign::ForeignFault;
 use crate::record::{Column, Data, Table, write_table};
 use crate::scenario::{Combination, Label, ScenarioError, Simulation, Sweep};
 use crate::units::Duration;
@@ -187,7 +188,10 @@ fn run_case(
             // A bug of ours in one case should not cost the others.
             let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
             ran.unwrap_or_else(|panic| {
-                CaseEnd::Error(format!("netspurt failed: {}", words(&*panic)))
+                CaseEnd::Error(match panic.downcast_ref::<ForeignFault>() {
+                    Some(fault) => fault.message.clone(),
+                    None => format!("netspurt failed: {}", words(&*panic)),
+                })
             })
         }
     };

@@ -102,7 +102,8 @@ pub type Measured = [Option<f64>; MEASURES.len()];
 pub fn measure(case: &EndedCase<'_>) -> Measured {
     let (flows, links) = (MaybeTable::of(case, "flows"), MaybeTable::of(case, "links"));
     let echo_probes = MaybeTable::of(case, "echo_probes");
-    let requests = MaybeTable::of(case, "requests").values("complete_ns");
+    let asked = MaybeTable::of(case, "requests");
+    let requests = asked.values("complete_ns");
     let reverse = flows.reverse();
     let spans = completions(&flows, &reverse);
     let goodputs = goodputs(&flows, &reverse, case.stop.as_nanos() as f64);
@@ -149,7 +150,7 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         mean(&rtts).map(f64::round),
         Some(requests.iter().flatten().count() as f64),
         mean(&requests).map(f64::round),
-        requests.iter().flatten().copied().reduce(f64::max),
+        longest(&requests, &asked.values("t_ns"), case.stop.as_nanos() as f64),
         asked_p50,
         asked_p90,
         asked_p99,
@@ -280,6 +281,13 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
+/// The longest time, where what is not complete counts with the time that it waited until the run
+/// stopped: it takes at least so long.
+fn longest(spans: &[Option<f64>], began: &[Option<f64>], stop: f64) -> Option<f64> {
+    let times = spans.iter().zip(began).filter_map(|(span, began)| span.or(Some(stop - (*began)?)));
+    times.reduce(f64::max)
+}
+
 /// A share as a fraction: numerator and denominator.
 type Share = (usize, usize);
 
@@ -323,6 +331,14 @@ mod tests {
             [Some(500.0), Some(900.0), Some(990.0), Some(999.0)]
         );
         assert_eq!(quantile(&spans(5), (1, 2)), Some(3.0));
+    }
+
+    #[test]
+    fn what_still_waits_counts_with_what_it_waited() {
+        let began = [Some(0.0), Some(2.0), Some(3.0)];
+        assert_eq!(longest(&[Some(1.0), None, Some(4.0)], &began, 10.0), Some(8.0));
+        assert_eq!(longest(&[Some(1.0), None, Some(9.0)], &began, 10.0), Some(9.0));
+        assert_eq!(longest(&[], &[], 10.0), None);
     }
 
     #[test]

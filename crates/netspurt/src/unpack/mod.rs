@@ -96,6 +96,7 @@ impl<R: Read> Unpacked<R> {
                 source: BufReader::with_capacity(ROOM, begun),
                 decoder: FrameDecoder::new(),
                 within: false,
+                cut: false,
             })),
         };
         Ok(Self { contents, length: 0 })
@@ -186,9 +187,16 @@ struct Frames<R: Read> {
     decoder: FrameDecoder,
     /// Whether a frame has begun whose contents were not yet all handed on.
     within: bool,
+    /// Whether the file ended within a frame.
+    cut: bool,
 }
 
 impl<R: Read> Frames<R> {
+    /// A block's header, and the block that ends a frame: the last one, of no octets, with room for
+    /// a checksum behind it (RFC 8878 §3.1.1).
+    const HEADER: u64 = 3;
+    const LAST: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+
     /// Begins the next frame; returns whether it has contents.
     fn begin(&mut self) -> io::Result<bool> {
         let Self { source, decoder, .. } = self;
@@ -203,20 +211,46 @@ impl<R: Read> Frames<R> {
                     false => Err(cut()),
                 }
             }
-            Some(Err(error)) => Err(damaged(error)),
-            None => Err(damaged("a frame that the decoder does not survive")),
+            Some(Err(_)) if source.fill_buf()?.is_empty() => Err(cut()),
+            Some(Err(FrameDecoderError::WindowSizeTooBig { .. })) => Err(damaged(
+                "a frame needs more memory than readers must have (RFC 8878 §3.1.1.1.2)",
+            )),
+            Some(Err(_)) | None => Err(damaged("a frame is damaged")),
         }
     }
 
-    /// Decodes a block of the frame.
+    /// Decodes a block of the frame. If it is not there in full the frame ends before it: the decoder
+    /// keeps what may be repeated until then.
     fn block(&mut self) -> io::Result<()> {
-        let Self { source, decoder, .. } = self;
-        let strategy = BlockDecodingStrategy::UptoBlocks(1);
-        match guarded(|| decoder.decode_blocks(source, strategy)) {
-            Some(Ok(_)) => Ok(()),
-            Some(Err(error)) => Err(damaged(error)),
-            None => Err(damaged("a block that the decoder does not survive")),
+        let mut block = Vec::new();
+        self.cut = !self.fetch(Self::HEADER, &mut block)?;
+        if let [first, second, third] = block[..] {
+            // One octet stands for all of a block of kind 1.
+            let header = u32::from_le_bytes([first, second, third, 0]);
+            let octets = if header >> 1 & 3 == 1 { 1 } else { header >> 3 };
+            self.cut = !self.fetch(octets.into(), &mut block)?;
         }
+        let Self { source, decoder, .. } = self;
+        let one = || BlockDecodingStrategy::UptoBlocks(1);
+        let decoded = match self.cut {
+            true => None,
+            false => Some(guarded(|| decoder.decode_blocks((&block[..]).chain(source), one()))),
+        };
+        match decoded {
+            Some(Some(Ok(_))) => return Ok(()),
+            None | Some(Some(Err(FrameDecoderError::FailedToReadChecksum(_)))) => self.cut = true,
+            Some(Some(Err(_)) | None) => return Err(damaged("a block is damaged")),
+        }
+        match guarded(|| self.decoder.decode_blocks(&Self::LAST[..], one())) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(_)) | None => Err(cut()),
+        }
+    }
+
+    /// Adds the next `octets` of the file to `block`; returns whether there were so many.
+    fn fetch(&mut self, octets: u64, block: &mut Vec<u8>) -> io::Result<bool> {
+        let fetched = self.source.by_ref().take(octets).read_to_end(block)?;
+        Ok(fetched as u64 == octets)
     }
 }
 
@@ -235,6 +269,9 @@ impl<R: Read> Read for Frames<R> {
                     return Ok(count);
                 }
             }
+            if self.cut {
+                return Err(cut());
+            }
             if self.source.fill_buf()?.is_empty() {
                 return Ok(0);
             }
@@ -247,6 +284,6 @@ fn cut() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "cut off in a frame")
 }
 
-fn damaged(error: impl core::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+fn damaged(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -74,6 +74,35 @@ fn what_comes_before_a_cut_is_read_and_the_cut_is_told() {
     }
 }
 
+/// A frame of raw blocks of 100 octets, whose decoder keeps 128 KiB that later blocks may repeat
+/// (RFC 8878 §3.1.1.1.2), with a checksum if `checked`.
+fn blocks(count: u8, checked: bool) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, if checked { 4 } else { 0 }, 0x38];
+    for n in 0..count {
+        let header = (100_u32 << 3 | u32::from(n + 1 == count)).to_le_bytes();
+        frame.extend(&header[..3]);
+        frame.extend([n; 100]);
+    }
+    frame.extend(if checked { &[0; 4][..] } else { &[] });
+    frame
+}
+
+#[test]
+fn every_whole_block_of_a_frame_that_is_cut_is_read() {
+    for checked in [false, true] {
+        let whole = blocks(5, checked);
+        for (end, octets) in
+            [(whole.len() - 1, if checked { 500 } else { 400 }), (6 + 150, 100), (6, 0)]
+        {
+            let mut contents = Vec::new();
+            let mut reader = Unpacked::new(&whole[..end]).unwrap();
+            let error = reader.read_to_end(&mut contents).unwrap_err().to_string();
+            assert_eq!((contents.len(), &error[..]), (octets, "zstd: cut off in a frame"));
+            assert!(contents.iter().enumerate().all(|(at, octet)| at / 100 == usize::from(*octet)));
+        }
+    }
+}
+
 /// Blocks that repeat one octet: 128 KiB from four octets (RFC 8878 §3.1.1.2).
 #[test]
 fn a_file_that_was_made_to_keep_readers_busy_is_refused() {

@@ -93,6 +93,7 @@ pub(super) struct Ip {
     pub(super) id: u16,
     pub(super) ecn: Ecn,
     pub(super) hop_limit: u8,
+    pub(super) flow_label: u32,
     /// The range of the TCP segment.
     pub(super) tcp: (usize, usize),
 }
@@ -245,6 +246,7 @@ impl Ip {
             id: head.id(),
             ecn: head.ecn(),
             hop_limit: head.hop_limit(),
+            flow_label: head.flow_label(),
             tcp: (at, end),
         }
     }

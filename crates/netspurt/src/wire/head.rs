@@ -96,6 +96,15 @@ impl<'a> IpHead<'a> {
         }
     }
 
+    /// The flow label of IPv6 (RFC 8200 §3); 0 where none is set, and for IPv4.
+    #[inline]
+    pub fn flow_label(self) -> u32 {
+        match self {
+            Self::V4(_) => 0,
+            Self::V6(head) => word(head, 0) & 0xf_ffff,
+        }
+    }
+
     /// The packet's part of its datagram; IPv6 has this in an extension header.
     #[inline]
     pub fn part(self) -> Part {
@@ -129,6 +138,8 @@ impl<'a> TcpHead<'a> {
     pub const BYTES: usize = TCP_HEADER_BYTES as usize;
     /// The offset of the checksum.
     pub const CHECKSUM_AT: usize = 16;
+    /// The octet after the advertised window.
+    pub const WINDOW_END: usize = 16;
 
     /// The header at the start of `octets`; `None` if they are too few.
     #[inline]

@@ -80,6 +80,8 @@ pub struct TcpView {
     pub ecn: Ecn,
     /// The time to live, or hop limit.
     pub hop_limit: u8,
+    /// The flow label of IPv6; 0 where none is set, and for IPv4.
+    pub flow_label: u32,
     /// Octets of the whole IP datagram.
     pub size_bytes: u32,
     /// Sequence number of the first octet of payload, or of the SYN.
@@ -143,6 +145,7 @@ impl TcpView {
             ip_id: located.id,
             ecn: located.ecn,
             hop_limit: located.hop_limit,
+            flow_label: located.flow_label,
             size_bytes: end as u32,
             seq: head.seq(),
             ack: head.ack(),
@@ -154,6 +157,12 @@ impl TcpView {
             flags,
             options: CapturedOptions::read(options, syn, missing),
         })
+    }
+
+    /// The advertised window, before scaling; `None` if the header was cut before it.
+    #[inline]
+    pub fn advertised(&self) -> Option<u16> {
+        (usize::from(self.header_bytes) >= TcpHead::WINDOW_END).then_some(self.window)
     }
 }
 

@@ -101,6 +101,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
         captured: Capturing::default(),
         first: false,
         programs: None,
+        visits: None,
         wiring: Wiring::default(),
     };
     (outcome, watcher)

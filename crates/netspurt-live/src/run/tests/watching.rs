@@ -110,7 +110,7 @@ fn ends_that_send_have_ledgers_where_the_kernel_has_a_part() {
 #[test]
 fn what_hosts_send_is_in_the_ledgers_of_their_ends() {
     let mut watcher = observer(&[]);
-    let mut labels = Labels::new(6);
+    let mut labels = Labels::new();
     let mut send = |watcher: &mut Watcher, end: u32, segment| {
         let end = EndId::at(end);
         let bytes = packet(watcher, end.flow().index(), end.side(), segment);

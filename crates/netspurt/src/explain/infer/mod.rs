@@ -1,5 +1,7 @@
 //! From packets to causes and verdicts.
 
+mod after_lone;
+mod flow_label;
 mod habits;
 mod order;
 mod path;
@@ -10,6 +12,8 @@ mod scene;
 mod trouble;
 mod verdict;
 
+pub use after_lone::{AfterLone, FreshSegment};
+pub use flow_label::{FlowLabels, LabelHint};
 pub use habits::{AckHabits, Habits};
 pub use order::{Age, SendingOrder};
 pub use path::{PathTimes, Vantage};

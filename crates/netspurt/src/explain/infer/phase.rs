@@ -4,6 +4,7 @@ use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
 use super::super::rule::CauseRule;
+use super::flow_label::LabelHint;
 use super::scene::SenderScene;
 
 /// Where a sender stands with losses.
@@ -57,6 +58,15 @@ impl Traits {
     }
 }
 
+/// A tail loss probe of which it is open whether it repaired a loss (RFC 8985 §7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenProbe {
+    /// The end of what was outstanding when it was sent (`TLP.end_seq`).
+    end: u64,
+    /// Whether it was a retransmission (`TLP.is_retrans`).
+    again: bool,
+}
+
 /// The state of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
@@ -75,8 +85,10 @@ pub struct Machine {
     pub undone: bool,
     /// In a loss phase: new octets were sent, as F-RTO does first (RFC 5682 §2.1 step 2b).
     pub went_on: bool,
-    /// The end of what was outstanding when the last probe was sent.
-    pub probed: Option<u64>,
+    /// In a loss phase: a flow label showed the timeout.
+    pub by_label: bool,
+    /// The last probe, until its outcome is known; there is no other one before (RFC 8985 §7.3).
+    pub probed: Option<OpenProbe>,
     /// What the sender was seen to do.
     pub traits: Traits,
 }
@@ -87,8 +99,17 @@ impl Machine {
         if una >= self.point {
             (self.phase, self.undone) = (LossPhase::Open, false);
         }
-        if self.probed.is_some_and(|end| una >= end) {
+        // The acknowledgement of a retransmission does not tell which copy arrived: a later one ends
+        // the wait (RFC 8985 §7.4.2).
+        if self.probed.is_some_and(|probe| una > probe.end || una == probe.end && !probe.again) {
             self.probed = None;
+        }
+    }
+
+    /// A D-SACK block reports octets: a probe that repeated some was spurious (RFC 8985 §7.4.2).
+    pub fn reported_twice(&mut self) {
+        if let Some(probe) = &mut self.probed {
+            probe.again = false;
         }
     }
 
@@ -106,26 +127,55 @@ impl Machine {
         }
     }
 
-    /// What sent the only outstanding segment again, at `at`, became clear later.
-    pub fn lone_is_known(&mut self, cause: Cause, highest: u64, at: Time) {
-        if cause == Cause::Rto {
-            self.traits.timeouts_without_probe += 1;
-            (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
-            self.probed = None;
-        } else {
-            self.traits.probes += 1;
+    /// What sent the only outstanding segment again became clear later.
+    pub fn lone_is_known(&mut self, cause: Cause) {
+        match cause {
+            Cause::Rto => self.traits.timeouts_without_probe += 1,
+            _ => self.traits.probes += 1,
         }
+    }
+
+    /// It was a timeout, at `at`, and the segment, which ends at `highest`, is still outstanding.
+    pub fn was_lost(&mut self, highest: u64, at: Time) {
+        (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
+        self.probed = None;
     }
 
     /// Why the sender of `scene` sent again; it is retransmission `number`.
     pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
-        let inferred = match self.phase {
-            LossPhase::Open => self.in_open(scene),
-            LossPhase::Recovery => self.in_recovery(scene),
-            LossPhase::Loss => self.in_loss(scene),
+        let inferred = match scene.label {
+            LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
+            hint => {
+                let inferred = self.by_phase(scene);
+                self.labelled(inferred, scene, hint)
+            }
         };
         self.follow(inferred, scene, number);
         inferred
+    }
+
+    fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
+        match self.phase {
+            LossPhase::Open => self.in_open(scene),
+            LossPhase::Recovery => self.in_recovery(scene),
+            LossPhase::Loss => self.in_loss(scene),
+        }
+    }
+
+    /// What is `inferred`, or what a flow label tells instead.
+    fn labelled(&self, inferred: Inferred, scene: &SenderScene, hint: LabelHint) -> Inferred {
+        let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
+        let cause = match (inferred.cause, hint, self.phase) {
+            (Cause::GoBackN, _, LossPhase::Loss) if self.by_label => Cause::GoBackN,
+            (_, LabelHint::Kept | LabelHint::KeptByHabit, _) if lone => Cause::Tlp,
+            (Cause::Rto, LabelHint::KeptByHabit, LossPhase::Loss) => Cause::GoBackN,
+            (Cause::Rto, LabelHint::KeptByHabit, LossPhase::Open) if scene.is_tail() => Cause::Tlp,
+            (Cause::Rto, LabelHint::KeptByHabit, _) => {
+                Self::repair_cause(scene, scene.is_clocked())
+            }
+            _ => return inferred,
+        };
+        Inferred { cause, rule: CauseRule::FlowLabel }
     }
 
     /// The phase that a retransmission begins.
@@ -140,7 +190,7 @@ impl Machine {
                 LossPhase::Recovery
             }
             Cause::Tlp => {
-                self.probed = Some(scene.highest);
+                self.probed = Some(OpenProbe { end: scene.highest, again: true });
                 return;
             }
             _ => return,
@@ -152,13 +202,16 @@ impl Machine {
             self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
         (self.first, self.undone, self.went_on) = (number, false, false);
+        self.by_label = inferred.rule == CauseRule::FlowLabel;
+        // A repair ends the episode of a probe (RFC 8985 §7.4).
+        self.probed = None;
         if self.traits.in_order > 0 && inferred.cause == Cause::Fast {
             self.phase = LossPhase::Loss;
         }
     }
 
     fn learn_timeout(&mut self, inferred: Inferred, scene: &SenderScene) {
-        let surely = matches!(inferred.rule, CauseRule::Silence);
+        let surely = matches!(inferred.rule, CauseRule::Silence | CauseRule::FlowLabel);
         if surely && self.phase != LossPhase::Loss {
             let least = self.traits.shortest_timeout.map_or(scene.waited, |l| l.min(scene.waited));
             self.traits.shortest_timeout = Some(least);
@@ -166,10 +219,12 @@ impl Machine {
         }
         let probe_was_due = self.phase == LossPhase::Open
             && self.probed.is_none()
+            && !scene.may_be_probed
             && scene.sack == Some(true)
             && !scene.hole
-            && scene.quiet >= scene.rtt * 5 / 2 + Duration::from_millis(20);
-        if surely && probe_was_due && !scene.is_tail() {
+            && !scene.is_clocked();
+        let lone = scene.is_tail() && inferred.rule != CauseRule::FlowLabel;
+        if surely && probe_was_due && !lone {
             self.traits.timeouts_without_probe += 1;
         }
     }
@@ -241,7 +296,7 @@ impl Machine {
             return Inferred { cause, rule: CauseRule::LoneByHabit };
         }
         let probe = scene.rtt * 2 + Duration::from_millis(240);
-        let cause = if scene.quiet <= probe + probe / 8 { Cause::Tlp } else { Cause::Rto };
+        let cause = if scene.quiet <= probe + probe / 4 { Cause::Tlp } else { Cause::Rto };
         Inferred { cause, rule: CauseRule::LoneByTime }
     }
 
@@ -289,6 +344,12 @@ impl Machine {
             if !again && scene.lag >= scene.shortest_rto() {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
+        }
+        let tail = scene.sack == Some(true) && scene.is_tail() && !scene.is_head() && !scene.hole;
+        if self.undone && self.from_open && tail && !scene.is_clocked() {
+            // The timeout was undone, and there were no new octets to go on with.
+            self.phase = LossPhase::Open;
+            return self.in_open(scene);
         }
         if self.undone && self.from_open && scene.is_reported() && scene.is_clocked() {
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };

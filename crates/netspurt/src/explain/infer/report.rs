@@ -16,6 +16,8 @@ pub struct InferenceReport {
     pub sack: bool,
     /// Whether the receiver was seen to report duplicates.
     pub reports_duplicates: bool,
+    /// Whether packets were seen that others had overtaken.
+    pub reorders: bool,
 }
 
 impl InferenceReport {
@@ -40,15 +42,28 @@ impl InferenceReport {
             Vantage::Unknown => one.original_missing,
         };
         one.cause_confidence = one.rule.confidence(at_receiver);
+        if self.may_be_late(one) {
+            one.cause_confidence = 0.0;
+        }
         if one.cause_confidence < Self::LEAST {
             one.cause = None.into();
             one.cause_confidence = 0.0;
         }
     }
 
+    /// Whether it may be an original that others overtook: behind a path that does so, of a sender
+    /// whose packets tell no order.
+    fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
+        let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
+        let first_sighting = one.original_missing && one.unordered && !marked;
+        first_sighting && self.reorders && self.vantage == Vantage::Receiver
+    }
+
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
         let told = matches!(one.evidence, VerdictEvidence::DSack | VerdictEvidence::Acknowledged);
-        if self.vantage == Vantage::Receiver && !told {
+        if self.may_be_late(one) && !told {
+            (one.verdict, one.evidence) = (Verdict::Unknown, VerdictEvidence::None);
+        } else if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
             one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
         }

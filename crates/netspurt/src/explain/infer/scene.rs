@@ -2,6 +2,8 @@
 
 use crate::units::{Duration, Time};
 
+use super::flow_label::LabelHint;
+
 /// A retransmission in its circumstances, as far as a capture shows them.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderScene {
@@ -47,6 +49,11 @@ pub struct SenderScene {
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
+    /// Whether the last new segment left after a silence, as a probe with new octets does (RFC 8985
+    /// §7.3).
+    pub may_be_probed: bool,
+    /// What its flow label tells.
+    pub label: LabelHint,
 }
 
 impl SenderScene {

@@ -6,6 +6,7 @@ use crate::units::{Duration, Time};
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
+use super::after_lone::{AfterLone, FreshSegment};
 use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
@@ -45,6 +46,8 @@ pub struct SenderTrouble {
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
+    /// The last retransmission of a lone segment whose cause only time told.
+    after_lone: Option<AfterLone>,
     passed: RecentPackets,
     decided: Vec<Decision>,
 }
@@ -62,6 +65,7 @@ impl Default for SenderTrouble {
             late: (0, 0),
             copies: 0,
             reports_duplicates: false,
+            after_lone: None,
             passed: RecentPackets { at: [Time::ZERO; RecentPackets::MOST], count: 0 },
             decided: Vec::new(),
         }
@@ -138,6 +142,7 @@ impl SenderTrouble {
     /// A D-SACK block.
     pub fn duplicate_reported(&mut self, left: u64, right: u64) {
         self.reports_duplicates = true;
+        self.machine.reported_twice();
         if let Some(decision) = self.watch.reported(left, right) {
             self.decide(decision);
         }
@@ -158,11 +163,38 @@ impl SenderTrouble {
         (told.verdict, told.evidence) = (verdict, evidence);
     }
 
+    /// New octets are about to leave: the congestion window may tell what sent a lone segment again.
+    pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) {
+        let Some(after) = &mut self.after_lone else { return };
+        let told = after.sending(fresh, was_wide);
+        if told.is_some() || after.is_over() {
+            let number = after.number;
+            self.after_lone = None;
+            if let Some(cause) = told {
+                self.machine.lone_is_known(cause);
+                self.relabel(number, number + 1, Some(cause).into(), CauseRule::LoneByWindow);
+            }
+        }
+    }
+
+    /// An acknowledgement of octets up to `una`, which is `bare` if it carries no data, where
+    /// `highest` is the octet after the last one sent.
+    pub fn window_grows(&mut self, at: Time, una: u64, highest: u64, bare: bool) {
+        let Some(after) = &mut self.after_lone else { return };
+        let goes_on = after.acknowledged(at, una, highest, bare);
+        // A sender that notices that a timeout was spurious restores its window (RFC 4015 §3).
+        if !goes_on || self.found[after.number].verdict == Verdict::Spurious {
+            self.after_lone = None;
+        }
+    }
+
     /// Adds a retransmission.
     pub fn add(&mut self, found: ExplainedRetransmission, val: Option<u32>, acknowledged: bool) {
         let number = self.found.len();
         let ExplainedRetransmission { left, right, at, .. } = found;
         let syn = found.rule == CauseRule::Syn;
+        let by_time = found.rule == CauseRule::LoneByTime;
+        self.after_lone = by_time.then(|| AfterLone::of(number, right));
         let watched = Watched { number, left, right, at, val, syn, reported: false };
         self.found.push(found);
         if acknowledged {
@@ -190,12 +222,15 @@ impl SenderTrouble {
         let cause = if doubled { Cause::Rto } else { Cause::Tlp };
         (last.cause, last.rule) = (Some(cause).into(), CauseRule::LoneByBackoff);
         let highest = last.right;
-        self.machine.lone_is_known(cause, highest, before);
+        self.machine.lone_is_known(cause);
+        if cause == Cause::Rto {
+            self.machine.was_lost(highest, before);
+        }
     }
 
-    /// The retransmissions from `first` on have `cause` by `rule`.
-    pub fn relabel(&mut self, first: usize, cause: CauseCode, rule: CauseRule) {
-        for one in &mut self.found[first..] {
+    /// The retransmissions from `first` up to `end` have `cause` by `rule`.
+    pub fn relabel(&mut self, first: usize, end: usize, cause: CauseCode, rule: CauseRule) {
+        for one in &mut self.found[first..end] {
             (one.cause, one.rule) = (cause, rule);
         }
     }

@@ -44,7 +44,7 @@ impl DuplicateAcks {
     pub fn advertise(&mut self, packet: &TcpView) {
         if !packet.flags.has(Flags::RST) {
             self.window = (!packet.flags.has(Flags::SYN)).then_some(packet.window);
-            self.closed = packet.window == 0;
+            self.closed = packet.advertised() == Some(0);
         }
     }
 }

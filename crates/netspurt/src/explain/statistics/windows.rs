@@ -31,11 +31,11 @@ impl Windows {
     pub fn take(&mut self, packet: &TcpView, shift: Option<u8>) {
         let [syn, ack, reset] =
             [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
-        if reset || !(syn || ack) {
+        let Some(advertised) = packet.advertised().filter(|_| !reset && (syn || ack)) else {
             return;
-        }
+        };
         let shift = shift.filter(|_| !syn);
-        let window = u32::from(packet.window) << shift.unwrap_or(0);
+        let window = u32::from(advertised) << shift.unwrap_or(0);
         if shift.is_some() && !self.scaled {
             *self = Self { scaled: true, zeros: self.zeros, ..Self::default() };
         }

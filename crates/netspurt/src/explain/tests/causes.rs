@@ -4,8 +4,10 @@ use crate::ids::Side;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
 
+use super::super::hosts::settle;
 use super::super::{
-    EndedWay, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict, VerdictEvidence,
+    CauseRule, EndedWay, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict,
+    VerdictEvidence,
 };
 
 /// Octets of a segment.
@@ -19,19 +21,21 @@ struct Talk {
     stamps: bool,
     /// The sender's next IP identification.
     id: u16,
+    /// Flow labels of the packets, which are those of IPv6 then.
+    labels: Option<Vec<u32>>,
 }
 
 impl Talk {
     /// The handshake of a connection, captured at the sender, with a round trip of 100 ms.
     fn opened(sack: bool, stamps: bool) -> Self {
-        let mut talk = Self { packets: Vec::new(), isn: 0, stamps, id: 100 };
+        let mut talk = Self { packets: Vec::new(), isn: 0, stamps, id: 100, labels: None };
         talk.handshake(sack, 100.0, 0.0);
         talk
     }
 
     /// A capture that begins in the middle of a connection.
     fn midway() -> Self {
-        Self { packets: Vec::new(), isn: 0, stamps: false, id: 100 }
+        Self { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None }
     }
 
     /// A handshake with halves of the round trip: from the capture to the receiver, to the sender.
@@ -106,14 +110,21 @@ impl Talk {
     }
 
     fn explained(&self) -> Explanation {
-        let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+        let hosts = match self.labels {
+            None => ["10.0.0.1:4000", "10.0.0.2:80"],
+            Some(_) => ["[2001:db8::1]:4000", "[2001:db8::2]:80"],
+        };
+        let ends = hosts.map(|end| end.parse().unwrap());
         let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
-        for (side, at, ip_id, segment) in &self.packets {
+        for (number, (side, at, ip_id, segment)) in self.packets.iter().enumerate() {
             let [source, destination] = if *side == Side::From { ends } else { [ends[1], ends[0]] };
             let mut bytes = Vec::new();
             let packet =
                 Packet { source, destination, ip_id: *ip_id, segment: *segment, payload: None };
             encode(&packet, &mut bytes);
+            if let Some(labels) = &self.labels {
+                bytes[1..4].copy_from_slice(&labels[number].to_be_bytes()[1..]);
+            }
             file.packet((at * 1e6) as u64, &bytes, None).unwrap();
         }
         let bytes = file.finish().unwrap();
@@ -213,6 +224,103 @@ fn the_second_wait_tells_a_probe_from_a_timeout() {
         talk.data(101.0, 0).data(381.0, 0).data(second, 0);
         assert_eq!(talk.causes(), [Some(cause), Some(Cause::Rto)], "{second}");
     }
+}
+
+/// RFC 8985 §7.4.2: that a probe was acknowledged does not tell which copy arrived, so none follows
+/// until something later is acknowledged.
+#[test]
+fn no_probe_follows_one_whose_outcome_is_open() {
+    let mut talk = Talk::opened(true, false);
+    talk.data(101.0, 0).data(401.0, 0).ack(501.0, 1000);
+    talk.data(502.0, 1000).data(802.0, 1000).ack(902.0, 2000);
+    let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
+    assert_eq!(talk.causes(), [tlp, rto]);
+    // The timeout ended the episode of the probe.
+    talk.data(903.0, 2000).data(1203.0, 2000);
+    assert_eq!(talk.causes(), [tlp, rto, tlp]);
+}
+
+/// A flight of ten, then a lone segment that leaves twice; `sent` segments follow its
+/// acknowledgement.
+fn lone_after_ten(sent: u32) -> Talk {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10).ack(201.0, 10_000);
+    talk.data(202.0, 10_000).data(502.0, 10_000).ack(602.0, 11_000);
+    talk.flight(602.1, 11_000, sent).ack(702.1, 12_000);
+    talk.data(702.2, 11_000 + sent * 1000);
+    talk
+}
+
+/// RFC 5681 §3.1: after a timeout the window is one segment, so two follow its acknowledgement.
+#[test]
+fn the_window_after_a_lone_segment_tells_a_probe_from_a_timeout() {
+    assert_eq!(lone_after_ten(2).causes(), [Some(Cause::Rto)]);
+    assert_eq!(lone_after_ten(6).causes(), [Some(Cause::Tlp)]);
+}
+
+/// A new segment that leaves after a silence may be a probe (RFC 8985 §7.3).
+#[test]
+fn a_timeout_behind_new_octets_does_not_tell_that_probes_are_off() {
+    for (probed, count) in [(false, 1), (true, 0)] {
+        let mut talk = Talk::opened(true, false);
+        talk.flight(101.0, 0, 4);
+        if probed {
+            talk.data(305.0, 4000);
+        }
+        talk.data(705.0, 0);
+        assert_eq!(talk.causes(), [Some(Cause::Rto)]);
+        assert_eq!(talk.way().habits.unwrap().traits.timeouts_without_probe, count, "{probed}");
+    }
+}
+
+/// Whether a sender has tail loss probes is a setting of its host.
+#[test]
+fn other_connections_of_a_host_tell_a_probe_from_a_timeout() {
+    for (second, cause) in [(960.0, Cause::Rto), (665.0, Cause::Tlp)] {
+        let mut clear = Talk::opened(true, false);
+        clear.data(101.0, 0).data(381.0, 0).data(second, 0);
+        let mut unclear = Talk::opened(true, false);
+        unclear.data(101.0, 0).data(381.0, 0).ack(481.0, 1000);
+        let talks = [&unclear, &clear];
+        let mut connections = talks.map(|talk| talk.explained().connections[0].clone());
+        settle(&mut connections);
+        let found = connections[0].way(Side::From).unwrap().retransmissions[0];
+        assert_eq!((found.cause.get(), found.rule), (Some(cause), CauseRule::LoneByHost));
+        assert_eq!(unclear.found()[0].rule, CauseRule::LoneByTime);
+    }
+}
+
+/// Linux draws a new flow label when a retransmission timer fires, and then only.
+#[test]
+fn a_flow_label_that_changes_tells_a_timeout_and_one_that_stays_a_probe() {
+    let (tlp, rto) = (Some(Cause::Tlp), Some(Cause::Rto));
+    for (label, cause) in [(9, rto), (7, tlp)] {
+        let mut talk = Talk::opened(true, false);
+        talk.labels = Some(vec![7; 3]);
+        talk.data(101.0, 0).data(401.0, 0);
+        talk.labels.as_mut().unwrap().extend([7, label]);
+        assert_eq!(talk.causes(), [cause]);
+        assert_eq!(talk.found()[0].rule, CauseRule::FlowLabel);
+    }
+    // A sender with another label in each packet tells nothing by them.
+    let mut talk = Talk::opened(true, false);
+    talk.labels = Some((1..=5).collect());
+    talk.data(101.0, 0).data(401.0, 0);
+    assert_eq!(talk.found()[0].rule, CauseRule::LoneByTime);
+}
+
+/// At the receiver nothing else tells that a timeout was before what goes on in order.
+#[test]
+fn behind_a_label_that_changes_the_rest_goes_back() {
+    let mut talk = Talk { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None };
+    talk.handshake(true, 0.1, 100.0);
+    // The first of five was lost before the capture.
+    talk.flight(200.0, 1000, 4).sack(200.1, 0, &[(1000, 5000)]);
+    talk.data(500.0, 0).ack(500.1, 5000);
+    talk.labels = Some(vec![7, 5, 7, 7, 7, 7, 7, 5, 9, 5]);
+    let found = talk.found()[0];
+    assert_eq!((found.cause.get(), found.original_missing), (Some(Cause::Rto), true));
+    assert!(found.cause_confidence > 0.9);
 }
 
 /// A sender that repairs nothing but the head by SACK sends it twice only by its timer.

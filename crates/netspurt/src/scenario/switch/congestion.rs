@@ -5,9 +5,10 @@ use super::definition::{Field, Refusal, Rule, Switch};
 use super::kind::{SwitchKind, Word};
 use super::value::SwitchValue;
 use crate::congestion::{
-    BbrConfig, CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig,
-    SlowStartExit, WestwoodConfig,
+    CongestionConfig, CubicConfig, HyStartConfig, NO_ABC_LIMIT, RenoConfig, SlowStartExit,
+    WestwoodConfig,
 };
+use crate::foreign::unpinned;
 use crate::tcp::RfcConfig;
 
 /// The switches. The algorithm comes first, because it determines the default slow start.
@@ -15,14 +16,18 @@ pub const SWITCHES: &[Switch] = &[
     Switch::new(
         "congestion",
         "The congestion control algorithm",
-        SwitchKind::Word(|| ALGORITHMS.to_vec()),
+        SwitchKind::Algorithm(|| ALGORITHMS.to_vec()),
     )
-    .rfc_rule(Rule { read: |c: &RfcConfig| Some(SwitchValue::Word(name(c))), write: choose })
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Word(c.congestion.name())),
+        write: choose,
+    })
     .kernel_rule(Rule {
         read: |c: &KernelTcp| Some(SwitchValue::Word(c.congestion)),
         write: |c, value| {
-            let known = ALGORITHMS.iter().find(|known| Some(known.word) == value.text());
-            c.congestion = known.expect("reading checks words").word;
+            let word = value.text().unwrap_or_default();
+            let known = ALGORITHMS.iter().find(|known| known.word == word);
+            c.congestion = known.map(|known| known.word).ok_or_else(|| of_no_kernel(word))?;
             Ok(())
         },
     }),
@@ -138,27 +143,15 @@ const EXITS: [Word; 3] = [
     Word { word: "hystart++", doc: "HyStart++ (RFC 9406)" },
 ];
 
-fn name(config: &RfcConfig) -> &'static str {
-    match config.congestion {
-        CongestionConfig::Reno(_) => "reno",
-        CongestionConfig::Cubic(_) => "cubic",
-        CongestionConfig::Bbr(_) => "bbr",
-        CongestionConfig::Westwood(_) => "westwood",
-    }
-}
-
 fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
     let word = value.text().unwrap_or_default();
-    if word == name(config) {
+    if word == config.congestion.name() {
         return Ok(());
     }
     let grows_freely = grows_freely(&config.congestion);
-    config.congestion = match word {
-        "reno" => CongestionConfig::Reno(RenoConfig::default()),
-        "cubic" => CongestionConfig::Cubic(CubicConfig::default()),
-        "bbr" => CongestionConfig::Bbr(BbrConfig::default()),
-        _ => CongestionConfig::Westwood(WestwoodConfig::default()),
-    };
+    let named = CongestionConfig::named(word).map(Ok).or_else(|| CongestionConfig::foreign(word));
+    let named = named.expect("reading checks words");
+    config.congestion = named.map_err(|slip| Refusal::new(slip.message, slip.fix))?;
     if let Some(reno) = reno_mut(&mut config.congestion).filter(|_| grows_freely) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);
         reno.slow_start_exit = SlowStartExit::None;
@@ -178,7 +171,7 @@ fn reno_mut(algorithm: &mut CongestionConfig) -> Option<&mut RenoConfig> {
         CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
             Some(reno)
         }
-        CongestionConfig::Cubic(_) | CongestionConfig::Bbr(_) => None,
+        _ => None,
     }
 }
 
@@ -199,10 +192,23 @@ fn cubic<'a>(config: &'a mut RfcConfig, key: &str) -> Result<&'a mut CubicConfig
     }
 }
 
+/// A kernel runs no code of ours.
+fn of_no_kernel(text: &str) -> Refusal {
+    let message = format!("no kernel has `{}`", unpinned(text));
+    Refusal::new(message, "the name of one that it has, or a `model` end that sends")
+}
+
 /// BBR has no limit and no exit of slow start.
 fn not_of_bbr(key: &str) -> Refusal {
     let message = format!("BBR has a start-up of its own and no `{key}`");
     Refusal::new(message, format!("leave `{key}` out"))
+}
+
+/// An algorithm of another language has its own slow start.
+fn not_of_foreign(text: &str, key: &str) -> Refusal {
+    let text = unpinned(text);
+    let message = format!("`{text}` opens the window itself and has no `{key}`");
+    Refusal::new(message, format!("leave `{key}` out, or write it as a constant of the class"))
 }
 
 fn read_limit(config: &RfcConfig) -> Option<SwitchValue> {
@@ -211,7 +217,7 @@ fn read_limit(config: &RfcConfig) -> Option<SwitchValue> {
             reno.abc_limit_segs.unwrap_or(0)
         }
         CongestionConfig::Cubic(cubic) => cubic.abc_limit_segs,
-        CongestionConfig::Bbr(_) => return None,
+        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => return None,
     };
     Some(SwitchValue::Number(segs.into()))
 }
@@ -227,6 +233,7 @@ fn write_limit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusa
         }
         CongestionConfig::Cubic(cubic) => cubic.abc_limit_segs = segs,
         CongestionConfig::Bbr(_) => return Err(not_of_bbr("abc_limit")),
+        CongestionConfig::Foreign(own) => return Err(not_of_foreign(own.text(), "abc_limit")),
     }
     Ok(())
 }
@@ -237,7 +244,7 @@ fn read_exit(config: &RfcConfig) -> Option<SwitchValue> {
             reno.slow_start_exit
         }
         CongestionConfig::Cubic(cubic) => cubic.slow_start_exit,
-        CongestionConfig::Bbr(_) => return None,
+        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => return None,
     };
     Some(SwitchValue::Word(match exit {
         SlowStartExit::None => "none",
@@ -258,6 +265,9 @@ fn write_exit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal
         }
         CongestionConfig::Cubic(cubic) => cubic.slow_start_exit = exit,
         CongestionConfig::Bbr(_) => return Err(not_of_bbr("slow_start_exit")),
+        CongestionConfig::Foreign(own) => {
+            return Err(not_of_foreign(own.text(), "slow_start_exit"));
+        }
     }
     Ok(())
 }

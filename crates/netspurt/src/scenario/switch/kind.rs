@@ -7,7 +7,9 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Unexpected, Visi
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::rto::EstimatorConfig;
+use crate::congestion::{CongestionConfig, FOREIGN_CONGESTION};
+use crate::foreign::ForeignError;
+use crate::rto::{EstimatorConfig, FOREIGN_TIMERS};
 use crate::units::{ByteCount, Duration, SegmentCount, UnitError};
 
 use super::super::pattern;
@@ -69,6 +71,8 @@ pub enum SwitchKind {
     },
     /// One of some words.
     Word(fn() -> Vec<Word>),
+    /// One of some words, or a congestion control algorithm that is not the core's.
+    Algorithm(fn() -> Vec<Word>),
     /// A timer as text, as in `linux:rto_min=50ms`.
     Timer,
     /// One of some words, or a table.
@@ -162,7 +166,7 @@ impl SwitchKind {
     /// Its words.
     pub fn words(&self) -> Vec<Word> {
         match self {
-            Self::Word(words) | Self::WordOr(words, _) => words(),
+            Self::Word(words) | Self::Algorithm(words) | Self::WordOr(words, _) => words(),
             _ => Vec::new(),
         }
     }
@@ -177,6 +181,14 @@ impl SwitchKind {
 
     fn word(&self, text: &str) -> Option<&'static str> {
         self.words().iter().map(|known| known.word).find(|word| *word == text)
+    }
+
+    /// The text of the algorithm of another language that `text` names, if it may.
+    fn foreign<E: de::Error>(&self, text: &str) -> Option<Result<&'static str, E>> {
+        let Self::Algorithm(_) = self else { return None };
+        let found = CongestionConfig::foreign(text)?;
+        let slip = |slip: ForeignError| E::custom(told(&slip.message, &slip.fix));
+        Some(found.map(|algorithm| algorithm.name()).map_err(slip))
     }
 
     /// Its JSON Schema.
@@ -204,6 +216,9 @@ impl SwitchKind {
             }),
             Self::Timer => timer_schema(),
             Self::Word(words) => words_schema(&words()),
+            Self::Algorithm(words) => json_schema!({
+                "anyOf": [words_schema(&words()), foreign_schema(&FOREIGN_CONGESTION.offered())]
+            }),
             Self::WordOr(words, parts) => json_schema!({
                 "anyOf": [words_schema(&words()), table_schema(parts, generator)]
             }),
@@ -214,10 +229,25 @@ impl SwitchKind {
 fn timer_schema() -> Schema {
     let names = EstimatorConfig::NAMES.iter().chain(EstimatorConfig::ALIASES).copied();
     let names: Vec<&str> = names.collect();
-    json_schema!({
+    let own = json_schema!({
         "type": "string",
         "pattern": format!("^ *({}) *(:.+)?$", names.join("|")),
         "examples": ["rfc6298", "linux:rto_min=50ms"],
+    });
+    json_schema!({ "anyOf": [own, foreign_schema(&FOREIGN_TIMERS.offered())] })
+}
+
+/// The texts of algorithms that are not the core's: places, and the words by which some are offered.
+fn foreign_schema(offered: &[String]) -> Schema {
+    let place = "[^:=]+:[A-Za-z_][A-Za-z0-9_]* *(:.+)?";
+    let pattern = match offered {
+        [] => format!("^ *{place}$"),
+        _ => format!("^ *({place}|({}) *(:.+)?)$", offered.join("|")),
+    };
+    json_schema!({
+        "type": "string",
+        "pattern": pattern,
+        "examples": ["mine.py:Mine", "package.module:Mine:k=3"],
     })
 }
 
@@ -267,7 +297,9 @@ impl fmt::Display for SwitchKind {
                 write!(f, "a number {}", unit.show_range(*least, *most))
             }
             Self::Timer => f.write_str("a timer in quotes, as in \"linux:rto_min=50ms\""),
-            Self::Word(words) => write!(f, "{}, in quotes", listed(&words())),
+            Self::Word(words) | Self::Algorithm(words) => {
+                write!(f, "{}, in quotes", listed(&words()))
+            }
             Self::WordOr(words, parts) => {
                 let keys: Vec<&str> = parts.iter().map(|part| part.key).collect();
                 write!(f, "{}, or a table of {}", listed(&words()), keys.join(", "))
@@ -346,10 +378,9 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
             } => self.fraction(unit, number as f64),
             // A bare number gets the error that its text would get: the unit is missing.
             SwitchKind::Number { unit, .. } => self.quantity(unit, &number.to_string()),
-            SwitchKind::Word(_) | SwitchKind::Timer => Err(E::custom(told(
-                &format!("wrong type: `{number}` is no word"),
-                &self.0.to_string(),
-            ))),
+            SwitchKind::Word(_) | SwitchKind::Algorithm(_) | SwitchKind::Timer => Err(E::custom(
+                told(&format!("wrong type: `{number}` is no word"), &self.0.to_string()),
+            )),
             _ => Err(E::invalid_type(Unexpected::Signed(number), &self)),
         }
     }
@@ -376,7 +407,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
                 Ok(_) => Ok(SwitchValue::Text(text.trim().to_owned())),
                 Err(slip) => Err(E::custom(told(&slip.message, &slip.fix))),
             },
-            SwitchKind::Word(_) | SwitchKind::WordOr(..) => {
+            SwitchKind::Word(_) | SwitchKind::Algorithm(_) | SwitchKind::WordOr(..) => {
                 let known = || {
                     let words = self.0.words();
                     let quoted: Vec<String> =
@@ -385,7 +416,9 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
                 };
                 let unknown =
                     || E::custom(format!("unknown variant `{text}`, expected one of {}", known()));
-                self.0.word(text).map(SwitchValue::Word).ok_or_else(unknown)
+                let word = self.0.word(text).map(Ok).or_else(|| self.0.foreign(text));
+                let word = word.unwrap_or_else(|| Err(unknown()))?;
+                Ok(SwitchValue::Word(word))
             }
         }
     }

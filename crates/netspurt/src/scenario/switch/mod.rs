@@ -22,7 +22,6 @@ pub(super) use definition::Switch;
 pub(super) use kind::{SwitchKind, SwitchPart, SwitchUnit, Written};
 pub(super) use spec::TcpSpec;
 pub(super) use table::THEMES;
-#[cfg(test)]
 pub(super) use value::SwitchValue;
 #[cfg(test)]
 pub(super) use windows::initial_segs;

@@ -6,6 +6,7 @@ use super::kind::{SwitchKind, SwitchPart};
 use super::value::SwitchValue;
 use super::words::clock_words;
 use crate::clock::Clock;
+use crate::foreign::unpinned;
 use crate::rto::{Bounds, EstimatorConfig};
 use crate::tcp::{NsConfig, Restart, RfcConfig, Sampling};
 use crate::units::Duration;
@@ -138,7 +139,7 @@ fn time(value: &SwitchValue) -> Duration {
 /// Sets a bound of the timer.
 fn bound(config: &mut RfcConfig, bounds: Bounds) -> Result<(), Refusal> {
     config.rto = config.rto.within(bounds).map_err(|key| {
-        let message = format!("`{}` has no `{key}`", config.rto.name());
+        let message = format!("`{}` has no `{key}`", unpinned(config.rto.name()));
         Refusal::new(message, format!("leave `{key}` out"))
     })?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Flows with kernel's ends, and pauses.
 
 use super::*;
+use crate::ids::FlowId;
 use crate::record::Names;
 use crate::scenario::{KernelProfile, NetworkEnd};
 use crate::units::{Duration, Time};
@@ -123,14 +124,16 @@ fn a_shim_stands_at_the_end_it_is_given_to() {
 }
 
 #[test]
-fn programs_have_their_flows_behind_all_others() {
+fn programs_have_their_connections_behind_all_flows() {
     let more = "[echo_probes.z]\nfrom = \"a\"\nto = \"b\"\nlengths = [\"40 B\"]\ncount = 1";
     let text = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
     let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
     assert_eq!(scenario.programs_flow(), Some("x"));
-    let flows = scenario.network().names.flows;
-    let names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
-    assert_eq!(names[..3], ["z", "x", "x.1"]);
+    let names = scenario.network().names;
+    let flows: Vec<&str> = names.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(flows, ["z", "x"]);
+    let connections = [0, 1].map(|n| names.name(names.connection(FlowId(1), n).unwrap()));
+    assert_eq!(connections, ["x.0", "x.1"]);
 }
 
 #[test]
@@ -241,4 +244,25 @@ fn a_sweep_says_where_it_has_a_kernels_end() {
     }
     assert!(sweep(&format!("{kernel}{}", over("[\"model\"]"))).kernel().is_none());
     assert!(sweep(&format!("{model}[sweep]\nseeds = 2")).kernel().is_none());
+}
+
+#[test]
+fn a_kernel_is_told_of_a_congestion_control_algorithm_only_if_it_sends() {
+    let told = |ends: &str, app: &str| {
+        let lines = format!(
+            "endpoint = {ends}\nprofile = \"reno-2005\"\ntcp = {{ congestion = \"westwood\" }}{app}"
+        );
+        let text = CHAIN.replace(TCP, &lines).replace("20 segments", "200 B");
+        let ends = Scenario::parse("x.toml", &text).unwrap().network().ends;
+        let of_kernel = |(end, _): (NetworkEnd, u32)| match end {
+            NetworkEnd::Kernel(end) => Some(end.tcp.congestion),
+            _ => None,
+        };
+        ends.into_iter().filter_map(of_kernel).collect::<Vec<_>>()
+    };
+    let replies = "\napp = { reply = \"9 kB\" }";
+    assert_eq!(told("[\"model\", \"kernel\"]", ""), ["reno"]);
+    assert_eq!(told("[\"kernel\", \"model\"]", ""), ["westwood"]);
+    assert_eq!(told("[\"model\", \"kernel\"]", replies), ["westwood"]);
+    assert_eq!(told("\"kernel\"", ""), ["westwood"; 2]);
 }

@@ -1,3 +1,4 @@
+mod foreign;
 mod kernel;
 mod moves;
 mod populations;

@@ -2,6 +2,8 @@
 
 use super::slips::Slip;
 use super::*;
+use crate::scenario::FollowedEnd;
+use crate::units::Duration;
 
 /// Mistakes in losses over time and in handovers.
 pub(super) const SLIPS: &[Slip] = &[
@@ -24,6 +26,12 @@ pub(super) const SLIPS: &[Slip] = &[
         "\"3 packets\", loss = { probability = { timeline = [[\"0 s\", 2]] } }",
         "2 is not a probability",
         "0 to 1",
+    ],
+    [
+        "\"3 packets\"",
+        "\"3 packets\", loss = { probability = { timeline = [[\"0 s\"]] } }",
+        "a list of length 1",
+        "two values",
     ],
     [
         "\"3 packets\"",
@@ -147,5 +155,58 @@ fn a_mistake_in_a_followed_file_names_that_file_and_its_line() {
         let base = Scenario::parse("dir/x.toml", &bare).unwrap();
         let error = base.with_files(&set, files()).unwrap_err();
         assert_eq!((error.file.as_str(), error.place.map(|at| at.line)), ("pass.toml", Some(line)));
+    }
+}
+
+#[test]
+fn a_file_that_is_set_displaces_the_scenario_s_values_but_not_those_that_are_set() {
+    let base = Scenario::parse("x.toml", CHAIN).unwrap();
+    let files = || {
+        let moves = "delay = \"9 ms\"\nrate = \"77 kbit/s\"\norder = \"overtaking\"\n";
+        vec![("pass.toml".to_owned(), moves.to_owned())]
+    };
+    let follows = ("links.modem.follows", "pass.toml");
+    let moving = base.with_files(&[follows], files()).unwrap().resolved();
+    for value in ["9 ms", "77 kbit/s", "overtaking"] {
+        assert!(moving.contains(value), "{moving}");
+    }
+    let both = [follows, ("links.modem.rate", "5 kbit/s")];
+    let error = base.with_files(&both, files()).unwrap_err();
+    assert!(error.message.contains("a `rate` of its own"), "{error}");
+    assert!(error.fix.contains("leave one of them out"), "{error}");
+}
+
+#[test]
+fn a_followed_file_that_ends_before_the_run_is_told() {
+    let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
+    let ends = |stop: &str, pass: &str| {
+        let files = vec![("pass.toml".to_owned(), pass.to_owned())];
+        let scenario = Scenario::parse_with("dir/x.toml", &text, files).unwrap();
+        scenario.with(&[("stop", stop)]).unwrap().followed_ends()
+    };
+    let pass = "delay = { timeline = [[\"0 s\", \"9 ms\"], [\"3 s\", \"8 ms\"]] }\n";
+    let at = |seconds: u64| {
+        let (link, file) = ("modem".to_owned(), "dir/pass.toml".to_owned());
+        vec![FollowedEnd { link, file, at: Duration::from_millis(1000 * seconds) }]
+    };
+    assert_eq!(ends("10 s", pass), at(3));
+    assert_eq!(
+        ends("10 s", &format!("{pass}[[handovers]]\nat = \"4 s\"\ndead = \"1 s\"\n")),
+        at(5)
+    );
+    assert_eq!(ends("3 s", pass), []);
+    // A value that never changes has no end.
+    assert_eq!(ends("10 s", "delay = { timeline = [[\"0 s\", \"9 ms\"]] }"), []);
+}
+
+#[test]
+fn a_followed_file_without_a_value_is_refused() {
+    let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
+    for (pass, said) in [("", "is empty"), ("# nothing\n", "is empty"), ("t_s,delay_ms\n", "TOML")]
+    {
+        let files = vec![("pass.toml".to_owned(), pass.to_owned())];
+        let error = Scenario::parse_with("x.toml", &text, files).unwrap_err();
+        assert!(error.message.contains(said), "{error}");
+        assert!(error.fix.contains("netspurt timeline FILE --out OUT"), "{error}");
     }
 }

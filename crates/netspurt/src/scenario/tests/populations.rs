@@ -198,6 +198,34 @@ fn segments_of_connections_are_recorded_under_their_names() {
 }
 
 #[test]
+fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
+    let simulated = results(&[]);
+    let scenario = Scenario::parse("web.toml", WEB).unwrap();
+    let kernel =
+        [("populations.web.endpoint", "kernel"), ("populations.web.profile", "linux-default")];
+    let scenario = scenario.with(&kernel).unwrap();
+    assert_eq!(scenario.kernel_flow(), Some("web"));
+    let network = scenario.network();
+    assert_eq!(network.names.flows.len(), 1);
+    let visits = network.visits.unwrap();
+    let starts: Vec<i64> = visits.iter().map(|task| task.start().as_nanos() as i64).collect();
+    assert_eq!(starts, connections(&simulated, "opened_ns"));
+    let octets: Vec<i64> = visits.iter().map(|task| task.octets()[1].unwrap() as i64).collect();
+    assert_eq!(octets, connections(&simulated, "reverse_bytes"));
+    for (key, value, message) in [
+        ("populations.web.arrivals", "poisson:rate=200/s", "more than 4000 connections"),
+        ("populations.web.family", "ipv6", "version 4"),
+        ("populations.web.profile", "rfc-2026", "the kernel does not have"),
+    ] {
+        let error = scenario.with(&[(key, value)]).unwrap_err();
+        assert!(error.message.contains(message), "{key}: {error}");
+    }
+    let text = WEB.replace("[record]", "[populations.own]\nfrom = \"client\"\nto = \"server\"\narrivals = \"every:1s\"\nsend = \"1 kB\"\n[record]");
+    let error = Scenario::parse("web.toml", &text).unwrap().with(&kernel).unwrap_err();
+    assert!(error.message.contains("one population at most"), "{error}");
+}
+
+#[test]
 fn mistakes_in_populations_are_told_where_they_are() {
     for [key, value, message, fix] in [
         ["arrivals", "poisson:rate=0/s", "", ""],

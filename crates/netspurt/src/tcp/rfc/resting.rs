@@ -54,10 +54,10 @@ impl RfcEnd {
         }
     }
 
-    /// Lets it rest, unless its retransmission timer cannot be packed.
+    /// Lets it rest, unless one of its algorithms cannot be packed.
     pub(in crate::tcp) fn rest(&mut self) {
         if let Self::Awake(tcb) = self
-            && tcb.tx.timers.retransmission.can_be_packed()
+            && tcb.can_be_packed()
         {
             let mut octets = Vec::with_capacity(size_of::<Tcb>());
             tcb.pack(&mut octets);

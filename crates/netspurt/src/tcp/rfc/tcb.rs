@@ -41,6 +41,12 @@ impl Tcb {
         }
     }
 
+    /// Whether its algorithms can be packed; all else can.
+    pub(super) fn can_be_packed(&self) -> bool {
+        let RfcSender { timers, recovery, .. } = &self.tx;
+        timers.retransmission.can_be_packed() && recovery.cwnd.algorithm.can_be_packed()
+    }
+
     pub(in crate::tcp) fn life(&self) -> &Lifecycle {
         &self.life
     }

@@ -1,4 +1,4 @@
-//! A distribution: the law that its values follow, and what they are.
+//! A distribution: its family with parameters, and what its values are.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl DistributionUnit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
     pub(super) unit: DistributionUnit,
-    pub(super) law: Law,
+    pub(super) family: DistributionFamily,
 }
 
 impl Distribution {
@@ -94,13 +94,13 @@ impl Distribution {
         if unit == DistributionUnit::Gap && values.iter().all(|value| *value == 0.0) {
             return refuse("0", "gaps of zero never end", "give a gap above zero".into());
         }
-        Ok(Self { unit, law: Law::Empirical(values) })
+        Ok(Self { unit, family: DistributionFamily::Empirical(values) })
     }
 }
 
-/// A law. Quantities are octets, nanoseconds or counts; rates are arrivals a second.
+/// A family with its parameters. Quantities are octets, nanoseconds or counts; rates are arrivals a second.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Law {
+pub(super) enum DistributionFamily {
     Fixed(f64),
     /// Whole numbers from `from` to `to`, both included.
     Uniform {
@@ -147,14 +147,14 @@ pub(super) enum Law {
     Empirical(Arc<[f64]>),
 }
 
-/// Which value of a lognormal law is given.
+/// Which value of a lognormal distribution is given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Middle {
     Median(f64),
     Mean(f64),
 }
 
-/// Which value of a Pareto law is given: the least, or the mean of what is drawn.
+/// Which value of a Pareto distribution is given: the least, or the mean of what is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Start {
     Least(f64),

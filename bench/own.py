@@ -1,0 +1,135 @@
+"""What an algorithm in Python costs beside the same one in Rust: `python bench/own.py`, a minute.
+
+Both variants of each workload take turns in one run. Times are CPU seconds of this process.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import netspurt as ns
+from netspurt import _core
+
+#: RFC 6298 and RFC 5681, as `rfc6298` and `reno` have them.
+CODE = """
+class Timer:
+    def __init__(self):
+        self.s, self.v, self.backoff = None, 0.0, 1
+
+    def on_sample(self, sample):
+        if sample.ambiguous:
+            return
+        rtt = sample.rtt
+        if self.s is None:
+            self.s, self.v = rtt, rtt / 2
+        else:
+            self.v += (abs(self.s - rtt) - self.v) / 4
+            self.s += (rtt - self.s) / 8
+        self.backoff = 1
+
+    def on_timeout(self, now):
+        self.backoff *= 2
+
+    def rto(self):
+        timer = 1.0 if self.s is None else self.s + max(0.001, 4 * self.v)
+        return min(max(timer, 1.0) * self.backoff, 60.0)
+
+
+class Reno:
+    def __init__(self):
+        self.counted = 0
+
+    def on_ack(self, ack, window):
+        if not ack.window_limited:
+            return
+        if window.cwnd < window.ssthresh:
+            most = ack.smss if ack.after_timeout else 2 * ack.smss
+            window.cwnd += min(ack.acked_bytes, most)
+            return
+        self.counted += ack.acked_bytes
+        if self.counted >= window.cwnd:
+            self.counted -= window.cwnd
+            window.cwnd += ack.smss
+
+    def on_congestion(self, now, kind, flight_bytes, smss, window):
+        self.counted = 0
+        return max(flight_bytes // 2, 2 * smss)
+"""
+
+PATH = """
+stop = "100 s"
+[links.path]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "50 packets"
+loss = { probability = 0.0005 }
+[flows.x]
+from = "a"
+to = "b"
+profile = "rfc-2026"
+tcp.congestion = "reno"
+tcp.rto = { estimator = "rfc6298:spread_gains=false", sampling = "each-ack" }
+[record]
+tables = []
+"""
+
+SAMPLES = 200_000
+ROUNDS = 7
+
+Work = Callable[[], object]
+
+
+def spent(work: Work) -> float:
+    """Return the CPU seconds of a piece of work."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def compare(title: str, count: int, what: str, rust: Work, python: Work) -> None:
+    """Print the medians of both, by the piece, and the median of their ratios."""
+    rounds = [(spent(rust), spent(python)) for _ in range(ROUNDS)]
+    medians = [statistics.median(one) for one in zip(*rounds, strict=True)]
+    ratios = sorted(python / rust for rust, python in rounds)
+    each = " and ".join(f"{1e9 * one / count:,.0f} ns" for one in medians)
+    print(
+        f"{title}: {medians[0]:.3f} s and {medians[1]:.3f} s, {each} a {what}; "
+        f"{statistics.median(ratios):.1f} times ({ratios[0]:.1f} to {ratios[-1]:.1f})"
+    )
+
+
+def main() -> None:
+    """Measure."""
+    print(f"netspurt {ns.__version__}, Python {sys.version.split()[0]}, {ROUNDS} rounds")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "own.py"
+        file.write_text(CODE)
+        trips = 0.1 * np.exp(np.random.default_rng(1).normal(0, 0.3, SAMPLES))
+        compare(
+            "a replay of samples",
+            SAMPLES,
+            "sample",
+            lambda: _core.drive(ns.estimator("rfc6298:spread_gains=false"), trips),
+            lambda: _core.drive(ns.estimator(f"{file}:Timer"), trips),
+        )
+        base = ns.Scenario.parse(PATH, folder=folder)
+        acks = int(base.run().flows["sent"][0])
+        for title, path, text in [
+            ("a run with a timer", "flows.x.tcp.rto.estimator", f"{file}:Timer"),
+            ("a run with congestion control", "flows.x.tcp.congestion", f"{file}:Reno"),
+        ]:
+            own = base.replace({path: text})
+            assert own.run().flows["sent"][0] == acks, "both do the same"
+            compare(title, acks, "segment", base.run, own.run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+//! The connections of a population at the kernel's ends: their sockets, and what came of them.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use netspurt::app::Task;
+use netspurt::ids::{EndId, FlowId, Side};
+use netspurt::record::{ConnectionSum, FlowSum, Names};
+use netspurt::scenario::Network;
+use netspurt::units::Time;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::error::LiveError;
+use crate::exec::{Connections, ProgramPair, addresses};
+use crate::kernel::{Apps, FlowNotes, open, open_for};
+
+/// The port of the first connection's opener; the others follow.
+const FIRST_PORT: u16 = 10_000;
+
+/// The port that all connections go to.
+const LISTENING_PORT: u16 = 80;
+
+/// Adds the applications of the connections of a population, where `network` has one, at the hosts
+/// of `pair`. Their sockets are made now, so that nothing is slow later.
+///
+/// # Errors
+/// When the kernel refuses something.
+pub(super) fn add_visits(
+    apps: &mut Apps,
+    pair: &ProgramPair,
+    network: &Network,
+) -> Result<(), LiveError> {
+    let Some(visits) = &network.visits else { return Ok(()) };
+    let name = || network.names.of(pair.first).name.clone();
+    let refused = |error: std::io::Error| LiveError::Socket { flow: name(), error };
+    allow_many_descriptors();
+    let [from, to] = addresses(&network.names, pair.first);
+    let server = SocketAddr::new(to, LISTENING_PORT);
+    let tcp = &pair.asked.tcp;
+    let backlog = i32::try_from(visits.len()).unwrap_or(i32::MAX);
+    let listener = pair.hosts[1].within(|| open_for(tcp, server, Some(backlog)))?;
+    let listener = listener.map_err(refused)?;
+    let open_one = |port| open(tcp, SocketAddr::new(from, port), false);
+    let open_all = || (FIRST_PORT..).take(visits.len()).map(open_one).collect();
+    let sockets: std::io::Result<Vec<OwnedFd>> = pair.hosts[0].within(open_all)?;
+    let sockets = sockets.map_err(refused)?;
+    let ends = (0..).map(|number| end(&network.names, pair.first, number));
+    let all =
+        ends.zip(sockets).zip(visits).map(|((end, socket), task)| (end, socket, task.clone()));
+    apps.add_visits(listener, server, all.collect()).map_err(refused)
+}
+
+/// The end that opens the connection numbered `number` in the order of starts.
+fn end(names: &Names, population: FlowId, number: u32) -> EndId {
+    let flow = names.connection(population, number).expect("a live run has few connections");
+    flow.end(Side::From)
+}
+
+/// Each connection takes two descriptors, and one that listens for the rest.
+fn allow_many_descriptors() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Where it is refused, opening a socket tells of it.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+/// What is known of the connections of a population once the run has ended.
+pub(super) struct Visited<'a> {
+    pub(super) names: &'a Names,
+    pub(super) population: FlowId,
+    pub(super) visits: &'a [Task],
+    /// In the order in which they were seen.
+    pub(super) connections: &'a Connections,
+    /// What applications say, by the end of the connection in the order of starts.
+    pub(super) notes: &'a [FlowNotes],
+}
+
+impl Visited<'_> {
+    /// What came of each connection that has started. `sum` tells of an end what was sent by it.
+    pub(super) fn sums(&self, sum: impl Fn(EndId) -> FlowSum) -> Vec<ConnectionSum> {
+        let seen: HashMap<u16, u32> = (0..self.connections.count())
+            .zip(0..)
+            .map(|(n, place)| (self.port(n), place))
+            .collect();
+        let notes: HashMap<EndId, &FlowNotes> =
+            self.notes.iter().map(|notes| (notes.end, notes)).collect();
+        let one = |(number, task): (u32, &Task)| {
+            let opener = notes.get(&end(self.names, self.population, number))?;
+            let start = opener.wrote?;
+            let port = u16::try_from(u32::from(FIRST_PORT) + number).ok()?;
+            let flow = self.names.connection(self.population, *seen.get(&port)?)?;
+            let ends = Side::BOTH.map(|side| sum(flow.end(side)));
+            Some(visited(flow, task, (start, opener.finished), ends))
+        };
+        (0..).zip(self.visits).filter_map(one).collect()
+    }
+
+    fn port(&self, place: usize) -> u16 {
+        self.connections.ports(place)[Side::From.index()]
+    }
+}
+
+/// What came of a connection whose opener began and finished at these instants.
+fn visited(
+    flow: FlowId,
+    task: &Task,
+    (start, finished): (Time, Option<Time>),
+    ends: [FlowSum; 2],
+) -> ConnectionSum {
+    let since = |at: Option<Time>| at.map(|at| at.saturating_since(start));
+    let (last, read, requests) = match task {
+        Task::Bulk(_) => (ends[0].finished, None, 0),
+        Task::Requests(plan) => (ends[1].finished, finished, plan.count),
+    };
+    // Who answers may acknowledge before the opener has all.
+    let complete = requests == 0 || read.is_some();
+    ConnectionSum {
+        flow,
+        start,
+        octets: task.octets().map(Option::unwrap_or_default),
+        requests,
+        duration: since(last.filter(|_| complete)),
+        response: since(read),
+        ends,
+    }
+}

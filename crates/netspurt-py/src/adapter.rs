@@ -1,0 +1,245 @@
+//! Python's timers for the core.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use netspurt::event::RtoState;
+use netspurt::rto::{RtoEstimator, TimeoutKind};
+use netspurt::sample::RttSample;
+use netspurt::units::{Duration, Time};
+use pyo3::prelude::*;
+
+use crate::hooks::{Instance, hook, needed, unlike};
+use crate::sample::{Sample, instant, span};
+
+/// The first exception of an estimator in Python; after it no method is called any more.
+#[derive(Clone, Default)]
+pub struct HookFailure(Arc<Mutex<Option<PyErr>>>);
+
+impl HookFailure {
+    fn is_there(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Keeps the first exception, with a note on its origin.
+    fn keep(&self, error: PyErr, hook: &str, samples: u64) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_none() {
+            let at =
+                if samples == 0 { "before any sample".into() } else { format!("sample {samples}") };
+            let note = format!("in `{hook}` of the estimator, {at}");
+            // An exception to which no note can be added is still reported.
+            let _ = Python::attach(|py| error.value(py).call_method1("add_note", (note,)).is_ok());
+            *kept = Some(error);
+        }
+    }
+
+    /// The exception, to be raised by the caller that drove the estimator.
+    pub fn take(&self) -> PyResult<()> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.map_or(Ok(()), Err)
+    }
+}
+
+/// What an exception in a method does. The trait of estimators has no errors.
+#[derive(Clone)]
+pub enum OnFailure {
+    /// It is kept, and the timer stays as it was; the caller that drives the estimator looks for it.
+    Keep(HookFailure),
+    /// It ends the run, as a [`ForeignFault`](netspurt::foreign::ForeignFault).
+    EndRun,
+}
+
+/// An estimator written in Python, as an estimator of the core.
+pub struct Adapter {
+    instance: Instance,
+    on_sample: Py<PyAny>,
+    on_timeout: Py<PyAny>,
+    rto: Py<PyAny>,
+    on_send: Option<Py<PyAny>>,
+    on_handshake: Option<Py<PyAny>>,
+    on_spurious: Option<Py<PyAny>>,
+    on_progress: Option<Py<PyAny>>,
+    deadline: Option<Py<PyAny>>,
+    on_failure: OnFailure,
+    samples: u64,
+    timeouts: u32,
+    current: Duration,
+}
+
+impl core::fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Adapter").field("current", &self.current).finish_non_exhaustive()
+    }
+}
+
+/// What its methods are, for who lacks one.
+const METHODS: &str = "an estimator needs on_sample(sample), on_timeout(now) and rto()";
+
+impl Adapter {
+    /// Wraps `object`, and calls it for its first timer.
+    ///
+    /// # Errors
+    /// When a method is missing, or the first `rto()` raises an exception.
+    pub fn new(object: &Bound<'_, PyAny>, on_failure: OnFailure) -> PyResult<Self> {
+        Self::named(object, &Arc::from(""), on_failure)
+    }
+
+    /// The same for an object that `text` names.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn named(
+        object: &Bound<'_, PyAny>,
+        text: &Arc<str>,
+        on_failure: OnFailure,
+    ) -> PyResult<Self> {
+        let needed = |name: &str| needed(object, name, METHODS);
+        let mut adapter = Self {
+            instance: Instance::new(object, text),
+            on_sample: needed("on_sample")?,
+            on_timeout: needed("on_timeout")?,
+            rto: needed("rto")?,
+            on_send: hook(object, "on_send")?,
+            on_handshake: hook(object, "on_handshake")?,
+            on_spurious: hook(object, "on_spurious")?,
+            on_progress: hook(object, "on_progress")?,
+            deadline: hook(object, "deadline")?,
+            on_failure,
+            samples: 0,
+            timeouts: 0,
+            current: Duration::ZERO,
+        };
+        match (adapter.asked(object.py()), &adapter.on_failure) {
+            (Ok(timer), _) => adapter.current = timer,
+            (Err(error), OnFailure::Keep(failure)) => {
+                failure.keep(error, "rto", 0);
+                failure.take()?;
+            }
+            (Err(error), OnFailure::EndRun) => {
+                return Err(adapter.instance.told(object.py(), "rto", error));
+            }
+        }
+        Ok(adapter)
+    }
+
+    /// Calls it for the timer, which must be seconds above zero.
+    fn asked(&self, py: Python<'_>) -> PyResult<Duration> {
+        let answer = self.rto.call0(py)?;
+        let seconds = answer.extract::<f64>(py).ok();
+        let timer = seconds.and_then(span).filter(|timer| !timer.is_zero());
+        timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, and finite"))
+    }
+
+    /// Calls a method and then for the timer, unless there was an exception before.
+    fn tell(
+        &mut self,
+        name: &'static str,
+        call: impl FnOnce(&Self, Python<'_>) -> PyResult<Py<PyAny>>,
+    ) {
+        if matches!(&self.on_failure, OnFailure::Keep(failure) if failure.is_there()) {
+            return;
+        }
+        let told = Python::attach(|py| {
+            call(self, py).map_err(|error| (name, error))?;
+            self.asked(py).map_err(|error| ("rto", error))
+        });
+        match told {
+            Ok(timer) => self.current = timer,
+            Err((method, error)) => self.failed(method, error),
+        }
+    }
+
+    fn failed(&self, method: &'static str, error: PyErr) {
+        match &self.on_failure {
+            OnFailure::Keep(failure) => failure.keep(error, method, self.samples),
+            OnFailure::EndRun => self.instance.end_run(method, error),
+        }
+    }
+}
+
+impl RtoEstimator for Adapter {
+    fn on_sample(&mut self, sample: &RttSample) {
+        self.samples += 1;
+        if !sample.ambiguous {
+            self.timeouts = 0;
+        }
+        self.tell("on_sample", |adapter, py| adapter.on_sample.call1(py, (Sample(*sample),)));
+    }
+
+    fn on_timeout(&mut self, now: Time, kind: TimeoutKind) {
+        if kind == TimeoutKind::Probe {
+            return;
+        }
+        self.timeouts = (self.timeouts + 1).min(31);
+        self.tell("on_timeout", |adapter, py| adapter.on_timeout.call1(py, (now.as_secs_f64(),)));
+    }
+
+    fn rto(&self) -> Duration {
+        self.current
+    }
+
+    fn state(&self) -> RtoState {
+        let (rto, backoff) = (self.current, 1 << self.timeouts);
+        RtoState { srtt: None, rttvar: None, backoff, rto, fired: false }
+    }
+
+    fn on_send(&mut self, now: Time, wire_bytes: u32) {
+        if self.on_send.is_some() {
+            self.tell("on_send", |adapter, py| {
+                let hook = adapter.on_send.as_ref().expect("it is there");
+                hook.call1(py, (now.as_secs_f64(), wire_bytes))
+            });
+        }
+    }
+
+    fn on_handshake(&mut self, sample: &RttSample) {
+        if self.on_handshake.is_none() {
+            return self.on_sample(sample);
+        }
+        self.samples += 1;
+        self.tell("on_handshake", |adapter, py| {
+            let hook = adapter.on_handshake.as_ref().expect("it is there");
+            hook.call1(py, (Sample(*sample),))
+        });
+    }
+
+    fn on_spurious(&mut self, sample: Option<&RttSample>) {
+        self.timeouts = 0;
+        if self.on_spurious.is_none() {
+            if let Some(sample) = sample {
+                self.on_sample(sample);
+            }
+            return;
+        }
+        self.samples += u64::from(sample.is_some());
+        self.tell("on_spurious", |adapter, py| {
+            let hook = adapter.on_spurious.as_ref().expect("it is there");
+            hook.call1(py, (sample.map(|sample| Sample(*sample)),))
+        });
+    }
+
+    fn on_progress(&mut self, covers_timed: bool) {
+        if self.on_progress.is_some() {
+            self.tell("on_progress", |adapter, py| {
+                let hook = adapter.on_progress.as_ref().expect("it is there");
+                hook.call1(py, (covers_timed,))
+            });
+        }
+    }
+
+    fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
+        let usual = now + self.current;
+        let failed = matches!(&self.on_failure, OnFailure::Keep(failure) if failure.is_there());
+        let Some(hook) = self.deadline.as_ref().filter(|_| !failed) else { return usual };
+        let asked = Python::attach(|py| {
+            let arguments = (now.as_secs_f64(), oldest_sent.as_secs_f64(), flight_segs);
+            let answer = hook.call1(py, arguments)?;
+            let wrong = |_| unlike("deadline", answer.bind(py), "an instant in seconds");
+            answer.extract::<f64>(py).and_then(instant).map_err(wrong)
+        });
+        asked.map(|at| at.max(now)).unwrap_or_else(|error| {
+            self.failed("deadline", error);
+            usual
+        })
+    }
+}

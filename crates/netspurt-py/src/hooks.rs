@@ -1,0 +1,83 @@
+//! Methods of Python's objects that the core calls.
+
+use std::sync::Arc;
+
+use netspurt::foreign::{ForeignFault, fail};
+use pyo3::create_exception;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// What Python's part of the package knows of its algorithms.
+pub const MODULE: &str = "netspurt.algorithms";
+
+/// A bound method of `object`.
+pub fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+    let name = PyString::intern(object.py(), name);
+    Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
+}
+
+/// The same of a method that it must have; `methods` says which those are.
+pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<Py<PyAny>> {
+    hook(object, name)?.ok_or_else(|| {
+        let class = object.get_type();
+        PyTypeError::new_err(format!("{class} has no method `{name}`: {methods}"))
+    })
+}
+
+create_exception!(
+    netspurt,
+    ReturnedError,
+    pyo3::exceptions::PyValueError,
+    "A method of an algorithm returned what it may not."
+);
+
+/// The error of a method that returned `answer`, and not `what`.
+pub fn unlike(method: &str, answer: &Bound<'_, PyAny>, what: &str) -> PyErr {
+    let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    ReturnedError::new_err(format!("{method}() returned {shown}: it must return {what}"))
+}
+
+/// An object that has methods for the core, and the text that names its class.
+pub struct Instance {
+    object: Py<PyAny>,
+    text: Arc<str>,
+}
+
+impl Instance {
+    pub fn new(object: &Bound<'_, PyAny>, text: &Arc<str>) -> Self {
+        Self { object: object.clone().unbind(), text: Arc::clone(text) }
+    }
+
+    /// Ends the run with an exception in a method.
+    pub fn end_run(&self, method: &str, error: PyErr) -> ! {
+        let fault = Python::attach(|py| fault_of(py, self.told(py, method, error)));
+        fail(fault)
+    }
+
+    /// An exception in a method, with the class, the method and the line.
+    pub fn told(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
+        // With its traceback, which `value` does not have.
+        let error = error.into_value(py);
+        let told = || -> PyResult<PyErr> {
+            let arguments = (&*self.text, method, &self.object, &error);
+            py.import(MODULE)?.call_method1("failure", arguments).map(PyErr::from_value)
+        };
+        told().unwrap_or_else(|failed| failed)
+    }
+}
+
+/// An exception as the fault of a foreign algorithm.
+pub fn fault_of(py: Python<'_>, error: PyErr) -> ForeignFault {
+    let message = error.value(py).to_string();
+    ForeignFault { message, cause: Box::new(error) }
+}
+
+/// The exception of a fault, to be raised.
+pub fn raised(fault: ForeignFault) -> PyErr {
+    let ForeignFault { message, cause } = fault;
+    match cause.downcast::<PyErr>() {
+        Ok(error) => *error,
+        Err(_) => ReturnedError::new_err(message),
+    }
+}

@@ -1,0 +1,163 @@
+//! Round-trip samples as Python has them, and seconds as the core's times.
+
+use netspurt::sample::{RttSample, SampleSource};
+use netspurt::units::{Duration, Time};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// Seconds as a span; zero if that is not possible.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+pub fn span(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0 && seconds.is_finite())
+        .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
+}
+
+pub fn instant(seconds: f64) -> PyResult<Time> {
+    let since_start = span(seconds)
+        .ok_or_else(|| PyValueError::new_err(format!("{seconds} is no instant: seconds from 0")))?;
+    Ok(Time::ZERO + since_start)
+}
+
+/// One measured round trip, as estimators get it. Times are seconds.
+#[pyclass(frozen, module = "netspurt._core")]
+pub struct Sample(pub RttSample);
+
+#[pymethods]
+impl Sample {
+    #[new]
+    #[pyo3(signature = (
+        rtt, *, at=0.0, sent=0.0, ambiguous=false, source="timed-segment", wire_bytes=0,
+        acked_bytes=0, flight_bytes=0, smss_bytes=0, retransmissions=0, ack_delay=0.0, round=0,
+        handshake=false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "a sample's labels are its keywords")]
+    fn new(
+        rtt: f64,
+        at: f64,
+        sent: f64,
+        ambiguous: bool,
+        source: &str,
+        wire_bytes: u32,
+        acked_bytes: u64,
+        flight_bytes: u64,
+        smss_bytes: u32,
+        retransmissions: u8,
+        ack_delay: f64,
+        round: u64,
+        handshake: bool,
+    ) -> PyResult<Self> {
+        let time = |name: &str, seconds| {
+            let wrong = || format!("`{name}` cannot be {seconds}: write seconds from 0");
+            span(seconds).ok_or_else(|| PyValueError::new_err(wrong()))
+        };
+        let named = SOURCES.iter().find(|(_, name)| *name == source);
+        let (source, _) = named.ok_or_else(|| {
+            let names = SOURCES.map(|(_, name)| name).join(", ");
+            PyValueError::new_err(format!("`source` cannot be `{source}`: write one of {names}"))
+        })?;
+        Ok(Self(RttSample {
+            at: instant(at)?,
+            sent: instant(sent)?,
+            rtt: time("rtt", rtt)?,
+            ambiguous,
+            source: *source,
+            wire_bytes,
+            acked_bytes,
+            flight_bytes,
+            smss_bytes,
+            retransmissions,
+            ack_delay: time("ack_delay", ack_delay)?,
+            round,
+            handshake,
+        }))
+    }
+
+    #[getter]
+    fn rtt(&self) -> f64 {
+        self.0.rtt.as_secs_f64()
+    }
+
+    #[getter]
+    fn at(&self) -> f64 {
+        self.0.at.as_secs_f64()
+    }
+
+    #[getter]
+    fn sent(&self) -> f64 {
+        self.0.sent.as_secs_f64()
+    }
+
+    #[getter]
+    fn ambiguous(&self) -> bool {
+        self.0.ambiguous
+    }
+
+    #[getter]
+    fn source(&self) -> &'static str {
+        SOURCES.iter().find(|(source, _)| *source == self.0.source).map_or("", |(_, name)| name)
+    }
+
+    #[getter]
+    fn wire_bytes(&self) -> u32 {
+        self.0.wire_bytes
+    }
+
+    #[getter]
+    fn acked_bytes(&self) -> u64 {
+        self.0.acked_bytes
+    }
+
+    #[getter]
+    fn flight_bytes(&self) -> u64 {
+        self.0.flight_bytes
+    }
+
+    #[getter]
+    fn smss_bytes(&self) -> u32 {
+        self.0.smss_bytes
+    }
+
+    #[getter]
+    fn retransmissions(&self) -> u8 {
+        self.0.retransmissions
+    }
+
+    #[getter]
+    fn ack_delay(&self) -> f64 {
+        self.0.ack_delay.as_secs_f64()
+    }
+
+    #[getter]
+    fn round(&self) -> u64 {
+        self.0.round
+    }
+
+    #[getter]
+    fn handshake(&self) -> bool {
+        self.0.handshake
+    }
+
+    fn __repr__(&self) -> String {
+        let ambiguous = if self.0.ambiguous { ", ambiguous=True" } else { "" };
+        format!("Sample({}{ambiguous})", self.rtt())
+    }
+}
+
+const SOURCES: [(SampleSource, &str); 4] = [
+    (SampleSource::TimedSegment, "timed-segment"),
+    (SampleSource::EachSegment, "each-segment"),
+    (SampleSource::Echo, "echo"),
+    (SampleSource::Probe, "probe"),
+];
+
+/// A sample, or a number of seconds to make one of.
+pub fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
+    if let Ok(sample) = given.cast::<Sample>() {
+        return Ok(sample.get().0);
+    }
+    let seconds: f64 = given.extract().map_err(|_| {
+        PyTypeError::new_err("a sample is a `Sample`, or the round trip in seconds")
+    })?;
+    let wrong = || PyValueError::new_err(format!("{seconds} is no round trip: seconds from 0"));
+    Ok(RttSample { rtt: span(seconds).ok_or_else(wrong)?, ..RttSample::default() })
+}

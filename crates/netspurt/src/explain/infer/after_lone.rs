@@ -1,0 +1,86 @@
+//! What a sender sends after its only outstanding segment left again and was acknowledged.
+
+use crate::segment::Cause;
+use crate::units::{Duration, Time};
+
+/// A segment that is about to leave, with octets that were not sent before.
+#[derive(Clone, Copy, Debug)]
+pub struct FreshSegment {
+    /// When it was captured.
+    pub at: Time,
+    /// Its octets.
+    pub bytes: u64,
+    /// Octets of the largest segment so far.
+    pub smss_bytes: u64,
+}
+
+/// The congestion window after the repair of a lone segment.
+///
+/// After a timeout it is one segment, and two when that one is acknowledged (RFC 5681 §3.1). After a
+/// probe that repaired a loss it is a half of what it was, or more (RFC 8985 §7.4.2).
+#[derive(Clone, Copy, Debug)]
+pub struct AfterLone {
+    /// The retransmission, by its number.
+    pub number: usize,
+    /// The octet after its last.
+    right: u64,
+    /// The octet after the last one sent when it was acknowledged.
+    from: Option<u64>,
+    /// Octets sent since then, before any of them was acknowledged.
+    sent_bytes: u64,
+    /// Whether the last of these segments was a full one, so that there was more to send.
+    full: bool,
+    /// When the first of them was acknowledged.
+    ended: Option<Time>,
+}
+
+impl AfterLone {
+    /// More segments than a sender sends whose window was one segment a round trip ago, and some
+    /// (RFC 3465 §2.1 adds two for one acknowledgement).
+    const WIDE: u64 = 4;
+    /// What an acknowledgement lets go leaves within this time.
+    const AT_ONCE: Duration = Duration::from_millis(2);
+
+    /// Retransmission `number`, which ends at `right`, left.
+    pub fn of(number: usize, right: u64) -> Self {
+        Self { number, right, from: None, sent_bytes: 0, full: false, ended: None }
+    }
+
+    /// A segment of new octets is about to leave; `was_wide` says whether the sender had sent twice
+    /// [`WIDE`](Self::WIDE) segments at once before. Returns what sent the lone segment again.
+    pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) -> Option<Cause> {
+        self.from?;
+        if let Some(ended) = self.ended {
+            let at_once = fresh.at.saturating_since(ended) <= Self::AT_ONCE;
+            let narrow = self.sent_bytes > fresh.smss_bytes && self.full;
+            return (at_once && narrow && was_wide).then_some(Cause::Rto);
+        }
+        self.sent_bytes += fresh.bytes;
+        self.full = fresh.smss_bytes > 0 && fresh.bytes.is_multiple_of(fresh.smss_bytes);
+        (self.sent_bytes > fresh.smss_bytes * (Self::WIDE - 1)).then_some(Cause::Tlp)
+    }
+
+    /// Whether nothing more can be learnt from a segment at `at`.
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Octets up to `una` are acknowledged, by an acknowledgement that is `bare` if it carries no
+    /// data; `highest` is the octet after the last one sent. Returns whether to go on.
+    pub fn acknowledged(&mut self, at: Time, una: u64, highest: u64, bare: bool) -> bool {
+        match self.from {
+            None if una >= self.right => self.from = Some(highest),
+            Some(from) if una > from && self.ended.is_none() => {
+                self.ended = Some(at);
+                return bare;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Whether `bytes` outstanding are a wide flight.
+    pub const fn is_wide(bytes: u64, smss_bytes: u64) -> bool {
+        bytes >= smss_bytes * Self::WIDE * 2 && smss_bytes > 0
+    }
+}

@@ -1,0 +1,113 @@
+//! What one must know of a capture to read an answer about it.
+
+use core::ops::Add;
+
+use crate::wire::{CapturedPacket, LinkType};
+
+/// Properties of a capture that limit what its packets tell.
+///
+/// ```
+/// use netspurt::explain::CaptureNotes;
+/// use netspurt::wire::{CapturedPacket, LinkType};
+/// let mut notes = CaptureNotes::default();
+/// let (link, interface, original_bytes) = (LinkType(999), 0, 0);
+/// for unix_ns in [5_000, 2_000] {
+///     let bytes = &[];
+///     notes.take(&CapturedPacket { unix_ns, timed: true, link, interface, original_bytes, bytes });
+/// }
+/// assert_eq!((notes.back, notes.back_ns_max, notes.unread), (1, 3_000, Some((LinkType(999), 2))));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureNotes {
+    /// Packets without a time of their own, or with one that 64 bits of nanoseconds cannot hold;
+    /// they count with the time of the packet before them.
+    pub untimed: u64,
+    /// Packets whose time is before that of the packet before them, and the longest step back, in
+    /// nanoseconds.
+    pub back: u64,
+    /// See [`back`](Self::back).
+    pub back_ns_max: u64,
+    /// Packets whose time is before 1970; they count as of 1970.
+    pub early: u64,
+    /// The first link type that cannot be read, and the packets of such types.
+    pub unread: Option<(LinkType, u64)>,
+    /// The time of the last packet.
+    last_ns: Option<i64>,
+}
+
+impl CaptureNotes {
+    /// The next packet.
+    #[inline]
+    pub fn take(&mut self, packet: &CapturedPacket<'_>) {
+        let last_ns = self.last_ns.replace(packet.unix_ns).unwrap_or(packet.unix_ns);
+        if !packet.timed || packet.unix_ns < last_ns.max(0) {
+            self.take_odd(packet, last_ns);
+        }
+    }
+
+    #[cold]
+    fn take_odd(&mut self, packet: &CapturedPacket<'_>, last_ns: i64) {
+        self.untimed += u64::from(!packet.timed);
+        self.early += u64::from(packet.timed && packet.unix_ns < 0);
+        if packet.unix_ns < last_ns {
+            self.back += 1;
+            self.back_ns_max = self.back_ns_max.max(last_ns.abs_diff(packet.unix_ns));
+        }
+    }
+
+    /// The packet could not be read.
+    #[cold]
+    pub fn unread(&mut self, packet: &CapturedPacket<'_>) {
+        if !packet.link.is_supported() {
+            let (first, count) = self.unread.unwrap_or((packet.link, 0));
+            self.unread = Some((first, count + 1));
+        }
+    }
+
+    /// The notes in words, one a line; none if there is nothing to note.
+    pub fn lines(&self) -> Vec<String> {
+        let counted = |count: u64| format!("{count} packet{}", if count == 1 { "" } else { "s" });
+        let mut lines = Vec::new();
+        if let Some((LinkType(number), count)) = self.unread {
+            lines.push(format!("link type {number} cannot be read: {}", counted(count)));
+        }
+        if self.untimed > 0 {
+            lines.push(format!(
+                "no time of their own, or one beyond 64 bits of nanoseconds: {}, each of which \
+                 counts with the time of the packet before it",
+                counted(self.untimed)
+            ));
+        }
+        if self.early > 0 {
+            lines.push(format!("times before 1970, which count as 1970: {}", counted(self.early)));
+        }
+        if self.back > 0 {
+            lines.push(format!(
+                "times that go back, by {} ms at most: {}; spans across them are not known",
+                self.back_ns_max as f64 / 1e6,
+                counted(self.back)
+            ));
+        }
+        lines
+    }
+}
+
+/// The notes on two captures.
+impl Add for CaptureNotes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let unread = match (self.unread, other.unread) {
+            (Some((first, count)), Some((_, more))) => Some((first, count + more)),
+            (one, another) => one.or(another),
+        };
+        Self {
+            untimed: self.untimed + other.untimed,
+            back: self.back + other.back,
+            back_ns_max: self.back_ns_max.max(other.back_ns_max),
+            early: self.early + other.early,
+            unread,
+            last_ns: None,
+        }
+    }
+}

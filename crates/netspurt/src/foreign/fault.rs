@@ -1,0 +1,47 @@
+//! The failure of a foreign algorithm: it ends its run at once.
+
+use core::any::Any;
+use core::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Why a foreign algorithm cannot go on.
+pub struct ForeignFault {
+    /// What happened, where, in one line.
+    pub message: String,
+    /// More, for who knows its language.
+    pub cause: Box<dyn Any + Send>,
+}
+
+impl fmt::Debug for ForeignFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignFault").field("message", &self.message).finish_non_exhaustive()
+    }
+}
+
+/// Ends the run that called a foreign algorithm. The traits of algorithms have no errors, because
+/// the core's have none; so the stack is unwound up to [`watched`]. Nothing is printed.
+///
+/// # Panics
+/// Always, but not with a panic's message.
+pub fn fail(fault: ForeignFault) -> ! {
+    resume_unwind(Box::new(fault))
+}
+
+/// What `run` returns, or the fault of a foreign algorithm in it. What `run` was changing is of no
+/// more use then. Panics go on.
+///
+/// # Errors
+/// The fault.
+///
+/// ```
+/// use netspurt::foreign::{ForeignFault, fail, watched};
+/// assert_eq!(watched(|| 3).unwrap(), 3);
+/// let fault = || ForeignFault { message: "rto() returned -1".into(), cause: Box::new(()) };
+/// assert_eq!(watched(|| fail(fault())).unwrap_err().message, "rto() returned -1");
+/// ```
+pub fn watched<T>(run: impl FnOnce() -> T) -> Result<T, Box<ForeignFault>> {
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    ended.map_err(|unwound| {
+        unwound.downcast::<ForeignFault>().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}

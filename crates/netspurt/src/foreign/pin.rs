@@ -1,0 +1,89 @@
+//! Names pinned to code: `timer.py@0f3a5c7e9b1d2f46:Peak` is the class `Peak` of one text of
+//! `timer.py`, whatever the file becomes.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+/// The digits of a fingerprint in a pinned name.
+const DIGITS: usize = 16;
+
+/// How names of files with code end.
+const CODE: &str = ".py";
+
+/// The file with code that a text without a pin names.
+///
+/// ```
+/// use netspurt::foreign::code_file;
+/// assert_eq!(code_file("timer.py:Peak:k=3"), Some("timer.py"));
+/// assert_eq!(code_file("timer.py@e3b0c44298fc1c14:Peak"), None);
+/// ```
+pub fn code_file(text: &str) -> Option<&str> {
+    let (file, pin, _) = parts(text).filter(|_| has_place(text))?;
+    (pin.is_none() && file.ends_with(CODE)).then_some(file)
+}
+
+/// The SHA-256 of code in hexadecimal.
+///
+/// ```
+/// use netspurt::foreign::fingerprint;
+/// assert!(fingerprint("").starts_with("e3b0c44298fc1c14"));
+/// ```
+pub fn fingerprint(code: &str) -> String {
+    Sha256::digest(code).iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// The place, its pin and what follows the colon of a text.
+fn parts(text: &str) -> Option<(&str, Option<&str>, &str)> {
+    let (place, rest) = text.split_once(':')?;
+    let place = place.trim();
+    let pin = place.rsplit_once('@').filter(|(_, pin)| {
+        pin.len() == DIGITS && pin.bytes().all(|digit| digit.is_ascii_hexdigit())
+    });
+    Some(pin.map_or((place, None, rest), |(file, pin)| (file, Some(pin), rest)))
+}
+
+/// Whether a text has the form of a place: a file or a module, a colon, and a name.
+///
+/// ```
+/// use netspurt::foreign::has_place;
+/// assert!(has_place("timer.py:Peak:k=3") && has_place("package.module:Peak"));
+/// assert!(!has_place("linux:rto_min=50ms") && !has_place("peak"));
+/// ```
+pub fn has_place(text: &str) -> bool {
+    let Some((place, _, rest)) = parts(text) else { return false };
+    let name = rest.split_once(':').map_or(rest, |(name, _)| name).trim();
+    let first = |c: char| c.is_alphabetic() || c == '_';
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    !place.is_empty() && name.starts_with(first) && name.chars().all(word)
+}
+
+/// `text` pinned to the code of its file, if that is one of `files`, and the file's pinned name. A
+/// text that is pinned to other code stays as it is.
+///
+/// ```
+/// use netspurt::foreign::{pinned, unpinned};
+/// use std::collections::BTreeMap;
+/// let files = BTreeMap::from([("timer.py".to_owned(), String::new())]);
+/// let (text, file) = pinned("timer.py:Peak:k=3", &files).unwrap();
+/// assert_eq!(file, "timer.py@e3b0c44298fc1c14");
+/// assert_eq!(text, "timer.py@e3b0c44298fc1c14:Peak:k=3");
+/// assert_eq!(unpinned(&text), "timer.py:Peak:k=3");
+/// assert_eq!(pinned("other.py:Peak", &files), None);
+/// assert_eq!(pinned("timer.py@0000000000000000:Peak", &files), None);
+/// ```
+pub fn pinned(text: &str, files: &BTreeMap<String, String>) -> Option<(String, String)> {
+    let (file, pin, rest) = parts(text).filter(|_| has_place(text))?;
+    let code = files.get(file).filter(|_| file.ends_with(CODE))?;
+    let is = &fingerprint(code)[..DIGITS];
+    let name = format!("{file}@{is}");
+    pin.is_none_or(|pin| pin == is).then(|| (format!("{name}:{rest}"), name))
+}
+
+/// A text without the pin of its place, as people write it.
+pub fn unpinned(text: &str) -> String {
+    match parts(text) {
+        Some((place, Some(_), rest)) => format!("{place}:{rest}"),
+        _ => text.to_owned(),
+    }
+}

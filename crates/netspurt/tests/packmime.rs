@@ -1,0 +1,143 @@
+//! PackMime's arrivals and sizes beside those of ns-2.35 (`authorities/packmime`).
+//!
+//! Both sides are runs of 400 s. A figure of a run is a quantile, a count or an index of dispersion;
+//! its means over the runs of either side may differ by five standard errors of the difference. The
+//! runs of our side hold half a million draws of each kind.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use netspurt::distribution::{Distribution, DistributionUnit, Sampler};
+use netspurt::rng::Stream;
+
+const RATES: [u32; 3] = [18, 36, 54];
+const DRAWS: u32 = 500_000;
+const STOP: u32 = 400;
+const ERRORS: f64 = 5.0;
+
+/// The rows of a table, each with its values by column.
+fn table(name: &str) -> Vec<HashMap<String, String>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/packmime");
+    let text = fs::read_to_string(folder.join(name)).expect("a table of the repository");
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let head: Vec<String> = lines.next().expect("a head").collect();
+    lines.map(|line| head.iter().cloned().zip(line).collect()).collect()
+}
+
+/// The values of `column` where `cells` hold.
+fn authority(table: &[HashMap<String, String>], cells: &[(&str, &str)], column: &str) -> Vec<f64> {
+    let fits = |row: &&HashMap<String, String>| cells.iter().all(|(key, cell)| row[*key] == *cell);
+    let values: Vec<f64> =
+        table.iter().filter(fits).map(|row| row[column].parse().expect("a number")).collect();
+    assert_eq!(values.len(), 20, "runs of {cells:?}");
+    values
+}
+
+#[expect(clippy::cast_precision_loss, reason = "some runs")]
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}
+
+/// Asserts that two samples have the same mean, up to `grain`, to which the values are whole.
+fn assert_alike(what: &str, ours: &[f64], theirs: &[f64], grain: f64) {
+    let ((a, a_error), (b, b_error)) = (mean_and_error(ours), mean_and_error(theirs));
+    let errors = ((a - b).abs() - grain).max(0.0) / a_error.hypot(b_error).max(f64::MIN_POSITIVE);
+    println!("{what}: {a:.6} ours, {b:.6} in ns-2, {errors:.1} standard errors apart");
+    assert!(errors <= ERRORS, "{what}: {a} ours, {b} in ns-2, {errors} standard errors apart");
+}
+
+/// Samplers for runs at `rate`, each with a stream of its own.
+fn samplers(text: &str, unit: DistributionUnit, rate: u32) -> impl Iterator<Item = Sampler> {
+    let distribution = Distribution::parse(&format!("{text}:rate={rate}/s"), unit).expect("right");
+    let name = text.to_owned();
+    (0..DRAWS.div_ceil(rate * STOP)).map(move |run| {
+        Sampler::new(&distribution, Stream::named(u64::from(run), &format!("{name}/{rate}")))
+    })
+}
+
+/// The smallest value that at least the share `q` of all values do not exceed.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn quantile(ascending: &[f64], q: f64) -> f64 {
+    ascending[((q * ascending.len() as f64).ceil() as usize).saturating_sub(1)]
+}
+
+/// Asserts that the quantiles of runs are those of `quantity`.
+fn assert_quantiles(quantity: &str, rate: u32, mut runs: Vec<Vec<f64>>, grain: f64) {
+    let table = table("quantiles.csv");
+    runs.iter_mut().for_each(|run| run.sort_by(f64::total_cmp));
+    let mut columns: Vec<&String> = table[0].keys().filter(|key| key.starts_with("q0.")).collect();
+    columns.sort();
+    assert_eq!(columns.len(), 15);
+    for column in columns {
+        let q: f64 = column[1..].parse().expect("a share");
+        let ours: Vec<f64> = runs.iter().map(|run| quantile(run, q)).collect();
+        let cells = [("quantity", quantity), ("connections_per_s", &*rate.to_string())];
+        let what = format!("{quantity} at {rate}/s, {column}");
+        assert_alike(&what, &ours, &authority(&table, &cells, column), grain);
+    }
+}
+
+#[test]
+fn sizes_of_requests_and_replies_have_the_quantiles_of_ns_2() {
+    for rate in RATES {
+        for (text, quantity) in
+            [("packmime-request", "request_bytes"), ("packmime-reply", "reply_bytes")]
+        {
+            let draw = |mut sampler: Sampler| (0..rate * STOP).map(|_| sampler.draw()).collect();
+            let runs = samplers(text, DistributionUnit::Octets, rate).map(draw).collect();
+            assert_quantiles(quantity, rate, runs, 1.0);
+        }
+    }
+}
+
+/// The instants, in seconds, at which connections arrive in a run; the first arrives at once.
+fn arrivals(mut sampler: Sampler) -> Vec<f64> {
+    let mut times = vec![0.0];
+    loop {
+        let next = times[times.len() - 1] + sampler.draw() / 1e9;
+        if next >= f64::from(STOP) {
+            return times;
+        }
+        times.push(next);
+    }
+}
+
+/// The variance of the counts in successive windows of 0.1 s times `tenths` over their mean.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of the run")]
+fn dispersion(times: &[f64], tenths: u32) -> f64 {
+    let mut counts = vec![0_u32; (STOP * 10 / tenths) as usize];
+    let last = counts.len() - 1;
+    let window = f64::from(tenths) / 10.0;
+    times.iter().for_each(|time| counts[((time / window) as usize).min(last)] += 1);
+    let n = f64::from(STOP * 10 / tenths);
+    let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / n;
+    counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / n / mean
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "some ten thousand arrivals")]
+fn arrivals_have_the_rate_the_gaps_and_the_dispersion_of_ns_2() {
+    let table = table("runs.csv");
+    for rate in RATES {
+        let runs: Vec<Vec<f64>> =
+            samplers("packmime", DistributionUnit::Gap, rate).map(arrivals).collect();
+        let theirs =
+            |column: &str| authority(&table, &[("connections_per_s", &*rate.to_string())], column);
+        let counts: Vec<f64> = runs.iter().map(|run| run.len() as f64).collect();
+        assert_alike(&format!("arrivals at {rate}/s"), &counts, &theirs("started"), 0.0);
+        for (tenths, column) in
+            [(1, "dispersion_0.1s"), (10, "dispersion_1s"), (100, "dispersion_10s")]
+        {
+            let ours: Vec<f64> = runs.iter().map(|run| dispersion(run, tenths)).collect();
+            assert_alike(&format!("{column} at {rate}/s"), &ours, &theirs(column), 0.0);
+        }
+        let gap = |pair: &[f64]| (pair[1] - pair[0]) * 1e3;
+        let gaps = runs.iter().map(|run| run.windows(2).map(gap).collect()).collect();
+        // ns-2 writes microseconds.
+        assert_quantiles("gap_ms", rate, gaps, 0.001);
+    }
+}

@@ -1,0 +1,118 @@
+"""Two runs of one population beside each other, connection by connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.bootstrap import Interval, paired_difference
+from netspurt.table import Table
+
+Floats = NDArray[np.float64]
+
+#: Durations that differ by less than this share of the first one count as the same.
+SAME = 0.01
+
+#: The same connection begins at the same instant in a simulation, and within this time live [s].
+CLOSE_S = 0.1
+
+#: The shares of connections whose durations are told.
+SHARES = (0.5, 0.9, 0.99)
+
+
+class Populated(Protocol):
+    """Whatever has tables of populations, such as a run."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables by name."""
+
+    def table(self, name: str) -> Table:
+        """Return a table, or raise an error that says how to record it."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The connections of a population in two runs.
+
+    Attributes
+    ----------
+    population
+        Its name.
+    durations_s
+        Of each run: the durations of the connections that were complete in both [s].
+    incomplete
+        Of each run: connections that arrived in both and were not complete in this one.
+    unlike
+        Connections of the first run that the second has not: other instants or sizes.
+    """
+
+    population: str
+    durations_s: tuple[Floats, Floats]
+    incomplete: tuple[int, int]
+    unlike: int
+
+    @property
+    def later(self) -> NDArray[np.intp]:
+        """How many take shorter, as long, and longer in the second run."""
+        return np.bincount(np.sign(self._changes()).astype(int) + 1, minlength=3)
+
+    def _changes(self) -> Floats:
+        first, second = self.durations_s
+        return np.where(np.abs(second - first) <= SAME * first, 0.0, second - first)
+
+    def quantiles_s(self) -> list[tuple[float, float, float]]:
+        """Return each share, and the quantile of each run [s]."""
+        first, second = (np.quantile(each, SHARES, method="higher") for each in self.durations_s)
+        rows = zip(SHARES, first, second, strict=True)
+        return [(share, float(a), float(b)) for share, a, b in rows]
+
+    def difference_s(self) -> Interval:
+        """Return by how much longer a connection takes in the second run, on average [s]."""
+        first, second = self.durations_s
+        return paired_difference(second, first, lambda sums: sums[0] / sums[-1])
+
+
+def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
+    """Return the connections of a population that both runs have.
+
+    A connection is the same if it has the same number, sizes and instant: that of two runs with one
+    seed whose TCP or path differs, simulated or live.
+
+    Raises
+    ------
+    RunError
+        If connections were not recorded.
+    ValueError
+        If no connection is in both.
+    """
+    columns = ("flow", "forward_bytes", "reverse_bytes")
+    rows = []
+    for run in (first, second):
+        table = run.table("connections")
+        own = [str(flow).rpartition(".")[0] == population for flow in table["flow"]]
+        keys = zip(*(table[name][own].tolist() for name in columns), strict=True)
+        times = zip(table.seconds("opened_ns")[own], table.seconds("duration_ns")[own], strict=True)
+        rows.append(dict(zip(keys, times, strict=True)))
+    both = [
+        key
+        for key, (opened, _) in rows[0].items()
+        if key in rows[1] and abs(rows[1][key][0] - opened) < CLOSE_S
+    ]
+    if not both:
+        raise ValueError(
+            f"no connection of {population} is in both runs: give both the same seed and population"
+        )
+    durations = [np.array([row[key][1] for key in both]) for row in rows]
+    missing = [np.isnan(each) for each in durations]
+    known = ~(missing[0] | missing[1])
+    return Pairs(
+        population,
+        (durations[0][known], durations[1][known]),
+        (int(missing[0].sum()), int(missing[1].sum())),
+        len(rows[0]) - len(both),
+    )

@@ -1,0 +1,79 @@
+"""What `netspurt compare` tells of two runs of populations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from netspurt.cli.opening import is_run
+from netspurt.cli.output import columns, number
+
+if TYPE_CHECKING:
+    from netspurt.analysis.paired import Pairs
+    from netspurt.captures import Explained
+    from netspurt.run import Run
+
+#: Sums of a population that are set beside each other.
+_SUMS = ("complete", "retransmissions", "spurious", "timeouts")
+
+
+def paired(runs: list[Run | Explained]) -> list[Pairs] | None:
+    """Return the populations that both runs have, if they have no flows to compare."""
+    from netspurt.analysis.paired import pairs_of
+
+    first, second = runs
+    if not (is_run(first) and is_run(second)):
+        return None
+    if any(len(run.flows) or "populations" not in run.tables for run in (first, second)):
+        return None
+    names = [run.populations["population"].tolist() for run in (first, second)]
+    both = [name for name in names[0] if name in names[1]]
+    if not both:
+        raise ValueError(f"no population is in both: {', '.join(names[0])}; {', '.join(names[1])}")
+    return [pairs_of(first, second, name) for name in both]
+
+
+def as_data(pairs: list[Pairs]) -> list[dict[str, Any]]:
+    """Return what is told of populations as data."""
+    return [
+        {
+            "population": one.population,
+            "pairs": len(one.durations_s[0]),
+            "unlike": one.unlike,
+            "incomplete": list(one.incomplete),
+            "difference_s": one.difference_s().data(),
+            "shorter_same_longer": one.later.tolist(),
+            "quantiles_s": {f"{share:g}": [a, b] for share, a, b in one.quantiles_s()},
+        }
+        for one in pairs
+    ]
+
+
+def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str]:
+    """Yield what is told of populations in words."""
+    for one in pairs:
+        count = len(one.durations_s[0])
+        yield f"{one.population}: {number(count)} connections that are complete in both runs"
+        if one.unlike:
+            unlike = number(one.unlike)
+            yield f"{unlike} of {names[0]} are not in {names[1]}: other instants or sizes"
+        yield ""
+        rows: list[tuple[str, ...]] = [("duration", *names)]
+        words = {0.5: "median", 0.9: "90 %", 0.99: "99 %"}
+        rows += [(words[share], _ms(a), _ms(b)) for share, a, b in one.quantiles_s()]
+        tables = [run.populations.where(population=one.population) for run in runs]
+        rows += [(name, *(number(table[name][0]) for table in tables)) for name in _SUMS]
+        yield from columns(rows, right=(1, 2))
+        yield ""
+        told = one.difference_s().scaled(1e3)
+        shorter, same, longer = (number(each) for each in one.later)
+        yield (
+            f"in {names[1]} a connection takes {told.value:+.1f} ms on average "
+            f"({told.low:+.1f} .. {told.high:+.1f}): {shorter} are shorter, {longer} longer, "
+            f"{same} the same to 1 %"
+        )
+        yield "durations: from the first SYN to the last acknowledgement of data"
+
+
+def _ms(span_s: float) -> str:
+    return f"{1e3 * span_s:.1f} ms"

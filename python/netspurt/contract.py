@@ -1,0 +1,101 @@
+"""Contracts of algorithms: rules that each of a kind keeps, and what a check of them found."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+A = TypeVar("A")
+
+
+class CheckError(AssertionError):
+    """An algorithm breaks a rule of its contract."""
+
+
+@dataclass
+class Check:
+    """The results of a check.
+
+    Attributes
+    ----------
+    name
+        The algorithm that was checked.
+    passed
+        The rules that it keeps.
+    failed
+        The rules that it breaks, and how.
+    """
+
+    name: str
+    passed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every rule holds."""
+        return not self.failed
+
+    def note(self, rule: str, why: str | None) -> None:
+        """Note that a rule holds, or why it does not."""
+        if why is None:
+            self.passed.append(rule)
+        else:
+            self.failed[rule] = why
+
+    def raise_if_failed(self) -> Check:
+        """Raise `CheckError` with the broken rules, or return the check if there are none."""
+        if self.failed:
+            raise CheckError(str(self))
+        return self
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {len(self.passed)} rules hold, {len(self.failed)} do not"]
+        lines += [f"  ok      {rule}" for rule in self.passed]
+        lines += [f"  FAILED  {rule}\n          {why}" for rule, why in self.failed.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def check(
+    subject: str | Callable[[], A],
+    make: Callable[[], A],
+    rules: Mapping[str, Callable[[Callable[[], A]], str | None]],
+) -> Check:
+    """Check the rules on what `make` makes; each returns why it is broken, or `None`.
+
+    Parameters
+    ----------
+    subject
+        The text that names an algorithm, or its class; a class must be found by its name.
+    make
+        Makes a fresh one.
+    rules
+        Rules as sentences, with their functions.
+    """
+    name = subject if isinstance(subject, str) else getattr(subject, "__qualname__", repr(subject))
+    found = Check(name)
+    for rule, holds in rules.items():
+        try:
+            why = holds(make)
+        except Exception as error:
+            notes = "; ".join(getattr(error, "__notes__", []))
+            why = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
+        found.note(rule, why)
+    if not isinstance(subject, str):
+        found.note("it is found again where it says it is", _lost(subject))
+    return found
+
+
+def _lost(made: object) -> str | None:
+    module, name = getattr(made, "__module__", None), getattr(made, "__qualname__", "")
+    try:
+        found = pkgutil.resolve_name(f"{module}:{name}")
+    except (ImportError, AttributeError, ValueError):
+        found = None
+    if found is made:
+        return None
+    return f"`{module}:{name}` is not it: define it at the top of a module, to be saved by name"

@@ -1,0 +1,46 @@
+"""Measures of printed gains and names: arithmetic on what a paper prints."""
+
+from __future__ import annotations
+
+from netspurt.papers.bench import Bench
+from netspurt.papers.registry import Measured, registered
+
+
+@registered
+def gain_of_durations(_: Bench, *, before: str, after: str) -> Measured:
+    """Return by how much a duration is shorter than another one [% of the longer]."""
+    longer, shorter = float(before), float(after)
+    saved = 100 * (longer - shorter) / longer
+    rows = [
+        ("of the longer", "of the shorter"),
+        (f"{saved:.1f} %", f"{100 * (longer / shorter - 1):.1f} %"),
+    ]
+    return Measured(saved, rows)
+
+
+@registered
+def largest_printed_gain(bench: Bench, *, table: str) -> Measured:
+    """Return the largest gain of a printed table and the load at which it is printed [%]."""
+    printed = bench.paper.rows(table)
+    rows = [tuple(printed[0]), *(tuple(row.values()) for row in printed)]
+    largest = max(printed, key=lambda row: float(row["gain_percent"]))
+    return Measured([float(largest["gain_percent"]), float(largest["load_percent"])], rows)
+
+
+@registered
+def largest_of(_: Bench, *, numbers: str) -> Measured:
+    """Return the largest of printed numbers."""
+    return Measured(max(map(float, numbers.split(","))))
+
+
+@registered
+def quotient(_: Bench, *, of: str, by: str) -> Measured:
+    """Return a printed number divided by another one."""
+    return Measured(float(of) / float(by))
+
+
+@registered
+def name_in_full(bench: Bench, *, table: str, word: str) -> Measured:
+    """Return what an abbreviation stands for by its authority."""
+    (row,) = (row for row in bench.paper.rows(table) if row["abbreviation"] == word)
+    return Measured(row["name"], [tuple(row), tuple(row.values())])

@@ -1,0 +1,205 @@
+"""Measures of Super Fast Retransmit in single transfers whose losses are chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from netspurt.papers.bench import Bench, Case
+from netspurt.papers.data import PaperError
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.swept import Swept
+from netspurt.papers.traces import at_sender
+from netspurt.run import Run
+
+
+def _text(argument: str) -> str:
+    # Arguments contain no spaces.
+    return argument.replace("_", " ")
+
+
+def _case(bench: Bench, grid: str, at: str) -> Run:
+    """Return the run of a grid's case with a value, in text form."""
+    for case in bench.grid(grid):
+        if _text(at) in map(str, case.values.values()):
+            return case.run
+    raise PaperError(f"the grid {grid} has no case {_text(at)!r}")
+
+
+def _handshake(run: Run) -> float:
+    """Return the handshake's round trip at the sender [s]."""
+    syns = at_sender(run).where(kind="syn").seconds()
+    return float(syns[1] - syns[0])
+
+
+def _repairs(run: Run, cause: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return when the sender retransmitted for a cause [s]."""
+    return at_sender(run).where(way="out", cause=cause).seconds()
+
+
+def _since_ack(run: Run) -> float:
+    """Return how long the first SFR retransmission came after the last ACK of new octets [s]."""
+    at = _first(run)
+    acks = at_sender(run).where(kind="ack").seconds()
+    return float(at - acks[acks < at][-1])
+
+
+def _since_sent(run: Run) -> float:
+    """Return how long the first SFR retransmission came after the first segment of data [s]."""
+    return float(_first(run) - at_sender(run).where(way="out", kind="data").seconds()[0])
+
+
+def _first(run: Run) -> float:
+    times = _repairs(run, "sfr")
+    if not len(times):
+        raise PaperError(f"{run.title}: there is no SFR retransmission")
+    return float(times[0])
+
+
+@registered
+def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
+    """Return how long SFR's timer runs in one case of a grid [ms], from an ACK that restarts it."""
+    run = _case(bench, grid, at)
+    trip, waited = 1e3 * _handshake(run), 1e3 * _since_ack(run)
+    rows = [
+        ("handshake", "timer", "round trips"),
+        (f"{trip:.2f} ms", f"{waited:.2f} ms", f"{waited / trip:.3f}"),
+    ]
+    return Measured(waited, rows)
+
+
+@registered
+def timers_in_round_trips(bench: Bench, *, grid: str) -> Measured:
+    """Return SFR's timer in round trips of the handshake, for each case of a grid."""
+    rows: list[tuple[str, ...]] = [("case", "handshake", "timer", "round trips")]
+    found = []
+    for case in bench.grid(grid):
+        trip, waited = _handshake(case.run), _since_ack(case.run)
+        found.append(waited / trip)
+        cells = (f"{1e3 * trip:.2f} ms", f"{1e3 * waited:.2f} ms", f"{found[-1]:.3f}")
+        rows.append((_named(case), *cells))
+    return Measured(found, rows)
+
+
+def _named(case: Case) -> str:
+    return ", ".join(str(value) for value in case.values.values())
+
+
+@registered
+def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
+    """Return SFR's timer in round trips, from the first segment of a flight that is wholly lost."""
+    (run,) = (case.run for case in bench.grid(grid) if len(_repairs(case.run, "sfr")))
+    trip, waited = _handshake(run), _since_sent(run)
+    return Measured(waited / trip, [("handshake", "timer"), (f"{trip:.5f} s", f"{waited:.5f} s")])
+
+
+@registered
+def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
+    """Return SFR's timer in round trips from the last ACK of new octets, the least over a grid.
+
+    The second number is how many SFR retransmissions the case of the grid `clean` has that loses
+    nothing: the timer must have been cancelled when nothing was outstanding.
+    """
+    least = min(_since_ack(case.run) / _handshake(case.run) for case in bench.grid(grid))
+    (run,) = (case.run for case in bench.grid(clean) if not run_lost(case.run))
+    return Measured([least, float(len(_repairs(run, "sfr")))])
+
+
+def run_lost(run: Run) -> int:
+    """Return how many packets the links of a run lost."""
+    return int(run.links["lost"].sum())
+
+
+@registered
+def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
+    """Return how often SFR repaired one segment that was lost twice, if a timeout did the rest."""
+    (case,) = bench.grid(grid)
+    sent = at_sender(case.run).where(way="out", kind="retransmission")
+    rows = [("at", "packet", "cause")]
+    rows += [
+        (f"{1e3 * t:.1f} ms", str(packet), str(cause))
+        for t, packet, cause in zip(sent.seconds(), sent["packet"], sent["cause"], strict=True)
+    ]
+    done = len(_repairs(case.run, "rto")) > 0
+    return Measured(float(len(_repairs(case.run, "sfr"))) if done else None, rows)
+
+
+@registered
+def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
+    """Return the acknowledged octets from which SFR is off [kB], with the band that cases give.
+
+    In each case one segment is lost, when all octets before it were acknowledged.
+    """
+    rows = [("lost", "acknowledged", "repaired by")]
+    on, off = [0.0], list[float]()
+    for case in bench.grid(grid):
+        sent = at_sender(case.run).where(way="out", kind="retransmission")
+        before = float(sent["seq"][0] - 1) / 1e3
+        cause = str(sent["cause"][0])
+        (on if cause == "sfr" else off).append(before)
+        rows.append((f"segment {sent['packet'][0]}", f"{before:.3f} kB", cause))
+    if not off or max(on) >= min(off):
+        return Measured(None, rows)
+    return Measured((max(on) + min(off)) / 2, rows, [(max(on), min(off))])
+
+
+@registered
+def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
+    """Return the rate of a link that one transfer fills [Mbit/s], and half the handshake [ms]."""
+    rows: list[tuple[str, ...]] = [("case", "carried", "half the handshake")]
+    rates, delays = [], []
+    for case in bench.grid(grid):
+        carried = case.run.links.where(link=link, direction="forward")["carried_bytes"][0]
+        from_s = float(at_sender(case.run).where(kind="data").seconds()[-1])
+        rates.append(8e-6 * float(carried) / from_s)
+        delays.append(1e3 * _handshake(case.run) / 2)
+        rows.append((_named(case), f"{rates[-1]:.3f} Mbit/s", f"{delays[-1]:.2f} ms"))
+    return Measured([max(rates), *delays], rows)
+
+
+@registered
+def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
+    """Return how many of the last segments need a timeout when one is lost, and no other does."""
+    swept = bench.swept(sweep)
+    timeouts = _by_place(swept, "timeouts")
+    senders = [str(label) for label in swept.order["sender"]]
+    rows: list[tuple[str, ...]] = [("lost, from the end", *(f"{s}: timeouts, ms" for s in senders))]
+    spans = _by_place(swept, "completion_ns_max")
+    for place in swept.order["place"]:
+        cells = [
+            f"{timeouts[str(place), s]:.0f}, {spans[str(place), s] / 1e6:.0f}" for s in senders
+        ]
+        rows.append((str(place), *cells))
+    needed = [int(place) for place in swept.order["place"] if timeouts[str(place), sender]]
+    last = max(needed, default=0)
+    return Measured(float(last) if needed == list(range(1, last + 1)) else None, rows)
+
+
+def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
+    """Return a measure of each case by its place and its sender."""
+    first, second = swept.order
+    cases = swept.cases
+    return {
+        (str(a), str(b)): float(value)
+        for a, b, value in zip(cases[first], cases[second], cases[measure], strict=True)
+    }
+
+
+@registered
+def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
+    """Return the most that SFR shortens transfers with several losses [% of Reno's time].
+
+    `without` names the place with a single loss, which does not count.
+    """
+    most = -np.inf
+    rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]
+    for name in sweeps.split(","):
+        swept = bench.swept(name)
+        spans, copies = _by_place(swept, "completion_ns_max"), _by_place(swept, "spurious")
+        for (place, sender), span in spans.items():
+            done, spurious = f"{span / 1e6:.0f} ms", f"{copies[place, sender]:.0f}"
+            rows.append((name, place, sender, done, spurious))
+            if sender == "sfr" and place != _text(without):
+                most = max(most, 100 * (1 - span / spans[place, "reno"]))
+    return Measured(float(most), rows)

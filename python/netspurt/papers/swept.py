@@ -1,0 +1,190 @@
+"""Sweeps of a paper, as its `[sweeps]` name them: whole ones in a folder, or quick ones.
+
+A quick sweep has fewer seeds and ends sooner; the whole ones are run once into a folder, and read
+from there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.cases import compare, groups, summarise
+from netspurt.papers.data import Paper, PaperError
+from netspurt.scenario import load
+from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_sweep
+
+#: A function that takes the number of finished cases and the number in all.
+Progress = Callable[[float, float], None]
+
+#: The axis whose first label is what the others are compared with.
+SENDER = "sender"
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The cases of a sweep with an axis `sender`, whose first label is the base.
+
+    Attributes
+    ----------
+    cases
+        A row for each case.
+    order
+        The labels of each axis, in order.
+    """
+
+    cases: Cases
+    order: dict[str, list[Any]]
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The labels of each combination, with the sender last."""
+        return [labels for labels, _ in groups(self.cases, list(self.order), self.order)]
+
+    def mean(self, measure: str, *labels: str) -> Interval:
+        """Return the mean of a measure over the seeds of a cell."""
+        found = summarise(self.cases, measure, list(self.order), self.order)
+        return next(one.mean for one in found if one.labels == labels)
+
+    def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
+        """Return by how much less a measure is than the base's [%], for each cell of a sender.
+
+        Runs with one seed are compared, so the interval is that of their difference; the base's
+        mean, by which it is divided, is taken as known.
+        """
+        found = {}
+        means = {
+            one.labels: one.mean.value
+            for one in summarise(self.cases, measure, list(self.order), self.order)
+        }
+        for one in compare(self.cases, measure, SENDER, self.order, paired=True, better="less"):
+            base = means[(*one.labels, one.baseline)]
+            value, low, high = (
+                -100 * end / base
+                for end in (one.difference.value, one.difference.high, one.difference.low)
+            )
+            found[(*one.labels, one.label)] = Interval(value, low, high, one.difference.level, 1)
+        return found
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """The sweeps of a paper by name."""
+
+    paper: Paper
+
+    @classmethod
+    def of(cls, paper: Paper) -> Sweeps:
+        """Return the sweeps that a paper's `paper.toml` describes.
+
+        Raises
+        ------
+        PaperError
+            If it describes none.
+        """
+        if not paper.sweeps:
+            raise PaperError(f"{paper.key} has no study: there is no [sweeps] in its paper.toml")
+        return cls(paper)
+
+    def sweep(self, name: str, *, whole: bool) -> Sweep:
+        """Return a sweep, whole or quick.
+
+        Raises
+        ------
+        PaperError
+            If there is none of that name.
+        """
+        if name not in self.paper.sweeps:
+            raise PaperError(f"{self.paper.key}: no sweep {name!r} in paper.toml")
+        about = self.paper.sweeps[name]
+        quick = {} if whole else {"stop": about["quick"]["stop"]}
+        seeds = about["seeds"] if whole else about["quick"]["seeds"]
+        base = load(self.paper.folder / about["scenario"]).replace(
+            {**about.get("set", {}), **quick}
+        )
+        return Sweep.of(base.replace({"sweep": {"seeds": seeds, "over": about["over"]}}))
+
+    def whole(self, out: Path, progress: Progress | None = None, threads: int = 0) -> int:
+        """Run all sweeps into a folder with a folder for each.
+
+        Parameters
+        ----------
+        out
+            The folder; sweeps that it has are continued or left as they are.
+        progress
+            Called with the number of finished cases and the number in all.
+        threads
+            How many threads run; 0 for one per core.
+
+        Returns
+        -------
+        int
+            The number of packets that links carried.
+        """
+        sweeps = {name: self.sweep(name, whole=True) for name in self.paper.sweeps}
+        total, before, carried = sum(map(len, sweeps.values())), 0, 0
+        for name, sweep in sweeps.items():
+
+            def update(done: float, _: float, before: int = before) -> None:
+                if progress is not None:
+                    progress(before + done, total)
+
+            engine = partial(Threads, threads=threads)
+            folder, _ = run_sweep(sweep, out / name, engine=engine, progress=update)
+            before += len(sweep)
+            carried += int(folder.read()["carried"].sum())
+        return carried
+
+    def count(self, out: Path) -> int:
+        """Return how many cases the folder of a whole study has."""
+        return sum(len(self.read(out, name).cases) for name in self.paper.sweeps)
+
+    def quickly(self, name: str) -> Swept:
+        """Run the quick form of a sweep and keep no file of it."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder, _ = run_sweep(self.sweep(name, whole=False), Path(scratch) / "sweep")
+            return _swept(folder)
+
+    def read(self, out: Path, name: str) -> Swept:
+        """Return the cases of a whole sweep from the folder of the study.
+
+        Raises
+        ------
+        PaperError
+            If they are not all there, or belong to another study.
+        """
+        folder = open_sweep(out / name)
+        if folder.fingerprint != self.sweep(name, whole=True).fingerprint:
+            raise PaperError(f"{folder.where} is of another study")
+        return _swept(folder, f"`netspurt papers study {self.paper.key} --out {out}` continues it")
+
+
+def _swept(folder: SweepFolder, again: str = "") -> Swept:
+    """Return the cases of a sweep's folder, if each ran to its end."""
+    cases = folder.read()
+    if len(cases) < folder.cases:
+        raise PaperError(f"{folder.where} has {len(cases)} of {folder.cases} cases: {again}")
+    ended = np.asarray(cases["status"]) == "done"
+    if not ended.all():
+        raise PaperError(f"{folder.where}: {np.sum(~ended)} cases did not run to their end")
+    return Swept(cases, {name: list(labels) for name, labels in folder.labels.items()})
+
+
+def told(interval: Interval, unit: str = "%", places: int = 1) -> str:
+    """Return a figure with its interval as text."""
+    value, low, high = (
+        f"{end:.{places}f}" for end in (interval.value, interval.low, interval.high)
+    )
+    return f"{value} {unit} ({low} .. {high})".replace("  ", " ")
+
+
+def cell(labels: Sequence[str]) -> str:
+    """Return the labels of a cell as text."""
+    return ", ".join(labels)

@@ -1,0 +1,106 @@
+"""Figures of connections to sites, and of what a sender gains with web traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netspurt.analysis.idle import IN_WORDS
+from netspurt.analysis.levels import find_levels
+from netspurt.analysis.sites import Connections, handshake_ratio
+from netspurt.connections import of_run
+from netspurt.papers.bench import Bench
+from netspurt.papers.data import PaperError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What a connection to a site has, with its unit.
+_VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
+    "round trip": ("mean round trip", "s", lambda one: one.rtt_mean_s),
+    "throughput": ("throughput", "bit/s", lambda one: one.throughput_bps),
+    "handshake": (
+        "longest later round trip / the handshake's",
+        "",
+        lambda one: handshake_ratio(one).longest,
+    ),
+}
+#: A longest later round trip of more than this many times the handshake's is unusual.
+_TIMES = 3.0
+#: A longer idle time that nothing else explains is taken for a timeout [s].
+_TIMEOUT_S = 0.5
+
+
+def distributions(bench: Bench, *, run: str, of: str) -> Figure:
+    """Draw the distribution of a value of the connections to each site of a run."""
+    from netspurt.plots.sites import draw_cdfs
+
+    if of not in _VALUES:
+        raise PaperError(f"no value {of!r} of connections: there are {', '.join(_VALUES)}")
+    what, unit, value = _VALUES[of]
+    found = of_run(bench.run(run))
+    series = {name: value(found.at(name)) for name in found.sites}
+    marks = (_TIMES,) if of == "handshake" else ()
+    return draw_cdfs(series, title=f"Simulated sites: {of}", what=what, unit=unit, marks=marks)
+
+
+def over_time(bench: Bench, *, run: str, site: str) -> Figure:
+    """Draw the throughput of a site's connections over time, with its levels."""
+    from netspurt.plots.sites import draw_throughput
+
+    found = of_run(bench.run(run)).at(site).in_order()
+    levels = find_levels(found.throughput_bps)
+    return draw_throughput(
+        found.began_s,
+        found.throughput_bps,
+        levels.member,
+        [level.value for level in levels.levels],
+        title=f"Simulated site {site}: throughput",
+    )
+
+
+def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
+    """Draw the throughput of a site's connections against their longest idle time."""
+    from netspurt.plots.sites import draw_idle
+
+    found = of_run(bench.run(run)).at(site)
+    return draw_idle(
+        found.idle_s,
+        found.throughput_bps,
+        found.idle_for,
+        words=IN_WORDS,
+        threshold_s=_TIMEOUT_S,
+        title=f"Simulated site {site}: throughput and longest idle time",
+    )
+
+
+def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Figure:
+    """Draw by how much less a measure is than the base's, by delay and load, with intervals."""
+    from netspurt.plots.ranges import Range, draw_ranges
+
+    swept = bench.swept(sweep)
+    gains = swept.gains(measure)
+    first, second, _ = swept.order
+    loads = [str(label) for label in swept.order[second]]
+    series = {}
+    for delay in map(str, swept.order[first]):
+        own = [one for cell, one in gains.items() if cell[0] == delay]
+        series[delay] = [Range(one.value, one.low, one.high) for one in own]
+    seeds = len(np.unique(np.asarray(swept.cases["repeat"])))
+    return draw_ranges(
+        [f"{load} %" for load in loads],
+        series,
+        title=f"Gain of SFR: {name}",
+        label="less than by Reno [%]",
+        beneath=f"load; marks are 95 % intervals of {seeds} paired seeds",
+    )
+
+
+FIGURES: dict[str, Callable[..., Figure]] = {
+    "distributions": distributions,
+    "over-time": over_time,
+    "against-idle": against_idle,
+    "gains": gains_of_sender,
+}

@@ -1,0 +1,280 @@
+"""Measures of sweeps and runs of web traffic: durations, gains of a sender, what a link is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import hypot
+
+import numpy as np
+
+from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.cases import compare
+from netspurt.analysis.sites import label_timeouts, rank_correlation
+from netspurt.connections import of_run
+from netspurt.papers.bench import Bench
+from netspurt.papers.registry import Measured, registered
+from netspurt.papers.swept import SENDER, Sweeps, Swept, told
+from netspurt.papers.traces import configuration
+from netspurt.quantities import quantity
+from netspurt.run import Run
+from netspurt.sweep import Sweep
+
+#: The measure that decides, and those that tables show beside it.
+MEAN = "connection_ns_mean"
+QUANTILES = ("connection_ns_p50", "connection_ns_p90", "connection_ns_p99")
+_HEADS = ("mean", "median", "90 %", "99 %")
+
+
+def _labels(cell: str) -> tuple[str, ...]:
+    # Arguments contain no spaces, and separate cells by commas.
+    return tuple(cell.replace("_", " ").split("/")) if cell else ()
+
+
+def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
+    """Return a row for each cell: the gain of the mean and quantiles, and SFR's retransmissions."""
+    rows = [("cell", *(f"gain of the {name}" for name in _HEADS), "retransmissions, spurious")]
+    gains = [swept.gains(measure) for measure in (MEAN, *QUANTILES)]
+    for cell in gains[0]:
+        shown = (told(by[cell]) for by in gains)
+        sent = (swept.mean(f"{what}_sfr", *cell).value for what in ("retransmissions", "spurious"))
+        rows.append((", ".join(cell), *shown, ", ".join(f"{count:.1f}" for count in sent)))
+    return rows
+
+
+@registered
+def mean_duration(bench: Bench, *, sweep: str, cell: str) -> Measured:
+    """Return the mean duration of the connections of a cell [ms], from SYN to the last ACK of data.
+
+    It is the mean of the means of the seeds.
+    """
+    swept = bench.swept(sweep)
+    rows: list[tuple[str, ...]] = [("cell", *_HEADS)]
+    for labels in swept.cells:
+        spans = (swept.mean(m, *labels).scaled(1e-6) for m in (MEAN, *QUANTILES))
+        rows.append((", ".join(labels), *(told(one, "ms") for one in spans)))
+    found = swept.mean(MEAN, *_labels(cell)).scaled(1e-6)
+    return Measured(found.value, rows, [(found.low, found.high)])
+
+
+@registered
+def gain_of_sender(bench: Bench, *, sweep: str, cell: str) -> Measured:
+    """Return by how much the mean duration of a cell is below that of the base [%]."""
+    swept = bench.swept(sweep)
+    found = swept.gains(MEAN)[_labels(cell)]
+    return Measured(found.value, gain_rows(swept), [(found.low, found.high)])
+
+
+@registered
+def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
+    """Return by how many points each cell's gain is at least above the next one's.
+
+    None if any of these differences could be chance: its 95 % interval holds zero.
+    """
+    swept = bench.swept(sweep)
+    gains = swept.gains(MEAN)
+    found = [gains[_labels(cell)] for cell in cells.split(",")]
+    steps = list(map(_less, found[:-1], found[1:]))
+    rows = gain_rows(swept)
+    rows += [_beneath(rows, "difference", told(step, "points")) for step in steps]
+    if any(step.low <= 0 <= step.high for step in steps):
+        return Measured(None, rows)
+    return Measured(min(step.value for step in steps), rows)
+
+
+def _beneath(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
+    """Return a row of fewer cells beneath rows of more."""
+    return (*cells, *[""] * (len(rows[0]) - len(cells)))
+
+
+def _less(one: Interval, other: Interval) -> Interval:
+    """Return the difference of two gains; their errors are taken as independent."""
+    value = one.value - other.value
+    reach = hypot(one.high - one.value, other.high - other.value)
+    return Interval(value, value - reach, value + reach, one.level, 1)
+
+
+@registered
+def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
+    """Return the least gain of the mean over the cells [%], with its interval."""
+    swept = bench.swept(sweep)
+    least = min(swept.gains(MEAN).values(), key=lambda one: one.value)
+    return Measured(least.value, gain_rows(swept), [(least.low, least.high)])
+
+
+@registered
+def most_that_the_least_gain_may_be(bench: Bench, *, sweep: str) -> Measured:
+    """Return the least upper end of the gains' intervals over the cells [%].
+
+    Below zero, a cell is slower than the base beyond chance.
+    """
+    swept = bench.swept(sweep)
+    gains = swept.gains(MEAN).values()
+    return Measured(min(one.high for one in gains), gain_rows(swept))
+
+
+@registered
+def best_sender(bench: Bench, *, sweep: str) -> Measured:
+    """Return the label of the sender with the least mean duration, as a number.
+
+    None if the difference from another one, other than the base, could be chance.
+    """
+    swept = bench.swept(sweep)
+    gains = swept.gains(MEAN)
+    best = max(gains, key=lambda cell: gains[cell].value)[-1]
+    beside = compare(
+        swept.cases, MEAN, SENDER, swept.order, paired=True, baseline=best, better="less"
+    )
+    base = str(swept.order[SENDER][0])
+    rows = gain_rows(swept)
+    for one in beside:
+        name = f"duration of {one.label} less that of {best}"
+        rows.append(_beneath(rows, name, told(one.difference.scaled(1e-6), "ms")))
+    surely = all(one.difference.low > 0 for one in beside if one.label != base)
+    return Measured(float(best) if surely else None, rows)
+
+
+@registered
+def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Measured:
+    """Return how far two senders' mean durations are apart [%], and SFR's retransmissions.
+
+    The second number is the first sender's retransmissions by SFR, as a share of the second's.
+    """
+    swept = bench.swept(sweep)
+    spans = [swept.mean(MEAN, one).value for one in (first, second)]
+    copies = [swept.mean("retransmissions_sfr", one).value for one in (first, second)]
+    apart = 100 * abs(spans[0] / spans[1] - 1)
+    return Measured([apart, copies[0] / copies[1]], gain_rows(swept))
+
+
+@registered
+def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
+    """Return a label, if the gain is largest there and falls from each label to the next.
+
+    None if a step could be chance.
+    """
+    swept = bench.swept(sweep)
+    gains = [one for _, one in swept.gains(MEAN).items()]
+    steps = list(map(_less, gains[:-1], gains[1:]))
+    largest = max(swept.gains(MEAN).items(), key=lambda item: item[1].value)[0][-1]
+    falls = all(step.low > 0 for step in steps) and largest == best
+    return Measured(float(best) if falls else None, gain_rows(swept))
+
+
+@registered
+def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
+    """Return the share of connections that end before each of several limits [% of all].
+
+    Both directions count, since each of a connection's ends has a limit of its own.
+    """
+    made = bench.run(run).table("connections")
+    most = np.maximum(made["forward_bytes"], made["reverse_bytes"])
+    each = limits.split(",")
+    shares = [100 * float((most <= 1e3 * float(limit)).mean()) for limit in each]
+    rows = [("limit", "connections within"), *zip(each, map(_percent, shares), strict=True)]
+    return Measured(float(np.diff(shares).min()), rows)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.2f} %"
+
+
+@registered
+def link_use(bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str) -> Measured:
+    """Return what share of a link of some rate the base's packets take in several cells [%].
+
+    It is that of the busier direction, the mean over whole runs with Student's 95 %
+    interval. Without the folder of a study so many seeds are taken.
+    """
+    from scipy.special import stdtrit
+
+    made = Sweeps.of(bench.paper).sweep(sweep, whole=True)
+    count = made.seeds if bench.study is not None else int(seeds)
+    rate_bps = quantity(rate.replace("_", " "))[1]
+    rows: list[tuple[str, ...]] = [("cell", "seeds", "mean", "least", "most")]
+    found, bands = [], []
+    for cell in map(_labels, cells.split(",")):
+        bench.announce(f"what {', '.join(cell)} uses")
+        runs = (made.scenario(number).run() for number in _cases_of_base(made, cell)[:count])
+        used = np.array([100 * _used(run, link, rate_bps) for run in runs])
+        reach = float(stdtrit(len(used) - 1, 0.975) * used.std(ddof=1)) / len(used) ** 0.5
+        found.append(float(used.mean()))
+        bands.append((found[-1] - reach, found[-1] + reach))
+        ends = (f"{found[-1]:.1f} +- {reach:.1f} %", f"{used.min():.1f} %", f"{used.max():.1f} %")
+        rows.append((", ".join(cell), str(len(used)), *ends))
+    return Measured(found, rows, bands)
+
+
+def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
+    """Return the numbers of a cell's cases of the base; runs of a combination are neighbours."""
+    place = 0
+    for labels, label in zip(
+        sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
+    ):
+        place = place * len(labels) + [str(one) for one in labels].index(label)
+    return range(place * sweep.seeds, (place + 1) * sweep.seeds)
+
+
+def _used(run: Run, link: str, rate_bps: float) -> float:
+    """Return the share of a link's time that its busier direction transmits."""
+    carried = float(run.links.where(link=link)["carried_bytes"].max())
+    return 8 * carried / (rate_bps * quantity(str(configuration(run)["stop"]))[1])
+
+
+@registered
+def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
+    """Return what the largest replies have of all octets, `share` being how many are large."""
+    made = bench.run(run)
+    table = made.table("connections")
+    sizes = np.sort(table["reverse_bytes"].astype(np.float64))[::-1]
+    large = max(1, round(float(share) * len(sizes)))
+    gaps = np.diff(table["opened_ns"].astype(np.float64))
+    rows = [
+        ("connections", "mean reply", "largest", "gaps between arrivals: sd over mean"),
+        (
+            str(len(sizes)),
+            f"{sizes.mean() / 1e3:.2f} kB",
+            f"{sizes[0] / 1e3:.0f} kB",
+            f"{gaps.std() / gaps.mean():.2f}",
+        ),
+    ]
+    return Measured(float(sizes[:large].sum() / sizes.sum()), rows)
+
+
+@registered
+def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
+    """Return the base's recovery, if it repaired losses that way and SFR switched off equals it.
+
+    Equal means: all columns of all connections.
+    """
+    one, other = (bench.run(name).table("connections") for name in (base, off))
+    equal = len(one) == len(other) and all(
+        np.array_equal(np.ma.filled(one[name], -1), np.ma.filled(other[name], -1))
+        for name in one
+        if name != "flow"
+    )
+    causes = bench.run(base).table("retransmissions")
+    used = sorted({str(c) for c, n in zip(causes["cause"], causes["sent"], strict=True) if n})
+    rows = [("connections", "equal", "causes"), (str(len(one)), str(equal), ", ".join(used))]
+    settings = configuration(bench.run(base))["populations"]["web"]["tcp"]
+    reno = settings["recovery"] == "reno" and "fast" in used and "sack-recovery" not in used
+    return Measured("Reno" if reno and equal else None, rows)
+
+
+@registered
+def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
+    """Return the rank correlation of the longest idle time and throughput for one site."""
+    found = of_run(bench.run(run)).at(site)
+    held = rank_correlation(found.idle_s, found.throughput_bps)
+    return Measured(held.value, [("correlation",), (told(held, "", 2),)], [(held.low, held.high)])
+
+
+@registered
+def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured:
+    """Return the share of connections rightly labelled as with or without a timeout [%].
+
+    A timeout is told by a longest idle time above a threshold [ms] that nothing else explains.
+    """
+    found = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
+    low, high = (100 * end for end in found.right.between)
+    rows = [("right", "of"), (str(found.right.hits), str(found.right.count))]
+    return Measured(100 * found.right.value, rows, [(low, high)])

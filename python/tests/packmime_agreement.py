@@ -1,0 +1,91 @@
+"""Web traffic beside ns-2's: quantiles of pooled runs, and the spread of its runs.
+
+`python python/tests/packmime_agreement.py` pools at least 500,000 connections at each rate (a
+minute); the suite pools fewer.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netspurt.scenario import load
+
+NS2 = Path(__file__).parents[2] / "authorities" / "packmime"
+
+#: New connections a second, for about a quarter, a half and three quarters of the link.
+RATES = (18, 36, 54)
+
+#: What is compared, with our column and ns-2's unit in ours, and up to which quantile.
+QUANTITIES = (
+    ("request_bytes", "forward_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),
+    ("reply_bytes", "reverse_bytes", 1, (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)),
+    ("duration_ms", "response_ns", 1e6, (0.5, 0.75, 0.9)),
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A quantile of ours, and the least, the middle and the greatest of ns-2's runs."""
+
+    rate: int
+    quantity: str
+    share: float
+    own: float
+    spread: tuple[float, float, float]
+
+    def inside(self) -> bool:
+        """Return whether ours lies within the spread."""
+        return self.spread[0] <= self.own <= self.spread[2]
+
+
+def ns2_spread(rate: int, quantity: str, share: float) -> tuple[float, float, float]:
+    """Return the least, the middle and the greatest of the runs' quantiles."""
+    with (NS2 / "quantiles.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["quantity"] == quantity]
+    runs = [float(row[f"q{share:g}"]) for row in rows if row["connections_per_s"] == str(rate)]
+    assert len(runs) >= 20
+    return min(runs), float(np.median(runs)), max(runs)
+
+
+def compare(rate: int, connections: int) -> Iterator[Compared]:
+    """Yield each quantile of at least so many connections, from seeds 1, 2, and so on."""
+    scenario = load(NS2 / "web.toml").replace(
+        {
+            "populations.web.arrivals": f"packmime:rate={rate}/s",
+            "populations.web.send": f"packmime-request:rate={rate}/s",
+            "populations.web.reply": f"packmime-reply:rate={rate}/s",
+        }
+    )
+    pooled: dict[str, list[Any]] = {column: [] for _, column, *_ in QUANTITIES}
+    seed = 0
+    while sum(map(len, pooled["forward_bytes"])) < connections:
+        seed += 1
+        table = scenario.replace({"seed": seed}).run().connections
+        for column, values in pooled.items():
+            own_values = np.asarray(table[column], dtype=float)
+            values.append(own_values[~np.isnan(own_values)])
+    for quantity, column, unit, shares in QUANTITIES:
+        found = np.concatenate(pooled[column]) / unit
+        for share in shares:
+            own = float(np.quantile(found, share))
+            yield Compared(rate, quantity, share, own, ns2_spread(rate, quantity, share))
+
+
+def main() -> None:
+    """Print every quantile beside ns-2's."""
+    print("| rate | quantity | quantile | ours | least | middle | greatest of 20 runs | |")
+    print("|---|---|---|---|---|---|---|---|")
+    for rate in RATES:
+        for one in compare(rate, 500_000):
+            spread = " | ".join(f"{value:,.6g}" for value in one.spread)
+            cells = (rate, one.quantity, f"{one.share:g}", f"{one.own:,.6g}", spread)
+            outside = "" if one.inside() else "outside"
+            print(f"| {' | '.join(map(str, cells))} | {outside} |")
+
+
+if __name__ == "__main__":
+    main()

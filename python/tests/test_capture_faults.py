@@ -1,0 +1,168 @@
+"""What `netspurt explain` and its neighbours say of captures that are cut, odd or unreadable."""
+
+from __future__ import annotations
+
+import json
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from conftest import NETSPURT, Command
+
+#: Ethernet's neighbours: raw IP, and a number that no link type has.
+RAW, UNKNOWN = 101, 999
+
+SYN, ACK, PSH = 2, 16, 8
+
+
+def segment(flags: int, seq: int, *, payload: bytes = b"", window: int = 1000) -> bytes:
+    """Return an IPv4 packet from 10.0.0.1:1000 to 10.0.0.2:80."""
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0)
+    tcp = struct.pack(">HHIIBBHHH", 1000, 80, seq, 0, 0x50, flags, window, 0, 0)
+    return header + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + tcp + payload
+
+
+def pcap(
+    file: Path, packets: Sequence[tuple[float, bytes]], *, link: int = RAW, snap: int = 65535
+) -> Path:
+    """Write a capture of packets with their times in seconds; return the file."""
+    octets = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link)
+    for at, packet in packets:
+        stamp = (int(at), round(at % 1 * 1e6))
+        octets += struct.pack("<IIII", *stamp, len(packet[:snap]), len(packet)) + packet[:snap]
+    file.write_bytes(octets)
+    return file
+
+
+def simple(file: Path, packets: Sequence[bytes]) -> Path:
+    """Write a pcapng file of simple packets, which have no times."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        length = len(body) + 12
+        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
+
+    octets = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    octets += block(1, struct.pack("<HHI", RAW, 0, 0))
+    for packet in packets:
+        octets += block(3, struct.pack("<I", len(packet)) + packet)
+    file.write_bytes(octets)
+    return file
+
+
+def talk(count: int, first: float = 0.0) -> list[tuple[float, bytes]]:
+    """Return a SYN and so many segments of 100 octets, 10 ms apart."""
+    packets = [(first, segment(SYN, 0))]
+    for n in range(count):
+        data = segment(ACK | PSH, 1 + 100 * n, payload=bytes(100))
+        packets.append((first + 0.01 * (n + 1), data))
+    return packets
+
+
+def test_of_joined_captures_one_that_is_cut_does_not_stop_the_others(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    whole = pcap(tmp_path / "whole.pcap", talk(40))
+    cut = pcap(tmp_path / "cut.pcap", talk(3, first=0.005))
+    cut.write_bytes(cut.read_bytes()[:-50])
+    told = netspurt("explain", "--as-one", "--json", cut, whole)
+    assert told.returncode == 1
+    (document,) = json.loads(told.stdout)["captures"]
+    assert document["packets"] == 41 + 3
+    assert "cut.pcap: the capture ends within a packet" in told.stderr
+    assert "whole.pcap" not in told.stderr
+
+
+def test_a_silent_pipe_can_be_interrupted() -> None:
+    words = [str(NETSPURT), "explain", "-"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        where, until = Path(f"/proc/{process.pid}/wchan"), time.monotonic() + 60
+        while "pipe" not in where.read_text() and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+
+
+def test_times_that_go_back_are_noted(netspurt: Command, tmp_path: Path) -> None:
+    packets = talk(3)
+    packets[2] = (5.5, packets[2][1])
+    told = netspurt("explain", pcap(tmp_path / "back.pcap", packets)).stdout
+    assert "times that go back, by 5470 ms at most: 1 packet;" in told
+    assert "Note" not in netspurt("explain", pcap(tmp_path / "good.pcap", talk(3))).stdout
+
+
+def test_packets_without_times_are_noted(netspurt: Command, tmp_path: Path) -> None:
+    file = simple(tmp_path / "simple.pcapng", [packet for _, packet in talk(3)])
+    told = netspurt("explain", "--csv", file)
+    assert "no time of their own" in told.stderr
+    assert "4 packets" in told.stderr
+    (document,) = json.loads(netspurt("explain", "--json", file).stdout)["captures"]
+    assert len(document["notes"]) == 1
+
+
+def test_a_link_type_that_cannot_be_read_is_named(netspurt: Command, tmp_path: Path) -> None:
+    file = pcap(tmp_path / "odd.pcap", talk(2), link=UNKNOWN)
+    assert "link type 999 cannot be read: 3 packets" in netspurt("explain", file).stdout
+    for words in (("plot", file), ("compare", file, file)):
+        told = netspurt(*words)
+        assert told.returncode == 2
+        assert "link type 999" in told.stderr
+
+
+def test_names_of_files_do_not_steer_a_terminal(netspurt: Command, tmp_path: Path) -> None:
+    file = pcap(tmp_path / "a\x1b[31m\nb.pcap", talk(2))
+    other = pcap(tmp_path / "c.pcap", talk(2))
+    for words in (("explain", file), ("explain", "--csv", file, other), ("compare", file, file)):
+        told = netspurt(*words).stdout
+        assert "\x1b" not in told
+        assert r"a\x1b[31m\x0ab.pcap" in told
+    file.write_bytes(b"nothing")
+    told = netspurt("explain", file).stderr
+    assert "\x1b" not in told
+    assert "\nb.pcap" not in told
+
+
+def test_rows_have_no_heading_where_nothing_can_be_read(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "text.pcap").write_text("not a capture")
+    for files in (["text.pcap"], ["text.pcap", "missing.pcap"]):
+        told = netspurt("explain", "--csv", *(tmp_path / name for name in files))
+        assert (told.returncode, told.stdout) == (2, "")
+        assert "text.pcap" in told.stderr
+
+
+def test_a_capture_compared_with_itself_has_two_names(netspurt: Command, tmp_path: Path) -> None:
+    file = pcap(tmp_path / "a.pcap", talk(5))
+    told = netspurt("compare", file, file).stdout
+    assert "a.pcap (first): 0" in told
+    assert "a.pcap (second): 0" in told
+
+
+def test_what_cannot_be_drawn_names_the_capture(netspurt: Command, tmp_path: Path) -> None:
+    file = pcap(tmp_path / "syns.pcap", [(n, segment(SYN, 7)) for n in range(3)])
+    told = netspurt("plot", file)
+    assert told.returncode == 2
+    assert "syns.pcap: no data of flow c0 was seen" in told.stderr
+
+
+def test_one_row_is_one_row(netspurt: Command, tmp_path: Path) -> None:
+    file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
+    assert "connections: 1 row of" in netspurt("table", file).stdout
+
+
+#: Octets of IPv4's header and of TCP's up to its flags.
+UP_TO_FLAGS = 20 + 14
+
+
+@pytest.mark.parametrize(("snap", "zeros"), [(UP_TO_FLAGS, 0), (UP_TO_FLAGS + 2, 4)])
+def test_a_window_that_was_not_captured_is_not_zero(
+    netspurt: Command, tmp_path: Path, snap: int, zeros: int
+) -> None:
+    packets = [(0.1 * n, segment(ACK, 1 + 100 * n, payload=bytes(100), window=0)) for n in range(4)]
+    file = pcap(tmp_path / "cut.pcap", packets, snap=snap)
+    (document,) = json.loads(netspurt("explain", "--json", file).stdout)["captures"]
+    assert document["connections"][0]["zero_windows"] == zeros

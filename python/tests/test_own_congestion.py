@@ -1,0 +1,238 @@
+"""Congestion control algorithms written in Python: their contract, and runs with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+from netspurt.algorithms import AlgorithmError
+from netspurt.congestion import NAMES, Ack, CongestionControl, Window, congestion
+from netspurt.scenario import Scenario, load
+
+from conftest import Command
+
+#: RFC 5681 with RFC 3465's counting of octets, as a user would write it.
+RENO = """
+class Reno:
+    def __init__(self, left=0.5):
+        self.left, self.counted = left, 0
+
+    def on_ack(self, ack, window):
+        if not ack.window_limited:
+            return
+        if window.cwnd < window.ssthresh:
+            most = ack.smss if ack.after_timeout else 2 * ack.smss
+            window.cwnd += min(ack.acked_bytes, most)
+            return
+        self.counted += ack.acked_bytes
+        if self.counted >= window.cwnd:
+            self.counted -= window.cwnd
+            window.cwnd += ack.smss
+
+    def on_congestion(self, now, kind, flight_bytes, smss, window):
+        self.counted = 0
+        return max(int(flight_bytes * self.left), 2 * smss)
+"""
+
+#: An algorithm that sends at a constant rate, whatever happens.
+CONSTANT = """
+class Constant:
+    owns_window = True
+    wants_rate = True
+
+    def __init__(self, mbit=0.5):
+        self.rate, self.seen = mbit * 1e6, 0
+
+    def on_ack(self, ack, window):
+        self.seen += ack.rate is not None
+        window.cwnd = max(int(self.rate / 8 * 2 * (ack.srtt or 0.1)), 4 * ack.smss)
+
+    def on_congestion(self, now, kind, flight_bytes, smss, window):
+        return window.cwnd
+
+    def pacing_rate(self):
+        return self.rate
+"""
+
+PATH = """
+stop = "60 s"
+seed = 5
+[links]
+wire = { between = ["a", "b"], rate = "1 Mbit/s", delay = "40 ms", queue = "8 packets", \
+loss = { probability = 0.01 } }
+[flows.transfer]
+from    = "a"
+to      = "b"
+profile = "rfc-2026"
+send    = "500 kB"
+[record]
+tables = ["cwnd"]
+"""
+
+pytestmark = pytest.mark.usefixtures("place")
+
+CONGESTION = "flows.transfer.tcp.congestion"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder with a scenario and classes, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(RENO + CONSTANT)
+    (tmp_path / "path.toml").write_text(PATH)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_algorithms_of_the_core_keep_the_contract(name: str) -> None:
+    ns.check_congestion(name).raise_if_failed()
+
+
+def test_classes_keep_the_contract() -> None:
+    for text in ("own.py:Reno", "own.py:Reno:left=0.7", "own.py:Constant"):
+        ns.check_congestion(text).raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [
+        ("self.shared.append(1); window.cwnd += len(self.shared)", "a fresh one is not moved"),
+        ("window.cwnd = 10", "an ACK leaves a segment"),
+        ("pass", "without congestion its window opens"),
+        ("window.cwnd += ack.rtt * 0", "it survives round trips unknown"),
+        ("window.cwnd = float('nan')", "the same input has the same output"),
+    ],
+)
+def test_a_class_that_breaks_a_rule_is_told_which(place: Path, code: str, rule: str) -> None:
+    (place / "broken.py").write_text(
+        f"""
+class Broken:
+    shared = []
+    def on_ack(self, ack, window):
+        {code}
+    def on_congestion(self, now, kind, flight_bytes, smss, window):
+        return 2 * smss
+"""
+    )
+    check = ns.check_congestion("broken.py:Broken")
+    assert any(broken.startswith(rule) for broken in check.failed), str(check)
+
+
+def test_reno_in_python_is_reno_of_the_core_octet_for_octet() -> None:
+    base = load("path.toml")
+    own = base.replace({CONGESTION: "own.py:Reno"}).run()
+    core = base.replace({CONGESTION: "reno"}).run()
+    assert own.digest == core.digest
+    assert own.flows["retransmissions"][0] > 3
+    other = base.replace({CONGESTION: "own.py:Reno:left=0.9"}).run()
+    assert other.digest != core.digest
+
+
+def test_a_class_may_own_the_window_and_pace_itself() -> None:
+    run = load("path.toml").replace({CONGESTION: "own.py:Constant:mbit=0.4"}).run()
+    seconds = run.flows.seconds("finished_ns")[0]
+    assert seconds == pytest.approx(500e3 * 8 / 0.4e6, rel=0.08)
+
+
+def test_a_run_folder_says_which_code_steered_the_window(place: Path, netspurt: Command) -> None:
+    words = ["path.toml", "--set", f"{CONGESTION}=own.py:Reno", "--out", "r"]
+    ran = netspurt("run", *words)
+    assert ran.returncode == 0, ran.stderr
+    (origin,) = json.loads((place / "r/run.json").read_text())["algorithms"]
+    assert origin["text"].startswith("own.py@")
+    assert load(place / "r/scenario.toml").run().digest == ns.open_run(place / "r").digest
+
+
+@pytest.mark.parametrize(
+    ("method", "code", "why"),
+    [
+        ("on_ack", "window.cwnd = float('nan')", "`cwnd` cannot be nan: write octets from 1"),
+        ("on_ack", "window.cwnd = -5", "`cwnd` cannot be -5: write octets from 1"),
+        ("on_ack", "window.cwnd = 'wide'", "`cwnd` cannot be wide: write octets from 1"),
+        ("on_ack", "window.cwnd = 7", "on_ack left the window at 7 octets, less than a segment"),
+        ("on_congestion", "return None", "on_congestion() returned None: it must return the new"),
+        ("on_congestion", "return -1", "on_congestion() returned -1: it must return the new"),
+        ("on_congestion", "return 1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_an_error_in_a_method_names_class_method_and_line(
+    place: Path, method: str, code: str, why: str
+) -> None:
+    start = f"    def {method}("
+    head, _, rest = RENO.partition(start)
+    signature, _, body = rest.partition("\n")
+    (place / "own.py").write_text(f"{head}{start}{signature}\n        {code}\n{body}")
+    with pytest.raises(AlgorithmError) as caught:
+        load("path.toml").replace({CONGESTION: "own.py:Reno"}).run()
+    assert f"`{method}` of own.py:Reno, own.py, line" in str(caught.value)
+    assert why in str(caught.value)
+
+
+def test_switches_of_other_algorithms_are_refused() -> None:
+    base = load("path.toml")
+    for key in ("abc_limit", "slow_start_exit", "fast_convergence"):
+        values = {"abc_limit": "3 segments", "slow_start_exit": "none", "fast_convergence": True}
+        with pytest.raises(ns.ScenarioError, match=f"`{key}`"):
+            base.replace({CONGESTION: "own.py:Reno", f"flows.transfer.tcp.{key}": values[key]})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("own.py:Vegas", "`own.py` has no class `Vegas`"),
+        ("json:JSONDecoder", "has no method `on_ack`"),
+        ("renno", "did you mean `reno`"),
+    ],
+)
+def test_a_text_that_names_no_algorithm_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(ns.ScenarioError) as caught:
+        load("path.toml").replace({CONGESTION: text})
+    assert message in str(caught.value)
+
+
+def test_a_class_may_build_on_the_core_s(place: Path) -> None:
+    (place / "own.py").write_text(
+        """
+from netspurt.congestion import CongestionControl
+
+class Gentle:
+    def __init__(self, base="reno"):
+        self.base = CongestionControl(base)
+        self.on_ack = self.base.on_ack
+
+    def on_congestion(self, now, kind, flight_bytes, smss, window):
+        return self.base.on_congestion(now, kind, flight_bytes, smss, window)
+"""
+    )
+    base = load("path.toml")
+    own = base.replace({CONGESTION: "own.py:Gentle"}).run()
+    assert own.digest == base.replace({CONGESTION: "reno"}).run().digest
+
+
+KERNEL = PATH.replace('profile = "rfc-2026"', 'profile = "reno-2005"')
+
+
+def test_a_kernel_that_only_receives_is_not_told_of_the_sender_s_algorithm() -> None:
+    for text in ("westwood", "own.py:Reno"):
+        values = {"flows.transfer.endpoint": ["model", "kernel"], CONGESTION: text}
+        assert Scenario.parse(KERNEL).replace(values).kernel_flow == "transfer"
+
+
+@pytest.mark.parametrize("ends", [["kernel", "kernel"], ["kernel", "model"]])
+def test_a_kernel_that_sends_has_no_class_of_python(ends: list[str]) -> None:
+    values = {"flows.transfer.endpoint": ends, CONGESTION: "own.py:Reno"}
+    with pytest.raises(ns.ScenarioError, match=r"no kernel has `own.py:Reno`") as caught:
+        Scenario.parse(KERNEL).replace(values)
+    assert caught.value.key == CONGESTION
+
+
+def test_the_core_s_algorithms_answer_as_in_their_sources() -> None:
+    """RFC 5681 §3.1: a segment for each in slow start; half the flight after a loss."""
+    reno, window = congestion("reno"), Window(10_000)
+    reno.on_ack(Ack(0.1, smss=1000, acked_bytes=2000), window)
+    assert (window.cwnd, reno.on_congestion(0.2, "loss", 12_000, 1000, window)) == (12_000, 6000)
+    with pytest.raises(ValueError, match="no algorithm is called"):
+        CongestionControl("vegas")

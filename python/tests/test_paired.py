@@ -1,0 +1,74 @@
+"""Two runs of one population, connection by connection."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.analysis.paired import pairs_of
+
+from conftest import Command
+
+WEB = """
+stop = "20 s"
+seed = 3
+[links]
+wire = { between = ["a", "b"], rate = "2 Mbit/s", delay = "10 ms", queue = "10 packets" }
+[populations.web]
+from     = "a"
+to       = "b"
+profile  = "rfc-2026"
+arrivals = "poisson"
+load     = { share = 0.5, link = "wire" }
+send     = "400 B"
+reply    = "exponential:mean=10 kB"
+[record]
+tables = ["connections"]
+"""
+
+
+def test_senders_that_differ_in_options_have_the_same_connections() -> None:
+    scenario = ns.Scenario.parse(WEB)
+    first = scenario.run()
+    second = scenario.replace({"populations.web.profile": "reno-2005"}).run()
+    pairs = pairs_of(first, second, "web")
+    count = len(first.connections)
+    assert pairs.unlike == 0
+    assert count - sum(pairs.incomplete) <= len(pairs.durations_s[0]) < count
+    longer = pairs.durations_s[1] - pairs.durations_s[0]
+    told = pairs.difference_s()
+    assert told.value == pytest.approx(np.mean(longer))
+    assert told.low < told.value < told.high
+    assert pairs.later.sum() == len(longer)
+    same = pairs_of(first, first, "web")
+    assert same.later.tolist() == [0, len(same.durations_s[0]), 0]
+
+
+def test_other_seeds_have_no_connection_in_common() -> None:
+    scenario = ns.Scenario.parse(WEB)
+    with pytest.raises(ValueError, match="same seed"):
+        pairs_of(scenario.run(), scenario.replace({"seed": 4}).run(), "web")
+
+
+def test_compare_tells_populations_in_words_and_as_json(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "web.toml").write_text(WEB)
+    for out, profile in (("new", "rfc-2026"), ("old", "reno-2005")):
+        words = ["--set", f"populations.web.profile={profile}", "--out", out]
+        assert netspurt("run", "web.toml", *words).returncode == 0
+    told = netspurt("compare", "new", "old")
+    assert told.returncode == 0, told.stderr
+    assert "in old a connection takes +" in told.stdout
+    assert "populations.web.profile" in told.stdout
+    document = json.loads(netspurt("compare", "new", "old", "--json").stdout)
+    (web,) = document["populations"]
+    assert web["difference_s"]["low"] > 0, "200 ms of delayed ACKs are told"
+    assert sum(web["shorter_same_longer"]) == web["pairs"]
+    (tmp_path / "bare.toml").write_text(WEB.replace('["connections"]', "[]"))
+    assert netspurt("run", "bare.toml", "--out", "bare").returncode == 0
+    told = netspurt("compare", "new", "bare")
+    assert told.returncode == 2
+    assert 'add "connections" to `tables`' in told.stderr

@@ -1,0 +1,167 @@
+"""Super Fast Retransmit (Tarr and Ghita 2005): its claims, and the sweeps that judge them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.papers import PaperError, Verdict, check, read_paper
+from netspurt.papers.bench import Bench
+from netspurt.papers.check import Judged
+from netspurt.papers.figures import figure
+from netspurt.papers.swept import Sweeps
+from netspurt.sweep import SweepError
+
+from conftest import ROOT
+
+CONTRADICTIONS = {"sfr.factor3": 6, "sfr.halve": 0.504, "r1.8pct": 9.764, "max39": [39, 25]}
+#: By the quick sweeps; VALIDATION.md has those of the whole study.
+NOT_REPRODUCED = {
+    "delay10.39",
+    "delay60.8",
+    "delay-order",
+    "util25.23",
+    "util50.38",
+    "util75.8",
+    "util-order",
+    "min8",
+    "never-worse",
+    "factor-best2",
+    "cutout-relative",
+}
+WEB = ROOT / "papers" / "sfr2005" / "web.toml"
+SFR = {"factor": 3.0, "cutout": "80 kB"}
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench(read_paper("sfr2005"))
+
+
+@pytest.fixture(scope="module")
+def judged(bench: Bench) -> dict[str, Judged]:
+    found = check(bench, bench.paper.claims)
+    return {one.claim.id.removeprefix("sfr2005."): one for one in found}
+
+
+def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> None:
+    assert len(judged) == 64
+    by = {v: {name for name, one in judged.items() if one.verdict == v} for v in Verdict}
+    assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
+    assert by[Verdict.CONTRADICTION] == {*CONTRADICTIONS, "expansion"}
+    assert len(by[Verdict.NOT_CHECKABLE]) == 27
+    assert len(by[Verdict.REPRODUCED]) == 21
+    for verdict in (Verdict.NOT_REPRODUCED, Verdict.CONTRADICTION, Verdict.NOT_CHECKABLE):
+        assert all(judged[name].claim.note for name in by[verdict])
+
+
+def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, Judged]) -> None:
+    for one in judged.values():
+        assert len({len(row) for row in one.table}) <= 1, one.claim.id
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_what_the_paper_should_have_printed(judged: dict[str, Judged], name: str) -> None:
+    assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.001)
+
+
+def test_claims_are_those_of_the_reading_where_it_is_there(bench: Bench) -> None:
+    listing = ROOT.parent / "shared" / "papers" / "claims.toml"
+    if not listing.exists():
+        pytest.skip("the list of claims is not on this machine")
+    theirs = {
+        line.split('"')[1]
+        for line in listing.read_text().splitlines()
+        if line.startswith('id = "sfr2005.')
+    }
+    assert {claim.id for claim in bench.paper.claims} == theirs
+
+
+def web(seed: int, **tcp: object) -> ns.Run:
+    """Return ten seconds of the paper's web traffic, with a row for each connection."""
+    values = {f"populations.web.tcp.{name}": value for name, value in tcp.items()}
+    kept = {"stop": "10 s", "seed": seed, "record.tables": ["connections"]}
+    return ns.load(WEB).replace({**kept, **values}).run()
+
+
+def test_sfr_switched_off_equals_the_base_connection_for_connection() -> None:
+    base, off, on = (
+        web(3, **tcp).table("connections") for tcp in ({}, {"sfr": "off"}, {"sfr": SFR})
+    )
+    assert len(base) > 200
+    for name in base:
+        np.testing.assert_array_equal(np.ma.filled(base[name]), np.ma.filled(off[name]))
+    assert on["retransmissions_sfr"].sum() > 0 == base["retransmissions_sfr"].sum()
+
+
+def test_connections_of_two_senders_pair_one_by_one() -> None:
+    base, on = web(3).table("connections"), web(3, sfr=SFR).table("connections")
+    for name in ("opened_ns", "flow", "requests", "forward_bytes", "reverse_bytes"):
+        assert base[name].tolist() == on[name].tolist()
+    longer = np.ma.filled(base["duration_ns"], 0) - np.ma.filled(on["duration_ns"], 0)
+    assert np.any(longer)
+
+
+def test_a_sender_that_is_the_base_gains_nothing(bench: Bench) -> None:
+    sets = {"reno": {}, "off": {"populations.web.tcp.sfr": "off"}}
+    quick = {"seeds": 3, "stop": "5 s"}
+    about = {"scenario": "web.toml", "quick": quick, "over": {"sender": {"sets": sets}}}
+    paper = replace(bench.paper, sweeps={"same": about})
+    gains = Sweeps.of(paper).quickly("same").gains("connection_ns_mean")
+    assert [(one.value, one.low, one.high) for one in gains.values()] == [(0, 0, 0)]
+
+
+def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
+    bench: Bench, tmp_path: Path
+) -> None:
+    paper = replace(bench.paper, sweeps={"tail": bench.paper.sweeps["tail"]})
+    sweeps, seen = Sweeps.of(paper), list[float]()
+    with pytest.raises(SweepError, match="holds no sweep"):
+        sweeps.read(tmp_path / "none", "tail")
+    assert sweeps.whole(tmp_path, lambda done, total: seen.append(done / total)) > 1000
+    assert seen[-1] == 1
+    assert sweeps.count(tmp_path) == 50
+    kept, quick = sweeps.read(tmp_path, "tail").cases, sweeps.quickly("tail").cases
+    assert kept["timeouts"].tolist() == quick["timeouts"].tolist()
+    other = {**paper.sweeps["tail"], "seeds": 2}
+    with pytest.raises(PaperError, match="is of another study"):
+        Sweeps.of(replace(paper, sweeps={"tail": other})).read(tmp_path, "tail")
+    sorted((tmp_path / "tail" / "cases").iterdir())[0].unlink()
+    with pytest.raises(PaperError, match="netspurt papers study sfr2005"):
+        sweeps.read(tmp_path, "tail")
+
+
+def test_a_paper_without_sweeps_and_a_sweep_without_a_name_are_told(bench: Bench) -> None:
+    with pytest.raises(PaperError, match=r"no \[sweeps\]"):
+        Sweeps.of(replace(bench.paper, sweeps={}))
+    with pytest.raises(PaperError, match="no sweep 'none'"):
+        Sweeps.of(bench.paper).sweep("none", whole=True)
+
+
+def test_each_of_the_last_three_segments_needs_a_timeout_by_reno_and_none_by_sfr(
+    bench: Bench,
+) -> None:
+    cases = bench.swept("tail").cases
+    needed = {
+        sender: [
+            int(place)
+            for place, who, timeouts in zip(
+                cases["place"], cases["sender"], cases["timeouts"], strict=True
+            )
+            if who == sender and timeouts
+        ]
+        for sender in ("reno", "sfr", "early-retransmit", "rack-tlp")
+    }
+    assert needed == {"reno": [1, 2, 3], "sfr": [], "early-retransmit": [1], "rack-tlp": []}
+
+
+def test_each_figure_of_the_paper_is_drawn(bench: Bench) -> None:
+    for picture in bench.paper.pictures:
+        drawn = figure(picture["figure"])(bench, **picture["arguments"])
+        assert drawn.axes[0].get_xlabel()
+    with pytest.raises(PaperError, match="no value 'colour'"):
+        figure("distributions")(bench, run="sites", of="colour")
