@@ -34,7 +34,7 @@ namespaces = pytest.mark.skipif(not AVAILABLE, reason=f"no namespaces: {WHY}")
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
 def test_a_set_runs_and_each_value_of_its_sweep_makes_a_scenario(path: Path) -> None:
     scenario = ns.load(path)
-    assert scenario.alone().run().links["carried_bytes"].sum() > 100_000
+    assert scenario.alone().run().links["carried_bytes"].sum() > 10_000  # the shortest is one page
     sweep = Sweep.of(scenario)
     lengths = [len(labels) for labels in sweep.labels.values()]
     first = sweep.scenario(0).seed
