@@ -107,3 +107,12 @@ def test_a_small_file_of_many_rows_is_refused_with_the_limit(tmp_path: Path) -> 
     assert path.stat().st_size < 100_000
     with pytest.raises(DelaysError, match=r"has 17825792 rows, and a recording at most 16777216"):
         ns.read_delays(path)
+
+
+def test_a_small_file_of_many_runs_of_ping_is_refused_with_the_limit(tmp_path: Path) -> None:
+    head = "PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n"
+    line = "64 bytes from 10.0.0.1: icmp_seq={} ttl=64 time=1.0 ms\n"
+    text = "".join(head + line.format(number) for _ in range(20) for number in (1, 4_000_000))
+    (tmp_path / "ping.txt").write_text(text)
+    with pytest.raises(DelaysError, match="more than 4194304 probes of all its recordings"):
+        ns.read_delays(tmp_path / "ping.txt")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +69,6 @@ def compare(
     CSV has a row for each event, with its times in both runs; JSON has these, too.
     """
     from netspurt.analysis.compare import compare as align
-    from netspurt.analysis.settings import differences
     from netspurt.plots import View
 
     form = Form(as_json, as_csv)
@@ -81,8 +81,7 @@ def compare(
     ways = ways_of(runs, flows, direction, node)
     seen, span = _seen(runs, ways, span)
     told = align(seen[0], seen[1])
-    scenarios = [run.scenario for run in runs if is_run(run)]
-    unlike = differences(*scenarios) if len(scenarios) == len(runs) else None
+    unlike = _unlike(runs)
     if plot is not None:
         views = [View(flow=way.flow, direction=way.direction, node=way.node) for way in ways]
         _draw(plot, told, (runs, seen), views)
@@ -92,23 +91,30 @@ def compare(
         form.print(document, document["events"])
         return
     names = _names(runs)
-    for line in _lines(told, seen, names, (ways[0].titled, ways[0].node)):
+    parts = [
+        _lines(told, seen, names, (ways[0].titled, ways[0].node)),
+        _differences(seen, names),
+        _settings(unlike, names),
+        _early_acks(runs, ways, seen, names),
+        [] if plot is None else [str(plot)],
+    ]
+    for line in itertools.chain.from_iterable(parts):
         typer.echo(line)
-    for line in (*_differences(seen, names), *_settings(unlike, names)):
-        typer.echo(line)
-    for line in _early_acks(runs, ways, seen, names):
-        typer.echo(line)
-    if plot is not None:
-        typer.echo(plot)
     if not given and is_run(runs[0]):
         hint_at_replies(runs[0])
 
 
-def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> None:
-    """Print what came of populations in both runs, and what the scenarios differ in."""
+def _unlike(runs: list[Run | Explained]) -> list[Difference] | None:
+    """Return what the scenarios of two runs differ in; none if one is a capture."""
     from netspurt.analysis.settings import differences
 
-    unlike = differences(*(run.scenario for run in runs if is_run(run)))
+    scenarios = [run.scenario for run in runs if is_run(run)]
+    return differences(*scenarios) if len(scenarios) == len(runs) else None
+
+
+def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> None:
+    """Print what came of populations in both runs, and what the scenarios differ in."""
+    unlike = _unlike(runs)
     data = as_data(pairs)
     if not form.for_people:
         document = {"populations": data, "scenarios": [vars(one) for one in unlike or ()]}

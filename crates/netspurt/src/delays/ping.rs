@@ -461,11 +461,20 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     }
     end(&mut run, &mut runs);
     let alien = runs.iter().any(|run| run.slips.is_alien());
+    let mut missing = 0;
     for mut run in runs {
         if alien {
             run.slips = Slips::default();
         }
-        reading.recordings.push(run.finish(name, hints)?);
+        let recording = run.finish(name, hints)?;
+        missing += recording.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64;
+        if missing > MOST_MISSING {
+            return Err(RecordingError::new(
+                format!("more than {MOST_MISSING} probes of all its recordings are missing"),
+                "cut the file into its recordings",
+            ));
+        }
+        reading.recordings.push(recording);
     }
     Ok(reading)
 }
