@@ -10,6 +10,7 @@ from netspurt.cli.opening import busiest, is_explained, is_run
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Seen
     from netspurt.captures import Explained
+    from netspurt.plots import View
     from netspurt.run import Run
 
 
@@ -25,6 +26,12 @@ class ComparedWay:
     def titled(self) -> str:
         """The flow and the direction in words."""
         return self.flow if self.direction in (None, "forward") else f"{self.flow} (reverse)"
+
+    def view(self) -> View:
+        """Return what a plot shows of it."""
+        from netspurt.plots import View
+
+        return View(flow=self.flow, direction=self.direction, node=self.node)
 
     def events(self, run: Run | Explained) -> list[Seen]:
         """Return what was observed, as the sender of the direction has it."""

@@ -69,7 +69,6 @@ def compare(
     CSV has a row for each event, with its times in both runs; JSON has these, too.
     """
     from netspurt.analysis.compare import compare as align
-    from netspurt.plots import View
 
     form = Form(as_json, as_csv)
     given = flow is not None or direction is not None
@@ -83,8 +82,7 @@ def compare(
     told = align(seen[0], seen[1])
     unlike = _unlike(runs)
     if plot is not None:
-        views = [View(flow=way.flow, direction=way.direction, node=way.node) for way in ways]
-        _draw(plot, told, (runs, seen), views)
+        _draw(plot, told, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
         more = {"span_s": span, "scenarios": [vars(one) for one in unlike or ()]}
         document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen) | more

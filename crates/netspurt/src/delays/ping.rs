@@ -460,22 +460,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         }
     }
     end(&mut run, &mut runs);
-    let alien = runs.iter().any(|run| run.slips.is_alien());
-    let mut missing = 0;
-    for mut run in runs {
-        if alien {
-            run.slips = Slips::default();
-        }
-        let recording = run.finish(name, hints)?;
-        missing += recording.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64;
-        if missing > MOST_MISSING {
-            return Err(RecordingError::new(
-                format!("more than {MOST_MISSING} probes of all its recordings are missing"),
-                "cut the file into its recordings",
-            ));
-        }
-        reading.recordings.push(recording);
-    }
+    reading.recordings = finished(runs, name, hints)?;
     Ok(reading)
 }
 
@@ -496,6 +481,27 @@ fn headed(line: &str) -> PingLine<'_> {
 /// `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
 fn pipe(line: &str) -> Option<u64> {
     Some(integer(line.split_once(", pipe ")?.1)?.0)
+}
+
+/// The recordings of all runs of a file, whose gaps have one limit together.
+fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>, RecordingError> {
+    let alien = runs.iter().any(|run| run.slips.is_alien());
+    let (mut all, mut missing) = (Vec::with_capacity(runs.len()), 0);
+    for mut run in runs {
+        if alien {
+            run.slips = Slips::default();
+        }
+        let recording = run.finish(name, hints)?;
+        missing += recording.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64;
+        if missing > MOST_MISSING {
+            return Err(RecordingError::new(
+                format!("more than {MOST_MISSING} probes of all its recordings are missing"),
+                "cut the file into its recordings",
+            ));
+        }
+        all.push(recording);
+    }
+    Ok(all)
 }
 
 /// Ends a run, if one has begun.
