@@ -324,13 +324,21 @@ class Delays:
         return first, end - first
 
     def loss_words(self) -> list[str]:
-        """Return a sentence on the lengths of the runs of losses, or none without losses."""
+        """Return a sentence on the lengths of the runs of losses, or none without losses.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> ns.Delays.of([float("nan")] * 3 + [0.1] * 4).loss_words()
+        ['all 3 losses in one run, before the first answer']
+        """
         first, length = self.loss_runs()
         if len(length) < 1 or length.sum() < 2:
             return []
         longest = int(np.argmax(length))
         if len(length) == 1:
-            return [f"all {length[0]:,} losses in one run{self._since(int(first[0]))}"]
+            where = ", before the first answer" if first[0] == 0 else self._since(int(first[0]))
+            return [f"all {length[0]:,} losses in one run{where}"]
         single = int(np.sum(length == 1))
         if single == len(length):
             return ["no two losses in a row"]

@@ -265,11 +265,14 @@ def _caveats(advice: Advice) -> list[str]:
             f"Spells of long delays rarer than one in {_grouped(answered / 3)} answers may be "
             "missing here; a short timer would suffer first."
         )
-    lost = sum(of.algorithms[0].lost - of.algorithms[0].lost_before for of in advice.replays)
+    before = sum(of.algorithms[0].lost_before for of in advice.replays)
+    lost = sum(of.algorithms[0].lost for of in advice.replays) - before
     if lost < FEW_LOSSES and advice.price.loss is None:
         count = {0: "No probe was", 1: "Only one probe was"}.get(lost, f"Only {lost} probes were")
+        where = " after the first answer" if before else ""
         said.append(
-            f"{count} lost; half a loss is added. Under load more are: --loss sets the share."
+            f"{count} lost{where}; half a loss is added. "
+            "Under load more are: --loss sets the share."
         )
     if any(of.delays.measure == "one-way" for of in advice.replays):
         said.append(
