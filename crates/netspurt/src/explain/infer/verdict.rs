@@ -131,7 +131,8 @@ impl VerdictWatch {
         }
         // An acknowledgement is due for every second segment (RFC 5681 §4.2). One that covers more
         // answers what filled a gap; the rest had arrived before.
-        let jumped = one.left > ack.una.0 && ack.una.1 - ack.una.0 > ack.two_segments;
+        let newly = ack.una.1.saturating_sub(ack.una.0);
+        let jumped = one.left > ack.una.0 && newly > ack.two_segments;
         if jumped && one.right > ack.una.0 + ack.two_segments && ack.una.1 >= one.right {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
         }
