@@ -71,7 +71,7 @@ fn assert_quantiles(quantity: &str, rate: u32, mut runs: Vec<Vec<f64>>, grain: f
     runs.iter_mut().for_each(|run| run.sort_by(f64::total_cmp));
     let mut columns: Vec<&String> = table[0].keys().filter(|key| key.starts_with("q0.")).collect();
     columns.sort();
-    assert_eq!(columns.len(), 15);
+    assert_eq!(columns.len(), 17);
     for column in columns {
         let q: f64 = column[1..].parse().expect("a share");
         let ours: Vec<f64> = runs.iter().map(|run| quantile(run, q)).collect();

@@ -17,7 +17,7 @@ pub struct Ledger {
     /// What was acknowledged to the source.
     acks: Acks,
     /// When an acknowledgement last covered more than those before it.
-    advanced: Time,
+    advanced: Option<Time>,
     arrivals: Arrivals,
 }
 
@@ -67,7 +67,7 @@ impl Ledger {
         let before = self.acks.highest();
         self.acks.take(segment);
         if self.acks.highest() > before {
-            self.advanced = at;
+            self.advanced = Some(at);
         }
         self.finish_if_covered();
     }
@@ -75,8 +75,8 @@ impl Ledger {
     /// Notes when the last octet was acknowledged, once it is known which is the last.
     fn finish_if_covered(&mut self) {
         let covered = self.octets.is_some_and(|octets| self.acks.highest() > octets);
-        if covered && self.sum.finished.is_none() && self.advanced > Time::ZERO {
-            self.sum.finished = Some(self.advanced);
+        if covered {
+            self.sum.finished = self.sum.finished.or(self.advanced);
         }
     }
 

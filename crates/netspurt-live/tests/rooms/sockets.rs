@@ -46,7 +46,7 @@ fn only_the_end_that_waits_for_the_other_listens() {
 fn a_congestion_control_that_the_kernel_has_not_is_named() {
     let tcp = KernelTcp { congestion: "no-such", ..TCP() };
     let error = open(&tcp, "127.0.0.1:0".parse().unwrap(), false).unwrap_err();
-    assert!(error.to_string().starts_with("congestion = \"no-such\": "), "{error}");
+    assert!(error.to_string().starts_with("tcp.congestion = \"no-such\": "), "{error}");
 }
 
 #[test]

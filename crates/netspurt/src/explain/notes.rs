@@ -13,7 +13,9 @@ use crate::wire::{CapturedPacket, LinkType};
 /// let (link, interface, original_bytes) = (LinkType(999), 0, 0);
 /// for unix_ns in [5_000, 2_000] {
 ///     let bytes = &[];
-///     notes.take(&CapturedPacket { unix_ns, timed: true, link, interface, original_bytes, bytes });
+///     let packet = CapturedPacket { unix_ns, timed: true, link, interface, original_bytes, bytes };
+///     notes.take(&packet);
+///     notes.unread(&packet);
 /// }
 /// assert_eq!((notes.back, notes.back_ns_max, notes.unread), (1, 3_000, Some((LinkType(999), 2))));
 /// ```
