@@ -102,17 +102,6 @@ def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
 
 
 @registered
-def most_that_the_least_gain_may_be(bench: Bench, *, sweep: str) -> Measured:
-    """Return the least upper end of the gains' intervals over the cells [%].
-
-    Below zero, a cell is slower than the base beyond chance.
-    """
-    swept = bench.swept(sweep)
-    gains = swept.gains(MEAN).values()
-    return Measured(min(one.high for one in gains), gain_rows(swept))
-
-
-@registered
 def best_sender(bench: Bench, *, sweep: str) -> Measured:
     """Return the label of the sender with the least mean duration, as a number.
 
