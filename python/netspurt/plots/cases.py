@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netspurt.plots.measures import fitting_unit, in_words
+from netspurt.pictures.measures import fitting_unit, in_words
 from netspurt.plots.style import (
     BLACK,
     SERIES,

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from netspurt.pictures.scales import of_times
 from netspurt.plots.files import File, saved
 from netspurt.plots.style import (
     BLACK,
@@ -20,10 +21,10 @@ from netspurt.plots.style import (
     SERIES,
     SETTINGS,
     Size,
+    draw_scale,
     legend,
     logarithmic,
     new_figure,
-    seconds_axis,
     set_title,
 )
 
@@ -112,9 +113,8 @@ def draw_timeline(axes: Axes, replay: Judged) -> None:
     axes.plot([], [], linestyle="none", marker="x", color=GREY, label="spurious retransmission")
     # Timers before the first known delay would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
-    seconds_axis(
-        axes, "delay, timer", [rtt, *(algorithm.waits[start:] for algorithm in algorithms)]
-    )
+    waits = [algorithm.waits[start:] for algorithm in algorithms]
+    draw_scale(axes, of_times("delay, timer", [rtt, *waits]))
     lost = np.isnan(rtt)
     if lost.any():
         bottom = axes.get_ylim()[0]

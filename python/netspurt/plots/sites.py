@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from netspurt.plots.measures import fitting_unit
+from netspurt.pictures.measures import fitting_unit
 from netspurt.plots.style import (
     BLACK,
     GREY,
