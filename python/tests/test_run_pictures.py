@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 import netspurt as ns
 from netspurt import _core
 from netspurt.analysis import Interval
+from netspurt.pictures.cases import in_ratios, legible, positions
 from netspurt.pictures.marks import Scale
 from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
 from netspurt.plots import KINDS, View, draw
 from netspurt.plots.beside import Side, draw_beside
-from netspurt.plots.cases import draw_cases, in_ratios, legible, positions
+from netspurt.plots.cases import draw_cases
 from netspurt.plots.style import RED, draw_scale, new_figure
 
 LABELS = {

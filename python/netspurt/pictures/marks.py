@@ -33,8 +33,8 @@ INKS: dict[Ink, tuple[str, str]] = {
 #: The inks of series, in order.
 SERIES: tuple[Ink, ...] = ("blue", "orange", "green", "purple", "sky", "black")
 
-#: How points are drawn. A ring goes around another mark.
-Shape = Literal["dot", "ring", "cross", "up", "down"]
+#: How points are drawn. A ring goes around another mark; a tick stands on the x axis.
+Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +58,17 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Line(Mark):
-    """A line through points, shape (n,); with `steps` each value holds until the next."""
+    """A line through points, shape (n,); with `steps` each value holds until the next.
+
+    `dot` is the size of a dot at each point; 0 for none.
+    """
 
     x: Floats
     y: Floats
     steps: bool = False
     dashed: bool = False
     width: float = 1.2
+    dot: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +76,7 @@ class Bars(Mark):
     """Vertical bars from `low` to `high`, shape (n,).
 
     `dot` is the size of a dot at the middle of each, which is visible at every zoom; 0 for none.
+    With `caps` each end has a short line across: the bars are intervals.
     """
 
     x: Floats
@@ -79,27 +84,62 @@ class Bars(Mark):
     high: Floats
     width: float = 1.0
     dot: float = 0.0
+    caps: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spans(Mark):
+    """Horizontal intervals from `left` to `right`, shape (n,)."""
+
+    y: Floats
+    left: Floats
+    right: Floats
+    width: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Mark):
+    """Areas between `left` and `right` from zero up to `y`, shape (n,): bars, or a histogram."""
+
+    left: Floats
+    right: Floats
+    y: Floats
+    alpha: float = 0.75
+    hatched: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells(Mark):
+    """A value for each pair of ticks, shape (rows, columns), NaN for none; darker is less.
+
+    `texts` are what stands in each cell, row by row; none if there are too many.
+    """
+
+    values: Floats
+    texts: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Points(Mark):
-    """Points, shape (n,)."""
+    """Points, shape (n,); `hollow` ones are outlines."""
 
     x: Floats
     y: Floats
     shape: Shape = "dot"
     size: float = 3.0
     width: float = 1.0
+    hollow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Band(Mark):
-    """An area between two values that hold until the next ones, shape (n,)."""
+    """An area between two values, shape (n,); with `steps` they hold until the next ones."""
 
     x: Floats
     low: Floats
     high: Floats
     alpha: float = 0.25
+    steps: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,19 +159,23 @@ class Scale:
     label
         What it shows, without its unit.
     unit
-        The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value.
+        The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
+        is for shares from 0 to 1.
     low, high
         Its ends; those of the marks and a margin where they are not given.
     log, whole
         Whether it is logarithmic, and whether it has numbers at whole values only.
+    ticks
+        Places with their labels, in place of numbers.
     """
 
     label: str
-    unit: Literal["s", "B", "bit/s", "packets", ""] = ""
+    unit: str = ""
     low: float | None = None
     high: float | None = None
     log: bool = False
     whole: bool = False
+    ticks: tuple[tuple[float, str], ...] = ()
 
 
 #: The x axis of most pictures.
@@ -154,6 +198,8 @@ class Picture:
         The size of packets, if all but the last have one size: their numbers stand at the right.
     corner
         The corner that is empty, for the legend; without one the legend stands outside.
+    legend
+        What the names in the legend are.
     """
 
     marks: tuple[Mark, ...]
@@ -162,6 +208,7 @@ class Picture:
     aside: str = ""
     packet_bytes: int | None = None
     corner: Literal["upper left", "lower right"] | None = None
+    legend: str = ""
 
     @cached_property
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -184,19 +231,47 @@ def reach(marks: tuple[Mark, ...] | list[Mark], axis: Literal[0, 1]) -> tuple[fl
 
 
 def _values(mark: Mark, axis: int) -> list[Floats]:
+    return _heights(mark) if axis else _places(mark)
+
+
+def _places(mark: Mark) -> list[Floats]:
     match mark:
-        case Line() | Points():
-            return [mark.y if axis else mark.x]
+        case Line() | Points() | Bars() | Band() | Rules():
+            return [mark.x]
+        case Spans() | Blocks():
+            return [mark.left, mark.right]
+        case Cells():
+            return [np.array([-0.5, mark.values.shape[1] - 0.5])]
+    return []
+
+
+def _heights(mark: Mark) -> list[Floats]:
+    match mark:
+        case Line() | Points() | Spans():
+            return [mark.y]
         case Bars() | Band():
-            return [mark.low, mark.high] if axis else [mark.x]
-        case Rules():
-            return [] if axis else [mark.x]
+            return [mark.low, mark.high]
+        case Blocks():
+            return [mark.y, np.zeros(1)]
+        case Cells():
+            return [np.array([-0.5, mark.values.shape[0] - 0.5])]
     return []
 
 
 def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[float, float]:
-    found = reach(marks, axis) or (0.0, 1.0)
-    spare = MARGIN * (found[1] - found[0]) or MARGIN * abs(found[0]) or MARGIN
-    low = found[0] - spare if scale.low is None else scale.low
-    high = found[1] + spare if scale.high is None else scale.high
+    known = [scale.low, scale.high]
+    if None in known:
+        found = _spaced(reach(marks, axis) or (0.0, 1.0), log=scale.log)
+        known = [end if own is None else own for own, end in zip(known, found, strict=True)]
+    low, high = float(known[0] or 0.0), float(known[1] or 0.0)
     return low, high if high > low else low + 1.0
+
+
+def _spaced(ends: tuple[float, float], *, log: bool) -> tuple[float, float]:
+    """Return ends with a margin beyond them."""
+    low, high = ends
+    if log and low > 0:
+        spare = (high / low) ** MARGIN if high > low else 2.0
+        return low / spare, high * spare
+    spare = MARGIN * (high - low) or MARGIN * abs(low) or MARGIN
+    return low - spare, high + spare

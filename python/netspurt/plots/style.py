@@ -101,8 +101,13 @@ def root_figure(ax: Axes) -> Figure:
     return figure
 
 
-def draw_scale(axes: Axes, scale: marks.Scale, ends: tuple[float, float] | None = None) -> None:
-    """Set the y axis of an axes: its ends, its label, and numbers in the unit that fits.
+def draw_scale(
+    axes: Axes,
+    scale: marks.Scale,
+    ends: tuple[float, float] | None = None,
+    which: Literal["x", "y"] = "y",
+) -> None:
+    """Set one axis of an axes: its ends, its label, and numbers in the unit that fits.
 
     Parameters
     ----------
@@ -112,17 +117,48 @@ def draw_scale(axes: Axes, scale: marks.Scale, ends: tuple[float, float] | None 
         Its label, unit and kind.
     ends
         Its ends; by default those that the scale knows.
+    which
+        The axis.
     """
-    if scale.log:
-        logarithmic(axes, "y")
+    axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = ends or (scale.low, scale.high)
-    axes.set_ylim(low, high)
+    if scale.log:
+        axes.set(**{f"{which}scale": "log"})
+    axes.set(**{f"{which}lim": (low, high)})
+    label = scale.label
+    if scale.ticks:
+        _name(axes, which, scale)
+    elif scale.log:
+        logarithmic(axes, which, _WRITTEN.get(scale.unit, _plain))
+        label += f" [{scale.unit}]" if scale.unit not in _WRITTEN and scale.unit else ""
+    elif scale.unit == "%":
+        axis.set_major_formatter(FuncFormatter(_percent))
+    else:
+        label = _linear(axis, scale, axis.get_view_interval()[1])
+    axes.set(**{f"{which}label": label})
+
+
+def _linear(axis: Any, scale: marks.Scale, most: float) -> str:
+    """Format the numbers of a linear axis, and return its label."""
     if scale.whole:
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    size, unit = fitting_unit(scale.unit, axes.get_ylim()[1])
-    if unit and not scale.log and not scale.whole:
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / size:g}"))
-    axes.set_ylabel(f"{scale.label} [{unit}]" if unit and not scale.log else scale.label)
+        axis.set_major_locator(MaxNLocator(integer=True))
+    size, unit = fitting_unit(scale.unit, most)
+    if scale.unit and not scale.whole:
+        axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / size:g}"))
+    return f"{scale.label} [{unit}]" if unit else scale.label
+
+
+#: Labels of more characters together than this are slanted.
+_ROOM = 80
+
+
+def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
+    """Write labels at their places."""
+    places, labels = zip(*scale.ticks, strict=True)
+    axes.set(**{f"{which}ticks": places, f"{which}ticklabels": labels})
+    axes.minorticks_off()
+    if which == "x" and sum(map(len, labels)) > _ROOM:
+        axes.tick_params(axis="x", labelrotation=25)
 
 
 #: A logarithmic axis with a smaller range than this has no marks at 1, 2 and 5.
@@ -145,11 +181,22 @@ def logarithmic(
     axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
+def _plain(value: float, _place: float = 0) -> str:
+    return f"{value:g}"
+
+
+def _percent(share: float, _place: float = 0) -> str:
+    return f"{100 * share:g} %"
+
+
 def _brief(seconds: float, _place: float = 0) -> str:
     if seconds >= 1:
         return f"{seconds:g} s"
     return f"{seconds * 1e3:g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:g} µs"
 
+
+#: How numbers of a logarithmic axis are written with their unit.
+_WRITTEN = {"s": _brief, "%": _percent}
 
 #: About how wide a character of a title is, and one of the smaller text at its right [inch].
 _TITLE_IN = 0.11
