@@ -144,10 +144,11 @@ class Band(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Rules(Mark):
-    """Lines across the picture at instants, shape (n,)."""
+    """Lines across the picture at places of the x axis, shape (n,)."""
 
     x: Floats
     width: float = 0.9
+    dashed: bool = False
 
 
 @dataclass(frozen=True)

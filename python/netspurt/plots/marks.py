@@ -83,8 +83,9 @@ def _draw(axes: Axes, mark: Mark) -> None:
         case Cells():
             _cells(axes, mark)
         case Rules():
+            style |= {"linewidth": mark.width, "linestyle": "--" if mark.dashed else "-"}
             for n, x in enumerate(mark.x):
-                axes.axvline(x, linewidth=mark.width, label=label if n == 0 else None, **style)
+                axes.axvline(x, label=label if n == 0 else None, **style)
 
 
 def _line(axes: Axes, mark: Line, style: dict[str, Any]) -> None:

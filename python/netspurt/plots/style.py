@@ -128,9 +128,12 @@ def draw_scale(
     label = scale.label
     if scale.ticks:
         _name(axes, which, scale)
-    elif scale.log:
+    elif scale.log and (scale.unit in _WRITTEN or not scale.unit):
         logarithmic(axes, which, _WRITTEN.get(scale.unit, _plain))
-        label += f" [{scale.unit}]" if scale.unit not in _WRITTEN and scale.unit else ""
+    elif scale.log:
+        size, unit = fitting_unit(scale.unit, axis.get_view_interval()[1])
+        logarithmic(axes, which, lambda value, _place: f"{value / size:g}")
+        label += f" [{unit}]"
     elif scale.unit == "%":
         axis.set_major_formatter(FuncFormatter(_percent))
     else:
