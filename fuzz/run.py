@@ -55,7 +55,7 @@ def seeds(target: str) -> Iterator[bytes]:
 
 def targets() -> list[str]:
     """Return the names of all targets."""
-    return sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs")) + [STORED]
+    return [*sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs")), STORED]
 
 
 def run(target: str, seconds: int) -> tuple[int, bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import atheris
@@ -55,16 +56,10 @@ def test_one_input(octets: bytes) -> None:
     text = content(octets[1:], bool(octets[0] & 1))
     (FOLDER / "sweep.json").write_bytes(text)
     (FOLDER / "run.json").write_bytes(text)
-    try:
-        folder = open_sweep(FOLDER)
-        assert len(folder.there()) == 0
-        folder.tally()
-    except SweepError as error:
-        assert str(error)
-    try:
+    with suppress(SweepError):
+        open_sweep(FOLDER).tally()
+    with suppress(RunError):
         open_run(FOLDER)
-    except RunError as error:
-        assert str(error)
 
 
 atheris.Setup(sys.argv, test_one_input)
