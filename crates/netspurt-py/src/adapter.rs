@@ -127,7 +127,7 @@ impl Adapter {
         let answer = self.rto.call0(py)?;
         let seconds = answer.extract::<f64>(py).ok();
         let timer = seconds.and_then(span).filter(|timer| !timer.is_zero());
-        timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, and finite"))
+        timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, at most 9e9"))
     }
 
     /// Calls a method and then for the timer, unless there was an exception before.

@@ -5,10 +5,14 @@ use netspurt::units::{Duration, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Seconds as a span; zero if that is not possible.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+/// The most seconds of a span, for which tables have room.
+const SECONDS_MAX: f64 = 9e9;
+
+/// Seconds as a span, if they are not below zero and no more than tables have room for.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bounds")]
 pub fn span(seconds: f64) -> Option<Duration> {
-    (seconds >= 0.0 && seconds.is_finite())
+    (0.0..=SECONDS_MAX)
+        .contains(&seconds)
         .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
