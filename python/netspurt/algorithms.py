@@ -221,6 +221,20 @@ def files_named(text: str) -> list[str]:
     return sorted(set(_IN_TEXT.findall(text)))
 
 
+def takes(method: Callable[..., object], parameter: str) -> bool:
+    """Return whether a method can be called with a parameter of this name.
+
+    Examples
+    --------
+    >>> takes(lambda now, kind="rto": None, "kind"), takes(lambda now: None, "kind")
+    (True, False)
+    """
+    try:
+        return parameter in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return False
+
+
 def failure(text: str, method: str, instance: object, error: BaseException) -> BaseException:
     """Return what to raise for an error in a method: an interrupt stays what it is."""
     if not isinstance(error, Exception | SystemExit):

@@ -26,6 +26,11 @@ pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<
     })
 }
 
+/// Whether a method has a parameter of this name.
+pub fn takes(py: Python<'_>, method: &Py<PyAny>, parameter: &str) -> PyResult<bool> {
+    py.import(MODULE)?.call_method1("takes", (method, parameter))?.extract()
+}
+
 create_exception!(
     netspurt,
     ReturnedError,

@@ -1,9 +1,23 @@
 //! Round-trip samples as Python has them, and seconds as the core's times.
 
+use netspurt::rto::TimeoutKind;
 use netspurt::sample::{RttSample, SampleSource};
 use netspurt::units::{Duration, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+/// What timers are called that fired.
+pub const KINDS: [(TimeoutKind, &str); 4] = [
+    (TimeoutKind::Rto, "rto"),
+    (TimeoutKind::Syn, "syn"),
+    (TimeoutKind::SynAck, "syn-ack"),
+    (TimeoutKind::Probe, "probe"),
+];
+
+/// What a timer that fired is called.
+pub fn kind_name(kind: TimeoutKind) -> &'static str {
+    KINDS[kind as usize].1
+}
 
 /// The most seconds of a span, for which tables have room.
 const SECONDS_MAX: f64 = 9e9;
