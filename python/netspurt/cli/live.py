@@ -44,7 +44,9 @@ Values = Annotated[
 ]
 Budget = Annotated[
     float,
-    typer.Option(parser=lateness, metavar="TIME", help="The maximum lateness of a valid run: 20ms, 0.02."),
+    typer.Option(
+        parser=lateness, metavar="TIME", help="The maximum lateness of a valid run: 20ms, 0.02."
+    ),
 ]
 Wires = Annotated[Wire, typer.Option(help="The devices of the hosts; tun needs /dev/net/tun.")]
 Offload = Annotated[

@@ -153,6 +153,13 @@ const SFR_PARTS: &[SwitchPart] = &[
         },
         needed: false,
     },
+    SwitchPart {
+        key: "yields",
+        doc: "Whether the timer rests when another repair sends the first segment not acknowledged; \
+              by default it goes on, and may send that segment once more",
+        kind: SwitchKind::Flag,
+        needed: false,
+    },
 ];
 
 fn off() -> Vec<Word> {
@@ -167,7 +174,8 @@ fn read_sfr(config: &RfcConfig) -> Option<SwitchValue> {
     let cutout = cutout_bytes.map(|bytes| ("cutout", SwitchValue::Number(bytes)));
     let response = ("response", SwitchValue::Word(config.sfr_response.word()));
     let next = config.sfr_next_halves.map(|halves| ("next", SwitchValue::Number(halves.into())));
-    let parts = [Some(factor), cutout, Some(response), next];
+    let yields = config.sfr_yields.then_some(("yields", SwitchValue::Flag(true)));
+    let parts = [Some(factor), cutout, Some(response), next, yields];
     Some(SwitchValue::Table(parts.into_iter().flatten().collect()))
 }
 
@@ -181,6 +189,7 @@ fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal>
     let response = value.part("response").and_then(SwitchValue::text);
     config.sfr_response = response.and_then(SfrResponse::of_word).unwrap_or(SfrResponse::None);
     config.sfr_next_halves = value.part("next").map(SwitchValue::small);
+    config.sfr_yields = value.part("yields").is_some_and(SwitchValue::flag);
     Ok(())
 }
 
