@@ -67,7 +67,7 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
         table = scenario.replace({"seed": seed}).run().connections
         for column, values in pooled.items():
             # A duration that is not known is masked.
-            own_values = np.ma.masked_invalid(np.ma.asarray(table[column], dtype=float))
+            own_values: Any = np.ma.masked_invalid(np.ma.asarray(table[column], dtype=float))
             values.append(own_values.compressed())
     for quantity, column, unit, shares in QUANTITIES:
         found = np.concatenate(pooled[column]) / unit

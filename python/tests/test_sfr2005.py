@@ -32,6 +32,8 @@ NOT_REPRODUCED = {
     "never-worse",
     "factor-best2",
     "cutout-relative",
+    "r1.reno297",
+    "r1.sfr268",
 }
 WEB = ROOT / "papers" / "sfr2005" / "web.toml"
 SFR = {"factor": 3.0, "cutout": "80 kB"}
