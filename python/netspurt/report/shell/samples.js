@@ -1,0 +1,30 @@
+// The samples of marks in legends, on canvases of 36 by 24 dots.
+
+function drawSample(pen, mark) {
+  if (mark.type === "Points") {
+    sampleShape(pen, mark.shape, mark.shape === "dot" ? 5 : 7);
+  } else if (mark.type === "Bars") {
+    pen.fillRect(17, 2, 2.5, 20);
+    if (mark.dot) sampleShape(pen, shapeOf(mark), 5);
+  } else if (mark.type === "Band" || mark.type === "Blocks") {
+    pen.globalAlpha = Math.max(0.35, mark.alpha || 1);
+    pen.fillRect(4, 5, 28, 14);
+    pen.globalAlpha = 1;
+  } else {
+    sampleLine(pen, mark);
+  }
+}
+
+function sampleShape(pen, shape, radius) {
+  shapes(pen, [[18, 12]], { shape, radius, width: 2.4 });
+}
+
+function sampleLine(pen, mark) {
+  pen.lineWidth = Math.max(2, 2 * mark.width);
+  pen.setLineDash(mark.dashed ? [7, 5] : []);
+  pen.beginPath();
+  if (mark.type === "Rules") strokeTo(pen, [18, 1], [18, 23]);
+  else strokeTo(pen, [2, 12], [34, 12]);
+  pen.stroke();
+  pen.setLineDash([]);
+}
