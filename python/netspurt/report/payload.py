@@ -1,9 +1,9 @@
 """The numbers of a page as one text: columns in few octets, decoded by the page itself.
 
-A column whose values are multiples of 1, 1/2, 1/1000 or 10^-9, as times in nanoseconds and octets
-are, becomes whole numbers: each less the one before it, or less those of another column. Whole
-numbers and others alike are shuffled, so that all first octets come first, then all second ones;
-what repeats stands together then. All columns form one gzip stream, written in base 64.
+A column whose values are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
+becomes whole numbers: each less the one before it, or less that of another column. Whole numbers
+and others alike are shuffled, so that all first octets come first, then all second ones; what
+repeats stands together then. All columns form one gzip stream, written in base 64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 #: In what parts of 1 values are counted, the coarsest first.
-SCALES = (1, 2, 1000, 1_000_000_000)
+SCALES = (1, 2, 1000, 1_000_000, 1_000_000_000)
 
 #: Whole numbers beyond this are not exact where the page decodes them.
 _EXACT = 2**53
