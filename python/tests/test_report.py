@@ -260,7 +260,7 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     ("name", "says"),
     [
         ("nothing", "nothing"),
-        ("empty", "no finished run"),
+        ("empty", "the folder is empty"),
         ("notes.txt", "notes.txt"),
         ("empty.pcap", "no packets of TCP"),
     ],

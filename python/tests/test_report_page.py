@@ -17,8 +17,12 @@ import numpy as np
 import pytest
 
 import netspurt as ns
-from netspurt.report import page, run_section
-from netspurt.report.compared import Subject, compared_section
+from netspurt.pictures.marks import Bars, Blocks, Cells, Picture, Scale, Spans
+from netspurt.report import Section, compared_section, page, replay_section, run_section
+from netspurt.report.compared import Subject
+from netspurt.report.parts import Flow, Group, Panel, Part, Side
+
+from conftest import ROOT, Command
 
 webdriver: Any = pytest.importorskip(
     "selenium.webdriver", reason="selenium is not installed: no page is opened"
@@ -176,8 +180,8 @@ def test_each_kind_of_picture_is_drawn(browser: Any, one: Path) -> None:
     return [...seen];
     """
     inks = set(browser.execute_script(script, 0))
-    # Sent, ACKs, drops and retransmissions have their colours.
-    assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47"} <= inks
+    # Sent, ACKs, drops and retransmissions have their colours, and the axes their numbers.
+    assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47", "68,74,85"} <= inks
 
 
 def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one: Path) -> None:
@@ -390,3 +394,84 @@ def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:
     settled(browser)
     assert drawn(browser) != first
     assert "tail (reverse)" in all_of(browser, ".panel .aside")[0].text
+
+
+def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "ping.html"
+    found = ns.replay(ROOT / "data" / "ping.txt")
+    file.write_text(page([replay_section(found, "ping", ["told"], "ping.txt")], file))
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+    titles = [heading.text for heading in all_of(browser, ".panel h4")]
+    assert titles[:2] == ["Delays and timers", "Distributions"]
+    row = all_of(browser, "tr[data-place]")[2]
+    cells = [cell.text for cell in row.find_elements("css selector", "td")]
+    row.find_element("css selector", "button").click()
+    settled(browser)
+    (told,) = [one.text for one in all_of(browser, ".tip:not([hidden])")]
+    read = re.search(r"^(\S+) s$", told, re.MULTILINE)
+    assert read
+    assert float(read[1]) == pytest.approx(float(cells[0].removesuffix(" s")), abs=1e-6)
+
+
+def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
+    """Each kind of mark that no run has."""
+    at = np.arange(3.0)
+    ticks = tuple((float(n), f"label {n}") for n in range(3))
+    blocks = Blocks(label="low", ink="blue", left=at - 0.4, right=at + 0.4, y=at + 1, hatched=True)
+    ends = Bars(label="", ink="black", x=at, low=at, high=at + 2, caps=True)
+    spans = Spans(label="share", ink="red", y=at, left=at, right=at + 1)
+    table = np.array([[1.0, 2.0, 3.0], [4.0, np.nan, 6.0]])
+    cells = Cells(label="heat", ink="black", values=table, texts=(("a", "b", "c"), ("d", "", "f")))
+    rows = Scale("row", low=-0.5, high=1.5, ticks=((0.0, "r0"), (1.0, "r1")))
+    columns = Scale("column", low=-0.5, high=2.5, ticks=ticks)
+    shown = {
+        "blocks": Picture((blocks, ends), Scale("height", "s"), Scale("name", ticks=ticks)),
+        "spans": Picture((spans,), Scale("y"), Scale("share", "%")),
+        "cells": Picture((cells,), rows, columns),
+    }
+    groups = [
+        Group([Side("one", [Flow(name, [Panel(f"apart-{name}", name, picture)])])], "")
+        for name, picture in shown.items()
+    ]
+    file = tmp_path / "kinds.html"
+    file.write_text(page([Section("Kinds", [Part("kinds")], groups=groups)], file))
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+    hover(browser, canvas(browser, "blocks"), 25, 50)
+    assert "label 1" in all_of(browser, ".tip:not([hidden])")[0].text
+    hover(browser, canvas(browser, "cells"), 230, -60)
+    told = all_of(browser, ".tip:not([hidden])")[-1].text
+    assert told.splitlines() == ["heat", "column label 2", "row r1", "6"]
+
+
+def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_path: Path) -> None:
+    Path("sweep.toml").write_text(SWEEP)
+    netspurt("sweep", "sweep.toml", "--out", "sweep")
+    ran = netspurt("report", "sweep")
+    assert ran.stdout == "sweep/report.html\n", ran.stderr
+    opened(browser, tmp_path / "sweep" / "report.html")
+    assert browser.get_log("browser") == []
+    rows = [row.text for row in all_of(browser, "tbody tr")]
+    assert len(rows) == 4
+    assert rows[0].startswith("2400 bit/s 1 segment")
+    titles = [heading.text for heading in all_of(browser, ".panel h4")]
+    assert "Goodput, by rate and window" in titles
+
+
+SWEEP = """
+title = "Windows and rates"
+stop = "30 s"
+[links]
+modem = { between = ["a", "b"], rate = "9600 bit/s", delay = "150 ms", queue = "4 packets" }
+[flows.transfer]
+from = "a"
+to = "b"
+send = "20 kB"
+[sweep]
+seeds = 2
+[sweep.over]
+rate = { path = "links.modem.rate", values = ["2400 bit/s", "9600 bit/s"] }
+window = { path = "flows.transfer.tcp.initial_window", values = ["1 segment", "4 segments"] }
+delay = { path = "links.modem.delay", from = "50 ms", to = "300 ms", draw = true }
+"""

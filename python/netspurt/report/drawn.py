@@ -73,6 +73,7 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
         "y": _scale(picture.y, low, high),
         "aside": picture.aside,
         "packet_bytes": picture.packet_bytes,
+        "legend": picture.legend,
         "marks": [_mark(mark, payload, share) for mark in picture.marks],
     }
 
@@ -92,6 +93,8 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
         if not isinstance(value, np.ndarray):
             told[one.name] = value
             continue
+        if value.ndim > 1:
+            told["shape"], value = list(value.shape), value.reshape(-1)
         column = value if kept is None else value[kept]
         # The upper ends of bars are near their lower ends.
         told[one.name] = payload.add(column, near if one.name == "high" else None)

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from netspurt.report.parts import Link, Part, Place, Rows, Section
+from netspurt.report.parts import Group, Link, Part, Place, Rows, Section
 from netspurt.report.words import counted, plain
 
 
@@ -34,15 +34,22 @@ def section_markup(section: Section, first_group: int, out: Path, *, alone: bool
         f'<div class="parts{" beside" if beside else ""}">',
         *(_part(part, named=beside) for part in section.parts),
         "</div>",
-        *(
-            f'<div class="group" data-group="{first_group + n}"></div>'
-            for n in range(len(section.groups))
-        ),
+        *_groups(section.groups, first_group),
         *(_places(part, first_group, named=beside) for part in section.parts),
         *(_foot(part, out, named=beside) for part in section.parts),
         "</section>",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _groups(groups: Sequence[Group], first: int) -> Iterator[str]:
+    """Yield the places of groups: those over time have the width, others stand in columns."""
+    told = [f'<div class="group" data-group="{first + n}"></div>' for n in range(len(groups))]
+    over_time = [text for text, group in zip(told, groups, strict=True) if group.x]
+    apart = [text for text, group in zip(told, groups, strict=True) if not group.x]
+    yield from over_time
+    if apart:
+        yield f'<div class="aparts">{"".join(apart)}</div>'
 
 
 def _text(text: str) -> str:

@@ -25,7 +25,7 @@ from netspurt.report.words import number, plain
 
 #: The parts of the script, in the order in which they follow each other.
 _SCRIPTS = (
-    *("numbers", "payload", "axes", "draw", "samples", "panel", "read", "over", "span"),
+    *("numbers", "payload", "axes", "draw", "areas", "samples", "panel", "read", "over", "span"),
     *("hand", "group", "page"),
 )
 

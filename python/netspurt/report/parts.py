@@ -61,7 +61,7 @@ class Group:
     sides
         One or two.
     x
-        What the x axis shows.
+        `time`, or empty for a picture that stands alone.
     parting
         Of two runs, where they first differ, if they do.
     """

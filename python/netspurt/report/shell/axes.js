@@ -40,7 +40,7 @@ function logTicks(low, high, wanted) {
 
 // The ticks of an axis from `low` to `high`, which are places on a straight line, each with its text.
 function axisTicks(scale, low, high, wanted) {
-  if (scale.ticks) return named(scale.ticks, low, high);
+  if (scale.ticks.length) return named(scale, low, high);
   if (scale.log) return logTicks(low, high, wanted).map((one) => [one, brief(one, scale.unit)]);
   const [size] = fitting(scale.unit, Math.max(Math.abs(low), Math.abs(high)));
   const found = ticksOf(low / size, high / size, wanted, scale.whole);
@@ -49,8 +49,8 @@ function axisTicks(scale, low, high, wanted) {
   return found.map((one) => [one * size, grouped(one, decimals)]);
 }
 
-function named(ticks, low, high) {
-  return ticks.filter(([value]) => value >= low && value <= high);
+function named({ ticks, log }, low, high) {
+  return ticks.filter(([value]) => straight(value, log) >= low && straight(value, log) <= high);
 }
 
 // A value with its unit, as a logarithmic axis shows it.
@@ -61,6 +61,6 @@ function brief(value, unit) {
 
 // The label of an axis with the unit that fits what is shown.
 function axisLabel(scale, most) {
-  if (scale.log || !scale.unit) return scale.label;
+  if (scale.log || !scale.unit || scale.ticks.length) return scale.label;
   return `${scale.label} [${fitting(scale.unit, most)[1]}]`;
 }

@@ -41,12 +41,13 @@ const OUTLINES = {
     strokeTo(pen, [x - r, y - r], [x + r, y + r]);
     strokeTo(pen, [x - r, y + r], [x + r, y - r]);
   },
+  tick: (pen, x, y, r) => strokeTo(pen, [x, y - 2 * r], [x, y]),
   plus: (pen, x, y, r) => {
     strokeTo(pen, [x - 1.2 * r, y], [x + 1.2 * r, y]);
     strokeTo(pen, [x, y - 1.2 * r], [x, y + 1.2 * r]);
   },
 };
-const HOLLOW = new Set(["ring", "cross", "plus"]);
+const HOLLOW = new Set(["ring", "cross", "plus", "tick"]);
 
 function circle(pen, x, y, r) {
   pen.moveTo(x + r, y);
@@ -65,11 +66,11 @@ function strokeTo(pen, from, to) {
 }
 
 // Draw a shape at many places; `width` is that of the lines of hollow ones.
-function shapes(pen, places, { shape, radius, width }) {
+function shapes(pen, places, { shape, radius, width, hollow = false }) {
   pen.beginPath();
   for (const [x, y] of places) OUTLINES[shape](pen, x, y, radius);
   pen.lineWidth = width;
-  if (HOLLOW.has(shape)) pen.stroke();
+  if (hollow || HOLLOW.has(shape)) pen.stroke();
   else pen.fill();
 }
 
@@ -89,13 +90,14 @@ function placesOf(mark, map, height) {
 function drawPoints(pen, mark, map) {
   const radius = 0.55 * mark.size * map.dot;
   const places = placesOf(mark, map, (n) => mark.y[n]);
-  shapes(pen, places, { shape: mark.shape, radius, width: mark.width * 1.3 * map.dot });
+  const { shape, hollow } = mark;
+  shapes(pen, places, { shape, radius, hollow, width: mark.width * 1.3 * map.dot });
 }
 
 function drawBars(pen, mark, map) {
   const seen = new Seen(map);
   const width = Math.max(1, mark.width * map.dot);
-  const cap = (mark.caps || 0) * map.dot;
+  const cap = mark.caps ? 7 * map.dot : 0;
   const [first, last] = map.visible(mark);
   pen.beginPath();
   for (let n = first; n <= last; n += 1) {
@@ -151,6 +153,10 @@ function drawLine(pen, mark, map) {
   pen.setLineDash(mark.dashed ? [5 * map.dot, 4 * map.dot] : []);
   pen.stroke();
   pen.setLineDash([]);
+  if (mark.dot) {
+    const places = placesOf(mark, map, (n) => mark.y[n]);
+    shapes(pen, places, { shape: "dot", radius: 0.55 * mark.dot * map.dot, width: 1 });
+  }
 }
 
 function finish(pen, column) {
@@ -162,10 +168,19 @@ function finish(pen, column) {
   return null;
 }
 
-// An area between values that hold until the next ones; those narrower than a dot are one.
+// An area between two values.
 function drawBand(pen, mark, map) {
-  const [first, last] = map.visible(mark);
   pen.beginPath();
+  if (mark.steps) stepped(pen, mark, map);
+  else slanted(pen, mark, map);
+  pen.globalAlpha = mark.alpha;
+  pen.fill();
+  pen.globalAlpha = 1;
+}
+
+// The values hold until the next ones; what is narrower than a dot is one.
+function stepped(pen, mark, map) {
+  const [first, last] = map.visible(mark);
   let from = map.x(mark.x[first]);
   let low = -Infinity;
   let high = Infinity;
@@ -177,9 +192,13 @@ function drawBand(pen, mark, map) {
     pen.rect(from, high, to - from, low - high);
     [from, low, high] = [to, -Infinity, Infinity];
   }
-  pen.globalAlpha = mark.alpha;
-  pen.fill();
-  pen.globalAlpha = 1;
+}
+
+function slanted(pen, mark, map) {
+  const known = [...mark.x.keys()].filter((n) => Number.isFinite(mark.low[n] + mark.high[n]));
+  for (const n of known) pen.lineTo(map.x(mark.x[n]), map.y(mark.high[n]));
+  for (const n of known.reverse()) pen.lineTo(map.x(mark.x[n]), map.y(mark.low[n]));
+  pen.closePath();
 }
 
 function drawRules(pen, mark, map) {
@@ -190,10 +209,15 @@ function drawRules(pen, mark, map) {
     strokeTo(pen, [px, map.top], [px, map.top + map.height]);
   }
   pen.lineWidth = mark.width * 1.3 * map.dot;
+  pen.setLineDash(mark.dashed ? [5 * map.dot, 4 * map.dot] : []);
   pen.stroke();
+  pen.setLineDash([]);
 }
 
-const DRAWN = { Line: drawLine, Bars: drawBars, Points: drawPoints, Band: drawBand, Rules: drawRules };
+const DRAWN = {
+  Line: drawLine, Bars: drawBars, Points: drawPoints, Band: drawBand, Rules: drawRules,
+  Blocks: drawBlocks, Cells: drawCells, Spans: drawSpans,
+};
 
 function drawMark(pen, mark, map, ink) {
   pen.fillStyle = ink;

@@ -17,6 +17,8 @@ class Group {
     this.bar = element("div", { class: "bar", role: "toolbar", "aria-label": "Pictures" });
     root.append(this.bar, this.frame, this.spoken);
     if (told.sides.length > 1) this.frame.classList.add("two");
+    // Pictures that stand alone do without buttons; keys and pointers work.
+    if (told.x !== "time") this.bar.hidden = true;
     this.fillBar();
     this.build();
     new ResizeObserver(() => this.redraw()).observe(this.frame);
@@ -160,7 +162,7 @@ class Group {
       heights.set(kind, [Math.min(own[0], other[0]), Math.max(own[1], other[1])]);
     }
     for (const panel of this.seen()) panel.draw(this.span, heights.get(panel.picture.kind), look);
-    this.seen().forEach((panel, n) => panel.root.classList.toggle("chosen", n === this.chosen));
+    this.seen().forEach((panel, n) => panel.root.classList.toggle("chosen", n === this.chosen && this.panels.length > 1));
     this.spanText.value = this.spanWords();
     this.drawCursor();
   }
@@ -243,7 +245,7 @@ class Group {
   step(forward) {
     const panel = this.seen()[this.chosen];
     const from = this.cursor ? this.cursor.at : this.span.from;
-    const exactly = this.cursor && this.cursor.found && this.cursor.panel === panel
+    const exactly = this.cursor && this.cursor.found && this.cursor.found.mark.x && this.cursor.panel === panel
       ? this.cursor.found.mark.x[this.cursor.found.n]
       : bent(from + panel.zero, panel.log);
     const found = stepFrom(panel, exactly, forward);

@@ -3,6 +3,7 @@
 const PREFIXES = {
   s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
   B: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
+  "%": [[0.01, "%"]],
   "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
 };
 
@@ -19,7 +20,7 @@ function grouped(value, decimals = 6) {
 
 // A value in full: times to the nanosecond, octets to the octet; rates and means are rounded.
 function exact(value, unit) {
-  if (unit === "bit/s") {
+  if (unit === "bit/s" || unit === "%") {
     const [size, name] = fitting(unit, 2 * value);
     return `${Number((value / size).toPrecision(4))} ${name}`;
   }

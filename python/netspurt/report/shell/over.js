@@ -31,8 +31,9 @@ function drawOver(panel, cursor, marked) {
 function drawFound(panel, pen, found) {
   const { map, look } = panel;
   const { mark, n } = found;
-  const px = map.x(mark.x[n]);
-  const py = map.y(mark.y ? mark.y[n] : (mark.low[n] + mark.high[n]) / 2);
+  const px = mark.x ? map.x(mark.x[n]) : found.x;
+  const middle = () => (mark.y ? mark.y[n] : (mark.low[n] + mark.high[n]) / 2);
+  const py = mark.x ? map.y(middle()) : found.y;
   pen.strokeStyle = look.colours.strong;
   pen.lineWidth = 2 * map.dot;
   pen.beginPath();

@@ -18,14 +18,14 @@ function lookOf(inks) {
     width: printing ? PRINTED.width : 0,
     ink: (name) => inks[name][place],
     colours: printing
-      ? { grid: "#e4e4e4", axis: "#777", text: "#333", label: "#000", strong: "#000", chosen: "#0002" }
-      : Object.fromEntries(["grid", "axis", "text", "label", "strong", "chosen"].map((one) => [one, colour(one)])),
+      ? { grid: "#e4e4e4", axis: "#777", text: "#333", label: "#000", strong: "#000", chosen: "#0002", paper: "#fff" }
+      : Object.fromEntries(["grid", "axis", "text", "label", "strong", "chosen", "paper"].map((one) => [one, colour(one)])),
   };
 }
 
 // Every description gets its columns in place of their numbers.
 function withColumns(told, columns) {
-  const named = ["x", "y", "low", "high"];
+  const named = ["x", "y", "low", "high", "left", "right", "values"];
   for (const side of told.sides) {
     for (const flow of side.flows) {
       for (const panel of flow.panels) {

@@ -1,7 +1,8 @@
 // A panel: one picture on a canvas, its legend, and what the cursor reads from it.
 
-const HEIGHTS = { "time-sequence": 380, rto: 240, cwnd: 240 };
+const HEIGHTS = { "time-sequence": 380, timeline: 320, rto: 240, cwnd: 240 };
 const USUAL_HEIGHT = 190;
+const APART_HEIGHT = 300;
 // The nearest mark is read if it is not farther than this, in points of the page.
 const REACH = 24;
 
@@ -27,13 +28,16 @@ class Panel {
   }
 
   get height() {
-    return HEIGHTS[this.picture.kind] || USUAL_HEIGHT;
+    const { kind, y } = this.picture;
+    if (kind.startsWith("apart")) return Math.max(APART_HEIGHT, 60 + 26 * y.ticks.length);
+    return HEIGHTS[kind] || USUAL_HEIGHT;
   }
 
   // A button for each label: it hides and shows the marks that have it.
   legend() {
     const labels = [...new Set(this.marks.filter((one) => one.label).map((one) => one.label))];
     const list = element("div", { class: "legend", role: "group", "aria-label": "Marks shown" });
+    if (this.picture.legend) list.append(element("span", { class: "aside" }, [`${this.picture.legend}:`]));
     for (const label of labels) {
       const mark = this.marks.find((one) => one.label === label);
       const sample = element("canvas", { class: "sample", width: 36, height: 24, "aria-hidden": "true" });
@@ -68,7 +72,7 @@ class Panel {
 
   // The places of a mark between two values of x, and one on either side of lines.
   places(mark, low, high) {
-    const count = mark.x.length;
+    const count = lengthOf(mark);
     if (!mark.sorted) return [0, count - 1];
     const more = mark.type === "Line" || mark.type === "Band" ? 1 : 0;
     return [Math.max(0, before(mark.x, low) - more), Math.min(count - 1, before(mark.x, high, true) - 1 + more)];
@@ -79,7 +83,7 @@ class Panel {
     const found = [Infinity, -Infinity];
     const { low: floor, high: roof } = this.picture.y;
     for (const mark of this.shown()) {
-      if (mark.type === "Rules") continue;
+      if (mark.type === "Rules" || mark.type === "Cells") continue;
       let [first, last] = this.places(mark, low, high);
       // What holds until the next value does not reach that value here.
       while ((mark.steps || mark.type === "Band") && last > first && mark.x[last] > high) last -= 1;
@@ -94,10 +98,10 @@ class Panel {
 
   // The ends of the y axis for a span of x, as places on a straight line.
   heights(span, fit) {
-    const { low, high, log, fixed } = this.picture.y;
+    const { low, high, log, fixed, ticks } = this.picture.y;
     const whole = [straight(low, log), straight(high, log)];
     const other = !span.isWhole() || this.hidden.size > 0;
-    const found = fit && other ? this.reach(...this.values(span)) : null;
+    const found = fit && other && !ticks.length ? this.reach(...this.values(span)) : null;
     if (!found) return whole;
     const [least, most] = found.map((value) => straight(value, log));
     const spare = 0.06 * (most - least) || 0.02 * (whole[1] - whole[0]);
@@ -111,9 +115,15 @@ class Panel {
 
   // Where values lie on the canvas, in its dots.
   layout(span, heights, dot, width) {
-    const left = (width < 520 ? 50 : 66) * dot;
+    const left = Math.max(width < 520 ? 50 : 66, this.widest(this.picture.y.ticks) + 10) * dot;
     const map = { dot, left, top: 22 * dot, width: width * dot - left - 10 * dot };
-    map.height = this.height * dot - map.top - 24 * dot;
+    // Labels that do not fit side by side are slanted.
+    const labels = this.picture.x.ticks;
+    map.slanted = labels.length * (this.widest(labels) + 8) * dot > map.width;
+    const room = map.slanted ? Math.min(110, 0.6 * this.widest(labels) + 16) : 24;
+    map.height = this.height * dot - map.top - room * dot;
+    map.logY = this.picture.y.log;
+    map.paper = this.look.colours.paper;
     const across = map.width / (span.to - span.from);
     const down = map.height / (heights[1] - heights[0]);
     const { log } = this.picture.y;
@@ -134,9 +144,15 @@ class Panel {
     return map;
   }
 
+  // The width of the widest of some labels, about, in points of the page.
+  widest(ticks) {
+    return Math.min(180, 6.5 * Math.max(0, ...ticks.map(([, text]) => text.length)));
+  }
+
   draw(span, heights, look) {
     const width = look.width || this.canvas.parentElement.clientWidth;
     if (!width) return;
+    this.look = look;
     const { dot } = look;
     for (const one of [this.canvas, this.over]) {
       one.width = Math.round(width * dot);
@@ -144,7 +160,6 @@ class Panel {
     }
     this.map = this.layout(span, heights, dot, width);
     this.span = span;
-    this.look = look;
     const pen = this.canvas.getContext("2d");
     this.frame(pen, heights, span);
     pen.save();
@@ -152,7 +167,7 @@ class Panel {
     pen.rect(this.map.left, this.map.top - 2 * dot, this.map.width, this.map.height + 6 * dot);
     pen.clip();
     for (const mark of this.shown()) {
-      if (mark.type === "Rules" || mark.x.length) drawMark(pen, mark, this.map, look.ink(mark.ink));
+      if (lengthOf(mark)) drawMark(pen, mark, this.map, look.ink(mark.ink));
     }
     this.drawParting(pen);
     pen.restore();
@@ -198,11 +213,22 @@ class Panel {
       const x = Math.round(map.x(value)) + 0.5;
       this.rule(pen, [x, map.top], [x, bottom], look.colours.grid);
       pen.fillStyle = look.colours.text;
-      pen.fillText(text, x, bottom + 12 * dot);
+      if (map.slanted) this.slant(pen, text, x, bottom);
+      else pen.fillText(text, x, bottom + 12 * dot);
     }
     this.rule(pen, [map.left, map.top], [map.left, bottom], look.colours.axis);
     this.rule(pen, [map.left, bottom], [map.left + map.width, bottom], look.colours.axis);
-    this.labels(pen, heights, bottom);
+    this.labels(pen, heights, span);
+  }
+
+  slant(pen, text, x, bottom) {
+    pen.save();
+    pen.translate(x, bottom + 9 * this.map.dot);
+    pen.rotate(-0.6);
+    pen.textAlign = "right";
+    pen.fillText(text.length > 28 ? `${text.slice(0, 27)}…` : text, 0, 0);
+    pen.restore();
+    pen.textAlign = "center";
   }
 
   // Ticks of the x axis count from the group's zero.
@@ -211,17 +237,15 @@ class Panel {
     return ticks.map(([value, text]) => [value + (this.log ? 0 : this.zero), text]);
   }
 
-  labels(pen, heights, bottom) {
+  labels(pen, heights, span) {
     const { map, look, picture } = this;
     const most = Math.max(...heights.map((one) => Math.abs(bent(one, picture.y.log))));
     pen.fillStyle = look.colours.label;
     pen.textAlign = "left";
     pen.fillText(axisLabel(picture.y, most), 4 * map.dot, map.top - 13 * map.dot);
     pen.textAlign = "right";
-    const label = this.zero ? "time since the first data [s]" : axisLabel(picture.x, 1);
+    const label = this.zero ? "time since the first data [s]" : axisLabel(picture.x, bent(span.to, this.log));
     pen.fillText(label, map.left + map.width, map.top - 13 * map.dot);
-    pen.fillStyle = look.colours.text;
-    this.bottom = bottom;
   }
 
   rule(pen, from, to, colour) {
@@ -248,6 +272,11 @@ class Panel {
     const names = [...new Set(this.shown().map((one) => one.label).filter(Boolean))];
     return `${this.picture.title}: ${names.join(", ")}. ${this.picture.y.label} from ${low} to ${high}.`;
   }
+}
+
+// How many there are of a mark.
+function lengthOf(mark) {
+  return (mark.x || mark.y || mark.values).length;
 }
 
 // The place of the first value that is not below `wanted`, or, after equals, above it.
