@@ -49,8 +49,22 @@ impl Scenario {
             let message = format!("link `{name}` stays as it is in a whole run");
             return Err(blamed(Problem::at([], message).fix("a link with `slots` or timelines")));
         }
-        Ok(form::write(&moves))
+        Ok(a_point_a_line(&form::write(&moves)))
     }
+}
+
+/// The same TOML with each point of a timeline on a line of its own.
+fn a_point_a_line(text: &str) -> String {
+    let spread = |line: &str| {
+        let (key, list) = line.strip_suffix(']')?.split_once(" = [")?;
+        let points = match key {
+            "timeline" => list.replace("], [", "],\n  ["),
+            "opportunities" => list.replace(", ", ",\n  "),
+            _ => return None,
+        };
+        Some(format!("{key} = [\n  {points},\n]\n"))
+    };
+    text.lines().map(|line| spread(line).unwrap_or_else(|| format!("{line}\n"))).collect()
 }
 
 impl Moves {
