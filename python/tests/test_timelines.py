@@ -13,6 +13,7 @@ import pytest
 
 import netspurt as ns
 from netspurt import timelines
+from netspurt.plots.moving import dead_times, draw_timeline
 
 from conftest import Command, refused
 
@@ -150,7 +151,11 @@ def test_series_of_round_trips_and_traces_of_opportunities_are_told_apart(tmp_pa
         ("0\n", "behind it the trace begins again"),
         ("5,-1\n", "no row of Hypatia's series"),
         ("delay = 5\n", "a value that no link has"),
-        ("dealy = 5\n", "'dealy' is no key of it"),
+        ("order = 'fifo'\n[[handovers]]\nat = 'x'\n", "x:2:3\n 2 | [[handovers]]"),
+        (
+            "order = 'fifo'\ndealy = 5\n",
+            "x:2:1\n 2 | dealy = 5\n   | ^^^^^ a file that links follow",
+        ),
         ("[1]\n\n= 5", "neither TOML nor a table"),
     ],
 )
@@ -365,3 +370,60 @@ def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_pa
     assert netspurt(*words, "--recording", 2).returncode == 0
     assert '["0 s", "15 ms"]' in (tmp_path / "moves.toml").read_text()
     refused(netspurt("delays", "nothere.txt", "--timeline", "x.toml"), "nothere.txt")
+
+
+def test_pictures_show_directions_and_gaps_and_shade_outages(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    second = 1_000_000_000
+    forward = timelines.Way([(0, 20_000_000), (8 * second, 30_000_000)], loss=0.01)
+    outages = [timelines.Outage(2 * second, 2 * second), timelines.Outage(6 * second, second)]
+    reverse = replace(forward, outages=outages[:1])
+    timeline = timelines.Timeline("sky", replace(forward, outages=outages), reverse)
+    figure = draw_timeline(timeline, end_s=10)
+    (axes,) = figure.axes
+    (legend,) = figure.legends
+    told = [text.get_text() for text in legend.get_texts()]
+    assert told == ["both directions", "dead", "dead, forward"]
+    assert axes.get_title(loc="right") == "loss 1 % in each direction"
+    assert axes.get_ylabel() == "delay [ms]"
+    (line,) = axes.lines
+    t, ms = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    # No value in the middle of the outage of both, one again at its end.
+    assert np.isnan(ms[t == 2]).any()
+    assert not np.any((t > 2) & (t < 4))
+    assert ms[t == 4][-1] == 20
+    Path(tmp_path, "sky.toml").write_text(timeline.to_toml())
+    assert netspurt("timeline", "sky.toml", "--plot", "sky.png").stdout == "sky.png\n"
+    assert (tmp_path / "sky.png").read_bytes().startswith(b"\x89PNG")
+    ran = netspurt("timeline", "sky.toml", "--plot", "sky.csv")
+    refused(ran, "the name of a picture ends in .png, .svg, .pdf")
+
+
+def test_times_of_one_and_of_both_directions_are_told_apart() -> None:
+    ms = 1_000_000
+    ahead = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
+    back = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])
+    timeline = timelines.Timeline("x", ahead, back)
+    assert dead_times(timeline) == [(1, 2, "forward"), (2, 3, ""), (3, 4, "reverse")]
+
+
+def test_pictures_of_runs_shade_what_their_links_do(netspurt: Command, tmp_path: Path) -> None:
+    changes = {
+        "stop": "20 s",
+        "record.tables": ["segments", "cwnd", "rto", "rtt", "drops", "queue"],
+    }
+    run = ns.load("handover-dead").replace(changes).run()
+    for draw in (run.plot.time_sequence, run.plot.cwnd, run.plot.rto, run.plot.queue):
+        legend = draw().axes[0].get_legend()
+        assert legend is not None
+        assert "link space dead" in [text.get_text() for text in legend.get_texts()]
+    assert run.plot.path().axes[0].get_ylabel() == "delay [ms]"
+    run.save(tmp_path / "dead")
+    words = ["plot", "dead", "--kind", "path", "--out", "dead.png"]
+    assert netspurt(*words).stdout == "dead.png\n"
+    refused(netspurt(*words, "--link", "sky"), "no link 'sky' changes, but space")
+    refused(netspurt(*words, "--flow", "transfer"), "does not apply to path plots")
+    still = ns.new_scenario().replace({"stop": "1 s"}).run()
+    with pytest.raises(ValueError, match="no link changes"):
+        still.plot.path()

@@ -7,18 +7,20 @@ saves the plots of a run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from netspurt.plots.cwnd import draw_cwnd
 from netspurt.plots.files import ENDINGS, File, save, saved
 from netspurt.plots.flows import draw_flows
+from netspurt.plots.moving import draw_path
 from netspurt.plots.queue import draw_queue
 from netspurt.plots.rto import draw_rto
-from netspurt.plots.style import SETTINGS, Size, View, new_figure, set_title
+from netspurt.plots.style import SETTINGS, Size, View, new_figure, optional, set_title
 from netspurt.plots.time_sequence import draw_time_sequence
 from netspurt.plots.traffic import draw_density, draw_outstanding, draw_throughput
 from netspurt.table import Table
@@ -26,7 +28,7 @@ from netspurt.table import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ENDINGS", "KINDS", "RunPlots", "Tables", "View", "draw", "save"]
+__all__ = ["ENDINGS", "KINDS", "RunPlots", "Tables", "View", "busier", "draw", "draw_path", "save"]
 
 
 class Tables(Protocol):
@@ -69,6 +71,24 @@ OPTIONS = {
 }
 
 
+#: The kinds that show one direction of a flow.
+_OF_ONE_DIRECTION = ("time-sequence", "cwnd", "rto", "outstanding", "throughput", "density")
+
+
+def busier(tables: Tables, flow: str | None = None) -> str | None:
+    """Return the direction of a flow in which most octets were acknowledged; forward, if equal.
+
+    It is `None` if nothing is known of the flow; the flow is the first by default.
+    """
+    flows = optional(tables, "flows")
+    if flows is None or len(flows) == 0 or "acked_bytes" not in list(flows):
+        return None
+    own = flows.where(flow=str(flows["flow"][0]) if flow is None else flow)
+    if len(own) == 0:
+        return None
+    return str(own["direction"][int(np.argmax(own["acked_bytes"]))])
+
+
 def draw(
     tables: Tables,
     kind: str,
@@ -104,6 +124,8 @@ def draw(
         if getattr(view, given) is not None and given not in OPTIONS[kind]:
             fitting = " and ".join(kind for kind, takes in OPTIONS.items() if given in takes)
             raise ValueError(f"--{given} does not apply to {kind} plots, but to {fitting}")
+    if view.direction is None and kind in _OF_ONE_DIRECTION:
+        view = replace(view, direction=busier(tables, view.flow))
     figure, axes = new_figure(ax, size)
     with rc_context(SETTINGS):
         KINDS[kind](axes, tables, view)
@@ -153,6 +175,22 @@ class RunPlots:
     ) -> Figure:
         """Draw round-trip samples and the retransmission timer."""
         return saved(draw(self.run, "rto", view, ax=ax, size=size), file)
+
+    def path(
+        self,
+        file: File = None,
+        view: View | None = None,
+        *,
+        size: Size | None = None,
+    ) -> Figure:
+        """Draw what a link follows that changes during the run: the first, or the view's.
+
+        Raises
+        ------
+        ValueError
+            If no link changes, or not the named one.
+        """
+        return saved(draw_path(self.run, view or View(), size=size), file)
 
     def queue(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from netspurt.plots.moving import shade_links
 from netspurt.plots.style import (
     BLUE,
     GREY,
@@ -42,15 +43,11 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     flight, cwnd, ssthresh = (states[f"{c}_bytes"] for c in ("flight", "cwnd", "ssthresh"))
     axes.fill_between(t, flight, step="post", color=SKY, alpha=0.25, label="flight size")
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))
-    steps(
-        axes,
-        t,
-        np.minimum(ssthresh, 10 * top),
-        color=ORANGE,
-        linewidth=1.2,
-        linestyle="--",
-        label="ssthresh",
-    )
+    # ssthresh may begin at the receiver's window or without bound: it comes down from above then.
+    near = ssthresh[ssthresh <= 1.6 * top]
+    if len(near):
+        dashed: Any = {"color": ORANGE, "linewidth": 1.2, "linestyle": "--", "label": "ssthresh"}
+        steps(axes, t, np.minimum(ssthresh, 10 * top), **dashed)
     steps(axes, t, cwnd, color=BLUE, linewidth=1.6, label="cwnd")
     starts = np.flatnonzero(np.diff(states["in_recovery"].astype(np.int8), prepend=0) == 1)
     if len(starts):
@@ -61,11 +58,11 @@ def draw_cwnd(axes: Axes, run: Tables, view: View) -> None:
     fired = view.clip(timers).seconds()
     for n, at in enumerate(fired[fired <= end]):
         axes.axvline(at, color=RED, linewidth=0.9, label="timeout" if n == 0 else None)
-    # ssthresh may begin at the receiver's window or without bound: it comes down from above then.
-    near = ssthresh[ssthresh <= 1.6 * top]
     axes.set_ylim(0, max(top, 1.1 * float(near.max(initial=0))))
-    bytes_axis(axes, "cwnd, ssthresh, flight size", axes.get_ylim()[1])
+    shown = "cwnd, ssthresh, flight size" if len(near) else "cwnd, flight size"
+    bytes_axis(axes, shown, axes.get_ylim()[1])
     axes.set_title(view.titled(flow), loc="right", fontsize=9)
+    shade_links(axes, run)
     legend(axes)
 
 

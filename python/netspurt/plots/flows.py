@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from netspurt.plots.moving import shade_links
 from netspurt.plots.style import BLACK, RED, SERIES, View, bytes_axis, legend, pick
 from netspurt.table import Table
 
@@ -36,6 +37,7 @@ def draw_flows(axes: Axes, run: Tables, view: View) -> None:
         _marks(axes, own)
     bytes_axis(axes, "octets sent", most)
     axes.set_ylim(bottom=0)
+    shade_links(axes, run)
     legend(axes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from matplotlib import rc_context
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from netspurt.plots.measures import fitting_unit
 from netspurt.plots.style import BLUE, GREY, ORANGE, SETTINGS, Size, View, set_title
 from netspurt.timelines import Timeline, Way
+
+if TYPE_CHECKING:
+    from netspurt.plots import Tables
 
 Floats = NDArray[np.float64]
 
@@ -118,6 +121,27 @@ def draw_timeline(
     return figure
 
 
+def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
+    """Return a figure of what a link of a run follows: the first that changes, or the view's.
+
+    Raises
+    ------
+    ValueError
+        If no link changes, or not the named one.
+    """
+    for given in ("flow", "direction", "node"):
+        if getattr(view, given) is not None:
+            raise ValueError(f"--{given} does not apply to path plots: they show a link")
+    moving = run.timelines() if isinstance(run, Moving) else {}
+    if not moving:
+        raise ValueError("no link changes: each has one rate and one delay for the whole run")
+    link = next(iter(moving)) if view.link is None else view.link
+    if link not in moving:
+        raise ValueError(f"no link {link!r} changes, but {', '.join(moving)}")
+    title = f"{run.title}: link {link}"
+    return draw_timeline(moving[link], title=title, end_s=run.stop_ns / 1e9, view=view, size=size)
+
+
 def dead_times(timeline: Timeline) -> list[Span]:
     """Return when a link is dead; where both directions are, as one."""
     told = [
@@ -151,7 +175,30 @@ def _silent(edges: Sequence[float], spans: Sequence[tuple[float, float]]) -> lis
     return [bool(count > 0) for count in counts]
 
 
-def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float]) -> None:
+def shade_links(axes: Axes, run: Tables, link: str | None = None) -> None:
+    """Shade the times in which links of a run are dead, as far as the axes reach.
+
+    Captures do not tell of links.
+    """
+    if not isinstance(run, Moving):
+        return
+    axes.autoscale_view()
+    limits = axes.get_xlim()
+    for name, timeline in run.timelines().items():
+        if link in (None, name):
+            shade(axes, dead_times(timeline), limits, f"link {name} ")
+    axes.set_xlim(limits)
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """A run, which knows what its links follow."""
+
+    def timelines(self) -> dict[str, Timeline]:
+        """Return what the links follow that change, by their names."""
+
+
+def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: str = "") -> None:
     """Shade the times in which a link is dead, and draw a line at each change without one."""
     low, high = limits
     shown = [(a, b, way) for a, b, way in dead if b >= low and a <= high]
@@ -159,14 +206,14 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float]) -> None
         spans = [(max(a, low), min(b, high)) for a, b, of in shown if of == way and b > a]
         if spans:
             boxes = [[(a, 0), (b, 0), (b, 1), (a, 1)] for a, b in spans]
-            style: Any = {"label": f"dead, {way}" if way else "dead", "zorder": 0.5}
+            style: Any = {"label": f"{whose}dead, {way}" if way else f"{whose}dead", "zorder": 0.5}
             # The edge keeps an outage visible that is narrower than a dot.
             style |= {"facecolor": colour, "edgecolor": colour, "alpha": 0.28, "linewidth": 0.8}
             style["transform"] = axes.get_xaxis_transform()
             axes.add_collection(PolyCollection(boxes, **style), autolim=False)
         at = [a for a, b, of in shown if of == way and b == a]
         for n, instant in enumerate(at):
-            told = f"another path, {way}" if way else "another path"
+            told = f"{whose}changes, {way}" if way else f"{whose}changes"
             line: Any = {"color": colour, "linestyle": ":", "linewidth": 1.0, "zorder": 0.6}
             axes.axvline(instant, label=told if n == 0 else None, **line)
 
@@ -350,6 +397,6 @@ def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
         handles, labels = axes.get_legend_handles_labels()
         known |= dict(zip(labels, handles, strict=True))
     if set(known) - {_BOTH}:
-        named = sorted(known, key=lambda name: (name.startswith(("dead", "another")), name))
+        named = sorted(known, key=lambda name: (name.startswith(("dead", "changes")), name))
         place: Any = {"loc": "outside lower center", "ncols": len(known), "frameon": False}
         figure.legend([known[name] for name in named], named, **place)

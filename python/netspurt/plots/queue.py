@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from netspurt.plots.moving import shade_links
 from netspurt.plots.style import (
     RED,
     SERIES,
@@ -78,6 +79,7 @@ def draw_queue(axes: Axes, run: Tables, view: View) -> None:
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("queued or in transmission [packets]")
+    shade_links(axes, run, link)
     legend(axes)
 
 

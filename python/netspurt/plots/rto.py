@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from netspurt.plots.moving import shade_links
 from netspurt.plots.style import (
     BLUE,
     GREY,
@@ -51,4 +52,5 @@ def draw_rto(axes: Axes, run: Tables, view: View) -> None:
     drawn = [samples.seconds("rtt_ns"), states.seconds("srtt_ns"), states.seconds("rto_ns")]
     seconds_axis(axes, "timer, round trip", drawn)
     axes.set_title(view.titled(flow), loc="right", fontsize=9)
+    shade_links(axes, run)
     legend(axes)

@@ -33,6 +33,7 @@ RED = "#d32f2f"
 BROWN = "#8c510a"
 SKY = "#56b4e9"
 GREY = "#9a9a9a"
+OLIVE = "#7f7f00"
 
 #: The colours of series, in order.
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)

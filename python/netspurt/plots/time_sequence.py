@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from netspurt.plots.moving import shade_links
 from netspurt.plots.style import (
     BLACK,
     BLUE,
@@ -17,6 +18,7 @@ from netspurt.plots.style import (
     DIRECTIONS,
     GREEN,
     GREY,
+    OLIVE,
     ORANGE,
     PURPLE,
     RED,
@@ -78,6 +80,7 @@ def draw_time_sequence(axes: Axes, run: Tables, view: View) -> None:
         axes.set_xlabel(f"{axes.get_xlabel()}; marks at one instant of the picture are one", size=9)
     bytes_axis(axes, "sequence number", axes.get_ylim()[1])
     _packet_axis(axes, own)
+    shade_links(axes, run)
     legend(axes, corner=_empty_corner(axes, seen))
 
 
@@ -185,7 +188,8 @@ def _receive_window(axes: Axes, run: Tables, both: Table, view: View) -> None:
     if not np.any(near):
         return
     edge = np.maximum.accumulate(edge).astype(np.float64)
-    style: Any = {"color": ORANGE, "linewidth": 0.9, "label": "receive window", "zorder": 1.9}
+    style: Any = {"color": OLIVE, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 1.9}
+    style |= {"label": "receive window"}
     steps(axes, answers.seconds(), edge, **style)
     axes.set_ylim(low, min(max(high, float(edge[near].max())), high + (high - low) / 2))
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from netspurt.plots.measures import fitting_unit
+from netspurt.plots.moving import shade_links
 from netspurt.plots.style import (
     BLUE,
     DIRECTIONS,
@@ -48,6 +49,7 @@ def draw_outstanding(axes: Axes, run: Tables, view: View) -> None:
     axes.plot(ends, mean, color=GREY, linewidth=1.0, linestyle="--", label="mean over time")
     axes.set_ylim(bottom=0)
     bytes_axis(axes, "outstanding data", max(float(octets.max()), 1.0))
+    shade_links(axes, run)
     _name(axes, data, view)
 
 
@@ -85,6 +87,7 @@ def draw_throughput(axes: Axes, run: Tables, view: View) -> None:
     settled = t[later] >= edges[1]
     axes.plot(t[later][settled], mean[settled], color=GREEN, linewidth=1.0, label="mean so far")
     _rate_axis(axes, "throughput")
+    shade_links(axes, run)
     _name(axes, data, view)
 
 
@@ -105,6 +108,7 @@ def draw_density(axes: Axes, run: Tables, view: View) -> None:
         axes.plot(middle, density, color=color, linewidth=1.0, label=what)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("packets in a second")
+    shade_links(axes, run)
     _name(axes, data, view)
 
 

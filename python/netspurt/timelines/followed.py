@@ -35,15 +35,30 @@ def read_followed(text: str, name: str) -> Timeline:
     except tomllib.TOMLDecodeError as error:
         fix = "a table begins with names such as t_s,delay_ms, a trace with a whole number"
         raise TimelineError(f"this is neither TOML nor a table: {error}", fix, name) from None
-    unknown = next((key for key in told if key not in _KEYS), None)
-    if unknown is not None or not told:
-        what = f"{unknown!r} is no key of it" if told else "it says nothing"
-        raise TimelineError(what, _FIX, name)
-    try:
-        return _timeline(told, name)
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
-        fix = "`netspurt run` of a scenario that follows it names the place"
-        raise TimelineError(f"it has a value that no link has ({error})", fix, name) from None
+    if not told:
+        raise TimelineError("it says nothing", _FIX, name)
+    for key, value in told.items():
+        if key not in _KEYS:
+            raise _at(text, name, key, f"{key[:40]!r} is no key of it", _FIX)
+        try:
+            _timeline({key: value}, name)
+        except _WRONG as error:
+            fix = "`netspurt run` of a scenario that follows it names the place"
+            raise _at(text, name, key, f"a value that no link has ({error})", fix) from None
+    return _timeline(told, name)
+
+
+#: What values of other kinds raise when they are read.
+_WRONG = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
+
+
+def _at(text: str, name: str, key: str, message: str, fix: str) -> TimelineError:
+    """Return an error at a key of a file."""
+    for number, line in enumerate(text.splitlines(), 1):
+        start = len(line) - len(line.lstrip(" \t['\""))
+        if line[start:].startswith(key):
+            return TimelineError(message, fix, name, (number, start + 1), line, len(key))
+    return TimelineError(message, fix, name)
 
 
 def _timeline(told: dict[str, Any], name: str) -> Timeline:

@@ -35,6 +35,9 @@ _WAYS = {"_forward": 0, "_reverse": 1}
 #: Columns that `netspurt orbit delays --csv` writes besides, and no link has.
 _UNUSED = ("distance_km",)
 
+#: How much of a wrong text an error repeats.
+_SHOWN = 40
+
 #: Names that others give to instants and to values, and ours.
 _CALLED = {
     "time": "t_s",
@@ -115,7 +118,8 @@ def read_heading(line: Line) -> tuple[int, list[Column]]:
         raise line.error(None, "a table needs names of its columns", "such as t_s,delay_ms")
     for cell in cells:
         if cell.text not in INSTANTS and cell.text not in _UNUSED and _known(cell.text) is None:
-            raise line.error(cell, f"no column is called {cell.text!r}", _nearest(cell.text, line))
+            message = f"no column is called {cell.text[:_SHOWN]!r}"
+            raise line.error(cell, message, _nearest(cell.text, line))
     if cells[0].text not in INSTANTS:
         fix = f"the instants come first: {', '.join(INSTANTS)}"
         raise line.error(cells[0], f"the first column is {cells[0].text!r}", fix)
@@ -170,7 +174,11 @@ def _nearest(name: str, line: Line) -> str:
         if separator in name and "," not in line.text:
             return f"cells are separated by commas, not by {called}"
     lower = name.lower()
-    known = [*INSTANTS, *_VALUES, *(f"{one}{way}" for one in _VALUES for way in _WAYS)]
+    known = [
+        *INSTANTS,
+        *_VALUES,
+        *(f"{one}{way}" for one in _VALUES for way in _WAYS if _known(f"{one}{way}")),
+    ]
     near = _CALLED.get(lower) or next(iter(difflib.get_close_matches(lower, known, n=1)), None)
     if near:
         return f"did you mean {near}?"

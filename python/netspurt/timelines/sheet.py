@@ -61,7 +61,8 @@ def _rows(lines: Sequence[Line], unit: int, width: int) -> Iterator[Row]:
         cells = line.cells()
         if len(cells) != width:
             fix = f"{width}, one for each column"
-            raise line.error(None, f"{len(cells)} cells in this row", fix)
+            many = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
+            raise line.error(None, f"{many} in this row", fix)
         row = Row(line, cells, round(_number(line, cells[0]) * unit))
         if row.at_ns < 0:
             raise line.error(cells[0], "an instant before the start", "count from 0 on")
@@ -86,13 +87,13 @@ def _number(line: Line, cell: Cell) -> Decimal:
         # Not what Python takes besides: underscores, and digits of other scripts.
         value = Decimal(cell.text if cell.text.isascii() and "_" not in cell.text else "x")
     except InvalidOperation:
-        what = f"{cell.text!r} is no number" if cell.text else "an empty cell"
+        what = f"{cell.text[:40]!r} is no number" if cell.text else "an empty cell"
         fix = "a number with a point, as 12.5" if cell.text else "a number; or mark an `outage`"
         raise line.error(cell, what, fix) from None
     if not value.is_finite():
-        raise line.error(cell, f"{cell.text!r} is no finite number", "a number, as 12.5")
+        raise line.error(cell, f"{cell.text[:40]!r} is no finite number", "a number, as 12.5")
     if value.adjusted() > 30:
-        raise line.error(cell, f"{cell.text} is too large", "a smaller number")
+        raise line.error(cell, f"{cell.text[:40]} is too large", "a smaller number")
     return value
 
 
@@ -115,7 +116,7 @@ def _silence(row: Row, by_kind: dict[str, Column]) -> str | None:
         cell = row.cells[by_kind["outage"].place]
         word = cell.text.lower()
         if word not in _WORDS:
-            raise row.line.error(cell, f"{cell.text!r} in a column of outages", "1 or 0")
+            raise row.line.error(cell, f"{cell.text[:40]!r} in a column of outages", "1 or 0")
         if _WORDS[word]:
             return "drop"
     if "rate" in by_kind:
@@ -139,7 +140,7 @@ def _values(
         value = _number(row.line, cell) * Decimal(column.size)
         wrong = _LIMITS[column.kind](value)
         if wrong:
-            raise row.line.error(cell, f"{cell.text} in {column.name}", wrong)
+            raise row.line.error(cell, f"{cell.text[:40]} in {column.name}", wrong)
         points.append((row.at_ns, value))
     if not points:
         message = f"no row has a value of {column.name}"

@@ -45,11 +45,21 @@ impl Scenario {
             LinkPlace { path: &link.path, name: &link.name, seed: self.spec.seed.0, way: 0 };
         let link = moved(link.spec, &place, self.spec.stop).map_err(blamed)?;
         let moves = Moves::of(&link);
-        if moves.delay.is_none() && moves.rate.is_none() && moves.handovers.is_empty() {
+        if moves.is_empty() {
             let message = format!("link `{name}` stays as it is in a whole run");
             return Err(blamed(Problem::at([], message).fix("a link with `slots` or timelines")));
         }
         Ok(a_point_a_line(&form::write(&moves)))
+    }
+
+    /// The names of the links that change during a run, in the order of the scenario.
+    ///
+    /// # Panics
+    /// Never: it was planned when it was read.
+    pub fn moving(&self) -> Vec<String> {
+        let drawn = draw(&self.spec).expect("drawn when it was read");
+        let moves = |spec: &LinkSpec| spec.slots.is_some() || !Moves::of(spec).is_empty();
+        drawn.iter().filter(|link| moves(&link.spec)).map(|link| link.name.to_string()).collect()
     }
 }
 
@@ -74,5 +84,9 @@ impl Moves {
         let changes = |rate: &&WordOr<_, _>| matches!(rate, WordOr::Table(_));
         let rate = link.rate.each().iter().any(changes).then(|| link.rate.clone());
         Self { delay, rate, handovers: link.handovers.clone() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.delay.is_none() && self.rate.is_none() && self.handovers.is_empty()
     }
 }
