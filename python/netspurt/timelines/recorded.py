@@ -78,7 +78,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
             loss=loss[1],
             outages=_reverse(crossing, at, lost_back),
         )
-        made = replace(made, reverse=back, measured=halves.measured)
+        made = replace(made, reverse=behind, measured=halves.measured)
     # A round trip passes two directions, a one-way delay one.
     made = replace(made, duplicates=each_way(duplicates, len(made.ways)))
     found = f"Points of the delay: {len(made.forward.delay):,}. Outages: {len(outages):,}."

@@ -8,7 +8,7 @@ use super::began::Began;
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
-use super::{Delays, OneWay};
+use super::{Delays, HalfDelays};
 
 /// Reads the sessions among `items`.
 ///
@@ -30,7 +30,7 @@ pub(super) fn parse(
         let length = whole(&config["params"]["length"]).and_then(|bytes| u32::try_from(bytes).ok());
         let wire_bytes = length.map_or(0, |bytes| bytes.saturating_add(header));
         let mut tally = Tally::default();
-        let mut one_way: HashMap<u64, OneWay> = HashMap::new();
+        let mut one_way: HashMap<u64, HalfDelays> = HashMap::new();
         for (place, trip) in (1..).zip(trips) {
             let Some(number) = whole(&trip["seqno"]) else {
                 let text = label(trip);
@@ -66,8 +66,8 @@ pub(super) fn parse(
         let range = tally.ends().map(|(_, last)| (0, last.max(count.saturating_sub(1))));
         let interval = whole(&config["params"]["interval"]).map(Duration::from_nanos);
         tally.finish(&mut delays, range, hints.interval.or(interval))?;
-        if one_way.values().any(|told| *told != OneWay::Unknown) {
-            let told = |number| one_way.get(&number).copied().unwrap_or(OneWay::Unknown);
+        if one_way.values().any(|told| *told != HalfDelays::Unknown) {
+            let told = |number| one_way.get(&number).copied().unwrap_or(HalfDelays::Unknown);
             delays.one_way = delays.probes.iter().map(|probe| told(probe.number)).collect();
         }
         let first = delays.probes.first().map(|probe| probe.number);
@@ -83,12 +83,12 @@ pub(super) fn parse(
 
 /// What a round trip tells of its directions: the delay of the request, which irtt has where the
 /// server stamps what it receives, or which way lost it.
-fn told_of_directions(trip: &serde_json::Value) -> OneWay {
+fn told_of_directions(trip: &serde_json::Value) -> HalfDelays {
     match &*label(&trip["lost"]) {
-        "true_up" => OneWay::RequestLost,
-        "true_down" => OneWay::ReplyLost,
-        "false" => trip["delay"]["send"].as_i64().map_or(OneWay::Unknown, OneWay::Forward),
-        _ => OneWay::Unknown,
+        "true_up" => HalfDelays::RequestLost,
+        "true_down" => HalfDelays::ReplyLost,
+        "false" => trip["delay"]["send"].as_i64().map_or(HalfDelays::Unknown, HalfDelays::Forward),
+        _ => HalfDelays::Unknown,
     }
 }
 

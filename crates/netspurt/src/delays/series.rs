@@ -73,7 +73,7 @@ impl Probe {
 
 /// What a recording tells of the two directions of a probe, beside its round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OneWay {
+pub enum HalfDelays {
     /// Nothing.
     Unknown,
     /// The delay of its request in nanoseconds, by the clocks of both ends: negative if these
@@ -103,7 +103,7 @@ pub struct Delays {
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
     /// What is known of the directions of each; empty if nothing is known of any.
-    pub one_way: Vec<OneWay>,
+    pub one_way: Vec<HalfDelays>,
     /// The number of probes that were answered without a recorded delay: they are not among
     /// [`probes`](Delays::probes).
     pub untimed: u64,

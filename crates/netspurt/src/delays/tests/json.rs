@@ -1,7 +1,7 @@
 //! Formats in JSON.
 
 use super::{counts, one, reading};
-use crate::delays::{Measure, OneWay, SendTimeSource, read};
+use crate::delays::{HalfDelays, Measure, SendTimeSource, read};
 
 #[test]
 fn irtt_tells_lost_round_trips_and_times_of_sending() {
@@ -28,7 +28,12 @@ fn irtt_tells_lost_round_trips_and_times_of_sending() {
     assert_eq!(counts(&delays), [5, 2, 3, 0, 1]);
     assert_eq!((delays.probes[3].sent.as_nanos(), delays.probes[0].wire_bytes), (30_000_000, 108));
     assert!(delays.notes.iter().any(|note| note.contains("out of order")));
-    let known = [OneWay::Forward(-200), OneWay::RequestLost, OneWay::ReplyLost, OneWay::Unknown];
+    let known = [
+        HalfDelays::Forward(-200),
+        HalfDelays::RequestLost,
+        HalfDelays::ReplyLost,
+        HalfDelays::Unknown,
+    ];
     assert_eq!(delays.one_way[..4], known);
     assert_eq!(delays.one_way.len(), delays.probes.len());
 }
