@@ -301,7 +301,7 @@ class Run:
         [8.954]
         """
         from netspurt.analysis.crossings import crossings
-        from netspurt.plots.style import View, pick
+        from netspurt.pictures.view import View, pick
 
         rto, rtt = self.table("rto"), self.table("rtt")
         own = {"flow": pick(rto, "flow", flow, "flow"), "direction": direction or "forward"}

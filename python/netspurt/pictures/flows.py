@@ -1,24 +1,19 @@
-"""The progress of several flows in one plot."""
+"""The progress of several flows in one picture."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-from matplotlib.axes import Axes
 
-from netspurt.plots.style import BLACK, RED, SERIES, View, bytes_axis, legend, pick
+from netspurt.pictures.marks import SERIES, Line, Mark, Picture, Points, Scale
+from netspurt.pictures.view import Tables, View, pick
 from netspurt.table import Table
-
-if TYPE_CHECKING:
-    from netspurt.plots import Tables
 
 #: More flows than this cannot be told apart.
 _MOST = len(SERIES)
 
 
-def draw_flows(axes: Axes, run: Tables, view: View) -> None:
-    """Draw the octets that each flow has sent over time; dots are retransmissions, rings spurious.
+def progress(run: Tables, view: View) -> Picture:
+    """Show the octets that each flow has sent over time; dots are retransmissions, rings spurious.
 
     The flows are those that the view names, separated by commas, or those with most data.
     """
@@ -26,29 +21,28 @@ def draw_flows(axes: Axes, run: Tables, view: View) -> None:
     chosen = _named(segments, view) if view.flow else _largest(segments, view)
     if not chosen:
         raise ValueError(f"no flow has {view.sends} data")
-    most = 1.0
-    for flow, color in zip(chosen, SERIES, strict=False):
+    marks: list[Mark] = []
+    for flow, ink in zip(chosen, SERIES, strict=False):
         own = _data(segments, flow, view)
-        end = np.maximum.accumulate(own["seq"] + own["len_bytes"]) - 1
-        most = max(most, float(end.max()))
-        line: Any = {"color": color, "linewidth": 1.3, "label": view.titled(flow)}
-        axes.step(own.seconds(), end, where="post", **line)
-        _marks(axes, own)
-    bytes_axis(axes, "octets sent", most)
-    axes.set_ylim(bottom=0)
-    legend(axes)
+        end = (np.maximum.accumulate(own["seq"] + own["len_bytes"]) - 1).astype(np.float64)
+        label = view.titled(flow)
+        marks.append(Line(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
+        marks += _repeats(own)
+    return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
 
 
-def _marks(axes: Axes, own: Table) -> None:
-    """Mark retransmissions at the octets that they repeat."""
+def _repeats(own: Table) -> list[Mark]:
+    """Return marks of retransmissions at the octets that they repeat."""
     again = own.where(kind="retransmission")
+    marks: list[Mark] = []
     if len(again):
-        dots: Any = {"linestyle": "none", "marker": ".", "markersize": 6, "color": RED}
-        axes.plot(again.seconds(), again["seq"], **dots, zorder=2.8)
+        x, y = again.seconds(), again["seq"].astype(np.float64)
+        marks.append(Points(label="", ink="red", x=x, y=y, size=3, rank=2.8))
     spurious = again.select(again["spurious"])
     if len(spurious):
-        rings: Any = {"linestyle": "none", "marker": "o", "markersize": 9, "color": BLACK}
-        axes.plot(spurious.seconds(), spurious["seq"], **rings, markerfacecolor="none", zorder=2.9)
+        x, y = spurious.seconds(), spurious["seq"].astype(np.float64)
+        marks.append(Points(label="", ink="black", x=x, y=y, shape="ring", size=9, rank=2.9))
+    return marks
 
 
 def _named(segments: Table, view: View) -> list[str]:

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
-from netspurt.plots.style import (
-    RED,
-    SERIES,
-    View,
-    legend,
-    pick,
-    steps,
-)
+from netspurt.pictures.marks import SERIES, Band, Floats, Ink, Line, Mark, Picture, Points, Scale
+from netspurt.pictures.view import Tables, View, pick
 from netspurt.table import Table
-
-if TYPE_CHECKING:
-    from netspurt.plots import Tables
-
 
 #: A queue without drops is shown if it held more packets than this.
 _FEW = 5
@@ -42,43 +28,41 @@ class _Queue:
     """A direction of a link: its queue lengths over time, and its drops."""
 
     label: str
-    t: NDArray[np.float64]
-    packets: NDArray[np.float64]
-    dropped: NDArray[np.float64]
+    t: Floats
+    packets: Floats
+    dropped: Floats
 
     def mean(self) -> float:
         """Return the mean length times the duration."""
         return float(np.sum(self.packets[:-1] * np.diff(self.t)))
 
 
-def draw_queue(axes: Axes, run: Tables, view: View) -> None:
-    """Draw the number of packets in each queue, including the one in transmission, and drops.
+def queues(run: Tables, view: View) -> Picture:
+    """Show the number of packets in each queue, including the one in transmission, and drops.
 
-    Without a named link the plot shows the directions that dropped packets or held more than a few.
-    If there are none, it shows those that ever held a packet other than the one in transmission. A
-    queue with too many changes is drawn as a band from its least to its greatest length, with a
-    line for its mean.
+    Without a named link the picture shows the directions that dropped packets or held more than a
+    few. If there are none, it shows those that ever held a packet other than the one in
+    transmission. A queue with too many changes is shown as a band from its least to its greatest
+    length, with a line for its mean.
     """
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
     own = everything.where(link=link)
     ways = {way: own.where(link=way[0], direction=way[1]) for way in _directions(own)}
     end = _end(run, list(ways.values()))
-    queues = [_queue(run, view, states, way, end) for way, states in ways.items()]
+    found = [_queue(run, view, states, way, end) for way, states in ways.items()]
     if link is None:
-        queues = _interesting(queues)
-    queues = sorted((q for q in queues if len(q.t)), key=lambda q: -q.mean())[: len(SERIES)]
-    if not queues:
+        found = _interesting(found)
+    found = sorted((q for q in found if len(q.t)), key=lambda q: -q.mean())[: len(SERIES)]
+    if not found:
         when = "" if view.start is None and view.end is None else " in that time"
         raise ValueError(f"no queue held more than the packet in transmission{when}")
+    marks: list[Mark] = []
     # The fullest comes first, and is drawn last, above the others.
-    for colour, queue in reversed(list(zip(SERIES, queues, strict=False))):
-        _draw(axes, queue, colour)
-    _draw_drops(axes, queues)
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_ylabel("queued or in transmission [packets]")
-    legend(axes)
+    for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
+        marks += _length(queue, ink)
+    marks += _drops(found)
+    return Picture(tuple(marks), Scale("queued or in transmission", "packets", low=0.0, whole=True))
 
 
 def _directions(queue: Table) -> list[tuple[str, str]]:
@@ -115,20 +99,19 @@ def _interesting(queues: list[_Queue]) -> list[_Queue]:
     return chosen or [q for q in queues if longest[id(q)] > 1]
 
 
-def _draw(axes: Axes, queue: _Queue, colour: str) -> None:
+def _length(queue: _Queue, ink: Ink) -> list[Mark]:
     if len(queue.t) <= _CHANGES:
-        steps(axes, queue.t, queue.packets, color=colour, linewidth=1.2, label=queue.label)
-        return
+        x, y = queue.t, queue.packets
+        return [Line(label=queue.label, ink=ink, x=x, y=y, steps=True)]
     spans = min(_SPANS, len(queue.t) // _CHANGES_PER_SPAN)
     edges = np.linspace(queue.t[0], queue.t[-1], spans + 1)
-    least, mean, most = _spans(queue, edges)
-    band: Any = {"step": "post", "color": colour, "alpha": 0.3, "linewidth": 0}
-    axes.fill_between(edges, np.append(least, least[-1]), np.append(most, most[-1]), **band)
+    least, mean, most = (np.append(one, one[-1]) for one in _spans(queue, edges))
     label = f"{queue.label}, mean and range"
-    steps(axes, edges, np.append(mean, mean[-1]), color=colour, linewidth=1.2, label=label)
+    band = Band(label="", ink=ink, x=edges, low=least, high=most, alpha=0.3)
+    return [band, Line(label=label, ink=ink, x=edges, y=mean, steps=True)]
 
 
-def _spans(queue: _Queue, edges: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def _spans(queue: _Queue, edges: Floats) -> tuple[Floats, ...]:
     """Return the least, the mean and the greatest length between each edge and the next."""
     # The queue's length at each edge counts as a change at the edge.
     place = np.searchsorted(queue.t, edges, side="right") - 1
@@ -142,15 +125,18 @@ def _spans(queue: _Queue, edges: NDArray[np.float64]) -> tuple[NDArray[np.float6
     return np.minimum.reduceat(packets, first), mean, np.maximum.reduceat(packets, first)
 
 
-def _draw_drops(axes: Axes, queues: list[_Queue]) -> None:
-    """Mark each drop at the queue's length at that instant."""
-    marks = sum(len(queue.dropped) for queue in queues)
-    many = marks > _DROPS
-    label: str | None = "dropped"
-    for queue in queues:
-        if len(queue.dropped):
-            place = np.searchsorted(queue.t, queue.dropped, side="right") - 1
-            style: Any = {"linestyle": "none", "marker": "x", "color": RED, "label": label}
-            style |= {"markersize": 4 if many else 6, "markeredgewidth": 0.8 if many else 1.5}
-            axes.plot(queue.dropped, queue.packets[np.maximum(place, 0)], **style)
-            label = None
+def _drops(found: list[_Queue]) -> list[Mark]:
+    """Return a mark for each drop at the queue's length at that instant."""
+    places = []
+    for queue in found:
+        place = np.searchsorted(queue.t, queue.dropped, side="right") - 1
+        places.append(np.column_stack([queue.dropped, queue.packets[np.maximum(place, 0)]]))
+    x, y = np.concatenate(places).T
+    if len(x) == 0:
+        return []
+    size, width = (4.0, 0.8) if len(x) > _DROPS else (6.0, 1.5)
+    return [
+        Points(
+            label="dropped", ink="red", x=x, y=y, shape="cross", size=size, width=width, rank=2.5
+        )
+    ]

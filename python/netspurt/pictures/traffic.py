@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
-from netspurt.plots.measures import fitting_unit
-from netspurt.plots.style import (
-    BLUE,
-    DIRECTIONS,
-    GREEN,
-    GREY,
-    RED,
-    View,
-    bytes_axis,
-    legend,
-    pick,
-    steps,
-)
+from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
+from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
 from netspurt.table import Table
-
-if TYPE_CHECKING:
-    from netspurt.plots import Tables
 
 #: Over how many packets densities and rates are smoothed, and into how many parts a time is cut.
 _SMOOTHED = 10
@@ -35,23 +17,22 @@ _ACK = 16
 _ACK_NOT_SYN = 18
 
 
-def draw_outstanding(axes: Axes, run: Tables, view: View) -> None:
-    """Draw the octets that were sent and not acknowledged, as they were at one point of the path.
+def outstanding_data(run: Tables, view: View) -> Picture:
+    """Show the octets that were sent and not acknowledged, as they were at one point of the path.
 
     Octets that SACK blocks report count as outstanding: they wait for the gap before them.
     """
     data, acks = both_directions(run, view)
     t, octets = outstanding(data, acks)
-    steps(axes, t, octets, color=BLUE, linewidth=1.2, label="outstanding")
-    mean = np.full(2, _mean_over_time(t, octets))
-    ends = np.array([t.min(), t.max()])
-    axes.plot(ends, mean, color=GREY, linewidth=1.0, linestyle="--", label="mean over time")
-    axes.set_ylim(bottom=0)
-    bytes_axis(axes, "outstanding data", max(float(octets.max()), 1.0))
-    _name(axes, data, view)
+    ends, mean = np.array([t.min(), t.max()]), np.full(2, _mean_over_time(t, octets))
+    marks = (
+        Line(label="outstanding", ink="blue", x=t, y=octets, steps=True),
+        Line(label="mean over time", ink="grey", x=ends, y=mean, dashed=True, width=1.0),
+    )
+    return Picture(marks, Scale("outstanding data", "B", low=0.0), aside=_named(data, view))
 
 
-def outstanding(data: Table, acks: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
     """Return instants [s] and the octets outstanding from each of them on."""
     t = np.concatenate([data.seconds(), acks.seconds()])
     order = np.argsort(t, kind="stable")
@@ -62,8 +43,8 @@ def outstanding(data: Table, acks: Table) -> tuple[NDArray[np.float64], NDArray[
     return t[order], np.maximum(highest - una, 0).astype(np.float64)
 
 
-def draw_throughput(axes: Axes, run: Tables, view: View) -> None:
-    """Draw the rate of payload: sent, and of it what was not sent before, in equal parts of time.
+def throughput(run: Tables, view: View) -> Picture:
+    """Show the rate of payload: sent, and of it what was not sent before, in equal parts of time.
 
     A line is the mean from the start on.
     """
@@ -77,35 +58,40 @@ def draw_throughput(axes: Axes, run: Tables, view: View) -> None:
     width = edges[1] - edges[0]
     end = np.maximum.accumulate(data["seq"] + data["len_bytes"])
     fresh = np.diff(end, prepend=int(data["seq"].min())).astype(np.float64)
-    for what, octets, color in (("sent", size, RED), ("sent for the first time", fresh, BLUE)):
+    marks: list[Mark] = []
+    drawn: tuple[tuple[str, Floats, Ink], ...] = (
+        ("sent", size, "red"),
+        ("sent for the first time", fresh, "blue"),
+    )
+    for label, octets, ink in drawn:
         rate = 8 * np.histogram(t, edges, weights=octets)[0] / width
-        steps(axes, edges, np.append(rate, rate[-1]), color=color, linewidth=1.2, label=what)
+        marks.append(Line(label=label, ink=ink, x=edges, y=np.append(rate, rate[-1]), steps=True))
     later = t > first
     mean = 8 * np.cumsum(fresh)[later] / (t[later] - first)
     settled = t[later] >= edges[1]
-    axes.plot(t[later][settled], mean[settled], color=GREEN, linewidth=1.0, label="mean so far")
-    _rate_axis(axes, "throughput")
-    _name(axes, data, view)
+    x, y = t[later][settled], mean[settled]
+    marks.append(Line(label="mean so far", ink="green", x=x, y=y, width=1.0))
+    return Picture(tuple(marks), Scale("throughput", "bit/s", low=0.0), aside=_named(data, view))
 
 
-def draw_density(axes: Axes, run: Tables, view: View) -> None:
-    """Draw packets in a second, from the smoothed differences of the instants of packets.
+def density(run: Tables, view: View) -> Picture:
+    """Show packets in a second, from the smoothed differences of the instants of packets.
 
     As Jacobson's mail of 1988 has it: the first differences of time stamps, smoothed, inverted.
     """
     data, acks = both_directions(run, view)
-    for what, own, color in (("data", data, BLUE), ("ACKs", acks, GREEN)):
+    marks: list[Mark] = []
+    drawn: tuple[tuple[str, Table, Ink], ...] = (("data", data, "blue"), ("ACKs", acks, "green"))
+    for label, own, ink in drawn:
         if len(own) <= _SMOOTHED:
             continue
         t = own.seconds()
         gaps = np.convolve(np.diff(t), np.ones(_SMOOTHED) / _SMOOTHED, mode="valid")
         with np.errstate(divide="ignore"):
-            density = np.where(gaps > 0, 1 / gaps, np.nan)
+            packets = np.where(gaps > 0, 1 / gaps, np.nan)
         middle = t[_SMOOTHED // 2 : _SMOOTHED // 2 + len(gaps)]
-        axes.plot(middle, density, color=color, linewidth=1.0, label=what)
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("packets in a second")
-    _name(axes, data, view)
+        marks.append(Line(label=label, ink=ink, x=middle, y=packets, width=1.0))
+    return Picture(tuple(marks), Scale("packets in a second", low=0.0), aside=_named(data, view))
 
 
 def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
@@ -124,24 +110,13 @@ def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
     return data, answers.select((answers["flags"] & _ACK_NOT_SYN) == _ACK)
 
 
-def _name(axes: Axes, data: Table, view: View) -> None:
-    """Say which flow is drawn, and where it was seen."""
-    flow, node = str(data["flow"][0]), str(data["node"][0])
-    axes.set_title(f"{view.titled(flow)} at {node}", loc="right", fontsize=9)
-    legend(axes)
+def _named(data: Table, view: View) -> str:
+    """Return which flow is shown, and where it was seen."""
+    return f"{view.titled(str(data['flow'][0]))} at {data['node'][0]}"
 
 
-def _mean_over_time(t: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+def _mean_over_time(t: Floats, values: Floats) -> float:
     """Return the mean of a value that holds until the next one."""
     spans = np.diff(t)
     whole = float(spans.sum())
     return float((values[:-1] * spans).sum() / whole) if whole > 0 else float(values[-1])
-
-
-def _rate_axis(axes: Axes, what: str) -> None:
-    """Label the y axis, whose values are bit/s, in a unit that suits the largest."""
-    axes.set_ylim(bottom=0)
-    scale, unit = fitting_unit("bit/s", axes.get_ylim()[1])
-    style: Any = axes.yaxis
-    style.set_major_formatter(lambda value, _place: f"{value / scale:g}")
-    axes.set_ylabel(f"{what} [{unit}]")
