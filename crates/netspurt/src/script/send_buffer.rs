@@ -15,6 +15,8 @@ const GOAL_MAX: u64 = 65_536 - 1 - 320;
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The least size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
+/// The largest; Linux has a lower one for most users (`wmem_max`).
+const SIZE_MAX: u64 = 1 << 25;
 
 /// What the connection says of itself when the buffer must decide.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +79,7 @@ impl SendBuffer {
 
     /// `SO_SNDBUF`: the size becomes twice the `bytes`, and stays.
     pub(super) fn fix(&mut self, bytes: u64) {
-        self.size = (2 * bytes).max(SIZE_MIN);
+        self.size = (2 * bytes).clamp(SIZE_MIN, SIZE_MAX);
         self.grows_to = None;
     }
 
@@ -97,9 +99,10 @@ impl SendBuffer {
 
     /// What is held, bookkeeping included (`sk_wmem_queued`).
     pub(super) fn queued(&self, acked: u64) -> u64 {
-        let held =
-            |chunk: &SendChunk| chunk.end - chunk.start.max(acked).min(chunk.end) + CHUNK_BYTES;
-        self.chunks.iter().filter(|chunk| chunk.end > acked).map(held).sum()
+        let gone = self.chunks.partition_point(|chunk| chunk.end <= acked);
+        let Some(first) = self.chunks.get(gone) else { return 0 };
+        let chunks = u64::try_from(self.chunks.len() - gone).unwrap_or(u64::MAX);
+        self.end - first.start.max(acked) + chunks.saturating_mul(CHUNK_BYTES)
     }
 
     /// How many of `wanted` bytes the next chunk takes; 0 if the buffer is full. The connection
@@ -119,7 +122,7 @@ impl SendBuffer {
         let goal = goal(now);
         let start = self.end;
         self.end += part;
-        self.chunks.retain(|chunk| chunk.end > now.acked);
+        self.forget(now.acked);
         let tail = self.chunks.back_mut().filter(|tail| !tail.closed && tail.end > now.sent);
         match tail.filter(|tail| tail.end - tail.start.max(now.sent) < goal) {
             Some(tail) => tail.end = self.end,
@@ -129,6 +132,12 @@ impl SendBuffer {
         if full && self.end > self.pushed + now.peer_window_max / 2 {
             self.push();
         }
+    }
+
+    /// Drops the chunks that are acknowledged.
+    fn forget(&mut self, acked: u64) {
+        let gone = self.chunks.partition_point(|chunk| chunk.end <= acked);
+        self.chunks.drain(..gone);
     }
 
     /// What was written so far ends with PSH (`tcp_mark_push`).
@@ -169,7 +178,7 @@ impl SendBuffer {
     /// Something was acknowledged. Returns whether somebody who waits for room learns that there
     /// is some (`tcp_check_space`).
     pub(super) fn check_space(&mut self, now: &SendProgress) -> bool {
-        self.chunks.retain(|chunk| chunk.end > now.acked);
+        self.forget(now.acked);
         self.pushes = self.pushes.split_off(&(now.acked + 1));
         if !self.is_awaited {
             return false;
