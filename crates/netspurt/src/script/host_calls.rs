@@ -142,14 +142,7 @@ impl SocketHost {
         }
         self.sockets.insert(fd, SocketState { announced: true, ..socket });
         let (connection, events) = (&mut self.connection, &mut self.events);
-        let corked = socket.cork || flags.more;
-        if corked {
-            connection.set_cork(now, true, events);
-        }
-        connection.write(now, bytes.into(), events);
-        if !corked {
-            connection.set_cork(now, false, events);
-        }
+        connection.write_some(now, bytes.into(), flags.more, events);
         returned(bytes.into())
     }
 
