@@ -4,7 +4,7 @@ use crate::foreign::ForeignError;
 
 use super::bbr::{Bbr, BbrConfig};
 use super::control::CongestionControl;
-use super::cubic::{Cubic, CubicConfig};
+use super::cubic::{Cubic, CubicConfig, WholeCubic};
 use super::foreign::{FOREIGN_CONGESTION, ForeignCongestionConfig};
 use super::reno::{Reno, RenoConfig};
 use super::westwood::{Westwood, WestwoodConfig};
@@ -29,6 +29,9 @@ impl CongestionConfig {
     pub fn build(&self) -> Box<dyn CongestionControl> {
         match self {
             CongestionConfig::Reno(config) => Box::new(Reno::new(*config)),
+            CongestionConfig::Cubic(config) if config.whole_segments => {
+                Box::new(WholeCubic::new(*config))
+            }
             CongestionConfig::Cubic(config) => Box::new(Cubic::new(*config)),
             CongestionConfig::Bbr(config) => Box::new(Bbr::new(*config)),
             CongestionConfig::Westwood(config) => Box::new(Westwood::new(*config)),

@@ -77,6 +77,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::NotsentBytes, tcp.unsent);
     set(Field::DataSegsOut, tcp.sent.data_segments);
     set(Field::ReordSeen, tcp.reordering_seen.into());
+    set(Field::Reordering, tcp.reordering_segs);
     set(Field::SndWnd, tcp.peer_window);
     set(Field::RcvWnd, tcp.receiving.window);
     if let Some(bits) = tcp.pacing.and_then(BitRate::bits_per_second) {

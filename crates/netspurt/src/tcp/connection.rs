@@ -144,6 +144,12 @@ impl Connection {
         }
     }
 
+    /// The same where the application says that `more` follows (Linux's `MSG_MORE`): a short segment
+    /// waits for the next write, or as [`SendRules::more_until_ack`](super::SendRules) has it.
+    pub fn write_some(&mut self, now: Time, octets: u64, more: bool, events: &mut Events<Segment>) {
+        self.of_rfc(now, events, |tcb, cx| tcb.write_some(octets, more, cx));
+    }
+
     /// The application takes `octets` of what arrived; only after
     /// [`read_by_hand`](Self::read_by_hand) is that needed.
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
@@ -193,7 +199,7 @@ impl Connection {
 
     /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
+        self.of_rfc(now, events, |tcb, cx| tcb.set_nagle(nagle, cx));
     }
 
     /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding

@@ -8,6 +8,7 @@
 mod curve;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -17,6 +18,7 @@ use super::window::share;
 use super::{AckInfo, Congestion, CongestionControl, Window};
 
 use curve::Curve;
+pub(super) use whole::WholeCubic;
 
 /// CUBIC's constants, by default those of RFC 9438 §4.6 and §5. Denominators are not zero.
 ///
@@ -45,6 +47,8 @@ pub struct CubicConfig {
     /// Where a flow that had nothing outstanding goes on, the time since its last sending does
     /// not count, as in Linux (`CA_EVENT_TX_START`); by RFC 9438 §5.8 that since the last ACK.
     pub idle_from_sending: bool,
+    /// Whether it computes in whole segments and jiffies, as Linux does ([`WholeCubic`]).
+    pub whole_segments: bool,
 }
 
 impl Default for CubicConfig {
@@ -57,6 +61,7 @@ impl Default for CubicConfig {
             slow_start_exit: SlowStartExit::default(),
             first_climb_segs: None,
             idle_from_sending: false,
+            whole_segments: false,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::congestion::{
 };
 use crate::foreign::unpinned;
 use crate::tcp::RfcConfig;
+use crate::units::Duration;
 
 /// The switches. The algorithm comes first, because it determines the default slow start.
 pub const SWITCHES: &[Switch] = &[
@@ -44,6 +45,30 @@ pub const SWITCHES: &[Switch] = &[
         SwitchKind::Word(|| EXITS.to_vec()),
     )
     .rfc_rule(Rule { read: read_exit, write: write_exit }),
+    Switch::new(
+        "hystart_train_allowance",
+        "What HyStart adds to the round trip of which a train of ACKs must last half: 1 ms in Linux, \
+         for segmentation offload",
+        SwitchKind::TIME,
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| match exit_of(&c.congestion)? {
+            SlowStartExit::HyStart(hystart) => {
+                Some(SwitchValue::Number(hystart.train_allowance.as_nanos()))
+            }
+            _ => None,
+        },
+        write: |c, value| match exit_mut(&mut c.congestion) {
+            Some(SlowStartExit::HyStart(hystart)) => {
+                hystart.train_allowance = Duration::from_nanos(value.number());
+                Ok(())
+            }
+            _ => {
+                let message = "`hystart_train_allowance` is a constant of HyStart";
+                Err(Refusal::new(message, "`slow_start_exit = \"hystart\"`, or leave it out"))
+            }
+        },
+    }),
     Switch::flag(
         "fast_convergence",
         "CUBIC lowers its plateau at a second loss below it (RFC 9438 §4.7)",
@@ -69,6 +94,18 @@ pub const SWITCHES: &[Switch] = &[
         write: |c, value| {
             let segs = value.small();
             cubic(c, "cubic_first_climb")?.first_climb_segs = (segs > 0).then_some(segs);
+            Ok(())
+        },
+    }),
+    Switch::flag(
+        "cubic_whole_segments",
+        "CUBIC computes in whole segments and jiffies of 4 ms, as Linux does, and not in octets and \
+         nanoseconds",
+    )
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.whole_segments)),
+        write: |c, value| {
+            cubic(c, "cubic_whole_segments")?.whole_segments = value.flag();
             Ok(())
         },
     }),
@@ -133,6 +170,12 @@ pub const SWITCHES: &[Switch] = &[
         "An idle or unused window shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
+    Switch::flag(
+        "cwnd.reordered_reports_grow",
+        "SACK reports open the window, too, once segments were overtaken by more than `dup_thresh` \
+         others (`tcp_may_raise_cwnd`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
 ];
 
 const ALGORITHMS: [Word; 4] = [
@@ -243,15 +286,29 @@ fn write_limit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusa
     Ok(())
 }
 
-fn read_exit(config: &RfcConfig) -> Option<SwitchValue> {
-    let exit = match config.congestion {
+/// What ends slow start, if anything may.
+fn exit_of(congestion: &CongestionConfig) -> Option<SlowStartExit> {
+    match congestion {
         CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
-            reno.slow_start_exit
+            Some(reno.slow_start_exit)
         }
-        CongestionConfig::Cubic(cubic) => cubic.slow_start_exit,
-        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => return None,
-    };
-    Some(SwitchValue::Word(match exit {
+        CongestionConfig::Cubic(cubic) => Some(cubic.slow_start_exit),
+        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => None,
+    }
+}
+
+fn exit_mut(congestion: &mut CongestionConfig) -> Option<&mut SlowStartExit> {
+    match congestion {
+        CongestionConfig::Reno(reno) | CongestionConfig::Westwood(WestwoodConfig { reno }) => {
+            Some(&mut reno.slow_start_exit)
+        }
+        CongestionConfig::Cubic(cubic) => Some(&mut cubic.slow_start_exit),
+        CongestionConfig::Bbr(_) | CongestionConfig::Foreign(_) => None,
+    }
+}
+
+fn read_exit(config: &RfcConfig) -> Option<SwitchValue> {
+    Some(SwitchValue::Word(match exit_of(&config.congestion)? {
         SlowStartExit::None => "none",
         SlowStartExit::HyStart(_) => "hystart",
         SlowStartExit::HyStartPlusPlus(_) => "hystart++",

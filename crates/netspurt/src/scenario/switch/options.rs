@@ -88,6 +88,39 @@ pub const SWITCHES: &[Switch] = &[
         SwitchKind::segments(0),
     )
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
+    Switch::flag(
+        "receive.reports_overlaps",
+        "With `dsack` a segment that brings new octets, and others again that had arrived beyond a \
+         hole, is reported as a duplicate of these (`tcp_ofo_queue`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
+    Switch::flag(
+        "receive.reports_fins",
+        "With `dsack` the FIN belongs to the duplicate that is reported (`tcp_data_queue`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.reports_fins)),
+    Switch::flag(
+        "receive.time_wait_is_mute",
+        "TIME-WAIT reports no duplicates (`tcp_timewait_state_process`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.time_wait_is_mute)),
+    Switch::flag(
+        "receive.full_needs_reader",
+        "More than a full segment is acknowledged at once only if the application reads as data comes \
+         (`__tcp_ack_snd_check`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
+    Switch::flag(
+        "receive.fin_ack_waits",
+        "The acknowledgment of the peer's FIN may be delayed (`tcp_fin`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ack_waits)),
+    Switch::flag(
+        "receive.stamp_after_ack",
+        "The time stamp of a segment that acknowledges what was never sent is not kept (`tcp_ack`); \
+         RFC 7323 §5.3 keeps it",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
     Switch::new(
         "retries",
         "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",

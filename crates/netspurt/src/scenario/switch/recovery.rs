@@ -141,6 +141,18 @@ pub const SWITCHES: &[Switch] = &[
          Linux",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
+    Switch::flag(
+        "rack.reports_first",
+        "RACK takes what an ACK reports by SACK before what it acknowledges (`tcp_ack`); the last \
+         segment taken sets its round trip",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
+    Switch::flag(
+        "rack.spares_unsent",
+        "After an undo RACK does not look at segments that counted as lost and were not sent again \
+         (`tcp_rack_detect_loss`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
         .ns(|c| Field::Flag(&mut c.frto))
         .rfc(|c| Field::Flag(&mut c.frto))
@@ -160,6 +172,24 @@ pub const SWITCHES: &[Switch] = &[
         "Undoes a repair whose retransmissions were all reported as duplicates (RFC 3708)",
     )
     .rfc(|c| Field::Flag(&mut c.dsack_undo)),
+    Switch::flag(
+        "spurious.old_acks_report",
+        "An ACK that a later one overtook reports duplicates, too, with nothing outstanding \
+         (`tcp_ack`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
+    Switch::flag(
+        "spurious.waits_for_copies",
+        "A partial ACK whose time stamp proves a retransmission spurious undoes nothing while \
+         retransmissions are outstanding; no further segment is retransmitted on it \
+         (`tcp_try_undo_partial`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
+    Switch::flag(
+        "spurious.teaches_reordering",
+        "Such a partial ACK shows RACK that the path reorders (`tcp_try_undo_partial`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")
         .rfc(|c| Field::Word(&mut c.undo)),
     Switch::new(

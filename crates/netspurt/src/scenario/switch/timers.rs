@@ -95,6 +95,12 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_copy_restarts)),
     Switch::flag(
+        "rto.counts_from_head",
+        "After RACK's timer was armed the next restart counts from the last transmission of the first \
+         outstanding segment (`tcp_rearm_rto`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
+    Switch::flag(
         "rto.rounds_end_beyond",
         "A round of samples ends with an ACK beyond the octet that was next to be sent when the \
          round began (`rtt_seq`)",

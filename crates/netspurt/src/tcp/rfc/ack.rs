@@ -6,6 +6,7 @@ use crate::units::Time;
 use super::super::context::Context;
 use super::config::Undo;
 use super::news::{AckSegment, News, Reports};
+use super::rack::Rack;
 use super::recovery::{LossRecovery, Reaction};
 use super::repair::{Phase, by_partial_acks};
 use super::scoreboard::SentSegment;
@@ -121,7 +122,9 @@ impl RfcSender {
             return false;
         }
         let reports = self.recovery.loss.uses_sack && !ack.segment.sack().is_empty();
-        if reports && !self.recovery.loss.scoreboard.is_empty() {
+        let counts =
+            self.config.spurious_rules.old_acks_report || !self.recovery.loss.scoreboard.is_empty();
+        if reports && counts {
             let before = self.before();
             let mut news = self.take_news(ack, cx.now);
             news.duplicate = news.sacked > 0;
@@ -148,21 +151,37 @@ impl RfcSender {
     fn take_news(&mut self, ack: &AckSegment<'_>, now: Time) -> News {
         let acked = ack.ack.saturating_sub(self.window.una);
         let stood_for = if self.recovery.loss.uses_sack { 0 } else { self.recovery.loss.dup_bytes };
-        let mut news = News { acked, echo: ack.echo, stood_for, ..News::default() };
+        let mut news =
+            News { acked, delivered: acked, echo: ack.echo, stood_for, ..News::default() };
+        let fack = self.recovery.loss.rack.fack;
+        self.meter.begin_ack();
+        self.delivery.begin_ack();
+        if self.config.rack_rules.reports_first {
+            self.take_reports(ack, &mut news, now);
+            self.take_acknowledged(ack, fack, &mut news, now);
+        } else {
+            self.take_acknowledged(ack, fack, &mut news, now);
+            self.take_reports(ack, &mut news, now);
+        }
+        news.delivered += news.sacked;
+        news
+    }
+
+    /// What the ACK covers in order, where octets up to `fack` were known to have arrived before it.
+    fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
         // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
         // §6.2 step 2). Only of what is acknowledged in order: what lies beyond a hole is never
         // echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
-        let (mut reported_before, point) = (0, self.recovery.repair.point);
+        let (point, mut overtaken) = (self.recovery.repair.point, None);
         let Self { recovery, meter, delivery, config, window, .. } = self;
         let loss = &mut recovery.loss;
         let (scoreboard, rack, min_rtt) = (&mut loss.scoreboard, &mut loss.rack, meter.min_rtt);
-        meter.begin_ack();
-        delivery.begin_ack();
         scoreboard.ack(ack.ack, |sent, snapshot| {
             if sent.sacked {
-                reported_before += sent.len();
+                // It was reported before.
+                news.delivered -= sent.len();
                 return;
             }
             news.cover(sent, point);
@@ -172,9 +191,23 @@ impl RfcSender {
             } else if !config.karn {
                 news.retransmitted_oldest.get_or_insert(sent.at);
             }
+            if Rack::is_overtaken(sent, fack) {
+                overtaken.get_or_insert(sent.seq);
+            }
             rack.arrived(sent, now, min_rtt, early(sent));
         });
         window.una = window.una.max(ack.ack);
+        if let Some(left) = overtaken {
+            loss.note_reordering(left, window);
+        }
+    }
+
+    /// What the ACK reports by its blocks.
+    fn take_reports(&mut self, ack: &AckSegment<'_>, news: &mut News, now: Time) {
+        let (point, mut overtaken) = (self.recovery.repair.point, None);
+        let Self { recovery, meter, delivery, window, .. } = self;
+        let loss = &mut recovery.loss;
+        let (scoreboard, rack, min_rtt) = (&mut loss.scoreboard, &mut loss.rack, meter.min_rtt);
         let mut reports = Reports::default();
         if ack.has_sack && ack.segment.sack_count() > 0 {
             reports = Reports::read(ack.segment, ack.ack, window);
@@ -189,12 +222,16 @@ impl RfcSender {
                 if sent.times == 1 {
                     news.sacked_oldest.get_or_insert(sent.at);
                 }
+                if Rack::is_overtaken(sent, rack.fack) {
+                    overtaken.get_or_insert(sent.seq);
+                }
                 rack.arrived(sent, now, min_rtt, false);
             });
         }
-        news.sacked = scoreboard.sacked() - sacked_before;
-        news.delivered = news.acked - reported_before + news.sacked;
-        news
+        if let Some(left) = overtaken {
+            loss.note_reordering(left, window);
+        }
+        news.sacked = loss.scoreboard.sacked() - sacked_before;
     }
 
     /// Hands round trips to the retransmission timer.

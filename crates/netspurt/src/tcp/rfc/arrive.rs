@@ -122,7 +122,10 @@ impl Tcb {
         if !flags.has(Flags::ACK) {
             return;
         }
-        self.header.take_stamp(segment, left, self.rx.told, cx.now);
+        let rules = self.config.receive_rules;
+        if !rules.stamp_after_ack {
+            self.header.take_stamp(segment, left, self.rx.told, cx.now);
+        }
         if self.life.state() == TcpState::SynReceived {
             if self.tx.window.octet(segment.ack) != self.tx.window.nxt.min(1) {
                 return self.refuse(segment, cx);
@@ -131,23 +134,38 @@ impl Tcb {
         } else if !self.on_ack(segment, cx) {
             return;
         }
+        if rules.stamp_after_ack {
+            self.header.take_stamp(segment, left, self.rx.told, cx.now);
+        }
+        self.take_text(segment, right, cx);
+        self.look_for_fin_ack(cx.now);
+    }
+
+    /// Takes in what a segment that ends at `right` carries: a mark, data, a FIN.
+    fn take_text(&mut self, segment: &Segment, right: u64, cx: &Context<'_>) {
         if self.header.take_marks(segment) {
             self.rx.need = AckNeed::Now;
         }
+        let patient = self.config.receive_rules.fin_ack_waits
+            && self.life.state() == TcpState::Established
+            && self.rx.is_at_ease();
         if segment.len > 0 && !self.rx.is_closed() {
             // RFC 9293 §3.10.7.4: nothing follows a FIN.
             self.take_data(segment, cx.now);
         }
-        if flags.has(Flags::FIN) && !self.rx.is_closed() {
+        if segment.flags.has(Flags::FIN) && !self.rx.is_closed() {
             self.rx.note_fin(right - 1);
         }
         if self.rx.take_fin() {
+            if patient {
+                let at = self.tx.moment(cx.now);
+                self.rx.let_fin_wait(&at, &self.config);
+            }
             self.move_to(
                 self.life.state().after_fin_received(self.tx.window.is_fin_acked()),
                 cx.now,
             );
         }
-        self.look_for_fin_ack(cx.now);
     }
 
     /// The peer's SYN in SYN-RECEIVED: with the ACK of ours both had opened at once, and the
@@ -175,8 +193,8 @@ impl Tcb {
     /// A segment outside the window: what it acknowledges still counts where it is a duplicate,
     /// and it is answered (RFC 9293 §3.10.7.4).
     fn on_unacceptable(&mut self, segment: &Segment, left: u64, right: u64, cx: &mut Context<'_>) {
-        if segment.len > 0 && right <= self.rx.nxt {
-            self.take_data(segment, cx.now);
+        if right > left && right <= self.rx.nxt {
+            self.take_old(segment, (left, right), cx.now);
         }
         if self.life.state() == TcpState::TimeWait && left < self.rx.nxt {
             self.life.linger(cx.now);
@@ -189,6 +207,19 @@ impl Tcb {
             self.look_for_fin_ack(cx.now);
         }
         self.rx.need = AckNeed::Now;
+    }
+
+    /// The octets `left..right` of a segment came before.
+    fn take_old(&mut self, segment: &Segment, (left, right): (u64, u64), now: Time) {
+        if segment.len > 0 {
+            self.take_data(segment, now);
+        }
+        if segment.flags.has(Flags::FIN) {
+            self.rx.report_old(left, right, &self.config);
+        }
+        if self.config.receive_rules.time_wait_is_mute && self.life.state() == TcpState::TimeWait {
+            self.rx.forget_duplicate();
+        }
     }
 
     /// What a segment says to the sending half.

@@ -7,6 +7,8 @@ use crate::congestion::{
 use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config, SfrConfig};
 use crate::units::Duration;
 
+use super::rules::{CwndRules, RackRules, ReceiveRules, SendRules, SpuriousRules, TimerRules};
+
 /// How a sender finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
@@ -86,105 +88,6 @@ pub enum SfrResponse {
     Reset,
 }
 
-/// How the congestion window is counted, cut and earned, where Linux does otherwise than the RFCs.
-///
-/// ```
-/// use netspurt::tcp::{CwndRules, RfcConfig};
-/// let halves_when_idle = CwndRules { idle_decay: true, ..CwndRules::RFC };
-/// let config = RfcConfig { cwnd_rules: halves_when_idle, ..RfcConfig::rfc_2026() };
-/// assert!(!config.cwnd_rules.whole_segments && RfcConfig::linux_6().cwnd_rules.whole_segments);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CwndRules {
-    /// The window counts segments: a short one fills as much of it as a full one
-    /// (`tcp_packets_in_flight`), thresholds are whole segments, and the share that proportional
-    /// rate reduction sends is rounded up to one (`tcp_cwnd_reduction`).
-    pub whole_segments: bool,
-    /// A cut is a part of the window (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
-    /// §3.1, equation 4).
-    pub cut_from_cwnd: bool,
-    /// A timeout cuts no further while what was outstanding at an earlier cut is not acknowledged
-    /// (`tcp_enter_loss`).
-    ///
-    /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not cut
-    /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
-    pub timeout_keeps_cut: bool,
-    /// After a timeout the window is one segment more than what may still be on its way
-    /// (`tcp_enter_loss`), and not one segment (RFC 5681 §3.1).
-    pub timeout_adds_to_pipe: bool,
-    /// The ACK that ends a recovery may already open the window (`tcp_ack`); without the switch
-    /// only the next one may.
-    pub last_repair_ack_grows: bool,
-    /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
-    /// it acknowledged, some of which SACK had reported before.
-    pub growth_by_delivery: bool,
-    /// Growth is earned by use, and after an RTO half of what was not used is given up
-    /// (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned by octets that
-    /// left while the window was full, and nothing is given up.
-    pub validation: bool,
-    /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
-    /// not cut to the initial one at once (RFC 5681 §4.1).
-    pub idle_decay: bool,
-    /// An idle window shrinks at all (RFC 5681 §4.1), and so does one that was not used for an RTO
-    /// (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`.
-    pub idle_restart: bool,
-}
-
-impl CwndRules {
-    /// The rules of the RFCs.
-    pub const RFC: Self = Self::all(false);
-    /// Linux's.
-    pub const LINUX: Self = Self::all(true);
-
-    const fn all(on: bool) -> Self {
-        Self {
-            whole_segments: on,
-            cut_from_cwnd: on,
-            timeout_keeps_cut: on,
-            timeout_adds_to_pipe: on,
-            last_repair_ack_grows: on,
-            growth_by_delivery: on,
-            validation: on,
-            idle_decay: on,
-            idle_restart: true,
-        }
-    }
-}
-
-/// What moves the retransmission timer, and counts round trips for it, where Linux does otherwise
-/// than RFC 6298.
-///
-/// ```
-/// use netspurt::tcp::{RfcConfig, TimerRules};
-/// assert_eq!(RfcConfig::linux_6().timer_rules, TimerRules::LINUX);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimerRules {
-    /// An ACK without new octets moves the timer, too, where it reports by SACK what left before
-    /// the head last did (`tcp_clean_rtx_queue`): the head's last copy may still be on its way.
-    pub old_reports_restart: bool,
-    /// A retransmission of the head sets a running timer anew, unless RACK's runs
-    /// (`tcp_xmit_retransmit_queue`).
-    ///
-    /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running timer;
-    /// the RFC starts the timer only where it does not run.
-    pub head_copy_restarts: bool,
-    /// A round of samples ends with an ACK beyond what was next to be sent as it began
-    /// (`rtt_seq`), and not with an ACK of all that.
-    pub rounds_end_beyond: bool,
-}
-
-impl TimerRules {
-    /// The rules of the RFCs.
-    pub const RFC: Self = Self::all(false);
-    /// Linux's.
-    pub const LINUX: Self = Self::all(true);
-
-    const fn all(on: bool) -> Self {
-        Self { old_reports_restart: on, head_copy_restarts: on, rounds_end_beyond: on }
-    }
-}
-
 /// Everything that sets one byte-sequenced connection apart from another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RfcConfig {
@@ -216,6 +119,14 @@ pub struct RfcConfig {
     pub cwnd_rules: CwndRules,
     /// What moves the retransmission timer beyond RFC 6298's rules.
     pub timer_rules: TimerRules,
+    /// What the receiving side reports, and when it acknowledges a FIN.
+    pub receive_rules: ReceiveRules,
+    /// When segments are held back or let go.
+    pub send_rules: SendRules,
+    /// What proves a cut spurious, and what is learnt of it.
+    pub spurious_rules: SpuriousRules,
+    /// What RACK looks at, and in which order.
+    pub rack_rules: RackRules,
     /// RACK takes no round trip from a retransmission whose ACK echoes an older stamp (RFC 8985
     /// §6.2 step 2). Linux asks no stamp there.
     pub rack_checks_echo: bool,
@@ -336,6 +247,10 @@ impl RfcConfig {
             prr: true,
             cwnd_rules: CwndRules::RFC,
             timer_rules: TimerRules::RFC,
+            receive_rules: ReceiveRules::RFC,
+            send_rules: SendRules::RFC,
+            spurious_rules: SpuriousRules::RFC,
+            rack_rules: RackRules::RFC,
             rack_checks_echo: true,
             rack_timer_delivers: false,
             minshall: false,
@@ -400,10 +315,14 @@ impl RfcConfig {
         Self {
             undo: Undo::Prior,
             congestion: CongestionConfig::Cubic(CubicConfig {
-                slow_start_exit: SlowStartExit::HyStart(HyStartConfig::default()),
+                slow_start_exit: SlowStartExit::HyStart(HyStartConfig {
+                    train_allowance: Duration::from_millis(1),
+                    ..HyStartConfig::default()
+                }),
                 abc_limit_segs: NO_ABC_LIMIT,
                 first_climb_segs: Some(20),
                 idle_from_sending: true,
+                whole_segments: true,
                 ..CubicConfig::default()
             }),
             rto: EstimatorConfig::Linux(LinuxConfig { jiffy, ..LinuxConfig::default() }),
@@ -423,6 +342,10 @@ impl RfcConfig {
             frto_at_once: true,
             cwnd_rules: CwndRules::LINUX,
             timer_rules: TimerRules::LINUX,
+            receive_rules: ReceiveRules::LINUX,
+            send_rules: SendRules::LINUX,
+            spurious_rules: SpuriousRules::LINUX,
+            rack_rules: RackRules::LINUX,
             rack_checks_echo: false,
             rack_timer_delivers: true,
             minshall: true,

@@ -4,9 +4,10 @@ use crate::congestion::{Congestion, CongestionControl, Window};
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
-use super::config::{CwndRules, RfcConfig, Undo};
+use super::config::{RfcConfig, Undo};
 use super::initial_window::InitialWindow;
 use super::repair::Phase;
+use super::rules::CwndRules;
 use super::usage::{Sending, Usage, remember};
 
 /// The congestion window and its algorithm.

@@ -4,7 +4,7 @@
 use crate::packed::{packed, packed_variants};
 use crate::segment::{Flags, Segment};
 use crate::units::{Duration, Time};
-use crate::wire::TIMESTAMPS_BYTES;
+use crate::wire::{TIMESTAMPS_BYTES, full_payload};
 
 use super::config::{DelayedAck, RfcConfig};
 
@@ -79,11 +79,15 @@ pub(super) struct AckDelay {
     last_arrival: Time,
     interactive: bool,
     pushed: Pushed,
+    /// Whether more than a full segment waits where the application does not read.
+    full_needs_reader: bool,
+    /// Octets of the longest segment that the peer was told it may send.
+    advertised: u64,
     /// Octets by which the window's threshold may grow.
     growth: u64,
 }
 
-packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, growth } keeps { algorithm, quick_max });
+packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, growth } keeps { algorithm, quick_max, full_needs_reader, advertised });
 
 impl AckDelay {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -99,6 +103,8 @@ impl AckDelay {
             last_arrival: Time::ZERO,
             interactive: false,
             pushed: Pushed::Never,
+            full_needs_reader: config.receive_rules.full_needs_reader,
+            advertised: full_payload(config.mss, config.timestamps).into(),
             growth: config.receive_buffer_bytes.min(FIRST_WINDOW_MAX) / 4,
         }
     }
@@ -142,7 +148,8 @@ impl AckDelay {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);
         if len >= self.full {
-            self.full = len;
+            // A longer one was put together on its way (`tcp_measure_rcv_mss`).
+            self.full = len.min(self.advertised);
             if pushes {
                 self.pushed = self.pushed.max(Pushed::Once);
             }
@@ -195,7 +202,7 @@ impl AckDelay {
         let quick = self.quick > 0 && !self.interactive;
         // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
         if quick
-            || held > self.full
+            || held > self.full && (reads || !self.full_needs_reader)
             || self.algorithm == DelayedAck::Never
             || reads && self.is_asked()
         {
@@ -203,6 +210,19 @@ impl AckDelay {
         } else {
             AckNeed::Later
         }
+    }
+
+    /// The same where the last of them is the peer's FIN, which the application is expected to
+    /// answer (`tcp_fin`).
+    pub(super) fn need_of_fin(&mut self, held: u64, reads: bool) -> AckNeed {
+        self.interactive = true;
+        // What the peer pushed asks for no haste in an interactive flow.
+        if reads && held > self.full { AckNeed::Now } else { self.need(held, false) }
+    }
+
+    /// Whether an application that reads makes the acknowledgment of `held` octets go out.
+    pub(super) fn is_asked_for(&self, held: u64) -> bool {
+        self.full_needs_reader && held > self.full
     }
 
     /// Whether an application that has read all there is makes the acknowledgment go out.

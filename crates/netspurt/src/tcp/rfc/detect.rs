@@ -103,6 +103,12 @@ impl LossDetector {
         self.dupacks > 0 || self.scoreboard.sacked() > 0
     }
 
+    /// What begins at `left` arrived behind others.
+    pub(super) fn note_reordering(&mut self, left: u64, window: &SendWindow) {
+        let una = (self.scoreboard.sacked() == 0).then_some(window.una);
+        self.rack.note_reordering(left, una, window.smss);
+    }
+
     /// A partial ACK says that the head is lost (RFC 6582 §3.2 step 3); whether there is one.
     pub(super) fn on_partial_ack(&mut self) -> bool {
         let found = !self.uses_sack && !self.scoreboard.is_empty();
@@ -285,9 +291,9 @@ mod tests {
     impl Bench {
         fn sack(&mut self, left: u64, right: u64, now: Time) {
             let (rack, min_rtt) = (&mut self.loss.rack, self.meter.min_rtt);
-            self.loss
-                .scoreboard
-                .sack(left, right, |sent, _| rack.arrived(sent, now, min_rtt, false));
+            self.loss.scoreboard.sack(left, right, |sent, _| {
+                rack.arrived(sent, now, min_rtt, false);
+            });
         }
 
         fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {

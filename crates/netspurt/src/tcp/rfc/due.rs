@@ -69,6 +69,7 @@ impl RfcSender {
         self.timers.stop_reordering();
         let (news, before) = (News::default(), self.before());
         let reaction = self.recover(now, |recovery, scene| recovery.on_reorder_timer(scene));
+        self.timers.follow_rack(&self.recovery.loss.scoreboard, now);
         self.follow(&reaction, now);
         if self.recovery.cwnd.is_owned() {
             self.steer(&news, &before, now);
@@ -173,7 +174,8 @@ impl RfcSender {
         if !held || self.timers.awaits_pacer() {
             self.timers.stop_persist();
         } else if !self.timers.awaits_persist() {
-            let wait = self.persist.wait(peer, self.timers.retransmission.rto());
+            let for_rto = self.config.send_rules.held_for_an_rto;
+            let wait = self.persist.wait(peer, self.timers.retransmission.rto(), for_rto);
             self.timers.arm_persist(wait, now);
         }
     }

@@ -38,8 +38,11 @@ pub struct ConnectionInfo {
     pub srtt: Option<Duration>,
     /// The least round trip.
     pub min_rtt: Option<Duration>,
-    /// Whether reordering was seen (RFC 8985 §6.2).
-    pub reordering_seen: bool,
+    /// How often reordering was seen (RFC 8985 §6.2).
+    pub reordering_seen: u32,
+    /// By how many segments others were overtaken at most; the duplicates that tell a loss where
+    /// it was by fewer (Linux's `reordering`).
+    pub reordering_segs: u64,
     /// Octets written and not sent.
     pub unsent: u64,
     /// Octets delivered to the peer, as far as acknowledgments tell.

@@ -39,6 +39,7 @@ mod receive;
 mod recovery;
 mod repair;
 mod resting;
+mod rules;
 mod scoreboard;
 mod send_timers;
 mod send_window;
@@ -55,12 +56,11 @@ mod usage;
 mod wake;
 
 pub use account::SendTimes;
-pub use config::{
-    CwndRules, DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, TimerRules, Undo,
-};
+pub use config::{DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, Undo};
 pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ReceivingInfo};
 pub use initial_window::InitialWindow;
 pub use repair::Phase;
 pub(super) use resting::RfcEnd;
+pub use rules::{CwndRules, RackRules, ReceiveRules, SendRules, SpuriousRules, TimerRules};
 pub use state::{Failure, TcpState};
 pub(super) use tcb::Tcb;

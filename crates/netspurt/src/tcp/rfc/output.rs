@@ -195,7 +195,7 @@ impl RfcSender {
         self.recovery.repair.forced = false;
         self.count.retransmissions += 1;
         let tells = sent.seq == self.window.una && sent.times == 2;
-        self.recovery.spurious.on_retransmitted(sent.end(), cause, tells.then(|| stamp(now)));
+        self.recovery.spurious.on_retransmitted(sent.end(), cause, stamp(now), tells);
         self.meter.on_retransmitted(sent.seq, self.config.karn);
         let head_copy = place == 0 && self.config.timer_rules.head_copy_restarts;
         let idle = self.timers.retransmission.is_idle();

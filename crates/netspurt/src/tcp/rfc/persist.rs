@@ -43,10 +43,10 @@ impl Persist {
     }
 
     /// How long to wait for a window of `peer` octets to open, or to take more than a short
-    /// segment.
-    pub(super) fn wait(&self, peer: u64, rto: Duration) -> Duration {
+    /// segment, which maybe is an RTO, too.
+    pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
         if peer > 0 {
-            return OVERRIDE;
+            return if for_rto { rto } else { OVERRIDE };
         }
         (rto * (1 << self.backoff.min(16))).min(LONGEST_WAIT)
     }
@@ -63,13 +63,14 @@ mod tests {
         let rto = Duration::from_secs(1);
         let mut waits = Vec::new();
         for _ in 0..8 {
-            waits.push(persist.wait(0, rto).as_nanos() / 1_000_000_000);
+            waits.push(persist.wait(0, rto, false).as_nanos() / 1_000_000_000);
             assert!(persist.probe(15));
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert!(persist.reset() && !persist.reset());
-        assert_eq!(persist.wait(0, rto), rto);
-        assert_eq!(persist.wait(1, rto), OVERRIDE);
+        assert_eq!(persist.wait(0, rto, false), rto);
+        assert_eq!(persist.wait(1, rto, false), OVERRIDE);
+        assert_eq!(persist.wait(1, rto, true), rto);
     }
 
     #[test]

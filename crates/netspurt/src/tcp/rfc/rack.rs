@@ -21,16 +21,29 @@ pub(super) struct Rack {
     end_seq: u64,
     /// Its round trip.
     rtt: Duration,
-    /// The highest octet known to have arrived.
-    fack: u64,
-    pub(super) reordering_seen: bool,
+    /// The octet after the highest known to have arrived.
+    pub(super) fack: u64,
+    /// How often reordering was seen.
+    pub(super) reordering_seen: u32,
+    /// By how many segments others were overtaken, at most.
+    pub(super) reordered_segs: u64,
     reo_wnd_mult: u64,
     persist: u8,
     /// `nxt` when the multiplier last grew: once a round trip at most.
     dsack_round: Option<u64>,
 }
 
-packed!(Rack { xmit, end_seq, rtt, fack, reordering_seen, reo_wnd_mult, persist, dsack_round });
+packed!(Rack {
+    xmit,
+    end_seq,
+    rtt,
+    fack,
+    reordering_seen,
+    reordered_segs,
+    reo_wnd_mult,
+    persist,
+    dsack_round
+});
 
 /// What the reordering window depends on beside RACK's own state.
 pub(super) struct Circumstances {
@@ -44,8 +57,14 @@ pub(super) struct Circumstances {
 }
 
 impl Rack {
-    /// `sent` is newly known to have arrived (§6.2 steps 2 and 3). `spurious` says that the ACK
-    /// must answer an earlier copy: the retransmission is younger than any round trip.
+    /// Whether `sent`, which is newly known to have arrived, was overtaken by what ended before
+    /// `fack`.
+    pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
+        sent.end() <= fack && sent.times == 1
+    }
+
+    /// `sent` is newly known to have arrived (§6.2 steps 2 and 3). `early` says that the ACK must
+    /// answer an earlier copy: the retransmission is younger than any round trip.
     pub(super) fn arrived(
         &mut self,
         sent: &SentSegment,
@@ -53,11 +72,7 @@ impl Rack {
         min_rtt: Option<Duration>,
         early: bool,
     ) {
-        if sent.end() > self.fack {
-            self.fack = sent.end();
-        } else if sent.times == 1 {
-            self.reordering_seen = true;
-        }
+        self.fack = self.fack.max(sent.end());
         let rtt = now.saturating_since(sent.at);
         let too_short = min_rtt.is_some_and(|least| rtt < least);
         if sent.times > 1 && (early || too_short) {
@@ -67,6 +82,20 @@ impl Rack {
         if (sent.at, sent.end()) > (self.xmit, self.end_seq) {
             (self.xmit, self.end_seq) = (sent.at, sent.end());
         }
+    }
+
+    /// The path reorders: what begins at `left` arrived behind others. With nothing beyond the
+    /// cumulative ACK, `una`, these are the ones below it.
+    pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
+        self.reordering_seen = self.reordering_seen.saturating_add(1);
+        let newest = una.unwrap_or(self.fack.saturating_sub(smss));
+        let segs = newest.saturating_sub(left).div_ceil(smss.max(1));
+        self.reordered_segs = self.reordered_segs.max(segs);
+    }
+
+    /// Whether segments were overtaken by more than `segs`.
+    pub(super) fn is_reordered_beyond(&self, segs: u32) -> bool {
+        self.reordered_segs > u64::from(segs)
     }
 
     /// A duplicate was reported: the window was too small (§6.2 step 4).
@@ -93,7 +122,7 @@ impl Rack {
 
     /// How long a segment may be late before it is lost (§6.2 step 4).
     fn window(&self, with: &Circumstances) -> Duration {
-        if !self.reordering_seen && with.eager {
+        if self.reordering_seen == 0 && with.eager {
             return Duration::ZERO;
         }
         let percent = u64::from(with.window_percent) * self.reo_wnd_mult.max(1);
@@ -131,7 +160,8 @@ impl Rack {
                 // So is every original above it.
                 break;
             }
-            if younger || sent.lost.is_some() && !sent.retransmitted {
+            let waits = sent.lost.is_some() && !sent.retransmitted;
+            if younger || waits || scoreboard.is_spared(&sent) {
                 continue;
             }
             let due = sent.at + late;

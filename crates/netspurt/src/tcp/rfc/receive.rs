@@ -127,7 +127,10 @@ impl RfcReceiver {
     /// reading.
     pub(super) fn read(&mut self, octets: u64) -> bool {
         self.unread -= octets.min(self.unread);
-        let asked = self.is_owed() && self.unread == 0 && self.ack_delay.is_asked();
+        let held = self.nxt - self.told;
+        let asked =
+            self.unread == 0 && self.ack_delay.is_asked() || self.ack_delay.is_asked_for(held);
+        let asked = self.is_owed() && asked;
         let (before, wanted) = (self.window(), self.wanted_edge().saturating_sub(self.nxt));
         asked || wanted >= before + self.least_step() && wanted >= 2 * before
     }
@@ -229,6 +232,8 @@ impl RfcReceiver {
         }
         if left < self.nxt {
             self.report_duplicate(left, self.nxt, config);
+        } else if config.receive_rules.reports_overlaps {
+            self.report_overlap(left, right, config);
         }
         if left > self.nxt {
             let before = self.above.total();
@@ -261,6 +266,42 @@ impl RfcReceiver {
         if !self.reads_at_once {
             self.unread += octets;
         }
+    }
+
+    /// The first octets of `left..right` that had arrived beyond a hole are duplicates.
+    fn report_overlap(&mut self, left: u64, right: u64, config: &RfcConfig) {
+        let overlap = match self.above.holding(left) {
+            Some(range) => Some((left, range.1)),
+            None => self.above.next_from(left).filter(|range| range.0 < right),
+        };
+        if let Some((from, to)) = overlap {
+            self.report_duplicate(from, to.min(right), config);
+        }
+    }
+
+    /// An old segment came, which maybe has the FIN: with its FIN it is a duplicate.
+    pub(super) fn report_old(&mut self, left: u64, right: u64, config: &RfcConfig) {
+        if config.receive_rules.reports_fins {
+            self.report_duplicate(left, right, config);
+        }
+    }
+
+    /// The duplicate is not reported.
+    pub(super) fn forget_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
+    /// Whether nothing arrived beyond a hole, and no acknowledgment is due at once.
+    pub(super) fn is_at_ease(&self) -> bool {
+        self.above.is_empty() && self.need < AckNeed::Now
+    }
+
+    /// The FIN that was just taken in needs no more haste than data: the acknowledgment waits for
+    /// what the application answers.
+    pub(super) fn let_fin_wait(&mut self, at: &Moment, config: &RfcConfig) {
+        self.need = AckNeed::None;
+        let need = self.ack_delay.need_of_fin(self.nxt - self.told, self.reads_at_once);
+        self.ask_for(need, at, config);
     }
 
     fn report_duplicate(&mut self, left: u64, right: u64, config: &RfcConfig) {

@@ -87,6 +87,10 @@ impl LossRecovery {
         self.repair.settled = false;
         self.loss.count_duplicates(news, scene.window, self.repair.phase);
         let mut reaction = Reaction::default();
+        self.repair.pauses = self.was_late(news, scene);
+        if self.repair.pauses {
+            return reaction;
+        }
         if self.proves_spurious(news, scene) {
             reaction.undone = self.undo(news, scene);
         }
@@ -111,6 +115,20 @@ impl LossRecovery {
     /// Marks what the connection's rule calls lost.
     fn detect(&mut self, scene: &Scene<'_>) -> NextLook {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
+    }
+
+    /// A partial ACK of an original says that segments overtake each other. Whether it may take no
+    /// cut back yet, because retransmissions are outstanding.
+    fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
+        let rules = scene.config.spurious_rules;
+        let partial =
+            self.repair.phase == Phase::Recovery && !self.repair.is_complete(scene.window.una);
+        let echoes = scene.config.eifel && self.spurious.tells_delay(news.echo);
+        let late = partial && news.acked > 0 && echoes;
+        if late && rules.teaches_reordering {
+            self.loss.note_reordering(scene.window.una - news.acked, scene.window);
+        }
+        late && rules.waits_for_copies && self.loss.scoreboard.retransmitted() > 0
     }
 
     /// Whether the ACK proves the last retransmissions spurious.
@@ -231,7 +249,7 @@ impl LossRecovery {
     fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         if self.repair.phase.is_repairing() {
-            self.loss.scoreboard.lose_nothing();
+            self.loss.scoreboard.lose_nothing(scene.config.rack_rules.spares_unsent);
             let disorder = self.loss.scoreboard.sacked() > 0;
             self.end_repair(if disorder { Phase::Disorder } else { Phase::Open });
         }
@@ -275,6 +293,7 @@ impl LossRecovery {
             self.cut(Congestion::Timeout, scene);
         }
         let is_new = window.una >= self.repair.recover;
+        self.repair.pauses = false;
         self.spurious.on_timeout(config.frto && !again && is_new);
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
@@ -285,6 +304,7 @@ impl LossRecovery {
 
     /// RACK's timer fired: what was not late enough may be by now.
     pub(super) fn on_reorder_timer(&mut self, scene: &Scene<'_>) -> Reaction {
+        self.repair.pauses = false;
         let next_look = self.detect(scene);
         let began = self.loss.scoreboard.lost() > 0 && !self.repair.phase.is_repairing();
         if began {
@@ -328,13 +348,20 @@ impl LossRecovery {
                 let safe = news.acked > 0 && info.lost_bytes == 0;
                 self.reduce(info.delivered_bytes, safe, scene);
             }
-        } else if !reducing && news.acked > 0 && !self.repair.settled {
+        } else if !reducing && self.earns_by(news, scene.config) && !self.repair.settled {
             if scene.config.cwnd_rules.growth_by_delivery {
                 // What was reported before has been counted.
                 info.acked_bytes = info.delivered_bytes;
             }
             self.cwnd.algorithm.on_ack(&info, &mut self.cwnd.window);
         }
+    }
+
+    /// Whether an ACK may open the window: one that moves it on, or where segments overtake each
+    /// other by more than tell a loss maybe one that reports an arrival.
+    fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
+        let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
+        news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
     }
 
     /// Proportional rate reduction after `delivered` octets.
@@ -369,7 +396,8 @@ impl LossRecovery {
         window: &SendWindow,
         config: &RfcConfig,
     ) -> Option<(usize, Cause)> {
-        if self.loss.scoreboard.waiting() == 0 || !self.repair.phase.is_repairing() {
+        let rests = self.repair.pauses || !self.repair.phase.is_repairing();
+        if rests || self.loss.scoreboard.waiting() == 0 {
             return None;
         }
         let place = self.loss.scoreboard.next_waiting()?;

@@ -61,9 +61,22 @@ pub(super) struct Repair {
     pub(super) rescued: bool,
     /// The ACK at hand has set the window, by ending a repair or by undoing one.
     pub(super) settled: bool,
+    /// The ACK at hand told that something was late and not lost: nothing leaves again for it.
+    pub(super) pauses: bool,
 }
 
-packed!(Repair { phase, point, recover, prr, forced, head_cause, partial_seen, rescued, settled });
+packed!(Repair {
+    phase,
+    point,
+    recover,
+    prr,
+    forced,
+    head_cause,
+    partial_seen,
+    rescued,
+    settled,
+    pauses
+});
 
 impl Repair {
     /// The connection stands: no duplicate is older than its first octet.

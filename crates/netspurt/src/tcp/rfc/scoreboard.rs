@@ -92,6 +92,8 @@ pub(super) struct Scoreboard {
     waiting_from: u64,
     /// Loss detection by SACK has looked at everything below this.
     judged: u64,
+    /// What counted as lost and does no longer, unless it left again.
+    spared: Ranges,
 }
 
 packed!(Scoreboard {
@@ -104,7 +106,8 @@ packed!(Scoreboard {
     retransmitted,
     waiting,
     waiting_from,
-    judged
+    judged,
+    spared
 });
 
 impl Scoreboard {
@@ -156,6 +159,11 @@ impl Scoreboard {
 
     pub(super) fn arrived(&self) -> &Ranges {
         &self.arrived
+    }
+
+    /// Whether `sent` counted as lost and does no longer, and did not leave again.
+    pub(super) fn is_spared(&self, sent: &SentSegment) -> bool {
+        !self.spared.is_empty() && self.spared.holds(sent.seq, sent.end())
     }
 
     pub(super) fn front(&self) -> Option<&SentSegment> {
@@ -225,6 +233,9 @@ impl Scoreboard {
         }
         if !self.arrived.is_empty() {
             self.arrived.remove_below(ack);
+        }
+        if !self.spared.is_empty() {
+            self.spared.remove_below(ack);
         }
     }
 
@@ -350,9 +361,13 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Nothing is lost after all: the originals are still on their way.
-    pub(super) fn lose_nothing(&mut self) {
+    /// Nothing is lost after all: the originals are still on their way. What was not sent again
+    /// is maybe to be `spared` of a further look.
+    pub(super) fn lose_nothing(&mut self, spared: bool) {
         for sent in &mut self.segs {
+            if spared && sent.lost.is_some() && !sent.retransmitted {
+                self.spared.insert(sent.seq, sent.end());
+            }
             sent.lost = None;
         }
         (self.lost, self.waiting) = (0, 0);
@@ -395,6 +410,9 @@ impl Scoreboard {
         }
         sent.retransmitted = true;
         sent.at = now;
+        if !self.spared.is_empty() {
+            self.spared.remove(sent.seq, sent.end());
+        }
         sent.times = sent.times.saturating_add(1);
         if let (Some(kept), Some(snapshot)) = (self.snapshots.get_mut(place), snapshot) {
             *kept = snapshot;

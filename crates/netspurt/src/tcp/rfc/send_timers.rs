@@ -17,9 +17,14 @@ pub(super) struct SendTimers {
     retries: u32,
     /// What an ACK does to it.
     restart: Restart,
+    /// Whether it counts from the head where RACK's timer was armed after it.
+    from_head: bool,
     tail_probe: Time,
     /// RACK's reordering window.
     reordering: Time,
+    /// Whether RACK's timer was armed after the retransmission timer, as Linux, which has one of
+    /// both at a time, tells them apart (`icsk_pending`).
+    rack_is_last: bool,
     super_fast: Time,
     /// Zero-window probe, or a short segment held back too long.
     persist: Time,
@@ -31,7 +36,7 @@ pub(super) struct SendTimers {
     slack: Duration,
 }
 
-packed!(SendTimers { retransmission, retries, tail_probe, reordering, super_fast, persist, pace } keeps { restart, clock, slack });
+packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_last, super_fast, persist, pace } keeps { restart, from_head, clock, slack });
 
 /// What fell due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +59,10 @@ impl SendTimers {
             retransmission: RetransmitTimer::new(config.rto.build(), config.clock),
             retries: 0,
             restart: config.restart,
+            from_head: config.timer_rules.counts_from_head,
             tail_probe: Time::NEVER,
             reordering: Time::NEVER,
+            rack_is_last: false,
             super_fast: Time::NEVER,
             persist: Time::NEVER,
             pace: Time::NEVER,
@@ -127,6 +134,7 @@ impl SendTimers {
     /// The retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3); `all_sent` says
     /// that no new data waits.
     pub(super) fn restart(&mut self, scoreboard: &Scoreboard, all_sent: bool, now: Time) {
+        let after_rack = core::mem::take(&mut self.rack_is_last) && self.from_head;
         let Some(oldest) = scoreboard.front().map(|oldest| oldest.at) else {
             return self.retransmission.stop();
         };
@@ -135,7 +143,8 @@ impl SendTimers {
             Restart::PerSegment => true,
             Restart::Rfc7765 => scoreboard.len() < 4 && all_sent,
         };
-        self.arm_from(if from_oldest { oldest } else { now }, scoreboard, now);
+        let from = if from_oldest || after_rack { oldest } else { now };
+        self.arm_from(from, scoreboard, now);
     }
 
     /// The head left again by a Super Fast Retransmit: where each segment has a timer of its own,
@@ -155,6 +164,7 @@ impl SendTimers {
 
     /// A repair of all that is outstanding begins: neither the tail is probed nor RACK waited for.
     pub(super) fn begin_repair(&mut self) {
+        self.rack_is_last = false;
         self.stop_tail_probe();
         self.stop_reordering();
     }
@@ -166,9 +176,18 @@ impl SendTimers {
             NextLook::OnAck => self.stop_reordering(),
             NextLook::After(wait) => {
                 self.reordering = self.clock.expiry(now, wait + self.slack);
+                self.rack_is_last = true;
                 // RFC 8985 §8: one of the two timers at a time.
                 self.stop_tail_probe();
             }
+        }
+    }
+
+    /// RACK's timer fired: where there is one timer at a time, the retransmission timer runs from
+    /// the head's transmission on.
+    pub(super) fn follow_rack(&mut self, scoreboard: &Scoreboard, now: Time) {
+        if self.from_head {
+            self.restart(scoreboard, false, now);
         }
     }
 

@@ -33,9 +33,11 @@ pub(in crate::tcp) struct SendWindow {
     /// The octets after the last one of each record that is not all sent: no segment has octets
     /// from both sides.
     records: VecDeque<u64>,
+    /// Whether the FIN waits for room in the peer's window.
+    fin_needs_window: bool,
 }
 
-packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short, records } keeps { iss });
+packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short, records } keeps { iss, fin_needs_window });
 
 /// What holds back a segment that is shorter than a full one.
 #[derive(Debug)]
@@ -46,17 +48,21 @@ pub(in crate::tcp) struct ShortSegments {
     minshall: bool,
     /// Whether it waits for more octets, whatever is outstanding.
     pub(in crate::tcp) corked: bool,
+    /// Whether the last write said that more follows (Linux's `MSG_MORE`).
+    pub(in crate::tcp) more: bool,
     /// The octet after the last short segment sent.
     end: u64,
+    /// What ends here or before is not held.
+    released: u64,
 }
 
-packed!(ShortSegments { nagle, minshall, corked, end });
+packed!(ShortSegments { nagle, minshall, corked, more, end, released });
 
 impl ShortSegments {
     /// Whether a short segment waits, with `flight` octets outstanding from `una` on.
     fn wait(&self, una: u64, flight: u64) -> bool {
         let outstanding = if self.minshall { self.end > una } else { flight > 0 };
-        self.nagle && outstanding || self.corked
+        self.nagle && outstanding || self.corked || self.more
     }
 }
 
@@ -76,9 +82,12 @@ impl SendWindow {
                 nagle: config.nagle,
                 minshall: config.minshall,
                 corked: false,
+                more: false,
                 end: 0,
+                released: 0,
             },
             records: VecDeque::new(),
+            fin_needs_window: config.send_rules.fin_needs_window,
         }
     }
 
@@ -215,7 +224,7 @@ impl SendWindow {
         let len = self.next_data().min(self.room());
         if data == 0 {
             // Only the FIN is left; it may go into a closed window as a probe would.
-            return Some(0);
+            return (!self.fin_needs_window || self.room() > 0).then_some(0);
         }
         if len == 0 {
             return None;
@@ -226,17 +235,25 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
+        if self.nxt + len <= self.short.released {
+            return Some(len);
+        }
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
     }
 
+    /// What was written is not held back for being short.
+    pub(super) fn release(&mut self) {
+        self.short.released = self.end;
+    }
+
     /// The next `len` octets leave; whether a FIN follows them.
     #[inline]
     pub(super) fn send(&mut self, len: u64) -> bool {
         let end = self.nxt + len;
-        let fin = self.closing && end == self.end;
+        let fin = self.closing && end == self.end && (!self.fin_needs_window || self.room() > len);
         self.nxt = end + u64::from(fin);
         while self.record_end() <= self.nxt {
             self.records.pop_front();

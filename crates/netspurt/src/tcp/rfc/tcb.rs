@@ -119,6 +119,22 @@ impl Tcb {
         }
     }
 
+    /// The same where the application says that `more` follows (Linux's `MSG_MORE`): a short
+    /// segment waits for it.
+    pub(in crate::tcp) fn write_some(&mut self, octets: u64, more: bool, cx: &mut Context<'_>) {
+        self.tx.window.short.more = more;
+        self.write(octets, cx);
+        self.tx.window.short.more &= !self.config.send_rules.more_until_ack;
+    }
+
+    /// Whether short segments wait for the ACK of what is outstanding.
+    pub(in crate::tcp) fn set_nagle(&mut self, nagle: bool, cx: &mut Context<'_>) {
+        if !nagle && self.config.send_rules.nodelay_uncorks {
+            self.tx.window.release();
+        }
+        self.hold_short(|short| short.nagle = nagle, cx);
+    }
+
     /// Changes what short segments wait for.
     pub(in crate::tcp) fn hold_short(
         &mut self,
@@ -224,6 +240,7 @@ impl Tcb {
             srtt: tx.meter.srtt,
             min_rtt: tx.meter.min_rtt,
             reordering_seen: loss.rack.reordering_seen,
+            reordering_segs: loss.rack.reordered_segs.max(self.config.dup_thresh.into()),
             unsent: tx.window.unsent(),
             delivered: tx.delivery.octets,
             peer_window: tx.window.peer(),

@@ -33,8 +33,10 @@ pub(super) struct Prior {
     /// of what lies in between count.
     una: u64,
     end: u64,
-    /// The stamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`).
+    /// The stamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), where it tells.
     first_stamp: Option<u32>,
+    /// The same, whether it tells or not (Linux's `retrans_stamp`).
+    repair_stamp: Option<u32>,
     /// Retransmissions not yet reported as duplicates.
     unreported: u32,
     /// Whether anything was sent again at all.
@@ -48,6 +50,7 @@ packed_value!(Prior {
     una,
     end,
     first_stamp,
+    repair_stamp,
     unreported,
     retransmitted
 });
@@ -62,6 +65,7 @@ impl Prior {
             una,
             end: una,
             first_stamp: None,
+            repair_stamp: None,
             unreported: 0,
             retransmitted: false,
         }
@@ -137,16 +141,16 @@ impl SpuriousWatch {
         prior
     }
 
-    /// A segment that ends at `end` went out again. Only of the oldest outstanding, sent again for
-    /// the first time, will the next ACK's echo tell which copy it answers: then `stamp` is its
-    /// own.
-    pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: Option<u32>) {
+    /// A segment that ends at `end` went out again with a `stamp`. Only of the oldest outstanding,
+    /// sent again for the first time, the next ACK's echo `tells` which copy it answers.
+    pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
         self.retransmitted_end = self.retransmitted_end.max(end);
         if let Some(prior) = &mut self.prior
             && cause != Cause::Tlp
         {
             if !prior.retransmitted {
-                prior.first_stamp = stamp;
+                prior.first_stamp = tells.then_some(stamp);
+                prior.repair_stamp = Some(stamp);
             }
             prior.unreported += 1;
             prior.retransmitted = true;
@@ -160,6 +164,13 @@ impl SpuriousWatch {
         let Some(prior) = &mut self.prior else { return false };
         let Some(stamp) = prior.first_stamp.take() else { return false };
         echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp))
+    }
+
+    /// Whether an ACK echoes a stamp older than the first retransmission of the repair: something
+    /// was late and not lost.
+    pub(super) fn tells_delay(&self, echo: Option<u32>) -> bool {
+        let stamp = self.prior.as_ref().and_then(|prior| prior.repair_stamp);
+        stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
 
     /// Whether every retransmission proves to have been a duplicate; asked once.
@@ -217,7 +228,7 @@ mod tests {
         let mut watch = SpuriousWatch::default();
         let window = Window { cwnd: 10_000, ssthresh: 4000 };
         watch.on_cut(Prior::new(window, 8000, 1000, true));
-        ends.iter().for_each(|end| watch.on_retransmitted(*end, Cause::Rto, Some(70)));
+        ends.iter().for_each(|end| watch.on_retransmitted(*end, Cause::Rto, 70, true));
         watch
     }
 
@@ -233,6 +244,14 @@ mod tests {
         assert!(!watch.is_proved_by_stamp(Some(69)), "only the first ACK tells");
         assert!(!after_cut(&[2000]).is_proved_by_stamp(Some(70)));
         assert!(!after_cut(&[2000]).is_proved_by_stamp(None));
+    }
+
+    #[test]
+    fn each_older_echo_tells_that_something_was_late() {
+        let watch = after_cut(&[2000]);
+        assert!((0..2).all(|_| watch.tells_delay(Some(69))));
+        assert!(!watch.tells_delay(Some(70)) && !watch.tells_delay(Some(0)));
+        assert!(!after_cut(&[]).tells_delay(Some(69)), "nothing left again");
     }
 
     /// RFC 3708 §3: all retransmissions of the window must be reported.

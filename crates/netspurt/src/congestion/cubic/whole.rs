@@ -1,0 +1,277 @@
+//! CUBIC in whole segments and jiffies, as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and
+//! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
+//!
+//! The curve is a number of segments, rounded down on its way to the plateau, so that the window is
+//! often a segment ahead of the one in octets. An ACK does not open the window by its share of the
+//! gap: after `count` segments acknowledged the window opens by one. An undo leaves the plateau as
+//! the cut has set it, and a timeout forgets it.
+
+use crate::packed::{packed, packed_value};
+use crate::units::{Duration, Time};
+
+use super::super::slow_start::SlowStart;
+use super::super::{AckInfo, Congestion, CongestionControl, Window};
+use super::CubicConfig;
+use super::curve::cube_root;
+
+/// 250 jiffies a second.
+const JIFFY: Duration = Duration::from_millis(4);
+/// Time along the curve is counted in 1024ths of a second.
+const UNITS: u64 = 1024;
+/// `count` is computed once for a window within so many jiffies (`HZ / 32`).
+const LASTS: u64 = 7;
+/// Round trips so soon after the start of a stage do not count: those of a repair are long.
+const SETTLED: u64 = 250;
+/// The window opens by a segment for so many acknowledged at most.
+const COUNT_MIN: u64 = 2;
+/// And for so many windows where the curve lies below it.
+const COUNT_BELOW: u64 = 100;
+
+/// A stage of congestion avoidance, in segments and jiffies.
+#[derive(Clone, Copy, Debug)]
+struct WholeStage {
+    /// When it began.
+    began: u64,
+    /// When the curve reaches its plateau, in 1024ths of a second after that.
+    k: u64,
+    plateau: u64,
+    /// Reno's window, and what was acknowledged since it last grew.
+    reno: u64,
+    acked: u64,
+}
+
+packed_value!(WholeStage { began, k, plateau, reno, acked });
+
+/// What CUBIC remembers, in segments and jiffies.
+#[derive(Clone, Copy, Debug, Default)]
+struct WholeMemory {
+    /// The plateau of the next stage; 0 where none is known.
+    w_max: u64,
+    stage: Option<WholeStage>,
+    /// The window opens by one for so many segments acknowledged, ...
+    count: u64,
+    /// ... as was computed then for that window.
+    computed: Option<(u64, u64)>,
+    /// Segments acknowledged since the window last opened.
+    credit: u64,
+    least_rtt: Option<Duration>,
+    /// When the last ACK came.
+    heard: u64,
+}
+
+packed_value!(WholeMemory { w_max, stage, count, computed, credit, least_rtt, heard });
+
+/// CUBIC in whole segments.
+#[derive(Debug)]
+pub(in crate::congestion) struct WholeCubic {
+    config: CubicConfig,
+    slow_start: SlowStart,
+    memory: WholeMemory,
+}
+
+packed!(WholeCubic { slow_start, memory } keeps { config });
+
+/// The jiffies until `at`.
+fn jiffies(at: Time) -> u64 {
+    (at - Time::ZERO).whole(JIFFY)
+}
+
+impl WholeCubic {
+    /// The algorithm at the start of a connection.
+    pub(in crate::congestion) fn new(config: CubicConfig) -> Self {
+        let slow_start = SlowStart::new(config.abc_limit_segs, config.slow_start_exit);
+        Self { config, slow_start, memory: WholeMemory::default() }
+    }
+
+    /// 1024ths of what a cut leaves, rounded.
+    fn beta(&self) -> u64 {
+        let (num, den) = self.config.beta;
+        (UNITS * u64::from(num) + u64::from(den) / 2) / u64::from(den.max(1))
+    }
+
+    /// The curve's steepness in 1024ths of a segment per cubic second, rounded.
+    fn steepness(&self) -> u64 {
+        let (num, den) = self.config.c;
+        ((UNITS * u64::from(num) + u64::from(den) / 2) / u64::from(den.max(1))).max(1)
+    }
+
+    /// Round trips of data tell the path's.
+    fn measure(&mut self, ack: &AckInfo) {
+        let now = jiffies(ack.now);
+        let early = self.memory.stage.is_some_and(|stage| now - stage.began < SETTLED);
+        if let Some(rtt) = ack.rtt.filter(|_| !early) {
+            let least = self.memory.least_rtt.map_or(rtt, |least| least.min(rtt));
+            self.memory.least_rtt = Some(least);
+        }
+    }
+
+    /// The stage that begins with `acked` segments acknowledged at a window of `cwnd`.
+    fn begin(&self, now: u64, cwnd: u64, acked: u64) -> WholeStage {
+        let gap = self.memory.w_max.saturating_sub(cwnd);
+        let cube = (u128::from(gap) << 40) / u128::from(self.steepness());
+        WholeStage { began: now, k: cube_root(cube), plateau: cwnd + gap, reno: cwnd, acked }
+    }
+
+    /// After how many segments the window opens by one, by the curve.
+    fn count_by_curve(&self, stage: &WholeStage, now: u64, cwnd: u64) -> u64 {
+        let rtt = self.memory.least_rtt.unwrap_or_default().as_nanos().div_ceil(JIFFY.as_nanos());
+        let t = (now - stage.began + rtt) * JIFFY.as_nanos() * UNITS / 1_000_000_000;
+        let off = u128::from(t.abs_diff(stage.k));
+        let segs = (u128::from(self.steepness()) * off * off * off) >> 40;
+        let segs = u64::try_from(segs).unwrap_or(u64::MAX);
+        let target = if t < stage.k {
+            stage.plateau.saturating_sub(segs)
+        } else {
+            stage.plateau.saturating_add(segs)
+        };
+        let count = if target > cwnd { cwnd / (target - cwnd) } else { COUNT_BELOW * cwnd };
+        match self.config.first_climb_segs {
+            Some(most) if self.memory.w_max == 0 => count.min(most.into()),
+            _ => count,
+        }
+    }
+
+    /// The same after an ACK of `acked` segments, by the curve or by Reno's window.
+    fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
+        let began = self.memory.stage.is_none();
+        let mut stage = self.memory.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
+        stage.acked += acked;
+        let fresh = self.memory.computed.is_some_and(|(at, of)| of == cwnd && now - at <= LASTS);
+        if fresh && !began {
+            self.memory.stage = Some(stage);
+            return self.memory.count;
+        }
+        if began || self.memory.computed.is_none_or(|(at, _)| at != now) {
+            self.memory.computed = Some((now, cwnd));
+            self.memory.count = self.count_by_curve(&stage, now, cwnd);
+        }
+        let beta = self.beta().min(UNITS - 1);
+        let step = (cwnd * (8 * (UNITS + beta) / 3 / (UNITS - beta)) / 8).max(1);
+        while stage.acked > step {
+            stage.acked -= step;
+            stage.reno += 1;
+        }
+        if stage.reno > cwnd {
+            self.memory.count = self.memory.count.min(cwnd / (stage.reno - cwnd));
+        }
+        self.memory.stage = Some(stage);
+        self.memory.count = self.memory.count.max(COUNT_MIN);
+        self.memory.count
+    }
+
+    /// Opens the window for `acked` segments, by one for each `count` of them (`tcp_cong_avoid_ai`).
+    fn grow(&mut self, count: u64, acked: u64, smss: u64, window: &mut Window) {
+        if self.memory.credit >= count {
+            // What was earned at a larger count.
+            self.memory.credit = 0;
+            window.cwnd += smss;
+        }
+        self.memory.credit += acked;
+        window.cwnd += self.memory.credit / count * smss;
+        self.memory.credit %= count;
+    }
+}
+
+impl CongestionControl for WholeCubic {
+    fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
+        self.measure(ack);
+        let smss = ack.smss.max(1);
+        let mut acked = ack.acked_bytes / smss;
+        let now = jiffies(ack.now);
+        self.memory.heard = now;
+        if window.in_slow_start() {
+            let before = window.cwnd;
+            self.slow_start.on_ack(ack, window);
+            acked = acked.saturating_sub((window.cwnd - before) / smss);
+        }
+        if ack.window_limited && acked > 0 {
+            let count = self.count(now, window.cwnd / smss, acked);
+            self.grow(count, acked, smss, window);
+        }
+    }
+
+    fn on_congestion(
+        &mut self,
+        _now: Time,
+        kind: Congestion,
+        _flight: u64,
+        smss: u64,
+        window: &Window,
+    ) -> u64 {
+        let cwnd = window.cwnd / smss.max(1);
+        let below = self.config.fast_convergence && cwnd < self.memory.w_max;
+        self.memory.w_max = if below { cwnd * (UNITS + self.beta()) / (2 * UNITS) } else { cwnd };
+        (self.memory.stage, self.memory.credit) = (None, 0);
+        if kind == Congestion::Timeout {
+            self.memory = WholeMemory::default();
+        }
+        self.slow_start.on_congestion(kind);
+        (cwnd * self.beta() / UNITS).max(2) * smss
+    }
+
+    fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
+
+    fn on_idle_restart(&mut self, now: Time, idle: Duration) {
+        let (now, idle) = (jiffies(now), idle.whole(JIFFY));
+        let Some(stage) = &mut self.memory.stage else { return };
+        let idle = if self.config.idle_from_sending { idle } else { now - self.memory.heard };
+        stage.began = (stage.began + idle).min(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{NO_ABC_LIMIT, SlowStartExit};
+
+    const SMSS: u64 = 1000;
+
+    fn cubic() -> WholeCubic {
+        let slow_start_exit = SlowStartExit::None;
+        let (first_climb_segs, abc_limit_segs) = (Some(20), NO_ABC_LIMIT);
+        let config = CubicConfig::default();
+        WholeCubic::new(CubicConfig { slow_start_exit, first_climb_segs, abc_limit_segs, ..config })
+    }
+
+    fn ack(ms: u64, segs: u64) -> AckInfo {
+        AckInfo {
+            now: Time::ZERO + Duration::from_millis(ms),
+            smss: SMSS,
+            acked_bytes: segs * SMSS,
+            rtt: Some(Duration::from_millis(100)),
+            window_limited: true,
+            ..AckInfo::default()
+        }
+    }
+
+    /// A cut from 10 segments leaves 7, and the plateau is 3 above: K = (3 / 0.4)^(1/3) = 1.957 s.
+    /// A round trip on, the curve is 0.4 · 1.857³ = 2.56 below the plateau, in whole segments 2:
+    /// its target is 8, and 7 acknowledged open the window by one. Linux 6.18 does so.
+    #[test]
+    fn the_curve_in_whole_segments_is_ahead_of_the_one_in_octets() {
+        let mut cubic = cubic();
+        let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
+        let cut = cubic.on_congestion(Time::ZERO, Congestion::Loss, window.cwnd, SMSS, &window);
+        assert_eq!(cut, 7 * SMSS);
+        window = Window { cwnd: cut, ssthresh: cut };
+        cubic.measure(&ack(0, 1));
+        cubic.on_ack(&ack(300, 7), &mut window);
+        assert_eq!(window.cwnd, 8 * SMSS);
+    }
+
+    /// As measured on Linux 6.18 after a timeout: from 7 segments with two acknowledged each
+    /// 100 ms, one in excess of slow start first, the window is 8 when 15 are.
+    #[test]
+    fn a_timeout_forgets_the_plateau_and_reno_opens_the_window() {
+        let mut cubic = cubic();
+        let full = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
+        let cut = cubic.on_congestion(Time::ZERO, Congestion::Timeout, full.cwnd, SMSS, &full);
+        let mut window = Window { cwnd: 6 * SMSS, ssthresh: cut };
+        let mut opened = Vec::new();
+        for n in 0..9 {
+            cubic.on_ack(&ack(1000 + n * 100, 2), &mut window);
+            opened.push(window.cwnd / SMSS);
+        }
+        assert_eq!(opened, [7, 7, 7, 7, 7, 7, 7, 8, 8]);
+    }
+}

@@ -1,0 +1,245 @@
+//! Rules in which Linux differs from the RFCs, by theme: each is a switch.
+
+/// How the congestion window is counted, cut and earned, where Linux does otherwise than the RFCs.
+///
+/// ```
+/// use netspurt::tcp::{CwndRules, RfcConfig};
+/// let halves_when_idle = CwndRules { idle_decay: true, ..CwndRules::RFC };
+/// let config = RfcConfig { cwnd_rules: halves_when_idle, ..RfcConfig::rfc_2026() };
+/// assert!(!config.cwnd_rules.whole_segments && RfcConfig::linux_6().cwnd_rules.whole_segments);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CwndRules {
+    /// The window counts segments: a short one fills as much of it as a full one
+    /// (`tcp_packets_in_flight`), thresholds are whole segments, and the share that proportional
+    /// rate reduction sends is rounded up to one (`tcp_cwnd_reduction`).
+    pub whole_segments: bool,
+    /// A cut is a part of the window (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
+    /// §3.1, equation 4).
+    pub cut_from_cwnd: bool,
+    /// A timeout cuts no further while what was outstanding at an earlier cut is not acknowledged
+    /// (`tcp_enter_loss`).
+    ///
+    /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not cut
+    /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
+    pub timeout_keeps_cut: bool,
+    /// After a timeout the window is one segment more than what may still be on its way
+    /// (`tcp_enter_loss`), and not one segment (RFC 5681 §3.1).
+    pub timeout_adds_to_pipe: bool,
+    /// The ACK that ends a recovery may already open the window (`tcp_ack`); without the switch
+    /// only the next one may.
+    pub last_repair_ack_grows: bool,
+    /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
+    /// it acknowledged, some of which SACK had reported before.
+    pub growth_by_delivery: bool,
+    /// Growth is earned by use, and after an RTO half of what was not used is given up
+    /// (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned by octets that
+    /// left while the window was full, and nothing is given up.
+    pub validation: bool,
+    /// Where segments were overtaken by more than tell a loss, SACK reports open the window, too
+    /// (`tcp_may_raise_cwnd`).
+    pub reordered_reports_grow: bool,
+    /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
+    /// not cut to the initial one at once (RFC 5681 §4.1).
+    pub idle_decay: bool,
+    /// An idle window shrinks at all (RFC 5681 §4.1), and so does one that was not used for an RTO
+    /// (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`.
+    pub idle_restart: bool,
+}
+
+impl CwndRules {
+    /// The rules of the RFCs.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self {
+            whole_segments: on,
+            cut_from_cwnd: on,
+            timeout_keeps_cut: on,
+            timeout_adds_to_pipe: on,
+            last_repair_ack_grows: on,
+            growth_by_delivery: on,
+            validation: on,
+            idle_decay: on,
+            reordered_reports_grow: on,
+            idle_restart: true,
+        }
+    }
+}
+
+/// What moves the retransmission timer, and counts round trips for it, where Linux does otherwise
+/// than RFC 6298.
+///
+/// ```
+/// use netspurt::tcp::{RfcConfig, TimerRules};
+/// assert_eq!(RfcConfig::linux_6().timer_rules, TimerRules::LINUX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerRules {
+    /// An ACK without new octets moves the timer, too, where it reports by SACK what left before
+    /// the head last did (`tcp_clean_rtx_queue`): the head's last copy may still be on its way.
+    pub old_reports_restart: bool,
+    /// A retransmission of the head sets a running timer anew, unless RACK's runs
+    /// (`tcp_xmit_retransmit_queue`).
+    ///
+    /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running timer;
+    /// the RFC starts the timer only where it does not run.
+    pub head_copy_restarts: bool,
+    /// An ACK that follows an arming of RACK's timer, and that timer when it fires, set the timer
+    /// from the last transmission of the head (`tcp_rearm_rto`), and not from now.
+    pub counts_from_head: bool,
+    /// A round of samples ends with an ACK beyond what was next to be sent as it began
+    /// (`rtt_seq`), and not with an ACK of all that.
+    pub rounds_end_beyond: bool,
+}
+
+impl TimerRules {
+    /// The rules of the RFCs.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self {
+            old_reports_restart: on,
+            head_copy_restarts: on,
+            counts_from_head: on,
+            rounds_end_beyond: on,
+        }
+    }
+}
+
+/// What the receiving side reports and when it acknowledges a FIN, where Linux does otherwise than
+/// the profiles of the RFCs.
+///
+/// ```
+/// use netspurt::tcp::{ReceiveRules, RfcConfig};
+/// assert_eq!(RfcConfig::linux_6().receive_rules, ReceiveRules::LINUX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveRules {
+    /// A segment that brings new octets, and some that had arrived beyond a hole, is reported as a
+    /// duplicate of those (`tcp_ofo_queue`, `tcp_data_queue_ofo`; RFC 2883 §4.2).
+    pub reports_overlaps: bool,
+    /// The FIN is an octet of the duplicate that is reported, and an old FIN alone is one.
+    pub reports_fins: bool,
+    /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
+    pub time_wait_is_mute: bool,
+    /// More than a full segment is acknowledged at once only where the application reads, so that
+    /// the window does not shrink (`__tcp_ack_snd_check`).
+    pub full_needs_reader: bool,
+    /// The acknowledgment of a FIN waits for an answer of the application's as one of data does
+    /// (`tcp_fin`), and is not sent at once.
+    pub fin_ack_waits: bool,
+    /// The stamp of a segment is kept after its acknowledgment was looked at (`tcp_ack`): none of a
+    /// segment that acknowledges what was never sent. RFC 7323 §5.3 keeps it before.
+    pub stamp_after_ack: bool,
+}
+
+impl ReceiveRules {
+    /// The rules of the RFCs' profiles.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self {
+            reports_overlaps: on,
+            reports_fins: on,
+            time_wait_is_mute: on,
+            fin_ack_waits: on,
+            full_needs_reader: on,
+            stamp_after_ack: on,
+        }
+    }
+}
+
+/// When segments are held back or let go, where Linux does otherwise than the profiles of the RFCs.
+///
+/// ```
+/// use netspurt::tcp::{RfcConfig, SendRules};
+/// assert_eq!(RfcConfig::linux_6().send_rules, SendRules::LINUX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendRules {
+    /// `TCP_NODELAY` lets go what `TCP_CORK` holds (`__tcp_sock_set_nodelay`).
+    pub nodelay_uncorks: bool,
+    /// What `MSG_MORE` holds may leave with the next ACK (`tcp_push`): the flag is of the call and
+    /// not of the connection.
+    pub more_until_ack: bool,
+    /// What is held back for being short leaves after an RTO at the latest (`tcp_check_probe_timer`),
+    /// and not after the 200 ms of RFC 9293 §3.8.6.2.1.
+    pub held_for_an_rto: bool,
+    /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
+    pub fin_needs_window: bool,
+}
+
+impl SendRules {
+    /// The rules of the RFCs' profiles.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self { nodelay_uncorks: on, more_until_ack: on, held_for_an_rto: on, fin_needs_window: on }
+    }
+}
+
+/// What proves a cut spurious, and what is learnt of it, where Linux does otherwise than the RFCs.
+///
+/// ```
+/// use netspurt::tcp::{RfcConfig, SpuriousRules};
+/// assert_eq!(RfcConfig::linux_6().spurious_rules, SpuriousRules::LINUX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpuriousRules {
+    /// A partial ACK whose echo is older than the first retransmission takes the cut back only while
+    /// no retransmission is outstanding; else new data leaves, and nothing more counts as lost
+    /// (`tcp_try_undo_partial`).
+    pub waits_for_copies: bool,
+    /// A partial ACK with such an echo shows that the path reorders (`tcp_try_undo_partial`).
+    pub teaches_reordering: bool,
+    /// The report of a duplicate counts in an ACK that a later one overtook, with nothing
+    /// outstanding, too (`tcp_ack`).
+    pub old_acks_report: bool,
+}
+
+impl SpuriousRules {
+    /// The rules of the RFCs.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self { waits_for_copies: on, teaches_reordering: on, old_acks_report: on }
+    }
+}
+
+/// What RACK looks at and in which order, where Linux does otherwise than RFC 8985.
+///
+/// ```
+/// use netspurt::tcp::{RackRules, RfcConfig};
+/// assert_eq!(RfcConfig::linux_6().rack_rules, RackRules::LINUX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RackRules {
+    /// Of an ACK that does both, what it reports by SACK is taken before what it acknowledges
+    /// (`tcp_ack`): the last one taken sets RACK's round trip.
+    pub reports_first: bool,
+    /// What counted as lost and was not sent again when its cut was taken back is not looked at
+    /// any more until it leaves again (`tcp_rack_detect_loss`, which takes it off its list).
+    pub spares_unsent: bool,
+}
+
+impl RackRules {
+    /// The rules of RFC 8985.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self { reports_first: on, spares_unsent: on }
+    }
+}
