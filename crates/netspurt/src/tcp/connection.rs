@@ -20,7 +20,7 @@ use super::transmit::SendCount;
 ///
 /// Segments go in by [`push`](Stage::push) and come out by [`pop`](Stage::pop); the application
 /// opens, listens, writes, reads and closes. A connection of ns-2's kind is established from the
-/// start and never closed.
+/// start and never closed; its handshake, if it has one, is part of its first transfer.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted};
@@ -131,11 +131,7 @@ impl Connection {
     /// nobody did.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
-            Flavour::Ns(pair) => {
-                let tx = &mut pair.sender.tx;
-                tx.end = tx.end.saturating_add(octets);
-                pair.sender.on_write(cx);
-            }
+            Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
             Flavour::Rfc(end) => end.awake().write(octets, cx),
         });
     }
@@ -246,7 +242,7 @@ impl Connection {
     /// Octets written and not yet acknowledged.
     pub fn unacknowledged(&self) -> u64 {
         match &self.flavour {
-            Flavour::Ns(pair) => pair.sender.tx.end.saturating_sub(pair.sender.tx.una),
+            Flavour::Ns(pair) => pair.sender.tx.unacknowledged(),
             Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.unacknowledged()),
         }
     }
@@ -255,7 +251,7 @@ impl Connection {
     pub fn totals(&self) -> ConnectionTotals {
         match &self.flavour {
             Flavour::Ns(pair) => ConnectionTotals {
-                acked_bytes: pair.sender.tx.una - 1,
+                acked_bytes: pair.sender.tx.acknowledged(),
                 sent: pair.sender.tx.count,
                 times: None,
                 received: pair.receiver.count,
@@ -334,7 +330,8 @@ impl NsPair {
     }
 
     fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
-        if segment.len > 0 {
+        let syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        if segment.len > 0 || syn {
             if let Some(what) = self.receiver.on_data(segment, cx.now) {
                 self.acknowledge(&what, cx);
             }
@@ -360,6 +357,10 @@ impl NsPair {
     fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
         segment.ack = seq::to_wire(seq::SIMULATED_ISN, what.next);
+        if what.of_syn {
+            segment.flags = Flags::SYN.with(Flags::ACK);
+            segment.seq = seq::to_wire(seq::SIMULATED_ISN, 0);
+        }
         segment.set_stamp(what.echo);
         segment.set_sack(&what.blocks);
         // ns-2's sink charges 8 octets a block and nothing for the option's own two.

@@ -65,6 +65,24 @@ pub const SWITCHES: &[Switch] = &[
     })
     .kernel(|c| Field::Small(&mut c.initial_window_segs))
     .kernel_bounds(1, 1000),
+    Switch::flag(
+        "headers_on_top",
+        "Headers come on top of `packet_size`, which is then the payload; the first packet has none \
+         if it carries data (ns-2's `useHeaders_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.headers_on_top)),
+    Switch::flag(
+        "initial_window_by_size",
+        "The initial window is four, three or two segments, by their size, until a timeout comes \
+         before any ACK (ns-2's `windowInitOption_ 2`)",
+    )
+    .ns(|c| Field::Flag(&mut c.initial_window_by_size)),
+    Switch::flag(
+        "delay_growth",
+        "The ACK of the first packet sets the window to the initial one, and a SYN leaves with a \
+         window of one segment (ns-2's `delay_growth_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.delay_growth)),
     Switch::new(
         "receive_window",
         "The receiver's window, which the sender never exceeds; also the first ssthresh",

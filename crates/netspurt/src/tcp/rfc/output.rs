@@ -201,6 +201,9 @@ impl RfcSender {
         if idle || head_copy && !self.timers.awaits_reordering() {
             self.timers.arm(&self.recovery.loss.scoreboard, now);
         }
+        if place == 0 && cause != Cause::Sfr && self.super_fast.on_other_repair() {
+            self.timers.arm_super_fast(None, now);
+        }
         NextSegment::of(&sent, &self.window, Some(cause))
     }
 

@@ -1,4 +1,9 @@
-//! Calls of foreign decoders: a panic in one is a fault of its file, not of ours.
+//! Calls of foreign decoders: a panic in one is a fault of its file, not of ours; and a look ahead at
+//! what would keep one busy without end.
+
+mod thrift;
+
+pub use thrift::has_sound_footer;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
