@@ -230,6 +230,27 @@ def test_a_capture_is_reported_with_what_explain_prints(saved_run: Path, netspur
     assert "Time and sequence" in text
 
 
+def test_a_capture_without_retransmissions_is_reported(netspurt: Command) -> None:
+    Path("clean.toml").write_text(
+        """
+        stop = "5 s"
+        [links]
+        path = { between = ["a", "b"], rate = "10 Mbit/s", delay = "10 ms", queue = "100 packets" }
+        [flows.one]
+        from = "a"
+        to = "b"
+        send = "20 kB"
+        [record]
+        spy = ["a"]
+        """
+    )
+    netspurt("run", "clean.toml", "--out", "clean")
+    assert netspurt("report", "clean/a.pcapng", "--out", "page.html").returncode == 0
+    text = Path("page.html").read_text()
+    assert "No retransmission is known to be spurious." in text
+    assert "No loss is known to have waited for a timeout." in text
+
+
 def _capture(netspurt: Command) -> Path:
     netspurt("run", "slow-download", "--out", "slow")
     return Path("slow/server.pcapng")
