@@ -461,6 +461,7 @@ def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_pa
     assert rows[0].startswith("2400 bit/s 1 segment")
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert "Goodput, by rate and window" in titles
+    assert "without mean completion time, such as those that did not finish" in browser.page_source
 
 
 SWEEP = """
