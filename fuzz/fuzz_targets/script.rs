@@ -3,18 +3,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use netspurt::script::{Script, SocketHost, run};
+use netspurt::script::{Script, run};
 
 fuzz_target!(|text: &str| {
     let script = match Script::parse("fuzz.pkt", text) {
         Ok(script) => script,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    let config = match script.config(None, &[]) {
-        Ok(config) => config,
+    let mut host = match script.host(None, &[]) {
+        Ok(host) => host,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    if let Err(failure) = run(&script, &mut SocketHost::new(&config)) {
+    if let Err(failure) = run(&script, &mut host) {
         assert!(failure.line <= script.lines.len());
     }
 });

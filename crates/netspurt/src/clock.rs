@@ -255,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn the_nearest_tick_has_no_phase_and_halves_go_up() {
+        let clock = Clock::ticking(ms(10), ms(4)).unwrap().to_the_nearest_tick();
+        assert_eq!(clock.elapsed(at(5), at(19)), ms(10));
+        assert_eq!(clock.elapsed(at(5), at(20)), ms(20));
+        let none = clock.elapsed(at(5), at(9));
+        assert_eq!((none, clock.at_least_a_tick(none)), (ms(0), ms(10)));
+        assert_eq!(Clock::EXACT.to_the_nearest_tick(), Clock::EXACT);
+    }
+
+    #[test]
     fn a_phase_lies_within_the_tick() {
         assert_eq!(Clock::ticking(ms(10), ms(10)), None);
         assert_eq!(Clock::ticking(ms(0), ms(0)), None);

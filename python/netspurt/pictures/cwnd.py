@@ -27,10 +27,11 @@ def congestion_window(run: Tables, view: View) -> Picture:
     near = ssthresh[ssthresh <= 1.6 * top]
     shown = np.minimum(ssthresh, 10 * top)
     marks: list[Mark] = [
-        Band(label="flight size", ink="sky", x=t, low=np.zeros(len(t)), high=flight),
-        Line(label="ssthresh", ink="orange", x=t, y=shown, steps=True, dashed=True),
-        Line(label="cwnd", ink="blue", x=t, y=cwnd, steps=True, width=1.6),
+        Band(label="flight size", ink="sky", x=t, low=np.zeros(len(t)), high=flight)
     ]
+    if len(near):
+        marks.append(Line(label="ssthresh", ink="orange", x=t, y=shown, steps=True, dashed=True))
+    marks.append(Line(label="cwnd", ink="blue", x=t, y=cwnd, steps=True, width=1.6))
     starts = np.flatnonzero(np.diff(states["in_recovery"].astype(np.int8), prepend=0) == 1)
     if len(starts):
         x, y = t[starts], cwnd[starts]
@@ -42,7 +43,8 @@ def congestion_window(run: Tables, view: View) -> Picture:
     if len(fired):
         marks.append(Rules(label="timeout", ink="red", x=fired))
     high = max(top, 1.1 * float(near.max(initial=0)))
-    scale = Scale("cwnd, ssthresh, flight size", "B", low=0.0, high=high)
+    what = "cwnd, ssthresh, flight size" if len(near) else "cwnd, flight size"
+    scale = Scale(what, "B", low=0.0, high=high)
     return Picture(tuple(marks), scale, aside=view.titled(flow))
 
 

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 #: The colours by name, on white and on black. On white they are Okabe and Ito's palette, which is
 #: distinguishable with every kind of colour vision; on black each is lighter.
-Ink = Literal["black", "blue", "green", "orange", "purple", "red", "brown", "sky", "grey"]
+Ink = Literal["black", "blue", "green", "orange", "purple", "red", "brown", "sky", "grey", "olive"]
 INKS: dict[Ink, tuple[str, str]] = {
     "black": ("#1a1a1a", "#e8e8e8"),
     "blue": ("#0072b2", "#4aa8e0"),
@@ -28,6 +28,7 @@ INKS: dict[Ink, tuple[str, str]] = {
     "brown": ("#8c510a", "#c98a45"),
     "sky": ("#56b4e9", "#8fd0f5"),
     "grey": ("#9a9a9a", "#8a8a8a"),
+    "olive": ("#7f7f00", "#b5b53c"),
 }
 
 #: The inks of series, in order.
@@ -149,6 +150,18 @@ class Rules(Mark):
     x: Floats
     width: float = 0.9
     dashed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shades(Mark):
+    """Areas across the picture from `left` to `right` on the x axis, shape (n,).
+
+    They do not widen the axis.
+    """
+
+    left: Floats
+    right: Floats
+    alpha: float = 0.28
 
 
 @dataclass(frozen=True)

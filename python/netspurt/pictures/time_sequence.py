@@ -173,8 +173,17 @@ def _receive_window(
     end: Floats = np.maximum.accumulate(edge).astype(np.float64)
     top = min(max(high, float(end[near].max())), bound)
     x = answers.seconds()
-    line = Line(label="receive window", ink="orange", x=x, y=end, steps=True, width=0.9, rank=1.9)
-    return line, low, top
+    window = Line(
+        label="receive window",
+        ink="olive",
+        x=x,
+        y=end,
+        steps=True,
+        dashed=True,
+        width=0.9,
+        rank=1.9,
+    )
+    return window, low, top
 
 
 #: The bits of an ACK, and those of an ACK and a SYN.
@@ -216,7 +225,10 @@ def _sack_blocks(blocks: Table) -> Bars:
 def _drops(run: Tables, own: Table, view: View, *, few: bool) -> list[Mark]:
     """Return marks of data that was lost, dropped or discarded, at the middle of its height."""
     of = {"flow": str(own["flow"][0]), "direction": view.sends}
-    dropped = view.clip(run.table("drops").where(**of))
+    recorded = optional(run, "drops")
+    if recorded is None:
+        return []
+    dropped = view.clip(recorded.where(**of))
     # An incomplete datagram is discarded because these fragments were dropped or lost.
     dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
     middles = dict(

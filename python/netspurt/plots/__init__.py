@@ -11,15 +11,27 @@ from typing import TYPE_CHECKING
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from netspurt.pictures import KINDS, OPTIONS, Tables, View, picture
+from netspurt.pictures import KINDS, OPTIONS, Tables, View, busier, picture
 from netspurt.plots.files import ENDINGS, File, save, saved
 from netspurt.plots.marks import draw_picture
+from netspurt.plots.moving import draw_path
 from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ENDINGS", "KINDS", "OPTIONS", "RunPlots", "Tables", "View", "draw", "save"]
+__all__ = [
+    "ENDINGS",
+    "KINDS",
+    "OPTIONS",
+    "RunPlots",
+    "Tables",
+    "View",
+    "busier",
+    "draw",
+    "draw_path",
+    "save",
+]
 
 
 def draw(
@@ -100,6 +112,22 @@ class RunPlots:
     ) -> Figure:
         """Draw round-trip samples and the retransmission timer."""
         return saved(draw(self.run, "rto", view, ax=ax, size=size), file)
+
+    def path(
+        self,
+        file: File = None,
+        view: View | None = None,
+        *,
+        size: Size | None = None,
+    ) -> Figure:
+        """Draw what a link follows that changes during the run: the first, or the view's.
+
+        Raises
+        ------
+        ValueError
+            If no link changes, or not the named one.
+        """
+        return saved(draw_path(self.run, view or View(), size=size), file)
 
     def queue(
         self,

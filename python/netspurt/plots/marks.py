@@ -21,6 +21,7 @@ from netspurt.pictures.marks import (
     Picture,
     Points,
     Rules,
+    Shades,
     Spans,
 )
 from netspurt.pictures.thinning import MOST, kept, last_of_columns, merged
@@ -78,6 +79,11 @@ def _draw(axes: Axes, mark: Mark) -> None:
                 LineCollection(list(ends), label=label, linewidth=mark.width, **style)
             )
             _caps(axes, np.append(mark.left, mark.right), np.tile(mark.y, 2), "|", style)
+        case Shades():
+            for n, (left, right) in enumerate(zip(mark.left, mark.right, strict=True)):
+                # The edge keeps one visible that is narrower than a dot.
+                area = {"alpha": mark.alpha, "linewidth": 0.8}
+                axes.axvspan(left, right, label=label if n == 0 else None, **area, **style)
         case Blocks():
             _blocks(axes, mark, label, style)
         case Cells():

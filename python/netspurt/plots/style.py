@@ -15,7 +15,9 @@ from netspurt.pictures import marks
 from netspurt.pictures.measures import fitting_unit
 
 #: The colours by name.
-BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, BROWN, SKY, GREY = (one for one, _ in marks.INKS.values())
+BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, BROWN, SKY, GREY, OLIVE = (
+    one for one, _ in marks.INKS.values()
+)
 
 #: The colours of series, in order.
 SERIES = tuple(marks.INKS[ink][0] for ink in marks.SERIES)

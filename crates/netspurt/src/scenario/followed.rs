@@ -17,7 +17,7 @@ pub(super) type Files = BTreeMap<String, String>;
 pub(super) const KEY: &str = "follows";
 
 /// What a file may say of a link.
-const KEYS: [&str; 5] = ["delay", "rate", "loss", "order", "handovers"];
+const KEYS: [&str; 6] = ["delay", "rate", "loss", "duplicate", "order", "handovers"];
 
 /// The path of the link at the beginning of a path, and the rest of it.
 pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
@@ -183,7 +183,9 @@ fn follow(
         if !KEYS.contains(&&*key) {
             let mut problem = problem(format!("`{file}` has a key `{key}`")).of_the_key();
             problem.path = [path, &[key.to_string()]].concat();
-            return Err(problem.fix("`delay`, `rate`, `loss`, `order` and `handovers` alone"));
+            return Err(
+                problem.fix("`delay`, `rate`, `loss`, `duplicate`, `order` and `handovers` alone")
+            );
         }
         if link.contains_key(&key) && !followable.displaces(path, &key) {
             return Err(problem(format!(

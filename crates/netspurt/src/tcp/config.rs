@@ -238,6 +238,15 @@ impl NsConfig {
         }
     }
 
+    /// A start that never got through begins again with a smaller window.
+    pub(super) fn forget_initial_window(&mut self) {
+        if self.initial_window_by_size {
+            self.initial_window_by_size = false;
+        } else if self.bugfix_ss {
+            self.initial_window_segs = 1;
+        }
+    }
+
     /// Octets of a full packet on the wire.
     pub const fn full_packet_bytes(&self) -> u16 {
         self.smss() + self.data_header_bytes()

@@ -136,6 +136,14 @@ impl Connection {
         });
     }
 
+    /// What was written so far ends a record: no segment has octets of it and of what follows
+    /// (Linux's MSG_EOR).
+    pub fn end_record(&mut self) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            end.awake().end_record();
+        }
+    }
+
     /// The application takes `octets` of what arrived; only after
     /// [`read_by_hand`](Self::read_by_hand) is that needed.
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
@@ -157,6 +165,15 @@ impl Connection {
     /// Ends the connection at once, with a reset to the peer.
     pub fn abort(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
+    }
+
+    /// Ends the connection at once and without a word, since nothing answers (RFC 9293 §3.9.1.8, the
+    /// user timeout).
+    pub fn give_up(&mut self, now: Time) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            end.awake().give_up();
+        }
+        (self.ready, self.due) = (now, self.flavour.next_deadline());
     }
 
     /// Sends a held ACK whose hold ends just before an arrival at `now` that was settled at `since`;
@@ -228,6 +245,14 @@ impl Connection {
         match &self.flavour {
             Flavour::Ns(_) => false,
             Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().is_closed()),
+        }
+    }
+
+    /// Whether a segment has octets beyond those that arrived in order.
+    pub fn expects(&self, segment: &Segment) -> bool {
+        match &self.flavour {
+            Flavour::Ns(_) => false,
+            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().expects(segment)),
         }
     }
 

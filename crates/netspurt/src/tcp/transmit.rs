@@ -178,6 +178,11 @@ impl Transmitter {
         seq::to_wire(seq::SIMULATED_ISN, octet.saturating_sub(self.syn_room))
     }
 
+    /// Why the first retransmission after a timeout goes out.
+    pub(super) fn cause_after_timeout(&self) -> Cause {
+        if self.una < 1 + self.syn_room { Cause::Syn } else { Cause::Rto }
+    }
+
     /// Whether octets are outstanding.
     pub(super) fn outstanding(&self) -> bool {
         self.una < self.max

@@ -128,6 +128,11 @@ pub const SWITCHES: &[Switch] = &[
          window at once (RFC 5681 §4.1)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
+    Switch::flag(
+        "cwnd.idle_restart",
+        "An idle or unused window shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
 ];
 
 const ALGORITHMS: [Word; 4] = [

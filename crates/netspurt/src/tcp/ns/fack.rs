@@ -111,7 +111,7 @@ impl NsSender {
             self.action = CwndAction::Timeout;
             self.fack.forward = self.last;
             self.tx.nxt = self.last;
-            self.retransmission_cause = self.cause_after_timeout();
+            self.retransmission_cause = self.tx.cause_after_timeout();
         } else {
             self.cwnd_segs = f64::from(self.config.initial_window_segs);
             self.tx.timer.stop();

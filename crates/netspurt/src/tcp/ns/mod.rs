@@ -21,6 +21,7 @@ mod stamps;
 mod tahoe;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use crate::event::CwndState;
 use crate::rto::TimeoutKind;
@@ -32,9 +33,9 @@ use super::context::{Context, CwndReport};
 use super::transmit::Transmitter;
 
 use ack::Ack;
-use frto::Frto;
 use scoreboards::{FackScoreboard, SackScoreboard};
 use stamps::SentStamps;
+use trial::TimeoutTrial;
 
 /// ns-2's `numdupacks_`.
 const DUP_THRESH: u32 = 3;
@@ -70,7 +71,7 @@ pub(super) struct NsSender {
     first_partial: bool,
     /// Why the next retransmission of the send step goes out.
     retransmission_cause: Cause,
-    frto: Frto,
+    trial: TimeoutTrial,
     stamps: SentStamps,
     sack: SackScoreboard,
     fack: FackScoreboard,
@@ -96,7 +97,7 @@ impl NsSender {
             inflation_segs: 0,
             first_partial: false,
             retransmission_cause: Cause::GoBackN,
-            frto: Frto::default(),
+            trial: TimeoutTrial::default(),
             stamps: SentStamps::default(),
             sack: SackScoreboard::default(),
             fack: FackScoreboard::new(tx.una),
@@ -152,7 +153,9 @@ impl NsSender {
         }
         self.frto_before_timeout();
         self.recover = self.tx.max;
-        self.forget_initial_window();
+        if self.tx.una == 1 {
+            self.config.forget_initial_window();
+        }
         if self.tx.outstanding() {
             self.cut_to_one();
             self.frto_on_timeout(repairing);
@@ -168,26 +171,9 @@ impl NsSender {
         self.tx.nxt = self.tx.una;
         self.tx.stop_timing();
         self.action = CwndAction::Timeout;
-        self.retransmission_cause = self.cause_after_timeout();
+        self.retransmission_cause = self.tx.cause_after_timeout();
         self.send_step(cx);
         self.report(cx);
-    }
-
-    /// Why the first retransmission after a timeout goes out.
-    fn cause_after_timeout(&self) -> Cause {
-        if self.tx.una == 1 && self.config.handshake { Cause::Syn } else { Cause::Rto }
-    }
-
-    /// A start that never got through begins again with a smaller window.
-    fn forget_initial_window(&mut self) {
-        if self.tx.una > 1 {
-            return;
-        }
-        if self.config.initial_window_by_size {
-            self.config.initial_window_by_size = false;
-        } else if self.config.bugfix_ss {
-            self.config.initial_window_segs = 1;
-        }
     }
 
     fn back_off(&mut self, cx: &mut Context<'_>) {

@@ -125,6 +125,9 @@ pub struct CwndRules {
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
     /// not cut to the initial one at once (RFC 5681 §4.1).
     pub idle_decay: bool,
+    /// An idle window shrinks at all (RFC 5681 §4.1), and so does one that was not used for an RTO
+    /// (RFC 2861 §3.1): Linux's `tcp_slow_start_after_idle`.
+    pub idle_restart: bool,
 }
 
 impl CwndRules {
@@ -143,6 +146,7 @@ impl CwndRules {
             growth_by_delivery: on,
             validation: on,
             idle_decay: on,
+            idle_restart: true,
         }
     }
 }

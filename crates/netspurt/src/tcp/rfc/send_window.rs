@@ -1,5 +1,7 @@
 //! The send sequence space and the peer's window (RFC 9293 §3.3.1).
 
+use std::collections::VecDeque;
+
 use crate::packed::packed;
 use crate::seq;
 
@@ -28,9 +30,12 @@ pub(in crate::tcp) struct SendWindow {
     /// The sequence and acknowledgment numbers that told it (SND.WL1, SND.WL2).
     told: (u64, u64),
     pub(super) short: ShortSegments,
+    /// The octets after the last one of each record that is not all sent: no segment has octets
+    /// from both sides.
+    records: VecDeque<u64>,
 }
 
-packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short } keeps { iss });
+packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short, records } keeps { iss });
 
 /// What holds back a segment that is shorter than a full one.
 #[derive(Debug)]
@@ -73,7 +78,25 @@ impl SendWindow {
                 corked: false,
                 end: 0,
             },
+            records: VecDeque::new(),
         }
+    }
+
+    /// What was written so far ends a record.
+    pub(super) fn end_record(&mut self) {
+        if self.end > self.nxt {
+            self.records.push_back(self.end);
+        }
+    }
+
+    /// The octet after the last one that a segment may have which begins at the next one.
+    pub(super) fn record_end(&self) -> u64 {
+        self.records.front().copied().unwrap_or(u64::MAX)
+    }
+
+    /// The largest window that the peer ever offered.
+    pub(super) fn peer_max(&self) -> u64 {
+        self.peer_max
     }
 
     /// The count of our octet that the wire calls `wire`.
@@ -121,6 +144,11 @@ impl SendWindow {
     /// Octets of data not sent yet.
     pub(super) fn unsent_data(&self) -> u64 {
         self.end.saturating_sub(self.nxt)
+    }
+
+    /// Octets of data that the next segment may have, windows apart.
+    pub(super) fn next_data(&self) -> u64 {
+        self.unsent_data().min(self.smss).min(self.record_end() - self.nxt)
     }
 
     /// The peer's window.
@@ -183,7 +211,8 @@ impl SendWindow {
             return None;
         }
         let data = self.unsent_data();
-        let len = data.min(self.smss).min(self.room());
+        let record = self.record_end() - self.nxt;
+        let len = self.next_data().min(self.room());
         if data == 0 {
             // Only the FIN is left; it may go into a closed window as a probe would.
             return Some(0);
@@ -193,7 +222,8 @@ impl SendWindow {
         }
         let all = len == data;
         let full = len == self.smss;
-        if full || all && self.closing {
+        // The end of a record does not wait for what follows it: only the last of all does.
+        if full || all && self.closing || len == record && !all {
             return Some(len);
         }
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
@@ -208,6 +238,9 @@ impl SendWindow {
         let end = self.nxt + len;
         let fin = self.closing && end == self.end;
         self.nxt = end + u64::from(fin);
+        while self.record_end() <= self.nxt {
+            self.records.pop_front();
+        }
         if len < self.smss {
             self.short.end = self.nxt;
         }

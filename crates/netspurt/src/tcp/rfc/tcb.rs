@@ -107,6 +107,11 @@ impl Tcb {
         self.report(cx);
     }
 
+    /// No segment has octets from before what was written so far and from behind it.
+    pub(in crate::tcp) fn end_record(&mut self) {
+        self.tx.window.end_record();
+    }
+
     /// The application takes `octets` of what arrived.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
         if self.rx.read(octets) && self.life.state().is_synchronised() {
@@ -167,6 +172,11 @@ impl Tcb {
         self.end();
     }
 
+    /// It is over because nothing answers.
+    pub(in crate::tcp) fn give_up(&mut self) {
+        self.fail(Failure::TimedOut);
+    }
+
     /// The connection is over.
     pub(super) fn end(&mut self) {
         self.life.end();
@@ -217,6 +227,7 @@ impl Tcb {
             unsent: tx.window.unsent(),
             delivered: tx.delivery.octets,
             peer_window: tx.window.peer(),
+            peer_window_max: tx.window.peer_max(),
             pacing: cwnd.pacing_rate().or_else(|| tx.spread_rate()),
             acked: tx.window.acknowledged(),
             sent: tx.count,
