@@ -230,6 +230,27 @@ def test_a_capture_is_reported_with_what_explain_prints(saved_run: Path, netspur
     assert "Time and sequence" in text
 
 
+def test_a_capture_without_retransmissions_is_reported(netspurt: Command) -> None:
+    Path("clean.toml").write_text(
+        """
+        stop = "5 s"
+        [links]
+        path = { between = ["a", "b"], rate = "10 Mbit/s", delay = "10 ms", queue = "100 packets" }
+        [flows.one]
+        from = "a"
+        to = "b"
+        send = "20 kB"
+        [record]
+        spy = ["a"]
+        """
+    )
+    netspurt("run", "clean.toml", "--out", "clean")
+    assert netspurt("report", "clean/a.pcapng", "--out", "page.html").returncode == 0
+    text = Path("page.html").read_text()
+    assert "No retransmission is known to be spurious." in text
+    assert "No loss is known to have waited for a timeout." in text
+
+
 def _capture(netspurt: Command) -> Path:
     netspurt("run", "slow-download", "--out", "slow")
     return Path("slow/server.pcapng")
@@ -293,3 +314,32 @@ def test_the_script_is_one_that_programs_can_read(tmp_path: Path) -> None:
     except FileNotFoundError:
         pytest.skip("node is not installed: the script is not parsed here")
     assert ran.returncode == 0, ran.stderr
+
+
+def test_flows_with_retransmissions_have_precedence_where_not_all_are_drawn(tmp_path: Path) -> None:
+    run = ns.load("sites").run()
+    text = page([run_section(run, "sites")], tmp_path / "page.html")
+    (group,) = description(text)["groups"]
+    drawn_flows = {flow["name"] for flow in group["sides"][0]["flows"]}
+    flows = run.flows
+    again = flows.select(flows["retransmissions"] > 0)
+    assert len(again) > 10
+    ways = zip(again["flow"].tolist(), again["direction"].tolist(), strict=True)
+    named = {flow if way == "forward" else f"{flow} ({way})" for flow, way in ways}
+    assert named <= drawn_flows
+    assert len(drawn_flows) == 40
+    assert "are left out: " in text
+    spurious = rows_of(text, "Spurious retransmissions")
+    assert len(spurious) == int(flows["spurious"].sum())
+    assert spurious[0][5] == "rto, FIN"
+    # The pages' servers are not spied, so nothing is claimed of their late repairs.
+    assert "sent was observed elsewhere" in text
+    assert "Every loss was repaired" not in text
+
+
+def test_a_run_of_populations_has_their_table(netspurt: Command) -> None:
+    netspurt("run", "web", "--set", "stop=5 s", "--out", "web")
+    netspurt("report", "web", "--out", "page.html")
+    text = Path("page.html").read_text()
+    assert "durations: from the first SYN" in text
+    assert rows_of(text, "Links")

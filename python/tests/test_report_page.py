@@ -365,7 +365,7 @@ def test_what_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
 
 def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -> None:
     opened(browser, one)
-    all_of(browser, "#theme")[0].click()
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
     script = """
     window.widths = [];
     addEventListener('beforeprint', () => {
@@ -373,7 +373,11 @@ def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -
     });
     """
     browser.execute_script(script)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [dark]})
+    style = "const of = getComputedStyle(document.body); return [of.color, of.backgroundColor]"
+    assert browser.execute_script(style) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
     printed = browser.execute_cdp_cmd("Page.printToPDF", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     assert len(printed["data"]) > 20_000
     assert browser.execute_script("return window.widths") == [1360]
 
@@ -457,6 +461,7 @@ def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_pa
     assert rows[0].startswith("2400 bit/s 1 segment")
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert "Goodput, by rate and window" in titles
+    assert "without mean completion time, such as those that did not finish" in browser.page_source
 
 
 SWEEP = """

@@ -87,7 +87,7 @@ def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
     elif _has_packets(path):
         one = _subject(path, name)
         if is_run(one.run):
-            yield run_section(one.run, name, room)
+            yield run_section(one.run, name, one.lines, room)
         elif is_explained(one.run):
             yield capture_section(one.run, name, one.lines, room)
     else:
@@ -104,11 +104,13 @@ def _has_packets(path: Path) -> bool:
 def _subject(path: Path, name: str) -> Subject:
     """Open a run or a capture."""
     from netspurt.cli.explained import pooled
+    from netspurt.cli.running import lines_beside_flows
     from netspurt.report.compared import Subject
 
     opened = open_tables(path)
-    lines = list(pooled(opened)) if is_explained(opened) else []
-    return Subject(opened, name, lines)
+    if is_explained(opened):
+        return Subject(opened, name, list(pooled(opened)))
+    return Subject(opened, name, list(lines_beside_flows(opened)) if is_run(opened) else [])
 
 
 def _recordings(path: Path, name: str) -> Iterator[Section]:

@@ -179,6 +179,12 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
     typer.echo(f"kept in {folder}   digest {result.digest[:16]}")
 
 
+def lines_beside_flows(result: Run) -> Iterator[str]:
+    """Yield what is told of requests, populations and echo probes."""
+    for lines_of in (_request_lines, _population_lines, _echo_probe_lines):
+        yield from lines_of(result)
+
+
 def _flow_lines(result: Run) -> Iterator[str]:
     flows = result.flows
     if not len(flows) and {"echo_probes", "populations"} & result.tables.keys():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from netspurt.captures import CaptureError, Explained
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, flows_of, ways
@@ -131,7 +133,7 @@ def _spurious(found: Explained, here: Sequence[Way], side: int) -> Rows:
 def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
     """Return the retransmissions that were needed and waited for a timer."""
     again = found.table("retransmissions")
-    late = [cause in _BY_TIMER for cause in again["cause"].tolist()]
+    late = np.isin(again["cause"], _BY_TIMER)
     return _table(
         found,
         again.select((again["verdict"] != "spurious") & late),

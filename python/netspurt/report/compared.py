@@ -30,7 +30,7 @@ class Subject:
     name
         What it is called on the page.
     lines
-        What is told of a capture in words.
+        What is told of it in words, beside its summary.
     """
 
     run: Run | Explained
@@ -58,7 +58,7 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
 def _part(one: Subject, side: int, room: int) -> tuple[Part, Found]:
     if isinstance(one.run, Explained):
         return capture_part(one.run, one.name, one.lines, room, side)
-    return run_part(one.run, one.name, room, side)
+    return run_part(one.run, one.name, one.lines, room, side)
 
 
 def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:

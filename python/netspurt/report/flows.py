@@ -28,10 +28,11 @@ _MOST_FLOWS = 40
 
 @dataclass(frozen=True)
 class Way:
-    """A flow and one of its directions."""
+    """A flow and one of its directions, and whether anything was retransmitted in it."""
 
     flow: str
     direction: str
+    repaired: bool = False
 
     @property
     def name(self) -> str:
@@ -48,12 +49,15 @@ class Found:
 
 
 def ways(run: Tables) -> list[Way]:
-    """Return the directions that carried data, that with the most first."""
+    """Return the directions that carried data, that with the most first.
+
+    Of equals that with more retransmissions comes first.
+    """
     flows = run.table("flows")
-    octets = flows["acked_bytes"].astype(np.int64)
+    octets, again = (flows[name].astype(np.int64) for name in ("acked_bytes", "retransmissions"))
     names = zip(flows["flow"].tolist(), flows["direction"].tolist(), strict=True)
-    every = [Way(*name) for name in names]
-    order = np.argsort(-octets, kind="stable").tolist()
+    every = [Way(*name, repaired=bool(n)) for name, n in zip(names, again.tolist(), strict=True)]
+    order = np.lexsort((-again, -octets)).tolist()
     return [every[n] for n in order if int(flows["sent"][n]) > 0]
 
 
@@ -68,20 +72,23 @@ def flows_of(run: Tables, kinds: Sequence[str], room: int) -> Found:
         Of `TITLES`, those to draw.
     room
         The most marks; the flow with most data is drawn whatever it takes.
+
+    Those with retransmissions have precedence; all stand in the order of their data.
     """
-    flows: list[Flow] = []
+    flows: dict[str, Flow] = {}
     missing: dict[str, str] = {}
     taken = 0
     every = ways(run)
-    for way in every[:_MOST_FLOWS]:
+    first = sorted(every[1:], key=lambda way: not way.repaired)
+    for way in [*every[:1], *first][:_MOST_FLOWS]:
         panels = list(_panels(run, way, kinds, missing))
         size = numbers(panel.picture for panel in panels)
-        if flows and taken + size > room:
+        if not panels or (flows and taken + size > room):
             continue
         taken += size
-        if panels:
-            flows.append(Flow(way.name, panels))
-    return Found(flows, [*_left_out(every, flows), *_not_drawn(missing, flows)])
+        flows[way.name] = Flow(way.name, panels)
+    drawn = [flows[way.name] for way in every if way.name in flows]
+    return Found(drawn, [*_left_out(every, drawn), *_not_drawn(missing, drawn)])
 
 
 def _panels(
@@ -104,8 +111,8 @@ def _left_out(every: Sequence[Way], flows: Sequence[Flow]) -> Iterator[str]:
     if flows and gone:
         names = ", ".join(gone[:8]) + (", ..." if len(gone) > 8 else "")
         yield (
-            f"Drawn are {counted(len(flows), 'flow')} with the most data; "
-            f"{len(gone)} are not drawn: {names}."
+            f"Pictures and tables of retransmissions are of {counted(len(flows), 'direction')}, "
+            f"those with retransmissions and with most data; {len(gone)} are left out: {names}."
         )
 
 

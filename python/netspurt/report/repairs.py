@@ -34,17 +34,30 @@ class _Missed:
     cause: str
 
 
-def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
-    """Return a table of the retransmissions that were spurious."""
-    cells: list[tuple[float, tuple[str, ...], Place]] = []
+def unseen_senders(run: Tables, every: list[Way]) -> list[str]:
+    """Return the senders of directions that were observed elsewhere only."""
+    senders: dict[str, None] = {}
     for way in every:
-        sent = _sent(run, way)
-        if sent is None:
+        seen = _seen(run, way)
+        if seen is not None and str(seen["node"][0]) != _sender(run, way):
+            senders[_sender(run, way)] = None
+    return list(senders)
+
+
+def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
+    """Return a table of the retransmissions that were spurious, SYNs and FINs among them."""
+    cells: list[tuple[float, tuple[str, ...], Place]] = []
+    names = ("packet", "seq", "len_bytes", "cause", "kind")
+    for way in every:
+        seen = _seen(run, way)
+        if seen is None:
             continue
-        again = sent.select((sent["kind"] == "retransmission") & sent["spurious"])
-        columns = (again[name].tolist() for name in ("packet", "seq", "len_bytes", "cause"))
-        for t, packet, seq, octets, cause in zip(again.seconds().tolist(), *columns, strict=True):
-            row = (instant(t), way.name, f"{packet:,}", f"{seq:,}", f"{octets:,}", cause)
+        again = seen.select(seen["spurious"])
+        columns = (again[name].tolist() for name in names)
+        rows = zip(again.seconds().tolist(), *columns, strict=True)
+        for t, packet, seq, octets, cause, kind in rows:
+            what = f"{cause}, {kind.upper()}" if octets == 0 else cause
+            row = (instant(t), way.name, f"{packet:,}", f"{seq:,}", f"{octets:,}", what)
             cells.append((t, row, Place(side, way.name, t, seq + octets / 2)))
     return _rows(
         "Spurious retransmissions",
@@ -58,9 +71,11 @@ def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
 def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
     """Return a table of losses that waited for a timer or were never repaired.
 
-    None if the run kept no packets.
+    None if it is not known: the run kept no packets of the senders, or no drops.
     """
-    if optional(run, "segments") is None or optional(run, "drops") is None:
+    unseen = unseen_senders(run, every)
+    every = [way for way in every if _sender(run, way) not in unseen]
+    if not every or optional(run, "segments") is None or optional(run, "drops") is None:
         return None
     cells: list[tuple[float, tuple[str, ...], Place]] = []
     for way in every:
@@ -78,7 +93,8 @@ def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
         ),
         cells,
         (0, 2, 3, 4, 6, 8),
-        "Every loss was repaired without a timeout.",
+        f"Every loss{' of the senders that were spied' if unseen else ''} was repaired without a "
+        "timeout.",
     )
 
 
@@ -97,18 +113,19 @@ def _rows(
     return Rows(f"{caption}: {len(cells):,}", head, rows, right, places, more, empty)
 
 
-def _sent(run: Tables, way: Way) -> Table | None:
+def _sender(run: Tables, way: Way) -> str:
+    return str(run.table("flows").where(flow=way.flow, direction=way.direction)["from"][0])
+
+
+def _seen(run: Tables, way: Way) -> Table | None:
     """Return what a direction's sender sent, or what was seen of it where it was observed."""
     segments = optional(run, "segments")
     if segments is None:
         return None
     own = segments.where(flow=way.flow, direction=way.direction)
-    own = own.select(own["len_bytes"] > 0)
     if len(own) == 0:
         return None
-    sums = run.table("flows").where(flow=way.flow, direction=way.direction)
-    sender = str(sums["from"][0])
-    there = own["node"].tolist()
+    there, sender = own["node"].tolist(), _sender(run, way)
     return own.where(node=sender if sender in there else there[0])
 
 
@@ -117,8 +134,9 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
 
     A copy that was lost while another arrived is no miss: an ACK covers it without a later copy.
     """
-    sent = _sent(run, way)
-    if sent is None:
+    seen = _seen(run, way)
+    sent = None if seen is None else seen.select(seen["len_bytes"] > 0)
+    if sent is None or len(sent) == 0:
         return
     drops = run.table("drops").where(flow=way.flow, direction=way.direction)
     drops = drops.select((drops["kind"] != "ack") & (drops["reason"] != "reassembly"))

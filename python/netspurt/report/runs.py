@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from netspurt.pictures.view import optional
 from netspurt.report.drawn import BUDGET
-from netspurt.report.flows import Found, flows_of, ways
+from netspurt.report.flows import Found, Way, flows_of, ways
 from netspurt.report.parts import Group, Link, Part, Rows, Section, Side
-from netspurt.report.repairs import missed_rows, spurious_rows
+from netspurt.report.repairs import missed_rows, spurious_rows, unseen_senders
 from netspurt.report.words import counted, number, plain, rate, span
 from netspurt.run import Run
 
@@ -22,7 +22,7 @@ _KINDS = ("time-sequence", "rto", "cwnd", "queue", "throughput")
 _LISTED = 60
 
 
-def run_section(run: Run, name: str, room: int = BUDGET) -> Section:
+def run_section(run: Run, name: str, lines: Sequence[str] = (), room: int = BUDGET) -> Section:
     """Return the section of a run.
 
     Parameters
@@ -31,15 +31,19 @@ def run_section(run: Run, name: str, room: int = BUDGET) -> Section:
         The run.
     name
         What it is called on the page.
+    lines
+        What is told of its requests, populations and echo probes, as `netspurt run` prints it.
     room
         The most marks to draw.
     """
-    part, found = run_part(run, name, room)
+    part, found = run_part(run, name, lines, room)
     groups = (Group([Side(name, found.flows)]),) if found.flows else ()
     return Section(plain(run.title or run.source), [part], groups=groups)
 
 
-def run_part(run: Run, name: str, room: int, side: int = 0) -> tuple[Part, Found]:
+def run_part(
+    run: Run, name: str, lines: Sequence[str], room: int, side: int = 0
+) -> tuple[Part, Found]:
     """Return what is told of a run, and its flows; `side` is its place in a comparison."""
     found = flows_of(run, _KINDS, room) if len(run.flows) else Found((), ())
     shown = [way for way in ways(run) if way.name in {flow.name for flow in found.flows}]
@@ -50,9 +54,10 @@ def run_part(run: Run, name: str, room: int, side: int = 0) -> tuple[Part, Found
     part = Part(
         name=name,
         words=list(_words(run)),
+        lines=[plain(line) for line in lines],
         tables=[table for table in (_directions(run), _links(run)) if table.rows],
         places=places,
-        notes=list(found.notes),
+        notes=[*found.notes, *_unseen(run, shown)],
         links=list(_files(run)),
         foot=[f"netspurt {run.version}", f"seed {run.seed}", f"digest {run.digest}"],
     )
@@ -72,6 +77,18 @@ def _words(run: Run) -> Iterator[str]:
         yield f"The flows waited {span(waited)} for timeouts."
     if run.live is not None and not run.live.valid:
         yield f"This live run does not count: {run.live.why_not()}."
+
+
+def _unseen(run: Run, shown: list[Way]) -> Iterator[str]:
+    """Yield what is not known where senders were not spied."""
+    unseen = unseen_senders(run, shown)
+    if unseen:
+        names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")
+        yield (
+            f"What {names} sent was observed elsewhere: what was lost before is not in the tables "
+            "of retransmissions, nor are late repairs. Add them to `spy` under [record] to have "
+            "all."
+        )
 
 
 def _directions(run: Run) -> Rows:

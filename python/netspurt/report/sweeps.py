@@ -51,7 +51,7 @@ def sweep_section(folder: SweepFolder, name: str) -> Section:
         words=list(_words(folder)),
         tables=[_table(cases, folder, chosen)] if folder.names else [],
         links=[Link("the sweep's folder", folder.where)],
-        notes=list(_notes(folder, chosen)),
+        notes=[*_without(cases, folder, chosen), *_notes(folder, chosen)],
         foot=[f"fingerprint {folder.fingerprint}"],
     )
     groups = list(_groups(cases, folder, chosen))
@@ -62,7 +62,7 @@ def _words(folder: SweepFolder) -> Iterator[str]:
     """Yield what was varied, and how the cases ended."""
     over = ", ".join(f"{name} ({len(folder.labels[name])})" for name in folder.names)
     pairing = "paired" if folder.paired else "not paired"
-    runs = f"{folder.seeds} runs each, {pairing}"
+    runs = f"{counted(folder.seeds, 'run')} each, {pairing}"
     yield f"{counted(folder.cases, 'case')}: {over or 'one path'}, {runs}."
     tally = folder.tally()
     ends = {"done": tally.done, "cut": tally.cut, "late": tally.late, "failed": tally.errors}
@@ -71,6 +71,18 @@ def _words(folder: SweepFolder) -> Iterator[str]:
     if tally.first_error is not None:
         case, why = tally.first_error
         yield f"First failure, case {case}: {why}"
+
+
+def _without(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
+    """Yield how many cases lack a measure: their groups look better or worse than they are."""
+    for measure in chosen:
+        rows = summarise(cases, measure, folder.names, folder.labels)
+        if missing := sum(row.without for row in rows):
+            words = in_words(measure)[0]
+            yield (
+                f"{counted(missing, 'case')} of {number(len(cases['case']))} without {words}, such "
+                "as those that did not finish, are left out of its means."
+            )
 
 
 def _notes(folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:

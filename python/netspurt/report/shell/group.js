@@ -117,7 +117,9 @@ class Group {
       if (this.told.parting && this.picks.every((one) => one === 0)) panel.parting = this.told.parting.at_s;
       this.hand.watch(panel);
     }
-    const ends = this.panels.map((panel) => panel.ends());
+    // Queues belong to the run, and a flow may be a small part of it.
+    const own = this.panels.filter((panel) => panel.picture.kind !== "queue");
+    const ends = (own.length ? own : this.panels).map((panel) => panel.ends());
     this.span = new Span(Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high)));
     if (before && !before.isWhole()) this.span.show(before.from, before.to);
     this.cursor = null;
