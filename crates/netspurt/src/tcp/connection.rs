@@ -361,8 +361,8 @@ impl NsPair {
     }
 
     fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
-        let syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
-        if segment.len > 0 || syn {
+        let flags = segment.flags;
+        if segment.len > 0 || flags.has(Flags::SYN) && !flags.has(Flags::ACK) {
             if let Some(what) = self.receiver.on_data(segment, cx.now) {
                 self.acknowledge(&what, cx);
             }

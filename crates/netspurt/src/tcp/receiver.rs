@@ -123,6 +123,7 @@ impl NsReceiver {
     }
 
     /// The octets of a segment; the SYN is octet 0.
+    #[inline]
     fn span(&mut self, segment: &Segment) -> Range {
         if segment.len == 0 && segment.flags.has(Flags::SYN) {
             self.syn_came = true;
@@ -138,6 +139,7 @@ impl NsReceiver {
     }
 
     /// Takes the octets of a packet in, and counts them if they are data.
+    #[inline]
     fn take_in(&mut self, left: u64, right: u64, data: bool) {
         let before = self.next;
         let new = self.add(left, right);
@@ -149,6 +151,7 @@ impl NsReceiver {
     }
 
     /// Whether the octets are new.
+    #[inline]
     fn add(&mut self, left: u64, right: u64) -> bool {
         if right <= self.next {
             return false;

@@ -151,11 +151,13 @@ impl Transmitter {
     }
 
     /// By how much octets here lie above those on the wire.
+    #[inline]
     pub(super) fn syn_room(&self) -> u64 {
         self.syn_room
     }
 
     /// The octet at which the first packet after packet 0 starts.
+    #[inline]
     pub(super) fn second(&self) -> u64 {
         1 + self.smss
     }
@@ -167,6 +169,7 @@ impl Transmitter {
     }
 
     /// The octet that `wire` refers to in an ACK.
+    #[inline]
     pub(super) fn count(&self, wire: u32) -> u64 {
         let near = self.una.saturating_sub(self.syn_room);
         let octet = seq::from_wire(seq::SIMULATED_ISN, wire, near);
@@ -174,6 +177,7 @@ impl Transmitter {
     }
 
     /// An octet's number on the wire.
+    #[inline]
     fn wire(&self, octet: u64) -> u32 {
         seq::to_wire(seq::SIMULATED_ISN, octet.saturating_sub(self.syn_room))
     }
@@ -219,6 +223,7 @@ impl Transmitter {
     }
 
     /// The packet that starts at octet `seq` with `len` octets: a SYN, if there is one, or data.
+    #[inline]
     fn packet(&mut self, seq: u64, len: u64, cx: &Context<'_>) -> Segment {
         let mut segment = self.blank(cx);
         segment.seq = self.wire(seq);
@@ -234,6 +239,7 @@ impl Transmitter {
     }
 
     /// A segment without payload, never sent before.
+    #[inline]
     pub(super) fn blank(&mut self, cx: &Context<'_>) -> Segment {
         self.sent += 1;
         Segment {

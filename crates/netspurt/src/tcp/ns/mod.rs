@@ -234,6 +234,7 @@ impl NsSender {
     }
 
     /// A new ACK outside of repairs.
+    #[inline]
     fn acked_in_order(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.new_ack(ack, cx);
         self.open_window();
@@ -244,6 +245,7 @@ impl NsSender {
     }
 
     /// Progress, the sample, and the timer.
+    #[inline]
     fn new_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.dupacks = 0;
         let acked = ack.ack.saturating_sub(self.tx.una);
@@ -323,6 +325,7 @@ impl NsSender {
     }
 
     /// Sends the packet at octet `seq`; `cause` says why where it went out before.
+    #[inline]
     fn send(&mut self, seq: u64, cause: Cause, cx: &mut Context<'_>) {
         self.tx.send(seq, Some(cause), cx);
         if self.config.newreno.bugfix_ts {
