@@ -73,7 +73,7 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     if halves.reverse is not None:
         crossing = at + delay
         lost_back = [run for run in runs if not halves.all_lost(run, FORWARD)]
-        back = Way(
+        behind = Way(
             delay=_points(crossing[answered], halves.reverse[answered]),
             loss=loss[1],
             outages=_reverse(crossing, at, lost_back),

@@ -59,7 +59,7 @@ impl Scenario {
     pub fn moving(&self) -> Vec<String> {
         let drawn = draw(&self.spec).expect("drawn when it was read");
         let moves = |spec: &LinkSpec| spec.slots.is_some() || !Moves::of(spec).is_empty();
-        drawn.iter().filter(|link| moves(&link.spec)).map(|link| link.name.to_string()).collect()
+        drawn.iter().filter(|link| moves(link.spec)).map(|link| link.name.to_string()).collect()
     }
 }
 

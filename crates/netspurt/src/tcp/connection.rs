@@ -132,7 +132,7 @@ impl Connection {
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
-            Flavour::Rfc(end) => end.awake().write(octets, cx),
+            Flavour::Rfc(end) => end.awake().write(octets, false, cx),
         });
     }
 
@@ -147,7 +147,7 @@ impl Connection {
     /// The same where the application says that `more` follows (Linux's `MSG_MORE`): a short segment
     /// waits for the next write, or as [`SendRules::more_until_ack`](super::SendRules) has it.
     pub fn write_some(&mut self, now: Time, octets: u64, more: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.write_some(octets, more, cx));
+        self.of_rfc(now, events, |tcb, cx| tcb.write(octets, more, cx));
     }
 
     /// The application takes `octets` of what arrived; only after
