@@ -1,6 +1,7 @@
 # make run     installs the command and reproduces RFC 2416, number by number
 # make test    installs what tests need as well and runs all tests, lints and type checks
 # make setup   only installs: afterwards .venv/bin/netspurt is the command
+# make fuzz    runs each fuzz target for a minute (FUZZ_SECONDS=60); needs a nightly toolchain and cargo-fuzz
 # make clean   removes what was installed and built
 #
 # Needed: Python >= 3.11, a C toolchain with make, and cargo.
@@ -17,7 +18,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-
 # Without byte code every process would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test setup clean lint rust-lint python-lint rust-tests python-tests
+.PHONY: run test setup fuzz clean lint rust-lint python-lint rust-tests python-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -71,6 +72,11 @@ rust-tests:
 python-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m 'not real_time'
 	$(BIN)/python -m pytest -rs -m real_time
+
+FUZZ_SECONDS ?= 60
+
+fuzz:
+	$(PYTHON) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 clean:
 	rm -rf .venv target

@@ -64,33 +64,43 @@ def available() -> bool:
 
 def run(case: dict[str, object]) -> list[Row]:
     """Return what ns-2's sender does in `case`; settings left out are those of `CASE`."""
-    unknown = set(case) - set(CASE)
+    settings = {**CASE, **case}
+    packets, variables = _traces(settings)
+    hops = len(str(settings["links"]).split())
+    rtts = list(_rtts(variables, float(str(settings["tick"]))))
+    return _rows(list(_events(packets, hops)), rtts)
+
+
+def trace(case: dict[str, object]) -> str:
+    """Return ns-2's own trace of the packets at every link in `case`."""
+    return _traces({**CASE, **case})[0]
+
+
+def _traces(settings: dict[str, object]) -> tuple[str, str]:
+    """Return the packets at every link, and the sender's variables."""
+    unknown = set(settings) - set(CASE)
     if unknown:
         raise ValueError(f"no such settings: {sorted(unknown)}")
-    settings = {**CASE, **case}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         words = [f"{name}={value}" for name, value in settings.items()]
         command = ["ns", str(HERE / "driver.tcl"), *words, f"out={out}"]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
-        hops = len(str(settings["links"]).split())
-        events = list(_events(out.with_suffix(".q"), hops))
-        rtts = list(_rtts(out.with_suffix(".v"), float(str(settings["tick"]))))
-    return _rows(events, rtts)
+        return out.with_suffix(".q").read_text(), out.with_suffix(".v").read_text()
 
 
-def _raw(path: Path) -> Iterator[Raw]:
-    for line in path.read_text().splitlines():
+def _raw(packets: str) -> Iterator[Raw]:
+    for line in packets.splitlines():
         f = line.split()
         yield Raw(f[0], float(f[1]), (int(f[2]), int(f[3])), f[4], int(f[10]) + 1, f[11])
 
 
-def _events(path: Path, hops: int) -> Iterator[tuple[float, str, int]]:
+def _events(packets: str, hops: int) -> Iterator[tuple[float, str, int]]:
     """(seconds, send | ack | drop, packet), unordered."""
     arrived: list[dict[str, tuple[float, int]]] = [{} for _ in range(hops)]
     entered: list[set[str]] = [set() for _ in range(hops)]
     end = 0.0
-    for raw in _raw(path):
+    for raw in _raw(packets):
         end = max(end, raw.time)
         if raw.flow == "ack":
             if raw.kind == "r" and raw.link == (1, 0):
@@ -112,8 +122,8 @@ def _events(path: Path, hops: int) -> Iterator[tuple[float, str, int]]:
                 yield time, "drop", packet
 
 
-def _rtts(path: Path, tick: float) -> Iterator[tuple[float, int]]:
-    for line in path.read_text().splitlines():
+def _rtts(variables: str, tick: float) -> Iterator[tuple[float, int]]:
+    for line in variables.splitlines():
         f = line.split()
         if f[5] == "rtt_":
             yield float(f[0]), round(float(f[6]) / tick)

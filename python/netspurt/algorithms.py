@@ -221,9 +221,23 @@ def files_named(text: str) -> list[str]:
     return sorted(set(_IN_TEXT.findall(text)))
 
 
+def takes(method: Callable[..., object], parameter: str) -> bool:
+    """Return whether a method can be called with a parameter of this name.
+
+    Examples
+    --------
+    >>> takes(lambda now, kind="rto": None, "kind"), takes(lambda now: None, "kind")
+    (True, False)
+    """
+    try:
+        return parameter in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return False
+
+
 def failure(text: str, method: str, instance: object, error: BaseException) -> BaseException:
     """Return what to raise for an error in a method: an interrupt stays what it is."""
-    if not isinstance(error, Exception):
+    if not isinstance(error, Exception | SystemExit):
         return error
     made = type(instance)
     path = inspect.getsourcefile(made) if isinstance(made, type) else None
@@ -231,24 +245,46 @@ def failure(text: str, method: str, instance: object, error: BaseException) -> B
     code = getattr(getattr(made, method, None), "__code__", None)
     line = frames[-1].lineno if frames else getattr(code, "co_firstlineno", None)
     file = re.sub(rf"^<(.+)@[0-9a-f]{{{_DIGITS}}}>$", r"\1", path or made.__module__)
-    why = str(error) if isinstance(error, ReturnedError) else f"{type(error).__name__}: {error}"
+    told = in_one_line(error)
+    why = told if isinstance(error, ReturnedError) else f"{type(error).__name__}: {told}"
     named = AlgorithmError(unpinned(text), method, (Path(file).name, line), why)
     named.__cause__ = error
     return named
 
 
+def in_one_line(error: BaseException) -> str:
+    """Return an exception's text with ` / ` between its lines."""
+    return " / ".join(str(error).splitlines())
+
+
 def _check(found: Algorithm, shown: str) -> None:
-    """Make it once."""
+    """Make it once, and check the bounds that it says it keeps."""
     try:
-        found.make()
+        bounds = getattr(found.make(), "bounds", None)
+        if bounds is not None and not _are_bounds(bounds):
+            raise PlaceError(
+                f"`{shown}` has the bounds {bounds!r}",
+                "make them two numbers of seconds, the least first",
+            )
+    except PlaceError:
+        raise
     except TypeError as error:
-        raise PlaceError(f"`{shown}` cannot be made: {error}", "see its __init__") from error
+        raise PlaceError(
+            f"`{shown}` cannot be made: {in_one_line(error)}", "see its __init__"
+        ) from error
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise PlaceError(
             f"`{shown}` cannot be made: {type(error).__name__}: {error}",
             f"see line {where.lineno} of {Path(where.filename).name}",
         ) from error
+
+
+def _are_bounds(bounds: object) -> bool:
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        return False
+    numbers = all(isinstance(one, int | float) and one >= 0 for one in bounds)
+    return numbers and bounds[0] <= bounds[1]
 
 
 def _entry_point(kind: str, name: str) -> importlib.metadata.EntryPoint | None:

@@ -128,8 +128,8 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        The instant at which it began is kept; notes, late marks and duplicates are left out. The
-        file appears only when it is complete.
+        The instant at which it began is kept; notes, late marks, duplicates and what is known of
+        the directions are left out. The file appears only when it is complete.
 
         Parameters
         ----------
@@ -283,6 +283,23 @@ class Delays:
     def late_replies(self) -> NDArray[np.bool_]:
         """Which replies came after the tool had given up waiting, shape (n,)."""
         return self._core.late()
+
+    @property
+    def forward_s(self) -> NDArray[np.float64]:
+        """The delays of the probes' requests in seconds by the clocks of both ends, shape (n,).
+
+        NaN where the recording does not have them. Clocks that differ shift them, below zero too.
+        """
+        forward = self._core.forward_ns()
+        if forward is None:
+            return np.full(len(self), np.nan)
+        return np.where(forward == np.iinfo(np.int64).min, np.nan, forward / 1e9)
+
+    @property
+    def lost_way(self) -> NDArray[np.uint8]:
+        """Which direction lost each probe, shape (n,): 1 forward, 2 reverse, 0 none or unknown."""
+        lost = self._core.lost_way()
+        return np.zeros(len(self), dtype=np.uint8) if lost is None else lost
 
     @property
     def wire_bytes(self) -> NDArray[np.uint32]:

@@ -13,8 +13,10 @@ of a scenario's link.
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +71,9 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     return _core.orbit_satellites(text, str(file))
 
 
-def read_station(text: str, *, elevation: float = 0.0) -> _core.OrbitStation:
+def read_station(
+    text: str, *, elevation: float = 0.0, near: Instant | None = None
+) -> _core.OrbitStation:
     """Return the station of a text.
 
     Parameters
@@ -80,35 +84,95 @@ def read_station(text: str, *, elevation: float = 0.0) -> _core.OrbitStation:
         inclination and node [degrees]; an orbit,
         ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], with
         ``node``, ``argument``, ``anomaly`` [degrees] and ``name``; or a file with element sets,
-        ``"FILE#NAME"`` if it has several. NAME is a satellite's name or its catalogue number.
+        ``"FILE#NAME"`` if it has several satellites. NAME is a satellite's name, in small or large
+        letters, or its catalogue number.
     elevation
         The least elevation over a site's horizon at which it sees [degrees].
+    near
+        Of several sets of one satellite the one whose epoch is nearest to this instant is taken, by
+        default the newest.
 
     Raises
     ------
     netspurt.OrbitError
         If the text or the file has a mistake.
     ValueError
-        If a file has several satellites and the text names none of them.
+        If a file has several satellites, and the text does not name one of them.
     OSError
         If the file cannot be read.
     """
+    return _noted_station(text, elevation, near)[0]
+
+
+def _noted_station(
+    text: str, elevation: float, near: Instant | None
+) -> tuple[_core.OrbitStation, list[str]]:
+    """Return the station of a text, and a note if it is one of several sets of a satellite."""
     station = _core.orbit_station(text, elevation)
     if station is not None:
-        return station
+        return station, []
+    sets = _sets_of(text)
+    if len(sets) == 1:
+        return sets[0], []
+    epochs = np.array([one.epoch_ns or 0 for one in sets], dtype=np.int64)
+    apart = -epochs if near is None else np.abs(epochs - _nanoseconds(near))
+    taken = sets[int(np.argmin(apart))]
+    which = "the newest" if near is None else "the nearest to the start"
+    note = (
+        f"{taken.name}: of {len(sets)} element sets {which} is taken, of "
+        f"{_core.utc_text(taken.epoch_ns or 0)}"
+    )
+    return taken, [note]
+
+
+def _sets_of(text: str) -> list[_core.OrbitStation]:
+    """Return the element sets of the one satellite that a text names.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or not one such satellite.
+    """
     file, _, name = (text, "", "") if Path(text).exists() else text.partition("#")
     if not Path(file).exists():
+        if _FILE_LIKE.search(file):
+            raise ValueError(f"{file}: there is no such file of element sets")
         raise ValueError(
             f"{text!r} is no station: give LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,perigee=KM,"
             "inclination=DEGREES,epoch=UTC, or a file with element sets"
         )
     satellites = read_satellites(file)
-    found = [one for one in satellites if name in ("", one.name, one.catalogue)]
-    if len(found) != 1:
-        names = ", ".join(one.name for one in (found or satellites)[:8])
-        has = f"{file} has {len(satellites)} satellites"
-        raise ValueError(f"{has}: choose one with {file}#NAME, such as {names}")
-    return found[0]
+    found = [one for one in satellites if not name or _is_called(one, name)]
+    known = list(dict.fromkeys(_called(one) for one in satellites))
+    if not found:
+        lower = {text.casefold(): text for text in known}
+        near = difflib.get_close_matches(name.casefold(), lower, n=4, cutoff=0.3)
+        near += [of for of in lower if name.casefold() in of]
+        told = ", ".join(dict.fromkeys(lower[of] for of in near)) or ", ".join(known[:8])
+        raise ValueError(f"{file} has no satellite {name!r}: it has {told}")
+    several = list(dict.fromkeys(_called(one) for one in found))
+    if len({one.catalogue for one in found}) > 1:
+        said = f"{file} has {len(several)} satellites" + (f" called {name!r}" if name else "")
+        more = ", ..." if len(several) > 8 else ""
+        which = ", ".join(several[:8]) + more
+        raise ValueError(f"{said}: choose one with {file}#NAME or {file}#NUMBER, of {which}")
+    return found
+
+
+#: What names of files look like that are not there.
+_FILE_LIKE = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{1,4}$")
+
+
+def _is_called(satellite: _core.OrbitStation, name: str) -> bool:
+    number = satellite.catalogue or ""
+    same_number = number.lstrip("0") == name.lstrip("0") != ""
+    return same_number or satellite.name.casefold() == name.strip().casefold()
+
+
+def _called(satellite: _core.OrbitStation) -> str:
+    """Return a satellite's name and its catalogue number."""
+    number = satellite.catalogue
+    return f"{satellite.name} ({number})" if number != satellite.name else satellite.name
 
 
 @dataclass(frozen=True)
@@ -346,6 +410,9 @@ class OrbitPath:
     margin_km
         The height of an atmosphere that blocks sight between two stations in space [km]. The Earth
         under it is a sphere of 6378.137 km.
+    near
+        Of several element sets of one satellite in a file, the one whose epoch is nearest to this
+        instant is taken; by default the newest.
 
     Raises
     ------
@@ -359,11 +426,14 @@ class OrbitPath:
         *,
         elevation: float = 0.0,
         margin_km: float = 0.0,
+        near: Instant | None = None,
     ) -> None:
-        self.stations = [
-            read_station(one, elevation=elevation) if isinstance(one, str) else one
+        read = [
+            _noted_station(one, elevation, near) if isinstance(one, str) else (one, [])
             for one in stations
         ]
+        self.stations = [station for station, _ in read]
+        self._chosen = [note for _, notes in read for note in notes]
         self._core = _core.OrbitPath(self.stations, margin_km)
 
     @property
@@ -411,9 +481,12 @@ class OrbitPath:
         return PathDelays(*points, PathDelays(*self._core.delays(begin, last, fine)))
 
     def notes(self, start: Instant, hours: float = 24.0) -> list[str]:
-        """Return what to know about results in a span: elements whose epoch is far from it."""
+        """Return what to know about results in a span.
+
+        That are the element sets taken of several, and elements whose epoch is far from the span.
+        """
         begin = _nanoseconds(start)
-        return self._core.notes(begin, begin + _whole(hours * 3600e9))
+        return [*self._chosen, *self._core.notes(begin, begin + _whole(hours * 3600e9))]
 
 
 def _between(values: NDArray[np.float64]) -> float:

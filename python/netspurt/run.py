@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netspurt import _core
+from netspurt.algorithms import files_named, read_code
 from netspurt.live_report import LiveReport
 from netspurt.markup import html_lines
 from netspurt.stored import is_sealed, new_folder, refuse_link, replace_file, sealed
@@ -27,6 +28,7 @@ from netspurt.typed import TypedError, parse, read
 if TYPE_CHECKING:
     from netspurt.analysis.crossings import Crossing
     from netspurt.plots import RunPlots
+    from netspurt.timelines import Timeline
 
 MANIFEST = _core.RUN_MANIFEST
 SCENARIO = _core.RUN_SCENARIO
@@ -301,7 +303,7 @@ class Run:
         [8.954]
         """
         from netspurt.analysis.crossings import crossings
-        from netspurt.plots.style import View, pick
+        from netspurt.pictures.view import View, pick
 
         rto, rtt = self.table("rto"), self.table("rtt")
         own = {"flow": pick(rto, "flow", flow, "flow"), "direction": direction or "forward"}
@@ -313,6 +315,29 @@ class Run:
         view = View(start=start, end=end)
         low, high = view.start or -math.inf, math.inf if view.end is None else view.end
         return [one for one in found if low <= one.t <= high]
+
+    def timelines(self) -> dict[str, Timeline]:
+        """Return what the links follow that change during the run, by their names.
+
+        Examples
+        --------
+        >>> import netspurt as ns
+        >>> run = ns.load("handover-dead").replace({"stop": "1 s"}).run()
+        >>> [(one.at_ns, one.dead_ns) for one in run.timelines()["space"].forward.outages]
+        [(10000000000, 3000000000)]
+        """
+        from netspurt.timelines import read_followed
+
+        known = dict(self._code)
+        if self.folder is not None:
+            there = {name: self.folder / Path(name).name for name in files_named(self.scenario)}
+            known |= {name: read_code(file) for name, file in there.items() if file.is_file()}
+        try:
+            scenario = _core.Scenario(SCENARIO, self.scenario, list(known.items()))
+        except _core.ScenarioError:
+            # One of programs is no scenario without them.
+            return {}
+        return {name: read_followed(scenario.moves(name), name) for name in scenario.moving()}
 
     @property
     def plot(self) -> RunPlots:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,8 @@ class Scenario:
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in (values or {}).items()]
         name = name.encode(errors="replace").decode()
-        set_files = _code(files_named("\n".join(values.values())), Path()) if values else []
-        files = [*_files(text, folder), *set_files]
+        code = _code(files_named("\n".join(values.values())), Path()) if values else []
+        files = [*_files(text, folder), *_named(values or {}), *code]
         ends = (side, peer)
         return cls(_core.Scenario.for_programs(name, _unbroken(text), files, pairs, ends))
 
@@ -349,10 +350,16 @@ def _ends(path: Any) -> bool:
     return any(isinstance(one, str) and one.rpartition(".")[2] == _FOLLOWS for one in paths)
 
 
-def _named(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the names and texts of the files, in the working directory, that settings name."""
-    of_files = [value for path, value in values.items() if path.endswith(f".{_FOLLOWS}")]
-    names = {name.strip("\"'") for name in of_files if isinstance(name, str)}
+    names: set[str] = set()
+    for path, value in values.items():
+        if path.endswith(f".{_FOLLOWS}"):
+            names.add(value.strip("\"'"))
+        elif _FOLLOWS in value:
+            # The core says what is wrong with other values.
+            with suppress(tomllib.TOMLDecodeError, RecursionError):
+                names.update(_names(tomllib.loads(f"value = {value}")))
     return [(name, read_text(name)) for name in sorted(names) if Path(name).is_file()]
 
 

@@ -66,8 +66,9 @@ def compare(rate: int, connections: int) -> Iterator[Compared]:
         seed += 1
         table = scenario.replace({"seed": seed}).run().connections
         for column, values in pooled.items():
-            own_values = np.asarray(table[column], dtype=float)
-            values.append(own_values[~np.isnan(own_values)])
+            # A duration that is not known is masked.
+            own_values: Any = np.ma.masked_invalid(np.ma.asarray(table[column], dtype=float))
+            values.append(own_values.compressed())
     for quantity, column, unit, shares in QUANTITIES:
         found = np.concatenate(pooled[column]) / unit
         for share in shares:

@@ -44,6 +44,7 @@ ALONE = {
     "new",
     "plot",
     "replay",
+    "report",
     "run",
     "scenarios",
     "script",

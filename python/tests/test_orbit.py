@@ -215,12 +215,35 @@ def test_files_may_have_several_satellites(tmp_path: Path) -> None:
     assert [one.name for one in read_satellites(file)] == ["OURS", "OTHER"]
     assert read_station(f"{file}#OTHER").catalogue == "00002"
     assert read_station(f"{file}#00001").name == "OURS"
-    with pytest.raises(
-        ValueError, match=r"has 2 satellites: choose one with .*#NAME, such as OURS"
-    ):
-        read_station(str(file))
+    assert read_station(f"{file}#1").name == "OURS"
+    assert read_station(f"{file}#other").catalogue == "00002"
+    for name, why in [
+        ("", r"has 2 satellites: choose one with .*#NUMBER, of OURS \(00001\), OTHER \(00002\)"),
+        ("#OTHERS", r"has no satellite 'OTHERS': it has OTHER \(00002\)"),
+        ("#7", r"has no satellite '7': it has OURS \(00001\), OTHER \(00002\)"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            read_station(f"{file}{name}")
+    file.write_text(TLE + second.replace("OTHER", "OURS"))
+    with pytest.raises(ValueError, match=r"has 2 satellites called 'ours': choose one"):
+        read_station(f"{file}#ours")
     with pytest.raises(ValueError, match="is no station"):
-        read_station("nowhere.tle")
+        read_station("nowhere")
+
+
+def test_of_several_sets_of_a_satellite_the_nearest_or_the_newest_is_taken(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "archive.tle"
+    later = TLE.replace("99182.0", "99192.0").replace("0    13", "0    14")
+    file.write_text(later + TLE)
+    first, second = _core.utc("1999-07-01"), _core.utc("1999-07-11")
+    assert read_station(str(file)).epoch_ns == second
+    assert read_station(f"{file}#ours", near="1999-07-02").epoch_ns == first
+    words = ["orbit", "passes", "archive.tle", "--from", SITE]
+    told = netspurt(*words, "--start", "1999-07-02").stdout
+    assert "OURS: of 2 element sets the nearest to the start is taken, of 1999-07-01" in told
+    assert "the newest is taken, of 1999-07-11" in netspurt(*words).stdout
 
 
 PASSES = ("orbit", "passes", OURS, "--from", SITE, "--via", RELAY)
@@ -282,11 +305,13 @@ def test_mistakes_end_the_command_with_the_place_and_the_fix(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.tle").write_text(TLE.replace("99182", "99183"))
+    (tmp_path / "sets.json").write_text('[{"OBJECT_NAME": "OURS"}]')
     (tmp_path / "low.tle").write_text(TLE.replace("15.50000000    17", "17.50000000    19"))
     cases = [
         (["bad.tle", "--from", SITE], r"checksum is 3, .*give 4.*bad\.tle:2:69"),
         (["low.tle", "--from", SITE], r"inside the Earth.*low\.tle:3:1"),
-        (["no.tle", "--from", SITE], r"'no\.tle' is no station"),
+        (["no.tle", "--from", SITE], r"no\.tle: there is no such file"),
+        (["sets.json", "--from", SITE], r"element sets in JSON are not read.*sets\.json.*TLE"),
         (
             [OURS.replace("perigee", "perige"), "--from", SITE],
             r"unknown key `perige`.*did you mean",

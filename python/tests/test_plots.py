@@ -96,6 +96,7 @@ def figure_functions() -> list[Any]:
             and one.__annotations__.get("return") == "Figure"
             # Panels are several axes.
             and one.__name__ not in ("saved", "root_figure", "draw_panels", "draw_series")
+            and one.__name__ not in ("draw_timeline", "draw_path", "path")
         ]
     return found
 

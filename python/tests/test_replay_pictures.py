@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 import netspurt as ns
+from netspurt.pictures.marks import Bars, Spans
+from netspurt.pictures.replay import replayed
 from netspurt.plots.replay import KINDS, draw
 from netspurt.plots.style import SERIES
 from netspurt.timers import Replay
@@ -152,12 +153,9 @@ def test_a_histogram_counts_every_delay_and_every_timer_once(told: Replay) -> No
     axes = axes_of(told, "histogram")
     bars = sum(patch.get_height() for patch in axes.patches if hasattr(patch, "get_height"))
     assert bars == told.delays.received
-    outlines: list[Any] = [patch for patch in axes.patches if not hasattr(patch, "get_height")]
-    assert len(outlines) == len(SETTINGS)
-    for outline, algorithm in zip(outlines, told.algorithms, strict=True):
-        x, y = outline.get_xy().T
-        tops = {left: y[:-1][(x[:-1] == left) & (x[1:] > left)] for left in np.unique(x)}
-        assert sum(top.max(initial=0) for top in tops.values()) == algorithm.probes
+    outlines = shown(axes)
+    for algorithm in told.algorithms:
+        assert sum(np.asarray(outlines[algorithm.estimator].get_ydata())) == algorithm.probes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay, timer", "probes")
 
@@ -175,33 +173,38 @@ def test_in_a_scatter_what_lies_below_the_diagonal_is_spurious(told: Replay) -> 
         assert sum(timer < delay for delay, timer in placed) == algorithm.spurious
 
 
-def errorbars(axes: Axes) -> dict[str, ErrorbarContainer]:
-    made = [c for c in axes.containers if isinstance(c, ErrorbarContainer)]
-    return {str(bar.get_label()): bar for bar in made}
-
-
 def test_a_front_has_each_timer_at_its_share_and_its_mean(told: Replay) -> None:
     axes = axes_of(told, "pareto")
-    bars = errorbars(axes)
+    handles = shown(axes)
     front = {algorithm.estimator for algorithm in told.front()}
     seen = [a.spurious_share.value for a in told.algorithms if a.spurious]
     for algorithm in told.algorithms:
         label = algorithm.estimator + ("" if algorithm.spurious else " (none seen)")
-        ((x, y),) = points(bars[label].lines[0])
+        ((x, y),) = points(handles[label])
         assert y == algorithm.timer.value
         share = algorithm.spurious_share.value
         assert x == (share if share else pytest.approx(min(seen) / 3)), "a logarithm has no zero"
-        filled = bars[label].lines[0].get_markerfacecolor() != "white"
+        filled = handles[label].get_markerfacecolor() != "white"
         assert filled == (algorithm.estimator in front)
     assert axes.xaxis.get_major_formatter()(0.05, 0) == "5 %"
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
+def test_the_intervals_of_a_front_are_those_of_its_timers(told: Replay) -> None:
+    picture = replayed(told, "pareto")
+    spans = [mark for mark in picture.marks if isinstance(mark, Spans)]
+    bars = [mark for mark in picture.marks if isinstance(mark, Bars)]
+    for algorithm, span, bar in zip(told.algorithms, spans, bars, strict=True):
+        assert (bar.low[0], bar.high[0]) == (algorithm.timer.low, algorithm.timer.high)
+        edge = min(float(one.left[0]) for one in spans)
+        assert span.right[0] == max(algorithm.spurious_share.high, edge)
+        assert span.left[0] == max(algorithm.spurious_share.low, edge) >= picture.ends[0][0]
+
+
 def test_a_front_is_drawn_where_no_timer_ever_was_too_short() -> None:
     quiet = ns.replay(ns.Delays.of([0.1] * 50, every=1.0), ["mills", "linux"])
-    bars = errorbars(axes_of(quiet, "pareto"))
-    assert set(bars) == {"mills (none seen)", "linux (none seen)"}
-    places = [points(bar.lines[0])[0] for bar in bars.values()]
+    handles = shown(axes_of(quiet, "pareto"))
+    places = [points(handles[name])[0] for name in ("mills (none seen)", "linux (none seen)")]
     assert all(np.isfinite(place).all() and place[0] > 0 for place in places)
 
 

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 import netspurt as ns
 from netspurt import _core
 from netspurt.analysis import Interval
+from netspurt.pictures.cases import in_ratios, legible, positions
+from netspurt.pictures.marks import Scale
+from netspurt.pictures.measures import in_words
+from netspurt.pictures.thinning import kept, last_of_columns, merged
 from netspurt.plots import KINDS, View, draw
 from netspurt.plots.beside import Side, draw_beside
-from netspurt.plots.cases import draw_cases, in_ratios, legible, positions
-from netspurt.plots.measures import in_words
-from netspurt.plots.style import RED, bytes_axis, new_figure
-from netspurt.plots.thinning import kept, last_of_columns, merged
+from netspurt.plots.cases import draw_cases
+from netspurt.plots.style import RED, draw_scale, new_figure
 
 LABELS = {
     "time-sequence": "sequence number [kB]",
@@ -88,15 +90,15 @@ def test_the_states_of_a_span_are_those_in_force_in_it(
     ("most", "label", "five"),
     [
         (5.0, "x [B]", "5"),
-        (4999.0, "x [B]", "5"),
-        (5000.0, "x [kB]", "0.005"),
+        (1999.0, "x [B]", "5"),
+        (2000.0, "x [kB]", "0.005"),
         (5e6, "x [MB]", "5e-06"),
         (5e9, "x [GB]", "5e-09"),
     ],
 )
 def test_octets_are_counted_in_the_unit_that_fits(most: float, label: str, five: str) -> None:
     _, axes = new_figure()
-    bytes_axis(axes, "x", most)
+    draw_scale(axes, Scale("x", "B", low=0.0, high=most))
     assert axes.get_ylabel() == label
     assert axes.yaxis.get_major_formatter()(5, 0) == five
 
@@ -417,9 +419,9 @@ def test_a_long_run_is_drawn_with_as_many_marks_as_a_picture_has_room_for() -> N
 def test_the_time_axis_says_that_marks_were_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     run = ns.new_scenario().replace({"stop": "20 s"}).run()
     whole = run.plot.time_sequence().axes[0]
-    monkeypatch.setattr("netspurt.plots.time_sequence.MOST", 10)
-    monkeypatch.setattr("netspurt.plots.thinning.MOST", 10)
-    monkeypatch.setattr("netspurt.plots.thinning.COLUMNS", 5)
+    monkeypatch.setattr("netspurt.plots.marks.MOST", 10)
+    monkeypatch.setattr("netspurt.pictures.thinning.MOST", 10)
+    monkeypatch.setattr("netspurt.pictures.thinning.COLUMNS", 5)
     thinned = run.plot.time_sequence().axes[0]
     assert "marks at one instant" in thinned.get_xlabel()
     assert "marks at one instant" not in whole.get_xlabel()

@@ -145,3 +145,20 @@ def test_one_mistake_in_many_scripts_is_told_once(netspurt: Command) -> None:
     assert ran.returncode == 2
     assert ran.stderr.count("error:") == 1
     assert f"the same in {len(list(SCRIPTS.rglob('*.pkt'))) - 1} more" in ran.stderr
+
+
+def test_a_file_of_sysctls_is_found_from_the_scripts_folder_on(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "common").mkdir()
+    (tmp_path / "one").mkdir()
+    (tmp_path / "common" / "set.sh").write_text("sysctl -q net.ipv4.tcp_timestamps=0\n")
+    syn = "> S 0:0(0) <mss 1460,sackOK,wscale 7>"
+    text = SYN.split("\n", 1)[1].replace("> S 0:0(0) <...>", syn).replace("3 >", "+1 >")
+    (tmp_path / "one" / "syn.pkt").write_text("`../common/set.sh`\n" + text)
+    (tmp_path / "lost.pkt").write_text("`../common/set.sh`\n" + text)
+    ran = netspurt("script", "one", "--profile", "linux-6")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    ran = netspurt("script", "lost.pkt")
+    assert ran.returncode == 2
+    assert "there is no file `../common/set.sh`" in ran.stderr

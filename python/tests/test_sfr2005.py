@@ -32,6 +32,8 @@ NOT_REPRODUCED = {
     "never-worse",
     "factor-best2",
     "cutout-relative",
+    "r1.reno297",
+    "r1.sfr268",
 }
 WEB = ROOT / "papers" / "sfr2005" / "web.toml"
 SFR = {"factor": 3.0, "cutout": "80 kB"}
@@ -54,7 +56,7 @@ def test_each_of_the_64_claims_has_its_verdict(judged: dict[str, Judged]) -> Non
     assert by[Verdict.NOT_REPRODUCED] == NOT_REPRODUCED
     assert by[Verdict.CONTRADICTION] == {*CONTRADICTIONS, "expansion"}
     assert len(by[Verdict.NOT_CHECKABLE]) == 28
-    assert len(by[Verdict.REPRODUCED]) == 20
+    assert len(by[Verdict.REPRODUCED]) == 18
     for verdict in (Verdict.NOT_REPRODUCED, Verdict.CONTRADICTION, Verdict.NOT_CHECKABLE):
         assert all(judged[name].claim.note for name in by[verdict])
 

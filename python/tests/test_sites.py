@@ -450,11 +450,11 @@ def test_pictures_show_all_points_and_lines() -> None:
     assert all(np.asarray(line.get_ydata())[-1] == 1.0 for line in axes.lines)
     assert axes.get_xlabel() == "throughput [Mbit/s]"
     (axes,) = draw_throughput([0, 60, 120], [1e6, 2e6, 1e6], [0, 1, 0], [1e6, 2e6], title="t").axes
-    points = [line for line in axes.lines if line.get_gid() == "points"]
+    points = [line for line in axes.lines if line.get_marker() == "o"]
     assert [len(np.asarray(line.get_xdata())) for line in points] == [2, 1]
     (axes,) = draw_idle(
         [0.1, 1.2, 0.3], [2e6, 1e5, 1e6], ["think", "loss", ""], words=IN_WORDS,
         threshold_s=0.5, title="t",
     ).axes  # fmt: skip
-    labels = [str(line.get_label()) for line in axes.lines if line.get_gid() == "points"]
+    labels = [str(line.get_label()) for line in axes.lines if line.get_marker() == "o"]
     assert labels == ["not known (1)", f"{IN_WORDS['loss']} (1)", f"{IN_WORDS['think']} (1)"]

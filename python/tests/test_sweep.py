@@ -18,7 +18,8 @@ import pytest
 
 import netspurt as ns
 from netspurt.analysis.cases import compare, summarise
-from netspurt.plots.cases import draw_cases, positions
+from netspurt.pictures.cases import positions
+from netspurt.plots.cases import draw_cases
 from netspurt.sweep import (
     Cases,
     Sweep,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 
 import netspurt as ns
 from netspurt import timelines
+from netspurt.pictures.moving import dead_times
+from netspurt.plots.moving import draw_timeline
 
 from conftest import Command, refused
 
@@ -51,13 +55,13 @@ def test_lost_probes_in_a_row_are_an_outage_and_others_a_probability() -> None:
     moves = timelines.follow(ns.Delays.of(rtt, every=1.0))
     second = 1_000_000_000
     outages = [(2 * second, 3 * second), (9 * second, second)]
-    assert moves.outages == [timelines.Outage(*one) for one in outages]
-    assert isinstance(moves.loss, float)
+    assert moves.forward.outages == [timelines.Outage(*one) for one in outages]
+    assert isinstance(moves.forward.loss, float)
     # One of six probes outside of the outages; both directions together lose as many.
-    assert (1 - moves.loss) ** 2 == pytest.approx(5 / 6)
+    assert (1 - moves.forward.loss) ** 2 == pytest.approx(5 / 6)
     points = [(0, 20), (1, 25), (5, 30), (8, 40)]
-    assert moves.delay == [(at * second, ms * 1_000_000) for at, ms in points]
-    assert len(timelines.follow(ns.Delays.of(rtt, every=1.0), outage=3).outages) == 1
+    assert moves.forward.delay == [(at * second, ms * 1_000_000) for at, ms in points]
+    assert len(timelines.follow(ns.Delays.of(rtt, every=1.0), outage=3).forward.outages) == 1
 
 
 def test_no_probe_passes_in_an_outage(tmp_path: Path) -> None:
@@ -83,9 +87,9 @@ def test_a_table_becomes_what_a_link_follows(tmp_path: Path) -> None:
     path = tmp_path / "pass.csv"
     path.write_text("t_s,rtt_ms,rate_mbps,loss\n0,40,10,0\n15,60.5,2.5,0.01\n")
     timeline = timelines.read_timeline(path)
-    assert timeline.delay == [(0, 20_000_000), (15_000_000_000, 30_250_000)]
-    assert timeline.rate == [(0, 10_000_000), (15_000_000_000, 2_500_000)]
-    text = timeline.to_toml("linear")
+    assert timeline.forward.delay == [(0, 20_000_000), (15_000_000_000, 30_250_000)]
+    assert timeline.forward.rate == [(0, 10_000_000), (15_000_000_000, 2_500_000)]
+    text = replace(timeline, between="linear").to_toml()
     assert '["15 s", "30.25 ms"]' in text
     assert 'between = "linear"' in text
     Path(tmp_path, "moves.toml").write_text(text)
@@ -97,16 +101,19 @@ def test_a_table_becomes_what_a_link_follows(tmp_path: Path) -> None:
 def test_the_distance_beside_an_orbit_s_delay_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "pass.csv"
     path.write_text("t_s,distance_km,delay_s\n0,75000,0.25\n")
-    assert timelines.read_timeline(path).delay == [(0, 250_000_000)]
+    assert timelines.read_timeline(path).forward.delay == [(0, 250_000_000)]
 
 
 def test_series_of_round_trips_and_traces_of_opportunities_are_told_apart(tmp_path: Path) -> None:
     series, trace = tmp_path / "series", tmp_path / "trace"
     series.write_text("0,50000001\n100000000,52000000\n")
     trace.write_text("1\n1\n3\n7\n")
-    assert timelines.read_timeline(series).delay == [(0, 25_000_000), (100_000_000, 26_000_000)]
+    assert timelines.read_timeline(series).forward.delay == [
+        (0, 25_000_000),
+        (100_000_000, 26_000_000),
+    ]
     read = timelines.read_timeline(trace)
-    assert read.opportunities == [1_000_000, 1_000_000, 3_000_000, 7_000_000]
+    assert read.forward.opportunities == [1_000_000, 1_000_000, 3_000_000, 7_000_000]
     rate = tomllib.loads(read.to_toml())["rate"]
     assert rate == {"opportunities": ["1 ms", "1 ms", "3 ms", "7 ms"]}
 
@@ -114,27 +121,155 @@ def test_series_of_round_trips_and_traces_of_opportunities_are_told_apart(tmp_pa
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "is empty"),
-        ("t_s,delay_ms\n", "a heading and no points"),
-        ("t_s,delay_ms\n1,2\n0,2\n", "line 3: it lies before"),
-        ("t_s,delay_ms\n1,nan\n", "line 2: 'nan' is no number"),
-        ("t_s,delay_ms\n1,-2\n", "line 2: a value below zero"),
-        ("t_s,delay_ms\n1,2,3\n", "3 cells, and 2"),
-        ("t_s,dealy_ms\n1,2\n", "no column 'dealy_ms'"),
-        ("delay_ms,t_s\n1,2\n", "the first column holds instants"),
-        ("t_s,delay_ms,rtt_ms\n1,2,3\n", "one column of delays"),
-        ("t_s,loss\n1,2\n", "2 is not a probability"),
-        ("t_s,rate_bps\n1,0\n", "an outage is an entry of `handovers`"),
-        ("5\n4\n", "line 2: it lies before"),
-        ("5\nx\n", "line 2: 'x' is no millisecond"),
-        ("0\n", "rounds take no time"),
+        ("", "the file is empty"),
+        ("t_s,delay_ms\n", "x:1:1\n 1 | t_s,delay_ms\n   | ^^^^^^^^^^^^ add a row"),
+        ("t_s,delay_ms\n1,2\n0,2\n", "it lies before the row in line 2"),
+        ("t_s,delay_ms\n1,nan\n", "'nan' is no finite number\n   --> "),
+        ("t_s,delay_ms\n1, -2\n", "x:2:4\n 2 | 1, -2\n   |    ^^ a delay from 0 on"),
+        ("t_s,delay_s\n1,1e6\n", "a week at most: is it the column's unit?"),
+        ("t_s,delay_ms\n-1,2\n", "count from 0 on"),
+        ("t_s,delay_ms\n1,2,3\n", "3 cells in this row"),
+        ("t_s,delay_ms\n1,\n", "an empty cell"),
+        ("t_s,delay_ms\n1,1_000\n", "'1_000' is no number"),
+        ("t_s,dealy_ms\n1,2\n", "did you mean delay_ms?"),
+        ("time_s,delay_ms\n1,2\n", "did you mean t_s?"),
+        ("t_s;delay_ms\n1;2\n", "separated by commas, not by semicolons"),
+        ("1,2,3\n4,5,6\n", "a table needs names of its columns"),
+        ("delay_ms,t_s\n1,2\n", "the instants come first"),
+        ("t_s,delay_ms,rtt_ms\n1,2,3\n", "rtt_ms and delay_ms say the same"),
+        ("t_s,delay_ms_forward\n1,2\n", "add delay_ms_reverse, or call it delay_ms"),
+        ("t_s\n1\n", "instants and no values"),
+        ("t_s,loss\n1,1.5\n", "1.5 % is 0.015"),
+        ("t_s,rate_bps\n1,0.5\n", "a rate from 1 bit/s on"),
+        ("t_s,rate_bps\n1,5\n2,0\n", "the outage in the last row has no end"),
+        ("t_s,rate_bps\n1,0\n2,0\n", "no row has a value of rate_bps"),
+        ("t_s,outage\n1,maybe\n", "'maybe' in a column of outages"),
+        ("5\n4\n", "it lies before the instant in the line above"),
+        ("5\nx\n", "'x' is no millisecond"),
+        ("1 1500\n", "a trace of Mahimahi has one whole number a line"),
+        ("5\n\u00b2\n", "is no millisecond"),
+        (f"{'9' * 5000}\n", "is too large"),
+        ("0\n", "behind it the trace begins again"),
+        ("5,-1\n", "no row of Hypatia's series"),
+        ("delay = 5\n", "a value that no link has"),
+        ("order = 'fifo'\n[[handovers]]\nat = 'x'\n", "x:2:3\n 2 | [[handovers]]"),
+        (
+            "order = 'fifo'\ndealy = 5\n",
+            "x:2:1\n 2 | dealy = 5\n   | ^^^^^ a file that links follow",
+        ),
+        ("[1]\n\n= 5", "neither TOML nor a table"),
     ],
 )
-def test_what_is_no_timeline_names_the_line(tmp_path: Path, text: str, why: str) -> None:
+def test_what_is_no_timeline_names_the_place_and_the_fix(
+    tmp_path: Path, text: str, why: str
+) -> None:
     path = tmp_path / "x"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=re.escape(why)):
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(timelines.TimelineError, match=re.escape(why)) as error:
         timelines.read_timeline(path)
+    assert error.value.file == str(path)
+    assert error.value.fix in str(error.value)
+
+
+def test_a_table_may_have_directions_of_its_own_and_outages(tmp_path: Path) -> None:
+    path = tmp_path / "pass.csv"
+    path.write_text(
+        "t_s,delay_ms_forward,delay_ms_reverse,rate_mbps,loss_forward,outage\n"
+        "0,20,30,8,0,0\n1,,,0,0.5,0\n2,,,,,1\n3,25,35,4,0,no\n"
+    )
+    timeline = timelines.read_timeline(path)
+    second, ms = 1_000_000_000, 1_000_000
+    outages = [timelines.Outage(second, second, "queue"), timelines.Outage(2 * second, second)]
+    loss = [(0, 0.0), (second, 0.5), (3 * second, 0.0)]
+    rate = [(0, 8_000_000), (3 * second, 4_000_000)]
+    delay = [[(0, 20 * ms), (3 * second, 25 * ms)], [(0, 30 * ms), (3 * second, 35 * ms)]]
+    forward = timelines.Way(delay[0], rate, loss=loss, outages=outages)
+    assert timeline.forward == forward
+    assert timeline.reverse == replace(forward, delay=delay[1], loss=[])
+    text = timeline.to_toml()
+    assert timelines.read_followed(text, path.name).forward == forward
+    Path(tmp_path, "moves.toml").write_text(text)
+    scenario = SCENARIO.format(stop=30, count=2, gap=16_000).replace('rate = "unlimited", ', "")
+    resolved = tomllib.loads(ns.Scenario.parse(scenario, folder=tmp_path).resolved())
+    wire = resolved["links"]["wire"]
+    assert [one["arrivals"] for one in wire["handovers"]] == ["queue", "drop"]
+    assert wire["loss"][1] == "none"
+    assert wire["delay"][1]["timeline"][0] == ["0 s", "30 ms"]
+
+
+def test_instants_since_1970_count_from_the_first_row(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("t_s,rtt_ms\n1795257709.5,40\n1795257710,60\n")
+    timeline = timelines.read_timeline(path)
+    assert timeline.forward.delay == [(0, 20_000_000), (500_000_000, 30_000_000)]
+    assert "count from the first row on, 1795257709.5" in timeline.notes[0]
+
+
+def test_two_traces_are_the_two_directions_of_a_link(netspurt: Command, tmp_path: Path) -> None:
+    Path(tmp_path, "up").write_text("2\n4\n")
+    Path(tmp_path, "down").write_text("1\n")
+    ran = netspurt("timeline", "up", "--reverse", "down", "--out", "both.toml")
+    assert "2 and 1 opportunities" in ran.stdout
+    rate = tomllib.loads((tmp_path / "both.toml").read_text())["rate"]
+    assert rate == [{"opportunities": ["2 ms", "4 ms"]}, {"opportunities": ["1 ms"]}]
+    # A trace takes time without a delay, too.
+    text = SCENARIO.format(stop=5, count=3, gap=100).replace('rate = "unlimited", ', "")
+    text = text.replace("moves.toml", "both.toml")
+    run = ns.Scenario.parse(text, folder=tmp_path).run()
+    assert not run.echo_probes["lost"].any()
+    Path(tmp_path, "pass.csv").write_text("t_s,delay_ms\n0,5\n")
+    ran = netspurt("timeline", "up", "--reverse", "pass.csv")
+    refused(ran, "pass.csv has a delay, and up has none: add one")
+
+
+def _irtt(trips: list[tuple[str, int, int]]) -> str:
+    """Return irtt's file of probes each 100 ms: what `lost` says, and both delays [ms]."""
+
+    def trip(n: int, lost: str, send: int, receive: int) -> dict[str, object]:
+        delay = {"rtt": send + receive, "send": send, "receive": receive}
+        told = {name: ms * 1_000_000 for name, ms in delay.items()} if lost == "false" else {}
+        sent = {"client": {"send": {"monotonic": n * 100_000_000}}}
+        return {"seqno": n, "lost": lost, "timestamps": sent, "delay": told}
+
+    each = [trip(n, *one) for n, one in enumerate(trips)]
+    return json.dumps({"config": {}, "stats": {"duplicates": 3}, "round_trips": each})
+
+
+def test_a_recording_that_tells_directions_gives_each_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "irtt.json"
+    trips = [("false", 10, 30)] * 30
+    trips[3] = trips[4] = ("true_down", 0, 0)
+    trips[8] = ("true_up", 0, 0)
+    trips[20] = ("false", 12, 50)
+    path.write_text(_irtt(trips))
+    (recording,) = ns.read_delays(path)
+    moves = timelines.follow(recording)
+    ms = 1_000_000
+    assert moves.measured
+    assert moves.reverse is not None
+    assert moves.forward.delay == [(0, 10 * ms), (2000 * ms, 12 * ms), (2100 * ms, 10 * ms)]
+    assert moves.reverse.delay == [(10 * ms, 30 * ms), (2012 * ms, 50 * ms), (2110 * ms, 30 * ms)]
+    # Replies were lost, so only the reverse direction was out; one request was lost besides.
+    assert (len(moves.forward.outages), len(moves.reverse.outages)) == (0, 1)
+    assert moves.forward.loss == pytest.approx(1 / 28)
+    assert moves.reverse.loss == 0
+    assert (1 - moves.duplicates) ** 2 == pytest.approx(1 - 3 / 27)
+    # A clock that is ahead by 15 ms makes the forward delays negative.
+    path.write_text(_irtt([(lost, send - 15, back + 15) for lost, send, back in trips]))
+    (shifted,) = ns.read_delays(path)
+    moves = timelines.follow(shifted)
+    assert moves.forward.delay[0] == (0, 20 * ms)
+    assert "the clocks of both ends differ by 25 ms or so" in moves.notes[0]
+
+
+def test_duplicates_of_a_recording_come_twice_over_the_link(tmp_path: Path) -> None:
+    path = tmp_path / "irtt.json"
+    path.write_text(_irtt([("false", 10, 30)] * 6))
+    (recording,) = ns.read_delays(path)
+    Path(tmp_path, "moves.toml").write_text(timelines.follow(recording).to_toml())
+    text = SCENARIO.format(stop=400, count=300, gap=20)
+    scenario = ns.Scenario.parse(text, folder=tmp_path)
+    assert tomllib.loads(scenario.resolved())["links"]["wire"]["duplicate"]["probability"] > 0.2
 
 
 def _crossed(moves: timelines.Timeline, sent: list[float], folder: Path) -> ns.Table:
@@ -170,8 +305,8 @@ def test_an_outage_loses_the_lost_probes_alone_where_round_trips_are_longer_than
     rtt[60:90] = [None] * 30
     moves = _same(rtt, 0.1, tmp_path)
     assert moves.order == "fifo"
-    assert moves.reverse_outages is not None
-    spans = [(one.at_ns / 1e9, one.dead_ns / 1e9) for one in moves.reverse_outages]
+    assert moves.reverse is not None
+    spans = [(one.at_ns / 1e9, one.dead_ns / 1e9) for one in moves.reverse.outages]
     np.testing.assert_allclose(spans, [(2.3, 0.5), (6.3, 3.0)], atol=0.002)
 
 
@@ -236,3 +371,60 @@ def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_pa
     assert netspurt(*words, "--recording", 2).returncode == 0
     assert '["0 s", "15 ms"]' in (tmp_path / "moves.toml").read_text()
     refused(netspurt("delays", "nothere.txt", "--timeline", "x.toml"), "nothere.txt")
+
+
+def test_pictures_show_directions_and_gaps_and_shade_outages(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    second = 1_000_000_000
+    forward = timelines.Way([(0, 20_000_000), (8 * second, 30_000_000)], loss=0.01)
+    outages = [timelines.Outage(2 * second, 2 * second), timelines.Outage(6 * second, second)]
+    reverse = replace(forward, outages=outages[:1])
+    timeline = timelines.Timeline("sky", replace(forward, outages=outages), reverse)
+    figure = draw_timeline(timeline, end_s=10)
+    (axes,) = figure.axes
+    (legend,) = figure.legends
+    told = [text.get_text() for text in legend.get_texts()]
+    assert told == ["both directions", "dead", "dead, forward"]
+    assert axes.get_title(loc="right") == "loss 1 % in each direction"
+    assert axes.get_ylabel() == "delay [ms]"
+    (line,) = axes.lines
+    t, ms = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    # No value in the middle of the outage of both, one again at its end.
+    assert np.isnan(ms[t == 2]).any()
+    assert not np.any((t > 2) & (t < 4))
+    assert ms[t == 4][-1] == 20
+    Path(tmp_path, "sky.toml").write_text(timeline.to_toml())
+    assert netspurt("timeline", "sky.toml", "--plot", "sky.png").stdout == "sky.png\n"
+    assert (tmp_path / "sky.png").read_bytes().startswith(b"\x89PNG")
+    ran = netspurt("timeline", "sky.toml", "--plot", "sky.csv")
+    refused(ran, "the name of a picture ends in .png, .svg, .pdf")
+
+
+def test_times_of_one_and_of_both_directions_are_told_apart() -> None:
+    ms = 1_000_000
+    ahead = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
+    back = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])
+    timeline = timelines.Timeline("x", ahead, back)
+    assert dead_times(timeline) == [(1, 2, "forward"), (2, 3, ""), (3, 4, "reverse")]
+
+
+def test_pictures_of_runs_shade_what_their_links_do(netspurt: Command, tmp_path: Path) -> None:
+    changes = {
+        "stop": "20 s",
+        "record.tables": ["segments", "cwnd", "rto", "rtt", "drops", "queue"],
+    }
+    run = ns.load("handover-dead").replace(changes).run()
+    for draw in (run.plot.time_sequence, run.plot.cwnd, run.plot.rto, run.plot.queue):
+        legend = draw().axes[0].get_legend()
+        assert legend is not None
+        assert "link space dead" in [text.get_text() for text in legend.get_texts()]
+    assert run.plot.path().axes[0].get_ylabel() == "delay [ms]"
+    run.save(tmp_path / "dead")
+    words = ["plot", "dead", "--kind", "path", "--out", "dead.png"]
+    assert netspurt(*words).stdout == "dead.png\n"
+    refused(netspurt(*words, "--link", "sky"), "no link 'sky' changes, but space")
+    refused(netspurt(*words, "--flow", "transfer"), "does not apply to path plots")
+    still = ns.new_scenario().replace({"stop": "1 s"}).run()
+    with pytest.raises(ValueError, match="no link changes"):
+        still.plot.path()

@@ -8,8 +8,8 @@ use netspurt::sample::RttSample;
 use netspurt::units::{Duration, Time};
 use pyo3::prelude::*;
 
-use crate::hooks::{Instance, hook, needed, unlike};
-use crate::sample::{Sample, instant, span};
+use crate::hooks::{Instance, hook, needed, takes, unlike};
+use crate::sample::{Sample, instant, kind_name, span};
 
 /// The first exception of an estimator in Python; after it no method is called any more.
 #[derive(Clone, Default)]
@@ -60,6 +60,8 @@ pub struct Adapter {
     on_spurious: Option<Py<PyAny>>,
     on_progress: Option<Py<PyAny>>,
     deadline: Option<Py<PyAny>>,
+    /// Whether `on_timeout` has a parameter `kind`.
+    takes_kind: bool,
     on_failure: OnFailure,
     samples: u64,
     timeouts: u32,
@@ -104,11 +106,13 @@ impl Adapter {
             on_spurious: hook(object, "on_spurious")?,
             on_progress: hook(object, "on_progress")?,
             deadline: hook(object, "deadline")?,
+            takes_kind: false,
             on_failure,
             samples: 0,
             timeouts: 0,
             current: Duration::ZERO,
         };
+        adapter.takes_kind = takes(object.py(), &adapter.on_timeout, "kind")?;
         match (adapter.asked(object.py()), &adapter.on_failure) {
             (Ok(timer), _) => adapter.current = timer,
             (Err(error), OnFailure::Keep(failure)) => {
@@ -127,7 +131,7 @@ impl Adapter {
         let answer = self.rto.call0(py)?;
         let seconds = answer.extract::<f64>(py).ok();
         let timer = seconds.and_then(span).filter(|timer| !timer.is_zero());
-        timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, and finite"))
+        timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, at most 9e9"))
     }
 
     /// Calls a method and then for the timer, unless there was an exception before.
@@ -171,7 +175,13 @@ impl RtoEstimator for Adapter {
             return;
         }
         self.timeouts = (self.timeouts + 1).min(31);
-        self.tell("on_timeout", |adapter, py| adapter.on_timeout.call1(py, (now.as_secs_f64(),)));
+        let at = now.as_secs_f64();
+        self.tell("on_timeout", |adapter, py| {
+            if adapter.takes_kind {
+                return adapter.on_timeout.call1(py, (at, kind_name(kind)));
+            }
+            adapter.on_timeout.call1(py, (at,))
+        });
     }
 
     fn rto(&self) -> Duration {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netspurt::delays::{
-    self as core, Columns, Format, Hints, Measure, Probe, ProbeOrder, SendTimeSource,
+    self as core, Columns, Format, HalfDelays, Hints, Measure, Probe, ProbeOrder, SendTimeSource,
 };
 use netspurt::units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
@@ -156,6 +156,22 @@ impl PyDelays {
         self.column(py, |probe| probe.late)
     }
 
+    /// The delay of each probe's request in nanoseconds by both ends' clocks, the least number where
+    /// it is not known; `None` if nothing is known of directions.
+    fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.told(py, |told| if let HalfDelays::Forward(ns) = told { ns } else { i64::MIN })
+    }
+
+    /// Which direction lost each probe: 1 forward, 2 reverse, 0 neither or unknown; `None` if
+    /// nothing is known of directions.
+    fn lost_way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.told(py, |told| match told {
+            HalfDelays::RequestLost => 1_u8,
+            HalfDelays::ReplyLost => 2,
+            HalfDelays::Unknown | HalfDelays::Forward(_) => 0,
+        })
+    }
+
     /// Each probe's octets on the wire, zero where unknown.
     fn wire_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.wire_bytes)
@@ -163,6 +179,15 @@ impl PyDelays {
 }
 
 impl PyDelays {
+    fn told<'py, T: Cell>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn(HalfDelays) -> T,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let told = &self.0.one_way;
+        (!told.is_empty()).then(|| array(py, told.iter().copied().map(value))).transpose()
+    }
+
     fn column<'py, T: Cell>(
         &self,
         py: Python<'py>,

@@ -10,14 +10,7 @@ use pyo3::prelude::*;
 use crate::adapter::{Adapter, HookFailure, OnFailure};
 use crate::array::{array, cells};
 use crate::errors::estimator_error;
-use crate::sample::{instant, sample_of, span};
-
-const KINDS: [(TimeoutKind, &str); 4] = [
-    (TimeoutKind::Rto, "rto"),
-    (TimeoutKind::Syn, "syn"),
-    (TimeoutKind::SynAck, "syn-ack"),
-    (TimeoutKind::Probe, "probe"),
-];
+use crate::sample::{KINDS, instant, sample_of, span};
 
 /// A timer of the core with one of its algorithms.
 #[pyclass(module = "netspurt._core")]

@@ -21,8 +21,14 @@ pub fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>
 pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<Py<PyAny>> {
     hook(object, name)?.ok_or_else(|| {
         let class = object.get_type();
+        let class = class.qualname().map_or_else(|_| "a class".to_owned(), |name| name.to_string());
         PyTypeError::new_err(format!("{class} has no method `{name}`: {methods}"))
     })
+}
+
+/// Whether a method has a parameter of this name.
+pub fn takes(py: Python<'_>, method: &Py<PyAny>, parameter: &str) -> PyResult<bool> {
+    py.import(MODULE)?.call_method1("takes", (method, parameter))?.extract()
 }
 
 create_exception!(

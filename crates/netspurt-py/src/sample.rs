@@ -1,14 +1,32 @@
 //! Round-trip samples as Python has them, and seconds as the core's times.
 
+use netspurt::rto::TimeoutKind;
 use netspurt::sample::{RttSample, SampleSource};
 use netspurt::units::{Duration, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Seconds as a span; zero if that is not possible.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+/// What timers are called that fired.
+pub const KINDS: [(TimeoutKind, &str); 4] = [
+    (TimeoutKind::Rto, "rto"),
+    (TimeoutKind::Syn, "syn"),
+    (TimeoutKind::SynAck, "syn-ack"),
+    (TimeoutKind::Probe, "probe"),
+];
+
+/// What a timer that fired is called.
+pub fn kind_name(kind: TimeoutKind) -> &'static str {
+    KINDS[kind as usize].1
+}
+
+/// The most seconds of a span, for which tables have room.
+const SECONDS_MAX: f64 = 9e9;
+
+/// Seconds as a span, if they are not below zero and no more than tables have room for.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bounds")]
 pub fn span(seconds: f64) -> Option<Duration> {
-    (seconds >= 0.0 && seconds.is_finite())
+    (0.0..=SECONDS_MAX)
+        .contains(&seconds)
         .then(|| Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 

@@ -110,6 +110,11 @@ impl PyScenario {
         Self(self.0.alone())
     }
 
+    /// The names of the links that change during a run.
+    fn moving(&self) -> Vec<String> {
+        self.0.moving()
+    }
+
     /// What the link called `name` does over time, as a file that links follow.
     fn moves(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         self.0.moves(name).map_err(|e| scenario_error(py, &e))

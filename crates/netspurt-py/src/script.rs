@@ -1,7 +1,10 @@
 //! Scripts and their results.
 
+use std::fs;
+use std::path::Path;
+
 use netspurt::foreign::watched;
-use netspurt::script::{self as core, FailureKind, SocketHost, SwitchSetting, TranscriptEntry};
+use netspurt::script::{self as core, FailureKind, ScriptDialect, SwitchSetting, TranscriptEntry};
 use pyo3::prelude::*;
 
 use crate::errors::script_error;
@@ -13,10 +16,14 @@ pub struct PyScript(core::Script);
 
 #[pymethods]
 impl PyScript {
-    /// Reads the text of a script; `name` is its name in error messages.
+    /// Reads the text of a script; `name` is its path, and its name in error messages. A file
+    /// that the script names is read, too, and looked for from the script's folder on.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
-        core::Script::parse(name, text).map(Self).map_err(|e| script_error(py, &e))
+        let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
+        let mut files = |file: &str| read_small(&folder.join(file));
+        let script = core::Script::parse_with(ScriptDialect::of(text), name, text, &mut files);
+        script.map(Self).map_err(|e| script_error(py, &e))
     }
 
     /// Its name in error messages.
@@ -53,9 +60,9 @@ impl PyScript {
     ) -> PyResult<Played> {
         let setting = |(path, value)| SwitchSetting { path, value, line: 0 };
         let changes: Vec<SwitchSetting> = values.into_iter().map(setting).collect();
-        let config = self.0.config(profile, &changes).map_err(|e| script_error(py, &e))?;
+        let mut host = self.0.host(profile, &changes).map_err(|e| script_error(py, &e))?;
         self.0.check_changes().map_err(|e| script_error(py, &e))?;
-        let played = py.detach(|| watched(|| core::run(&self.0, &mut SocketHost::new(&config))));
+        let played = py.detach(|| watched(|| core::run(&self.0, &mut host)));
         played.map(Played).map_err(|fault| raised(*fault))
     }
 
@@ -65,6 +72,14 @@ impl PyScript {
         let found = self.0.ineffective_changes().map_err(|e| script_error(py, &e))?;
         Ok(found.into_iter().map(|set| (set.line, &*set.path, &*set.value)).collect())
     }
+}
+
+/// The text of a file of shell commands; `None` unless it is a file of at most this size.
+fn read_small(path: &Path) -> Option<String> {
+    const BYTES_MAX: u64 = 1 << 16;
+    let about = fs::metadata(path).ok()?;
+    let is_small = about.is_file() && about.len() <= BYTES_MAX;
+    is_small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 /// The result of a script.

@@ -27,6 +27,7 @@ pub struct Clock(ClockKind);
 enum ClockKind {
     Exact,
     Ticks { tick: Duration, phase: Duration },
+    Nearest { tick: Duration },
     Linux { jiffy: Duration, phase: Duration },
 }
 
@@ -87,6 +88,13 @@ impl Clock {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
 
+    /// The same clock measuring to the nearest tick, whatever its phase, as ns-2.35 does with time
+    /// stamps; a clock that does not tick stays as it is.
+    #[must_use]
+    pub fn to_the_nearest_tick(self) -> Clock {
+        self.ticks().map_or(self, |(tick, _)| Clock(ClockKind::Nearest { tick }))
+    }
+
     /// The phase that ns-2.35 draws for its first sender, for a clock with this `tick`.
     pub fn ns2_phase(tick: Duration) -> Duration {
         let nanos = u128::from(tick.as_nanos()) * u128::from(NS2_PHASE.0);
@@ -106,6 +114,7 @@ impl Clock {
     pub fn ticks(self) -> Option<(Duration, Duration)> {
         match self.0 {
             ClockKind::Ticks { tick, phase } => Some((tick, phase)),
+            ClockKind::Nearest { tick } => Some((tick, Duration::ZERO)),
             ClockKind::Exact | ClockKind::Linux { .. } => None,
         }
     }
@@ -114,7 +123,7 @@ impl Clock {
     pub fn jiffy(self) -> Option<Duration> {
         match self.0 {
             ClockKind::Linux { jiffy, .. } => Some(jiffy),
-            ClockKind::Exact | ClockKind::Ticks { .. } => None,
+            ClockKind::Exact | ClockKind::Ticks { .. } | ClockKind::Nearest { .. } => None,
         }
     }
 
@@ -122,7 +131,7 @@ impl Clock {
     pub fn tick(self) -> Option<Duration> {
         match self.0 {
             ClockKind::Exact => None,
-            ClockKind::Ticks { tick, .. } => Some(tick),
+            ClockKind::Ticks { tick, .. } | ClockKind::Nearest { tick } => Some(tick),
             ClockKind::Linux { .. } => Some(MICROSECOND),
         }
     }
@@ -139,6 +148,7 @@ impl Clock {
                 let into_tick = Duration::from_nanos(sent_ns % tick.as_nanos());
                 tick * ((now - sent) + into_tick).whole(tick)
             }
+            ClockKind::Nearest { tick } => tick * ((now - sent) + tick / 2).whole(tick),
             ClockKind::Linux { phase, .. } => {
                 let micros = |t: Time| age(t, phase).whole(MICROSECOND);
                 MICROSECOND * micros(now).saturating_sub(micros(sent))
@@ -165,7 +175,7 @@ impl Clock {
     #[inline]
     pub fn expiry(self, now: Time, after: Duration) -> Time {
         match self.0 {
-            ClockKind::Exact => now + after,
+            ClockKind::Exact | ClockKind::Nearest { .. } => now + after,
             ClockKind::Ticks { tick, phase } => expiry_by_ticks(now, after, tick, phase),
             ClockKind::Linux { jiffy, phase } => expiry_by_jiffies(now, after, jiffy, phase),
         }
@@ -242,6 +252,16 @@ mod tests {
         assert_eq!(clock.elapsed(at(6), at(25)), ms(10));
         let none = clock.elapsed(at(7), at(8));
         assert_eq!((none, clock.at_least_a_tick(none)), (ms(0), ms(10)));
+    }
+
+    #[test]
+    fn the_nearest_tick_has_no_phase_and_halves_go_up() {
+        let clock = Clock::ticking(ms(10), ms(4)).unwrap().to_the_nearest_tick();
+        assert_eq!(clock.elapsed(at(5), at(19)), ms(10));
+        assert_eq!(clock.elapsed(at(5), at(20)), ms(20));
+        let none = clock.elapsed(at(5), at(9));
+        assert_eq!((none, clock.at_least_a_tick(none)), (ms(0), ms(10)));
+        assert_eq!(Clock::EXACT.to_the_nearest_tick(), Clock::EXACT);
     }
 
     #[test]

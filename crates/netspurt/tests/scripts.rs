@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use netspurt::script::{
-    Call, CallOutcome, CallResult, EventTime, Info, Script, ScriptAction, ScriptPacket, SocketHost,
-    Subject, SwitchSetting, run,
+    Call, CallOutcome, CallResult, EventTime, Info, Script, ScriptAction, ScriptPacket, Subject,
+    SwitchSetting, run,
 };
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use netspurt::tcp::RfcConfig;
@@ -88,14 +88,14 @@ fn no_script_sets_a_switch_to_the_value_that_its_profile_has() {
 
 /// Plays the script with `changes` against our connection. Returns the failure as text.
 fn play(script: &Script, changes: &[SwitchSetting]) -> Result<(), String> {
-    let config = script.config(None, changes).unwrap_or_else(|error| panic!("{error}"));
-    run(script, &mut SocketHost::new(&config)).map(|_| ()).map_err(|failure| failure.to_string())
+    let mut host = script.host(None, changes).unwrap_or_else(|error| panic!("{error}"));
+    run(script, &mut host).map(|_| ()).map_err(|failure| failure.to_string())
 }
 
 #[test]
 fn our_connection_passes_every_script_with_no_tolerance() {
     let exact = |mut script: Script| {
-        script.options.tolerance = Duration::ZERO;
+        script.options.tolerance.least = Duration::ZERO;
         script
     };
     let scripts = scripts().into_iter().map(exact);
@@ -147,7 +147,7 @@ impl Parrot {
                     let out = expected.out.clone();
                     results.push_back(CallOutcome { value, errno: expected.errno, out });
                 }
-                ScriptAction::Check(_) => {}
+                ScriptAction::Check(_) | ScriptAction::Change(_) => {}
             }
         }
         Self { lines, results, heard: 0, peer_isn: 0 }
@@ -217,7 +217,7 @@ impl Subject for Parrot {
 
 /// The script without its assertions and with no tolerance.
 fn without_checks(mut script: Script) -> Script {
-    script.options.tolerance = Duration::ZERO;
+    script.options.tolerance.least = Duration::ZERO;
     for event in &mut script.events {
         if let ScriptAction::Check(assertions) = &mut event.action {
             assertions.clear();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -66,15 +67,21 @@ class Pairs:
         return np.where(np.abs(second - first) <= SAME * first, 0.0, second - first)
 
     def quantiles_s(self) -> list[tuple[float, float, float]]:
-        """Return each share, and the quantile of each run [s]."""
-        first, second = (np.quantile(each, SHARES, method="higher") for each in self.durations_s)
-        rows = zip(SHARES, first, second, strict=True)
-        return [(share, float(a), float(b)) for share, a, b in rows]
+        """Return each share, and the quantile of each run [s]; NaN if no duration lies above it."""
+        first, second = (np.sort(each) for each in self.durations_s)
+        return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]
 
     def difference_s(self) -> Interval:
         """Return by how much longer a connection takes in the second run, on average [s]."""
         first, second = self.durations_s
         return paired_difference(second, first, lambda sums: sums[0] / sums[-1])
+
+
+def _quantile(ordered: Floats, share: float) -> float:
+    """Return the value of rank ⌈share · n⌉ of n in order (Hyndman and Fan 1996, definition 1)."""
+    # A share such as 0.99 is a little more or less than it says.
+    rank = math.ceil(round(share * len(ordered), 9))
+    return float(ordered[rank - 1]) if 0 < rank < len(ordered) else math.nan
 
 
 def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:

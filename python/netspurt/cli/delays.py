@@ -17,7 +17,7 @@ from netspurt.cli.options import Column, Interval, LostAfter, columns_of, count
 from netspurt.cli.output import columns, complain, number, paint, width
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.recordings import How, read_all
-from netspurt.cli.timelining import write_recorded
+from netspurt.cli.timelining import Picture, write_recorded
 from netspurt.cli.words import App
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def delays(
             help="With --timeline: which recording, from 1, if there are several.",
         ),
     ] = None,
+    plot: Picture = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
@@ -74,8 +75,10 @@ def delays(
     readings = {str(file): reading for file, reading in read_all(files, how)}
     if recording is not None and timeline is None:
         raise typer.BadParameter("it chooses what --timeline writes", param_hint="--recording")
+    if plot is not None and timeline is None:
+        raise typer.BadParameter("it draws what --timeline writes", param_hint="--plot")
     if timeline is not None:
-        write_recorded(readings.values(), timeline, recording)
+        write_recorded(readings.values(), timeline, recording, plot)
     elif form.for_people:
         _describe(readings)
     else:

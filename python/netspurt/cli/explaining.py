@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from netspurt.cli.explain_files import explain_files
 from netspurt.cli.options import count
-from netspurt.cli.output import complain, named, print_json, raw
-
-#: Captures with more connections than this are summed up.
-_FEW = 2
-#: What the names of compressed captures contain.
-_ENDINGS = (".pcap", ".cap", ".dmp")
 
 
 def explain(
@@ -60,187 +51,11 @@ def explain(
 
     Exits with 1 if a capture could not be read to its end.
     """
-    found = list(_files(files))
-    captures = [found] if as_one else [[file] for file in found]
-    _check(captures, as_csv, parquet, connection, as_json=as_json)
-    if as_csv is not None:
-        return _print_rows(captures, as_csv)
-    return _print_captures(captures, parquet, connection, as_json=as_json)
-
-
-def _check(
-    captures: list[list[str]],
-    as_csv: str | None,
-    parquet: Path | None,
-    connection: int | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Check that the options go together.
-
-    Raises
-    ------
-    ValueError
-        If they do not.
-    """
-    from netspurt.captures import LAYOUTS
-
-    given = {"--csv": as_csv is not None, "--json": as_json, "--parquet": parquet is not None}
-    several = [name for name, there in given.items() if there]
-    if len(several) > 1:
-        raise ValueError(f"{' and '.join(several)} all say how to give results: choose one")
-    if as_csv and as_csv not in LAYOUTS:
-        raise ValueError(f"--csv={as_csv}: the layouts are {', '.join(LAYOUTS)}")
-    if as_csv is not None and connection is not None:
-        raise ValueError("--connection does not apply to --csv: each row names its connection")
-    alone = {
-        "--connection": connection is not None,
-        "--parquet": parquet is not None,
-        f"--csv={as_csv}": bool(as_csv) and as_csv != LAYOUTS[0],
-    }
-    for name in (name for name, there in alone.items() if there and len(captures) > 1):
-        raise ValueError(f"{name} takes one capture: name one, or join them with --as-one")
-
-
-def _files(paths: Sequence[Path]) -> Iterator[str]:
-    """Yield the captures that paths name; folders may hold other files.
-
-    Raises
-    ------
-    ValueError
-        If a folder has no capture.
-    """
-    from netspurt.captures import is_capture
-
-    def is_named(file: Path) -> bool:
-        # Of compressed files only the name tells what they hold.
-        packed = file.suffix in {".gz", ".zst"}
-        return is_capture(file) and (not packed or any(end in file.name for end in _ENDINGS))
-
-    for path in paths:
-        if not path.is_dir():
-            yield os.fspath(path)
-            continue
-        found = [os.fspath(file) for file in sorted(path.rglob("*")) if is_named(file)]
-        if not found:
-            raise ValueError(f"{path}: no file of this folder is a capture")
-        yield from found
-
-
-def _print_rows(captures: list[list[str]], layout: str) -> int:
-    """Print the rows of captures while they are read; return the exit status."""
-    from netspurt.captures import LAYOUTS, Rows, heading
-
-    layout = layout or LAYOUTS[0]
-    if layout != LAYOUTS[0]:
-        return _print_tcptrace(captures[0], layout)
-    several = len(captures) > 1
-    status, above = 0, heading(layout, file=several)
-    for paths in captures:
-        try:
-            rows = Rows(paths, layout, named(paths[0]) if several else None)
-        except OSError as error:
-            if not several:
-                raise
-            complain(error)
-            status = 2
-            continue
-        # Where nothing can be read there is no heading either.
-        _write(above)
-        above = b""
-        for some in rows:
-            _write(some)
-        _note(paths, rows.core.notes)
-        status = max(status, _complain_of_fault(paths, rows.core.fault))
-    return status
-
-
-def _print_tcptrace(paths: list[str], layout: str) -> int:
-    """Print rows as tcptrace does, behind its preface, which tells sums."""
-    from netspurt._core import __version__
-    from netspurt.captures import Rows, heading
-
-    began = time.perf_counter()
-    rows = Rows(paths, layout)
-    all_rows = list(rows)
-    packets, tcp = rows.core.passed[:2]
-    took, count = time.perf_counter() - began, rows.core.connections
-    noun = "connection" if count == 1 else "connections"
-    args = "1 arg" if len(paths) == 1 else f"{len(paths)} args"
-    preface = (
-        f"#{args} remaining, starting with '{named(paths[0])}'\n"
-        f"#netspurt {__version__}, in the layout of tcptrace 6.6.7\n\n"
-        f"#{packets} packets seen, {tcp} TCP packets traced\n"
-        f"#elapsed wallclock time: {_clock(took)}, {int(packets / took)} pkts/sec analyzed\n"
-        f"#trace file elapsed time: {_clock(rows.core.span_ns / 1e9)}\n"
+    return explain_files(
+        files,
+        as_csv=as_csv,
+        as_json=as_json,
+        parquet=parquet,
+        as_one=as_one,
+        connection=connection,
     )
-    if tcp == 0:
-        _write(f"{preface}#no traced TCP packets\n".encode())
-    else:
-        preface += f"#TCP connection info:\n#{count} TCP {noun} traced:\n"
-        _write(preface.encode() + heading(layout))
-        for some in all_rows:
-            _write(some)
-    _note(paths, rows.core.notes)
-    return _complain_of_fault(paths, rows.core.fault)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(seconds, 60)
-    return f"{int(minutes // 60)}:{int(minutes % 60):02}:{rest:09.6f}"
-
-
-def _write(octets: bytes) -> None:
-    """Write to the standard output, past what makes text harmless."""
-    stream = raw(sys.stdout)
-    buffer: Any = getattr(stream, "buffer", None)
-    if buffer is None:
-        stream.write(octets.decode())
-    else:
-        stream.flush()
-        buffer.write(octets)
-        buffer.flush()
-
-
-def _complain_of_fault(paths: Sequence[str], fault: str | None) -> int:
-    """Tell where reading stopped early; return the exit status."""
-    if fault is None:
-        return 0
-    # Of several captures the fault names those that have one.
-    where = f"{named(paths[0])}: " if len(paths) == 1 else ""
-    complain(ValueError(f"{where}{fault}; what came before is explained"), "warning:")
-    return 1
-
-
-def _note(paths: Sequence[str], notes: Sequence[str]) -> None:
-    """Tell what limits rows, which have no room for it."""
-    for note in notes:
-        complain(ValueError(f"{', '.join(map(named, paths))}: {note}"), "note:")
-
-
-def _print_captures(
-    captures: list[list[str]], parquet: Path | None, connection: int | None, *, as_json: bool
-) -> int:
-    """Print captures for people or as JSON, or write tables; return the exit status."""
-    from netspurt import captures as explaining
-    from netspurt.cli import explained
-
-    if len(captures) > 1 and not as_json:
-        pooled = explaining.explain_pooled(captures)
-        for line in explained.pooled(pooled):
-            typer.echo(line)
-        return _complain_of_fault([], pooled.fault)
-    status, documents = 0, []
-    for paths in captures:
-        found = explaining.explain(*paths)
-        status = max(status, _complain_of_fault(paths, found.fault))
-        if as_json:
-            documents.append(explained.document(found, connection))
-        elif parquet is not None:
-            explained.write_tables(found, parquet)
-        else:
-            for line in explained.lines(found, connection, few=_FEW):
-                typer.echo(line)
-    if as_json:
-        print_json({"captures": documents})
-    return status

@@ -29,7 +29,7 @@ def listed(
         If there is no such flow, or nothing was recorded at the node that sends its data.
     """
     from netspurt.analysis.listings import PACKETDAT, SEND_ACK, Trace, packetdat, send_ack
-    from netspurt.plots.style import View, pick
+    from netspurt.pictures.view import View, pick
 
     segments = run.segments
     own = pick(run.flows, "flow", flow, "flow")

@@ -44,7 +44,9 @@ Values = Annotated[
 ]
 Budget = Annotated[
     float,
-    typer.Option(parser=lateness, metavar="SECONDS", help="The maximum lateness of a valid run."),
+    typer.Option(
+        parser=lateness, metavar="TIME", help="The maximum lateness of a valid run: 20ms, 0.02."
+    ),
 ]
 Wires = Annotated[Wire, typer.Option(help="The devices of the hosts; tun needs /dev/net/tun.")]
 Offload = Annotated[
@@ -232,4 +234,6 @@ def _given(ends: list[EndReport]) -> list[str]:
 
 
 def _span(nanos: int) -> str:
+    if nanos >= 1e9:
+        return f"{nanos / 1e9:.3g} s"
     return f"{nanos / 1e3:.0f} us" if nanos < 1e6 else f"{nanos / 1e6:.3g} ms"

@@ -8,33 +8,18 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from netspurt._core import __version__
 from netspurt.cli.output import complain, harmless_output
-from netspurt.cli.words import App
 
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"netspurt {__version__}")
-        raise typer.Exit
-
-
-def _root(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
-    ),
-) -> None:
-    del version
+if TYPE_CHECKING:
+    from netspurt.cli.words import App
 
 
 def _simulating() -> list[Any]:
-    from netspurt.cli import comparing, plotting, running, shipped, sweeping, tables
+    from netspurt.cli import comparing, plotting, reporting, running, shipped, sweeping, tables
 
-    looking = [plotting.plot, tables.table, comparing.compare]
+    looking = [plotting.plot, tables.table, comparing.compare, reporting.report]
     return [running.new, shipped.scenarios, running.run, sweeping.app, *looking]
 
 
@@ -72,7 +57,7 @@ def _checking() -> list[Any]:
 
 #: The commands, by what one wants to do, and what imports them.
 _COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
-    "Simulate and look": ("new scenarios run sweep plot table compare", _simulating),
+    "Simulate and look": ("new scenarios run sweep plot table compare report", _simulating),
     "Choose a timer for recorded delays": ("delays replay", _choosing),
     "Make links that move": ("orbit timeline", _moving),
     "Explain captures": ("explain", _explaining),
@@ -89,6 +74,8 @@ def application(words: Sequence[str] = ()) -> App:
 
     The imports and the options of all parts take longer than many commands.
     """
+    from netspurt.cli.words import App, root
+
     app = App(
         name="netspurt",
         help="When should a transport send again, and what does it cost to be wrong?",
@@ -98,7 +85,7 @@ def application(words: Sequence[str] = ()) -> App:
         "`netspurt --install-completion` installs the shell's completion of commands and names.",
         pretty_exceptions_enable=False,
     )
-    app.callback()(_root)
+    app.callback()(root)
     known = {name for names, _ in _COMMANDS.values() for name in names.split()}
     wanted = known.intersection(words[:1]) or known
     for panel, (names, commands) in _COMMANDS.items():
@@ -138,11 +125,7 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        app = application(sys.argv[1:])
-        status = app(prog_name="netspurt", standalone_mode=False)
-    except _USAGE_ERROR as error:
-        _complain_of_usage(error)
-        sys.exit(error.exit_code)
+        status = _carry_out(sys.argv[1:])
     except (ValueError, OSError) as error:
         complain(error)
         if os.environ.get("NETSPURT_TRACEBACK"):
@@ -154,8 +137,22 @@ def _run() -> None:
         sys.exit(status)
 
 
-#: What all errors in the words of a command are; typer has no public name for it.
-_USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+def _carry_out(words: list[str]) -> int | None:
+    """Carry out a command; return its exit status."""
+    from netspurt.cli.plain_words import explain_words
+
+    if words[:1] == ["explain"] and (given := explain_words(words[1:])):
+        from netspurt.cli.explain_files import explain_files
+
+        return explain_files(**given)
+    from netspurt.cli.words import usage_error
+
+    try:
+        status: int | None = application(words)(prog_name="netspurt", standalone_mode=False)
+    except usage_error() as error:
+        _complain_of_usage(error)
+        sys.exit(error.exit_code)
+    return status
 
 
 def _complain_of_usage(error: Any) -> None:

@@ -14,11 +14,13 @@ import typer
 from netspurt.cli.options import span_of
 from netspurt.cli.output import columns, number, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
+from netspurt.cli.timelining import Picture, check_picture
 from netspurt.cli.words import App
 from netspurt.stored import write_new
 
 if TYPE_CHECKING:
     from netspurt.orbit import Fit, OrbitPath, Pass, PathDelays
+    from netspurt.timelines import Timeline
 
 _STATIONS = (
     "A STATION is a site, as 32.5007,-106.6086 (degrees north and east; a third number is its "
@@ -26,7 +28,8 @@ _STATIONS = (
     "are its inclination and node); an orbit, as "
     "apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01 (km, km, degrees, UTC; more keys: "
     "node, argument, anomaly, name); or a file with element sets (TLE, or OMM in key-value "
-    "notation), as FILE#NAME if it has several."
+    "notation), as FILE#NAME or FILE#NUMBER if it has several satellites. Of several sets of one "
+    "satellite the one nearest to --start is taken, by default the newest."
 )
 
 app = App(
@@ -104,6 +107,18 @@ PowersPerDecibel = Annotated[
         "signal loses.",
     ),
 ]
+PassPicture = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Draw the delay in each pass, as .png, .svg or .pdf.",
+        show_default=False,
+    ),
+]
+
+#: How many points of a pass a picture has at most.
+_DRAWN = 400
 
 
 @app.command("passes", epilog=_STATIONS)
@@ -117,6 +132,7 @@ def passes(
     elevation: Elevation = 0.0,
     margin: Margin = 0.0,
     at_least: AtLeast = "5min",  # type: ignore[assignment]
+    plot: PassPicture = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
@@ -124,12 +140,15 @@ def passes(
     from netspurt.orbit import extreme_passes
 
     form = Form(as_json, as_csv)
-    path = _path([source, *(via or []), satellite, *([to] if to else [])], elevation, margin)
+    stations = [source, *(via or []), satellite, *([to] if to else [])]
+    path = _path(stations, elevation, margin, start)
     begin = _start(path, satellite_at=1 + len(via or []), start=start)
     found = path.passes(begin, hours)
     chosen = extreme_passes(found, at_least=at_least)
     numbers = None if chosen is None else [found.index(one) + 1 for one in chosen]
     notes = path.notes(begin, hours)
+    if plot is not None:
+        _draw_passes(path, found, (begin, hours), plot)
     if not form.for_people:
         least, most = numbers or (None, None)
         rows = [_as_json(n, one) for n, one in enumerate(found, 1)]
@@ -175,6 +194,7 @@ def delays(
             help="Write the points: FILE.csv, or FILE.toml with the `delay` of a scenario's link.",
         ),
     ] = None,
+    plot: Picture = None,
     errors: ErrorRate = None,
     per_db: PowersPerDecibel = 1.0,
     as_csv: AsCsv = False,
@@ -182,20 +202,24 @@ def delays(
 ) -> None:
     """Show the delay in one pass, and write it as a link's timeline."""
     form = Form(as_json, as_csv)
-    if errors is not None and (out is None or out.suffix != ".toml"):
+    if errors is not None and (out is None or out.suffix != ".toml") and plot is None:
         raise typer.BadParameter("add --out FILE.toml", param_hint="--bit-error-rate")
+    if plot is not None:
+        check_picture(plot)
     if out is not None and out.suffix not in (".csv", ".toml"):
         raise typer.BadParameter(
             f"{str(out)!r} ends neither in .csv nor in .toml", param_hint="--out"
         )
-    path = _path([source, *(via or []), satellite, *([to] if to else [])], elevation, margin)
+    stations = [source, *(via or []), satellite, *([to] if to else [])]
+    path = _path(stations, elevation, margin, start)
     begin = _start(path, satellite_at=1 + len(via or []), start=start)
     nth, one = _chosen(path.passes(begin, hours), chosen, at_least)
     points = path.delays(one.rise_ns, one.set_ns, step)
     heading = f"{path.name}: pass {nth}, {one.rise} to {one.set}"
+    rates = [] if errors is None else points.bit_errors(errors, per_db)
+    made = _timeline(points, heading, rates)
     if out is not None:
-        rates = [] if errors is None else points.bit_errors(errors, per_db)
-        write_new(out, _csv(points) if out.suffix == ".csv" else _toml(points, heading, rates))
+        write_new(out, _csv(points) if out.suffix == ".csv" else made.to_toml())
     if not form.for_people:
         told = {"path": path.name, **_as_json(nth, one), **_points(points, degree)}
         form.print(told, map(_point, _texts(points)))
@@ -206,7 +230,33 @@ def delays(
             typer.echo(line)
     if out is not None:
         print(f"wrote {out}: {len(points.t_ns)} points", file=sys.stderr)
+    if plot is not None:
+        from netspurt.plots import save
+        from netspurt.plots.moving import draw_timeline
+
+        save(draw_timeline(made, end_s=made.end_ns / 1e9), [plot])
+        print(f"wrote {plot}", file=sys.stderr)
     _say([*path.notes(begin, hours), *_coarse(points, step)], aside=True)
+
+
+def _draw_passes(
+    path: OrbitPath, found: Sequence[Pass], span: tuple[int, float], file: Path
+) -> None:
+    """Draw the delay in each pass."""
+    from netspurt import _core
+    from netspurt.plots import save
+    from netspurt.plots.passes import draw_passes
+
+    check_picture(file)
+    begin, hours = span
+    drawn = []
+    for one in found:
+        points = path.delays(one.rise_ns, one.set_ns, max(1.0, one.duration / _DRAWN))
+        at_s = (one.rise_ns - begin) / 1e9 + points.t_ns / 1e9
+        drawn.append((at_s, points.delay_ns / 1e9))
+    start = _core.utc_text(begin)
+    save(draw_passes(drawn, hours * 3600, title=path.name, start=start), [file])
+    print(f"wrote {file}", file=sys.stderr)
 
 
 def _coarse(points: PathDelays, step: float) -> list[str]:
@@ -336,19 +386,19 @@ def _point(texts: tuple[str, ...]) -> dict[str, str]:
     return dict(zip(_COLUMNS, texts, strict=True))
 
 
-def _toml(points: PathDelays, heading: str, rates: Sequence[float]) -> str:
-    from netspurt.timelines import Timeline
+def _timeline(points: PathDelays, heading: str, rates: Sequence[float]) -> Timeline:
+    from netspurt.timelines import Timeline, Way
 
     instants = points.t_ns.tolist()
     delay = list(zip(instants, points.delay_ns.tolist(), strict=True))
     errors = list(zip(instants, rates, strict=True)) if rates else []
-    return Timeline(heading, delay, bit_errors=errors).to_toml("linear")
+    return Timeline(heading, Way(delay, bit_errors=errors), between="linear")
 
 
-def _path(stations: list[str], elevation: float, margin: float) -> OrbitPath:
+def _path(stations: list[str], elevation: float, margin: float, start: str | None) -> OrbitPath:
     from netspurt.orbit import OrbitPath
 
-    return OrbitPath(stations, elevation=elevation, margin_km=margin)
+    return OrbitPath(stations, elevation=elevation, margin_km=margin, near=start)
 
 
 def _start(path: OrbitPath, satellite_at: int, start: str | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ def as_data(pairs: list[Pairs]) -> list[dict[str, Any]]:
             "incomplete": list(one.incomplete),
             "difference_s": one.difference_s().data(),
             "shorter_same_longer": one.later.tolist(),
-            "quantiles_s": {f"{share:g}": [a, b] for share, a, b in one.quantiles_s()},
+            "quantiles_s": {f"{share:g}": _known(a, b) for share, a, b in one.quantiles_s()},
         }
         for one in pairs
     ]
@@ -54,6 +55,10 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
     for one in pairs:
         count = len(one.durations_s[0])
         yield f"{one.population}: {number(count)} connections that are complete in both runs"
+        if any(one.incomplete):
+            counts = zip(one.incomplete, names, strict=True)
+            missing = ", ".join(f"{number(count)} of {name}" for count, name in counts)
+            yield f"left out, since they are not complete: {missing}"
         if one.unlike:
             unlike = number(one.unlike)
             yield f"{unlike} of {names[0]} are not in {names[1]}: other instants or sizes"
@@ -68,12 +73,17 @@ def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str
         told = one.difference_s().scaled(1e3)
         shorter, same, longer = (number(each) for each in one.later)
         yield (
-            f"in {names[1]} a connection takes {told.value:+.1f} ms on average "
-            f"({told.low:+.1f} .. {told.high:+.1f}): {shorter} are shorter, {longer} longer, "
+            f"in {names[1]} a connection takes {abs(told.value):.1f} ms "
+            f"{'less' if told.value < 0 else 'more'} on average (95 % interval of the difference "
+            f"{told.low:+.1f} .. {told.high:+.1f} ms): {shorter} are shorter, {longer} longer, "
             f"{same} the same to 1 %"
         )
         yield "durations: from the first SYN to the last acknowledgement of data"
 
 
+def _known(*values: float) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values]
+
+
 def _ms(span_s: float) -> str:
-    return f"{1e3 * span_s:.1f} ms"
+    return "-" if math.isnan(span_s) else f"{1e3 * span_s:.1f} ms"

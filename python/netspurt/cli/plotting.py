@@ -13,16 +13,19 @@ import typer
 from netspurt.cli.crossing import crossing_lines
 from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, one_of
-from netspurt.cli.output import hint_at_replies, named
+from netspurt.cli.output import named
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
+    from netspurt.run import Run
 
 #: Kinds of plots that any packets have, whether they were simulated or captured.
 TRAFFIC = ("outstanding", "throughput", "density", "flows")
 
 #: Kinds of plots.
-_KINDS = ("time-sequence", "cwnd", "rto", "queue", *TRAFFIC)
+_KINDS = ("time-sequence", "cwnd", "rto", "queue", "path", *TRAFFIC)
+#: Those that show links.
+_OF_LINKS = ("queue", "path")
 #: Those of runs that `all` draws, and those of captures.
 _OF_RUNS = ("time-sequence", "cwnd", "rto", "queue")
 _OF_CAPTURES = ("time-sequence", "rto", *TRAFFIC)
@@ -58,19 +61,24 @@ def plot(
     ] = None,
     direction: Direction = None,
     node: Annotated[str | None, typer.Option(help="The spied node; by default the first.")] = None,
-    link: Annotated[str | None, typer.Option(help="The link; by default all with queues.")] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            help="The link; by default all with queues, and for `path` the first that changes."
+        ),
+    ] = None,
     start: From = None,
     end: To = None,
 ) -> None:
     """Draw a run or a capture as PNG and SVG."""
-    from netspurt.plots import OPTIONS, View, draw, save
+    from netspurt.plots import OPTIONS, View, busier, draw, draw_path, save
     from netspurt.plots.xplot import write_xplot
 
     opened = open_tables(run, flow)
     if kind == _ALL and out:
         raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
     captured = is_explained(opened)
-    if captured and kind in ("cwnd", "queue"):
+    if captured and kind in ("cwnd", "queue", "path"):
         raise ValueError(f"a capture does not tell {kind}: choose among {', '.join(_OF_CAPTURES)}")
     several = kind == "flows"
     if captured and flow is None and direction is None and not several:
@@ -88,20 +96,21 @@ def plot(
             typer.echo(out)
             continue
         with _naming(run):
-            figure = draw(opened, each, view)
+            figure = draw_path(opened, view) if each == "path" else draw(opened, each, view)
         stem = run.parent / f"{run.name}-{each}" if captured else run / each
         files = [out] if out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
         save(figure, files)
         for file in files:
             typer.echo(file)
         if each == "rto" and is_run(opened):
-            for line in crossing_lines(opened.crossings(flow, direction, start=start, end=end)):
+            shown = direction or busier(opened, flow)
+            for line in crossing_lines(opened.crossings(flow, shown, start=start, end=end)):
                 print(line, file=sys.stderr)
     if is_explained(opened):
         if not several:
             _name_the_connection(opened, flow)
-    elif is_run(opened) and flow is None and direction is None:
-        hint_at_replies(opened)
+    elif is_run(opened) and flow is None and direction is None and kind not in _OF_LINKS:
+        _hint_at_the_other(opened)
 
 
 @contextmanager
@@ -115,6 +124,19 @@ def _naming(path: Path) -> Iterator[None]:
 
 def _all_of(*, captured: bool) -> tuple[str, ...]:
     return _OF_CAPTURES if captured else _OF_RUNS
+
+
+def _hint_at_the_other(run: Run) -> None:
+    """Say which direction was drawn and how to see the other, if the first flow has both."""
+    from netspurt.plots import busier
+
+    flows = run.flows
+    if flows["direction"].tolist()[:2] != ["forward", "reverse"]:
+        return
+    reverse = busier(run) == "reverse"
+    what = f"shown: data from {flows['from'][int(reverse)]} in flow {flows['flow'][0]}"
+    other = "forward" if reverse else "reverse"
+    print(f"{what}, which has more; for the other use --direction {other}", file=sys.stderr)
 
 
 def _name_the_connection(opened: Explained, flow: str | None) -> None:

@@ -177,7 +177,7 @@ def _replays(
         except _core.ReplayError as error:
             complain(error)
             wrong = True
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _of_an_estimator(error) from error
     return replays, wrong
 
@@ -260,14 +260,21 @@ def _settings(
             tell(done, every)
 
 
-def _of_an_estimator(error: Exception) -> Exception:
+def _of_an_estimator(error: BaseException) -> BaseException:
     """Return an exception of a user's own estimator as one line with its place, or the error."""
+    from netspurt.algorithms import in_one_line
+
+    if isinstance(error, TypeError) and "has no method" in str(error):
+        return ValueError(str(error))
     notes = getattr(error, "__notes__", [])
     if not notes:
         return error
+    why = f"{in_one_line(error)} ({'; '.join(notes)})"
+    if isinstance(error, _core.ReturnedError):
+        return ValueError(why)
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{last.filename}:{last.lineno}: " if last.filename.endswith(".py") else ""
-    return ValueError(f"{place}{type(error).__name__}: {error} ({'; '.join(notes)})")
+    return ValueError(f"{place}{type(error).__name__}: {why}")
 
 
 def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:

@@ -118,7 +118,7 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
         if text is None:
             continue
         # Plots are slow to import, and most tables are shown whole.
-        from netspurt.plots.style import pick
+        from netspurt.pictures.view import pick
 
         if column not in table:
             raise ValueError(f"the table {table.name} has no {column}s: leave --{column} out")
@@ -136,7 +136,7 @@ def _during(table: Table, start: float | None, end: float | None) -> Table:
     """
     if start is None and end is None:
         return table
-    from netspurt.plots.style import View
+    from netspurt.pictures.view import View
 
     if "t_ns" not in table:
         raise ValueError(f"the table {table.name} has no instants: leave --from and --to out")

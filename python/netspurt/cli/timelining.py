@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,95 +21,186 @@ if TYPE_CHECKING:
     from netspurt.timelines import Timeline
 
 
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Draw it, as .png, .svg or .pdf: delay, rate and losses, and outages shaded.",
+        show_default=False,
+    ),
+]
+
+
+Source = Annotated[
+    Path,
+    typer.Argument(
+        help="A CSV table with a column of instants, a series of round trips of Hypatia, a "
+        "trace of Mahimahi, or a file that a link follows; with --link a scenario.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write to this file.", show_default=False),
+]
+ReverseSource = Annotated[
+    Path | None,
+    typer.Option(
+        "--reverse",
+        metavar="FILE",
+        help="What the reverse direction follows, such as the second of two traces.",
+        show_default=False,
+    ),
+]
+FormatName = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="Read it as csv, hypatia, mahimahi or toml."),
+]
+Linear = Annotated[bool, typer.Option("--linear", help="Join delays and losses by straight lines.")]
+LinkName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Write what this link of a scenario does, as its timelines or its slots say.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(parser=count, metavar="N", help="With --link: the seed of the draws."),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="With --link: set a value of the scenario. May be repeated.",
+    ),
+]
+
+
 def timeline(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="A CSV table with a column of instants, a series of round trips of Hypatia, or a "
-            "trace of Mahimahi; with --link a scenario.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write to this file.", show_default=False),
-    ] = None,
-    format_: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help="Read it as csv, hypatia or mahimahi."),
-    ] = None,
-    linear: Annotated[
-        bool, typer.Option("--linear", help="Join delays and losses by straight lines.")
-    ] = False,
-    link: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Write what this link of a scenario does, as its timelines or its slots say.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(parser=count, metavar="N", help="With --link: the seed of the draws."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="PATH=VALUE",
-            help="With --link: set a value of the scenario. May be repeated.",
-        ),
-    ] = None,
+    file: Source,
+    out: Out = None,
+    plot: Picture = None,
+    reverse: ReverseSource = None,
+    format_: FormatName = None,
+    linear: Linear = False,
+    link: LinkName = None,
+    seed: Seed = None,
+    set_: Changes = None,
 ) -> None:
-    """Turn another tool's timeline into a file that a link of a scenario follows.
+    """Turn another tool's timeline into a file that a link of a scenario follows, or draw it.
+
+    A table begins with t_s (or t_ms, t_us, t_ns). The other columns are delay_ms or rtt_ms (or
+    _s, _us, _ns), rate_mbps (or _kbps, _bps), loss and outage (1 or 0); with _forward or _reverse
+    behind the name they are of one direction.
 
     `netspurt delays FILE --timeline OUT` does the same for a recording of delays.
     """
     from netspurt.shipped import resolve
-    from netspurt.timelines import read_timeline
+    from netspurt.timelines import paired, read_timeline
 
     if link is not None:
-        if format_ is not None or linear:
-            raise typer.BadParameter("--format and --linear are of other tools' files")
-        _write_link(file, link, loaded(resolve(file), set_, seed, alone=True), out)
+        if format_ is not None or linear or reverse is not None:
+            raise typer.BadParameter("--format, --linear and --reverse are of other tools' files")
+        scenario = loaded(resolve(file), set_, seed, alone=True)
+        _write_link(Linked(file, link, scenario), out, plot)
         return
     if seed is not None or set_:
         raise typer.BadParameter("--seed and --set need --link")
     read = read_timeline(file, format_=format_)
-    text = read.to_toml("linear" if linear else "step")
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    write_new(out, text)
-    series = {
-        "delay": read.delay,
-        "rate": read.rate,
-        "loss": read.loss if not isinstance(read.loss, float) else (),
-        "opportunities": read.opportunities,
-    }
-    told = ", ".join(f"{what} {number(len(of))}" for what, of in series.items() if of)
-    typer.echo(f"{out}: points of {told}")
-    _tell_use(out)
+    if reverse is not None:
+        read = paired(read, read_timeline(reverse, format_=format_))
+    if linear:
+        read = replace(read, between="linear")
+    if plot is not None:
+        check_picture(plot)
+    if out is None and plot is None:
+        typer.echo(read.to_toml(), nl=False)
+    if out is not None:
+        write_new(out, read.to_toml())
+        typer.echo(f"{out}: {', '.join(_contents(read))}")
+    if plot is not None:
+        _draw(read, plot)
+    _tell(read.notes, aside=out is None)
+    if out is not None:
+        _tell_use(out)
 
 
-def _write_link(file: Path, link: str, scenario: Scenario, out: Path | None) -> None:
-    """Write what a link of a scenario does in a run."""
-    from netspurt.timelines import plain
+def check_picture(file: Path) -> None:
+    """Check the name of a picture before anything is written.
 
-    moves = scenario.moves(link)
-    heading = f"Link {link} of {file}, seed {scenario.seed}."
+    Raises
+    ------
+    ValueError
+        If it does not end as pictures do.
+    """
+    endings = (".png", ".svg", ".pdf")
+    if file.suffix not in endings:
+        raise ValueError(f"{file}: the name of a picture ends in {', '.join(endings)}")
+
+
+def _contents(read: Timeline) -> Iterator[str]:
+    """Yield what a timeline has, each direction where they differ."""
+    for name in ("delay", "rate", "loss", "opportunities"):
+        found = [getattr(way, name) for way in read.ways]
+        sizes = [0 if isinstance(one, float) else len(one) for one in found]
+        if any(sizes):
+            told = number(sizes[0]) if found[0] == found[-1] else " and ".join(map(number, sizes))
+            what = name if name == "opportunities" else f"points of {name}"
+            yield f"{told} {what}"
+    outages = read.outages()
+    if outages:
+        yield counted(len(outages), "outage")
+
+
+def _draw(
+    read: Timeline, file: Path, *, title: str | None = None, end: float | None = None
+) -> None:
+    from netspurt.plots import save
+    from netspurt.plots.moving import draw_timeline
+
+    save(draw_timeline(read, title=title or Path(read.name).name, end_s=end), [file])
+    typer.echo(file)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A link of a scenario."""
+
+    file: Path
+    name: str
+    scenario: Scenario
+
+
+def _write_link(link: Linked, out: Path | None, plot: Path | None) -> None:
+    """Write what a link of a scenario does in a run, and draw it."""
+    from netspurt.timelines import plain, read_followed
+
+    moves = link.scenario.moves(link.name)
+    heading = f"Link {link.name} of {link.file}, seed {link.scenario.seed}."
     text = f"# {plain(heading)}\n{moves}"
-    if out is None:
+    if plot is not None:
+        check_picture(plot)
+    if out is None and plot is None:
         typer.echo(text, nl=False)
-        return
-    write_new(out, text)
-    typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(moves)))} of link {link}")
-    _tell_use(out)
+    if out is not None:
+        write_new(out, text)
+        typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(moves)))} of link {link.name}")
+    if plot is not None:
+        title = f"{link.scenario.title or link.file}: link {link.name}, seed {link.scenario.seed}"
+        _draw(read_followed(moves, str(link.file)), plot, title=title, end=link.scenario.stop)
+    if out is not None:
+        _tell_use(out)
 
 
 def write_recorded(
-    readings: Iterable[Recordings | Exception], out: Path, chosen: int | None = None
+    readings: Iterable[Recordings | Exception],
+    out: Path,
+    chosen: int | None = None,
+    plot: Path | None = None,
 ) -> None:
     """Write the file that a link follows so that probes see a recording again.
 
@@ -120,6 +212,8 @@ def write_recorded(
         The file to write.
     chosen
         Which recording, from 1; by default the only one.
+    plot
+        A picture of it to write, too.
 
     Raises
     ------
@@ -144,23 +238,52 @@ def write_recorded(
     if chosen == 0 or nth >= len(found):
         raise ValueError(f"no recording {chosen}: there are 1 to {len(found)}")
     read = follow(found[nth])
+    if plot is not None:
+        check_picture(plot)
     write_new(out, read.to_toml())
     typer.echo(f"{out}: {'; '.join(_of_recording(found[nth], read))}")
-    for note in [*found[nth].notes, *read.notes]:
-        for line in wrapped([["note:", note]], [5, max(40, width() - 7)]):
-            typer.echo(line)
+    if plot is not None:
+        _draw(read, plot)
+    _tell([*found[nth].notes, *read.notes])
     _tell_use(out)
+
+
+def _tell(notes: Iterable[str], *, aside: bool = False) -> None:
+    for note in notes:
+        for line in wrapped([["note:", note]], [5, max(40, width() - 7)]):
+            typer.echo(line, err=aside)
 
 
 def _of_recording(recording: Delays, made: Timeline) -> Iterator[str]:
     """Yield what a link made from a recording has."""
     halves = ", half of each round trip for a direction" * (made.reverse is not None)
-    steps = counted(len(made.delay), "step")
+    if made.measured:
+        halves = ", each direction its own delay"
+    steps = counted(len(made.forward.delay), "step")
     yield f"{counted(recording.received, 'delay')} in {steps}{halves}"
-    yield counted(len(made.outages), "outage") if made.outages else "no outage"
-    loss = made.loss if isinstance(made.loss, float) else 0.0
-    share = f"{loss:.2%}" if loss >= 1e-4 else f"{100 * loss:.2g}%"
-    yield f"other losses as a probability of {share} in each direction" if loss else "no other loss"
+    yield from _outages(made)
+    losses = [float(way.loss) for way in made.ways if isinstance(way.loss, float)]
+    if not any(losses):
+        yield "no other loss"
+    elif len(set(losses)) == 1:
+        yield f"other losses as a probability of {_share(losses[0])} in each direction"
+    else:
+        ways = f"{_share(losses[0])} forward and {_share(losses[1])} in reverse"
+        yield f"other losses as a probability of {ways}"
+    if made.duplicates:
+        yield f"duplicates as a probability of {_share(made.duplicates)} in each direction"
+
+
+def _outages(made: Timeline) -> Iterator[str]:
+    counts = [len(way.outages) for way in made.ways]
+    if len(counts) == 1 or counts[0] == counts[1]:
+        yield counted(counts[0], "outage") if counts[0] else "no outage"
+    else:
+        yield f"{counted(counts[0], 'outage')} forward and {number(counts[1])} in reverse"
+
+
+def _share(share: float) -> str:
+    return f"{share:.2%}" if share >= 1e-4 else f"{100 * share:.2g}%"
 
 
 def _tell_use(out: Path) -> None:

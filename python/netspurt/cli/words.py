@@ -16,6 +16,28 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "NAME"))
 
 
+def usage_error() -> Any:
+    """Return what all errors in the words of a command are; typer has no public name for it."""
+    return typer.BadParameter.__mro__[1]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from netspurt._core import __version__
+
+        typer.echo(f"netspurt {__version__}")
+        raise typer.Exit
+
+
+def root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """Take the options that stand before a command."""
+    del version
+
+
 class Command(TyperCommand):
     """A command."""
 

@@ -1,72 +1,37 @@
-"""Plots. They read tables, and so work for every instrument that fills tables.
+"""Pictures drawn by matplotlib; they show tables, whichever instrument filled them.
 
-Each kind is a function that draws on a matplotlib axes. `draw` selects one by name, and `RunPlots`
-saves the plots of a run.
+`draw` draws a kind of picture of a run, and `RunPlots` saves the pictures of a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from netspurt.plots.cwnd import draw_cwnd
+from netspurt.pictures import KINDS, OPTIONS, Tables, View, busier, picture
 from netspurt.plots.files import ENDINGS, File, save, saved
-from netspurt.plots.flows import draw_flows
-from netspurt.plots.queue import draw_queue
-from netspurt.plots.rto import draw_rto
-from netspurt.plots.style import SETTINGS, Size, View, new_figure, set_title
-from netspurt.plots.time_sequence import draw_time_sequence
-from netspurt.plots.traffic import draw_density, draw_outstanding, draw_throughput
-from netspurt.table import Table
+from netspurt.plots.marks import draw_picture
+from netspurt.plots.moving import draw_path
+from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ENDINGS", "KINDS", "RunPlots", "Tables", "View", "draw", "save"]
-
-
-class Tables(Protocol):
-    """Anything that has a title, an end and tables by name."""
-
-    @property
-    def title(self) -> str:
-        """The heading of the plot."""
-
-    @property
-    def stop_ns(self) -> int:
-        """When the run ended."""
-
-    def table(self, name: str) -> Table:
-        """Return a table, or raise an error that says how to record it."""
-
-
-#: Plot kinds by name.
-KINDS: dict[str, Callable[[Axes, Tables, View], None]] = {
-    "time-sequence": draw_time_sequence,
-    "cwnd": draw_cwnd,
-    "rto": draw_rto,
-    "queue": draw_queue,
-    "outstanding": draw_outstanding,
-    "throughput": draw_throughput,
-    "density": draw_density,
-    "flows": draw_flows,
-}
-
-#: The options of a view, other than time, that apply to each kind.
-OPTIONS = {
-    "time-sequence": ("flow", "direction", "node"),
-    "cwnd": ("flow", "direction"),
-    "rto": ("flow", "direction"),
-    "queue": ("link",),
-    "outstanding": ("flow", "direction", "node"),
-    "throughput": ("flow", "direction", "node"),
-    "density": ("flow", "direction", "node"),
-    "flows": ("flow", "direction", "node"),
-}
+__all__ = [
+    "ENDINGS",
+    "KINDS",
+    "OPTIONS",
+    "RunPlots",
+    "Tables",
+    "View",
+    "busier",
+    "draw",
+    "draw_path",
+    "save",
+]
 
 
 def draw(
@@ -97,16 +62,10 @@ def draw(
     ValueError
         If there is no such kind, or nothing to show.
     """
-    if kind not in KINDS:
-        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
-    view = view or View()
-    for given in ("flow", "direction", "node", "link"):
-        if getattr(view, given) is not None and given not in OPTIONS[kind]:
-            fitting = " and ".join(kind for kind, takes in OPTIONS.items() if given in takes)
-            raise ValueError(f"--{given} does not apply to {kind} plots, but to {fitting}")
+    shown = picture(tables, kind, view)
     figure, axes = new_figure(ax, size)
     with rc_context(SETTINGS):
-        KINDS[kind](axes, tables, view)
+        draw_picture(axes, shown)
         set_title(axes, tables.title)
     return figure
 
@@ -153,6 +112,22 @@ class RunPlots:
     ) -> Figure:
         """Draw round-trip samples and the retransmission timer."""
         return saved(draw(self.run, "rto", view, ax=ax, size=size), file)
+
+    def path(
+        self,
+        file: File = None,
+        view: View | None = None,
+        *,
+        size: Size | None = None,
+    ) -> Figure:
+        """Draw what a link follows that changes during the run: the first, or the view's.
+
+        Raises
+        ------
+        ValueError
+            If no link changes, or not the named one.
+        """
+        return saved(draw_path(self.run, view or View(), size=size), file)
 
     def queue(
         self,

@@ -9,16 +9,16 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from netspurt.plots.style import GREY, SETTINGS, Size, View, new_figures, set_title
-from netspurt.plots.time_sequence import draw_time_sequence
+from netspurt.pictures.time_sequence import time_sequence
+from netspurt.pictures.view import Tables, View
+from netspurt.plots.marks import draw_picture
+from netspurt.plots.style import GREY, SETTINGS, Size, new_figures, set_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-    from netspurt.plots import Tables
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,16 @@ def draw_beside(
     """
     figure, both = new_figures(2, ax, size, (14, 6.5))
     with rc_context(SETTINGS):
-        for axes, side in zip(both, sides, strict=True):
-            end = side.start_s + span_s
-            draw_time_sequence(axes, side.run, replace(side.view, start=side.start_s, end=end))
+        ends = [side.start_s + span_s for side in sides]
+        views = [
+            replace(side.view, start=side.start_s, end=end)
+            for side, end in zip(sides, ends, strict=True)
+        ]
+        pictures = [time_sequence(side.run, view) for side, view in zip(sides, views, strict=True)]
+        low = min(picture.ends[1][0] for picture in pictures)
+        high = max(picture.ends[1][1] for picture in pictures)
+        for axes, side, picture in zip(both, sides, pictures, strict=True):
+            draw_picture(axes, replace(picture, y=replace(picture.y, low=low, high=high)))
             set_title(axes, side.name)
             axes.tick_params(labelleft=True)
             _from_data(axes, side.start_s, span_s)

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from netspurt.pictures.scales import of_times
 from netspurt.plots.style import (
     BLACK,
     GREY,
@@ -18,10 +19,10 @@ from netspurt.plots.style import (
     SERIES,
     SETTINGS,
     Size,
+    draw_scale,
     legend,
     logarithmic,
     new_figure,
-    seconds_axis,
     set_title,
 )
 
@@ -87,7 +88,7 @@ def draw_periods(  # noqa: PLR0913 - what to draw, and where
                 mark: Any = {"color": RED, "linewidth": 1, "linestyle": "--", "gid": "change"}
                 axes.axvline(ends[0], label="change" if n == 1 else None, **mark)
         if unit == "s":
-            seconds_axis(axes, what, [series])
+            draw_scale(axes, of_times(what, [series]))
         else:
             axes.set_ylabel(f"{what} [{unit}]")
         _close_to(axes, series)

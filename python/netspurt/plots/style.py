@@ -1,41 +1,26 @@
-"""Shared parts of all plots: figure, colours, and the part of a run to show."""
+"""Shared parts of all plots: figures, colours, axes, titles and legends."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
-from numpy.typing import NDArray
 
-from netspurt.plots.measures import fitting_unit
-from netspurt.table import Table
+from netspurt.pictures import marks
+from netspurt.pictures.measures import fitting_unit
 
-if TYPE_CHECKING:
-    from netspurt.plots import Tables
-
-#: The directions of a flow: what its initiator sends, and what the other end sends.
-DIRECTIONS = ("forward", "reverse")
-
-#: Okabe and Ito's palette, which is distinguishable with every kind of colour vision.
-BLACK = "#1a1a1a"
-BLUE = "#0072b2"
-GREEN = "#009e73"
-ORANGE = "#e69f00"
-PURPLE = "#a2559c"
-RED = "#d32f2f"
-BROWN = "#8c510a"
-SKY = "#56b4e9"
-GREY = "#9a9a9a"
+#: The colours by name.
+BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, BROWN, SKY, GREY, OLIVE = (
+    one for one, _ in marks.INKS.values()
+)
 
 #: The colours of series, in order.
-SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK)
+SERIES = tuple(marks.INKS[ink][0] for ink in marks.SERIES)
 
 #: Settings of matplotlib while figures are made and written; the salt makes SVGs reproducible.
 SETTINGS: dict[Any, Any] = {
@@ -46,72 +31,6 @@ SETTINGS: dict[Any, Any] = {
     "legend.fontsize": 9,
     "svg.hashsalt": "netspurt",
 }
-
-
-@dataclass(frozen=True)
-class View:
-    """The part of a run to show.
-
-    Attributes
-    ----------
-    flow, direction, node, link
-        The subject; by default the first flow, the direction `"forward"` (the other is
-        `"reverse"`), the node that sends, and every link that ever queued.
-    start, end
-        The span of time, in seconds.
-    """
-
-    flow: str | None = None
-    direction: str | None = None
-    node: str | None = None
-    link: str | None = None
-    start: float | None = None
-    end: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.direction not in {None, *DIRECTIONS}:
-            raise ValueError(
-                f"the direction {self.direction!r} is neither {' nor '.join(DIRECTIONS)}"
-            )
-        if self.start is not None and self.end is not None and self.start > self.end:
-            raise ValueError(
-                f"the time to show ends at {self.end:g} s, before its start, {self.start:g} s"
-            )
-
-    @property
-    def sends(self) -> str:
-        """The direction to show of a flow."""
-        return self.direction or DIRECTIONS[0]
-
-    def titled(self, flow: str) -> str:
-        """Return the name of a flow and direction in a plot."""
-        return flow if self.sends == DIRECTIONS[0] else f"{flow} ({self.sends})"
-
-    def clip(self, table: Table) -> Table:
-        """Return the rows within the span of time."""
-        t = table.seconds()
-        keep = np.ones(len(t), dtype=np.bool_)
-        if self.start is not None:
-            keep &= t >= self.start
-        if self.end is not None:
-            keep &= t <= self.end
-        return table if keep.all() else table.select(keep)
-
-    def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
-        """Return the states in force in the span of time, up to `end`, with the start of each.
-
-        The first is the state in force when the span begins; the last holds to its end.
-        """
-        t = states.seconds()
-        start = 0.0 if self.start is None else self.start
-        end = end if self.end is None else min(end, self.end)
-        shown = np.flatnonzero((t >= start) & (t <= end))
-        before = np.flatnonzero(t < start)[-1:] if start <= end else shown[:0]
-        rows = np.concatenate([before, shown])
-        rows = np.concatenate([rows, rows[-1:]])
-        since = np.maximum(t[rows], start)
-        since[-1:] = end
-        return since, states.take(rows)
 
 
 #: The width and height of a figure, in inches.
@@ -184,84 +103,71 @@ def root_figure(ax: Axes) -> Figure:
     return figure
 
 
-def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
-    """Return the wanted name, or the first one.
-
-    Raises
-    ------
-    ValueError
-        If the name does not exist, or there are no names.
-    """
-    names = list(dict.fromkeys(table[column].tolist()))
-    if wanted is None and names:
-        return str(names[0])
-    if wanted not in names:
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise ValueError(
-            f"no {what} {wanted!r} in {table.name}: there are {shown}"
-            if names
-            else f"nothing to draw: the table {table.name} is empty"
-        )
-    return str(wanted)
-
-
-def flow_end(run: Tables, flow: str, direction: str) -> float:
-    """Return when all data of a direction was acknowledged, or the end of the run, in seconds."""
-    sums = run.table("flows").where(flow=flow, direction=direction)
-    finished = float(sums.seconds("finished_ns")[0]) if len(sums) else np.nan
-    return run.stop_ns / 1e9 if np.isnan(finished) else finished
-
-
-def optional(run: Tables, name: str) -> Table | None:
-    """Return a table, or `None` if it was not recorded."""
-    try:
-        return run.table(name)
-    except ValueError:
-        return None
-
-
-def bytes_axis(axes: Axes, what: str, most: float) -> None:
-    """Label the y axis, whose values are octets, in a unit that suits the largest."""
-    units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-    scale, unit = next(((s, u) for s, u in units if most >= 5 * s), (1.0, "B"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda octets, _: f"{octets / scale:g}"))
-    axes.set_ylabel(f"{what} [{unit}]")
-
-
-#: Times whose medians or greatest differ by more than this factor have a logarithmic axis.
-_TENS = 20
-
-#: A logarithmic axis with a smaller range than this has no marks at 1, 2 and 5.
-_SHORT = 6
-
-
-def seconds_axis(axes: Axes, what: str, series: Sequence[NDArray[np.float64]]) -> None:
-    """Label the y axis in s, ms or µs; use a logarithmic scale if times differ by tens.
+def draw_scale(
+    axes: Axes,
+    scale: marks.Scale,
+    ends: tuple[float, float] | None = None,
+    which: Literal["x", "y"] = "y",
+) -> None:
+    """Set one axis of an axes: its ends, its label, and numbers in the unit that fits.
 
     Parameters
     ----------
     axes
-        The axes, whose y axis has values in seconds.
-    what
-        The name of the values.
-    series
-        The values of each thing drawn.
+        The axes.
+    scale
+        Its label, unit and kind.
+    ends
+        Its ends; by default those that the scale knows.
+    which
+        The axis.
     """
-    known = [values[np.isfinite(values) & (values > 0)] for values in series]
-    known = [values for values in known if len(values)]
-    if not known:
-        return
-    typical = min(float(np.median(values)) for values in known)
-    least, most = (float(end([end(values) for values in known])) for end in (min, max))
-    if most > _TENS * typical:
-        logarithmic(axes, "y")
-        axes.set_ylim(0.8 * least, 1.3 * most)
-        axes.set_ylabel(what)
-        return
-    scale, unit = fitting_unit("s", most)
-    axes.set_ylim(0, 1.05 * most)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / scale:g}"))
-    axes.set_ylabel(f"{what} [{unit}]")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = ends or (scale.low, scale.high)
+    if scale.log:
+        axes.set(**{f"{which}scale": "log"})
+    axes.set(**{f"{which}lim": (low, high)})
+    label = scale.label
+    if scale.ticks:
+        _name(axes, which, scale)
+    elif scale.log and (scale.unit in _WRITTEN or not scale.unit):
+        logarithmic(axes, which, _WRITTEN.get(scale.unit, _plain))
+    elif scale.log:
+        size, unit = fitting_unit(scale.unit, axis.get_view_interval()[1])
+        logarithmic(axes, which, lambda value, _place: f"{value / size:g}")
+        label += f" [{unit}]"
+    elif scale.unit == "%":
+        axis.set_major_formatter(FuncFormatter(_percent))
+    else:
+        label = _linear(axis, scale, axis.get_view_interval()[1])
+    axes.set(**{f"{which}label": label})
+
+
+def _linear(axis: Any, scale: marks.Scale, most: float) -> str:
+    """Format the numbers of a linear axis, and return its label."""
+    if scale.whole:
+        axis.set_major_locator(MaxNLocator(integer=True))
+    size, unit = fitting_unit(scale.unit, most)
+    if scale.unit and not scale.whole:
+        axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value / size:g}"))
+    return f"{scale.label} [{unit}]" if unit else scale.label
+
+
+#: Labels of more characters together than this are slanted.
+_ROOM = 80
+
+
+def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
+    """Write labels at their places."""
+    places, labels = zip(*scale.ticks, strict=True)
+    axes.set(**{f"{which}ticks": places, f"{which}ticklabels": labels})
+    axes.minorticks_off()
+    if which == "x" and sum(map(len, labels)) > _ROOM:
+        axes.tick_params(axis="x", labelrotation=25)
+
+
+#: A logarithmic axis with a smaller range than this has no marks at 1, 2 and 5.
+_SHORT = 6
 
 
 def logarithmic(
@@ -280,16 +186,22 @@ def logarithmic(
     axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
+def _plain(value: float, _place: float = 0) -> str:
+    return f"{value:g}"
+
+
+def _percent(share: float, _place: float = 0) -> str:
+    return f"{100 * share:g} %"
+
+
 def _brief(seconds: float, _place: float = 0) -> str:
     if seconds >= 1:
         return f"{seconds:g} s"
     return f"{seconds * 1e3:g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:g} µs"
 
 
-def steps(axes: Axes, t: NDArray[np.float64], y: NDArray[np.float64], **style: Any) -> None:
-    """Draw a value that holds until the next one, as steps."""
-    axes.step(t, y, where="post", **style)
-
+#: How numbers of a logarithmic axis are written with their unit.
+_WRITTEN = {"s": _brief, "%": _percent}
 
 #: About how wide a character of a title is, and one of the smaller text at its right [inch].
 _TITLE_IN = 0.11

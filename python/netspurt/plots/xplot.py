@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.plots.style import DIRECTIONS, View, pick
-from netspurt.plots.traffic import both_directions, outstanding
-
-if TYPE_CHECKING:
-    from netspurt.plots import Tables
+from netspurt.pictures.traffic import both_directions, outstanding
+from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
 
 #: The kinds that can be written.
 XPLOT_KINDS = ("time-sequence", "rto", "outstanding")

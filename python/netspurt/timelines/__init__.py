@@ -1,7 +1,20 @@
 """Files that links follow: from recordings of delays, and from the formats of other tools."""
 
-from netspurt.timelines.files import read_timeline
+from netspurt.timelines.error import TimelineError
+from netspurt.timelines.files import paired, read_timeline
+from netspurt.timelines.followed import read_followed
 from netspurt.timelines.recorded import OUTAGE, follow
-from netspurt.timelines.timeline import Outage, Timeline, plain
+from netspurt.timelines.timeline import Outage, Timeline, Way, plain
 
-__all__ = ["OUTAGE", "Outage", "Timeline", "follow", "plain", "read_timeline"]
+__all__ = [
+    "OUTAGE",
+    "Outage",
+    "Timeline",
+    "TimelineError",
+    "Way",
+    "follow",
+    "paired",
+    "plain",
+    "read_followed",
+    "read_timeline",
+]

@@ -1,43 +1,23 @@
-"""Timelines in the formats of other tools: CSV, Hypatia's series, and Mahimahi's traces."""
+"""Timelines in the formats of other tools: tables, Hypatia's series, and Mahimahi's traces."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from dataclasses import replace
 
 from netspurt.stored import bounded_octets
-from netspurt.timelines.timeline import MOST_POINTS, Timeline
-
-#: The latest instant and the longest delay, in nanoseconds: thirty years.
-_LATEST_NS = 10**18
-
-#: The instants' column of a CSV file, and nanoseconds of its unit.
-_INSTANTS = {"t_s": 1_000_000_000, "t_ms": 1_000_000, "t_us": 1000, "t_ns": 1}
-
-#: Columns of delays of one direction and of round trips, and nanoseconds of their units. Half of a
-#: round trip is the delay of a direction.
-_DELAYS = {f"delay_{unit}": size for unit, size in (("s", 10**9), ("ms", 10**6), ("ns", 1))}
-_ROUND_TRIPS = {f"rtt_{unit}": size for unit, size in (("s", 10**9), ("ms", 10**6), ("ns", 1))}
-
-#: Columns of rates, and bits per second of their units.
-_RATES = {"rate_bps": 1, "rate_kbps": 1000, "rate_mbps": 1_000_000}
-
-#: The column of probabilities of loss.
-_LOSS = "loss"
-
-#: Columns that `netspurt orbit delays --csv` writes besides, and no link has.
-_UNUSED = ("distance_km",)
+from netspurt.timelines.error import TimelineError
+from netspurt.timelines.followed import read_followed
+from netspurt.timelines.heading import Line
+from netspurt.timelines.sheet import LATEST_NS, LONGEST_NS, read_sheet
+from netspurt.timelines.timeline import MOST_POINTS, Timeline, Way
 
 #: The most octets of a file.
 _MOST_OCTETS = 1 << 28
 
-_Number = TypeVar("_Number", int, float)
-
-_KNOWN = (*_INSTANTS, *_DELAYS, *_ROUND_TRIPS, *_RATES, _LOSS)
+#: The digits of the greatest number that a trace or a series may have.
+_MOST_DIGITS = 19
 
 
 def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -> Timeline:
@@ -50,11 +30,12 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     format_
         `csv`, a table with a heading, whose first column holds instants; `hypatia`, rows of an
         instant and a round trip in nanoseconds, without a heading; `mahimahi`, a millisecond on
-        each line, at which 1500 octets are delivered. By default the file's first line tells.
+        each line, at which 1500 octets are delivered; `toml`, a file that a link follows. By
+        default the file's first line tells.
 
     Raises
     ------
-    ValueError
+    TimelineError
         If it is none of these; the message names the line and the fix.
     OSError
         If it cannot be read.
@@ -63,141 +44,115 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     try:
         text = bounded_octets(path, _MOST_OCTETS).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{name} is not a text file") from None
-    lines = [line for line in enumerate(text.splitlines(), 1) if line[1].strip()]
+        fix = "a table, a trace of Mahimahi, or a series of Hypatia"
+        raise TimelineError("this is not a text file", fix, name) from None
+    numbered = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1)
+    lines = [Line(name, number, line) for number, line in numbered if line.strip()]
     if not lines:
-        raise ValueError(f"{name} is empty")
+        fix = "a table whose first line is as t_s,delay_ms, or a trace"
+        raise TimelineError("the file is empty", fix, name)
+    chosen = format_ or _format_of(lines[0].text)
+    if chosen == "toml":
+        return read_followed(text, name)
     if len(lines) > MOST_POINTS:
-        raise ValueError(f"{name} has {len(lines)} lines, and a timeline {MOST_POINTS} points")
-    readers: dict[str, Callable[[str, list[tuple[int, str]]], Timeline]] = {
-        "csv": _of_csv,
+        fix = f"{MOST_POINTS:,} at most: cut it, or take fewer"
+        raise TimelineError(f"{len(lines):,} lines", fix, name)
+    readers: dict[str, Callable[[Sequence[Line]], Timeline]] = {
+        "csv": read_sheet,
         "hypatia": _of_hypatia,
         "mahimahi": _of_mahimahi,
     }
-    chosen = format_ or _format_of(lines[0][1])
     if chosen not in readers:
-        raise ValueError(f"`{chosen}` is no format of timelines: {', '.join(readers)}")
-    return readers[chosen](name, lines)
+        known = ", ".join([*readers, "toml"])
+        raise ValueError(f"`{chosen}` is no format of timelines: {known}")
+    return readers[chosen](lines)
+
+
+def paired(forward: Timeline, reverse: Timeline) -> Timeline:
+    """Return the timeline of a link whose directions follow two files.
+
+    Raises
+    ------
+    ValueError
+        If one of them is of both directions already, or has a delay or a rate where the other has
+        none.
+    """
+    for one in (forward, reverse):
+        if one.reverse is not None:
+            raise ValueError(f"{one.name} has both directions already: leave --reverse out")
+    ways = forward.forward, reverse.forward
+    told = [[bool(way.delay), bool(way.rate or way.opportunities)] for way in ways]
+    for what, has in zip(("delay", "rate"), zip(*told, strict=True), strict=True):
+        if has[0] != has[1]:
+            with_, without = (forward, reverse) if has[0] else (reverse, forward)
+            raise ValueError(f"{with_.name} has a {what}, and {without.name} has none: add one")
+    name = f"{forward.name}, and in reverse {reverse.name}"
+    notes = [f"{one.name}: {note}" for one in (forward, reverse) for note in one.notes]
+    both = replace(forward, name=name, reverse=ways[1], notes=notes)
+    return both if ways[0] != ways[1] else replace(both, reverse=None)
 
 
 def _format_of(first: str) -> str:
     """Return the format that a first line tells."""
-    if first.strip().isdigit():
+    bare = first.strip()
+    if bare.startswith(("#", "[")) or "=" in bare:
+        return "toml"
+    if _is_whole(bare.split()[0]) and "," not in bare:
         return "mahimahi"
-    cells = first.split(",")
-    return "hypatia" if all(_is_number(cell) for cell in cells) else "csv"
+    cells = bare.split(",")
+    return "hypatia" if len(cells) == 2 and all(map(_is_number, cells)) else "csv"
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def _is_number(cell: str) -> bool:
     try:
-        return math.isfinite(float(cell))
+        float(cell)
     except ValueError:
         return False
+    return True
 
 
-def _of_mahimahi(name: str, lines: list[tuple[int, str]]) -> Timeline:
+def _of_mahimahi(lines: Sequence[Line]) -> Timeline:
     instants: list[int] = []
-    for number, line in lines:
-        if not line.strip().isdigit():
-            raise ValueError(f"{name}, line {number}: {line.strip()!r} is no millisecond")
-        instants.append(_within(name, number, int(line) * 1_000_000))
-        _ascends(name, number, instants)
+    for line in lines:
+        bare = line.text.strip()
+        if not _is_whole(bare):
+            fix = "a trace of Mahimahi has one whole number a line; a table needs a heading"
+            raise line.error(None, f"{bare[:40]!r} is no millisecond", fix)
+        instants.append(_within(line, bare, 1_000_000, LATEST_NS))
+        _ascends(line, instants)
     if instants[-1] == 0:
-        raise ValueError(f"{name}: the last opportunity is at 0 ms, so rounds take no time")
-    return Timeline(name, opportunities=instants)
+        fix = "a last line above 0: behind it the trace begins again"
+        raise lines[-1].error(None, "the last opportunity is at 0 ms", fix)
+    return Timeline(lines[0].file, Way(opportunities=instants))
 
 
-def _of_hypatia(name: str, lines: list[tuple[int, str]]) -> Timeline:
-    rows = _rows(name, lines, 2)
-    points = [(at, round(rtt / 2)) for at, rtt in _points(name, rows, 0, 1, 1, 1)]
-    return Timeline(name, delay=points)
-
-
-def _of_csv(name: str, lines: list[tuple[int, str]]) -> Timeline:
-    heading = [cell.strip() for cell in next(csv.reader(io.StringIO(lines[0][1])))]
-    known = f"known are {', '.join(_KNOWN)}"
-    for column in heading:
-        if column not in (*_KNOWN, *_UNUSED):
-            raise ValueError(f"{name}, line {lines[0][0]}: no column {column!r}; {known}")
-    if heading[0] not in _INSTANTS:
-        raise ValueError(f"{name}: the first column holds instants: {', '.join(_INSTANTS)}")
-    used = [(n, column) for n, column in enumerate(heading) if n and column not in _UNUSED]
-    kinds = [_kind(column) for _, column in used]
-    if not kinds or len(set(kinds)) < len(kinds):
-        raise ValueError(f"{name}: one column of delays, of rates or of loss each; {known}")
-    rows = _rows(name, lines[1:], len(heading))
-    unit = _INSTANTS[heading[0]]
-    found: dict[str, list[tuple[int, float]]] = {}
-    for place, column in used:
-        size = {**_DELAYS, **_ROUND_TRIPS, **_RATES, _LOSS: 1}[column]
-        points = _points(name, rows, 0, unit, place, size)
-        if column in _ROUND_TRIPS:
-            points = [(at, span / 2) for at, span in points]
-        found[_kind(column)] = points
-    for (number, _), (_, p) in zip(rows, found.get("loss", []), strict=False):
-        if p > 1:
-            raise ValueError(f"{name}, line {number}: {p:g} is not a probability")
-    for (number, _), (_, bits) in zip(rows, found.get("rate", []), strict=False):
-        if bits < 1:
-            raise ValueError(
-                f"{name}, line {number}: no rate below 1 bit/s; an outage is an entry of "
-                "`handovers`"
-            )
-    whole = {kind: [(at, round(value)) for at, value in points] for kind, points in found.items()}
-    return Timeline(name, whole.get("delay", []), whole.get("rate", []), found.get("loss", []))
-
-
-def _kind(column: str) -> str:
-    """Return what a column of values holds."""
-    if column in _RATES:
-        return "rate"
-    return "loss" if column == _LOSS else "delay"
-
-
-def _rows(name: str, lines: list[tuple[int, str]], width: int) -> list[tuple[int, list[float]]]:
-    """Return the numbers of each line, with its number."""
-    rows = []
-    for number, line in lines:
-        cells = next(csv.reader(io.StringIO(line)))
-        if len(cells) != width:
-            raise ValueError(
-                f"{name}, line {number}: {len(cells)} cells, and {width} are asked for"
-            )
-        wrong = [cell for cell in cells if not _is_number(cell)]
-        if wrong:
-            raise ValueError(f"{name}, line {number}: {wrong[0]!r} is no number")
-        rows.append((number, [float(cell) for cell in cells]))
-    if not rows:
-        raise ValueError(f"{name} has a heading and no points")
-    return rows
-
-
-def _points(  # noqa: PLR0913 - each is a choice of its own
-    name: str,
-    rows: list[tuple[int, list[float]]],
-    at: int,
-    at_size: int,
-    place: int,
-    size: int,
-) -> list[tuple[int, float]]:
-    """Return the instants [ns] and the values of a column."""
+def _of_hypatia(lines: Sequence[Line]) -> Timeline:
+    points: list[tuple[int, int]] = []
     instants: list[int] = []
-    points = []
-    for number, row in rows:
-        instants.append(_within(name, number, round(row[at] * at_size)))
-        _ascends(name, number, instants)
-        _within(name, number, row[place] * size)
-        points.append((instants[-1], row[place] * size))
-    return points
+    for line in lines:
+        cells = line.cells()
+        if len(cells) != 2 or not all(_is_whole(cell.text) for cell in cells):
+            fix = "an instant and a round trip, whole nanoseconds"
+            raise line.error(None, "this is no row of Hypatia's series", fix)
+        instants.append(_within(line, cells[0].text, 1, LATEST_NS))
+        _ascends(line, instants)
+        points.append((instants[-1], round(_within(line, cells[1].text, 1, 2 * LONGEST_NS) / 2)))
+    return Timeline(lines[0].file, Way(delay=points))
 
 
-def _within(name: str, number: int, value: _Number) -> _Number:
-    """Return the value, or raise an error if no scenario has it."""
-    if not 0 <= value <= _LATEST_NS:
-        raise ValueError(f"{name}, line {number}: a value below zero or beyond thirty years")
+def _within(line: Line, digits: str, unit: int, most: int) -> int:
+    """Return a number in nanoseconds, or raise an error if no scenario has it."""
+    value = int(digits) * unit if len(digits) <= _MOST_DIGITS else most + 1
+    if value > most:
+        raise line.error(None, f"{digits[:40]} is too large", f"{most // unit:,} at most")
     return value
 
 
-def _ascends(name: str, number: int, instants: Sequence[int]) -> None:
+def _ascends(line: Line, instants: Sequence[int]) -> None:
     if len(instants) > 1 and instants[-1] < instants[-2]:
-        raise ValueError(f"{name}, line {number}: it lies before the line in front of it")
+        message = "it lies before the instant in the line above"
+        raise line.error(None, message, "lines in the order of time")

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.delays import Delays
-from netspurt.timelines.timeline import MOST_POINTS, Outage, Timeline
-
-#: What a file says of round trips.
-_HALVES = (
-    "Each direction has half of the measured round trip, at the instants at which a probe crosses",
-    "it: a round trip does not tell how much of it either direction took, nor which of them lost a",
-    "probe.",
-)
+from netspurt.timelines.directions import FORWARD, REVERSE, each_way, split
+from netspurt.timelines.timeline import MOST_POINTS, Outage, Timeline, Way
 
 #: Lost probes in a row that are taken for an outage of the path, and not for single losses.
 OUTAGE = 2
@@ -32,13 +25,15 @@ Places = NDArray[np.bool_]
 def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     """Return what a link does so that probes over it see a recording again.
 
-    Each direction has half of the round trip: the forward one from the sending of the probe on, the
-    reverse one from half a round trip later on, both up to the next probe that came back. `outage`
-    or more lost probes in a row are an outage, in which both directions drop what comes: the
-    forward one from the first lost probe to the next that came back, the reverse one half a round
-    trip later. Other losses are a probability of loss, the same in both directions, so that a probe
-    is lost as often as in the recording. A late reply is a delay, and no loss; one that those of
-    later probes overtook shows that the path does not keep the order, and nor does the link then.
+    Each direction has half of the round trip, or its own delay where the recording has it (irtt):
+    the forward one from the sending of the probe on, the reverse one from when the probe crosses,
+    both up to the next probe that came back. `outage` or more lost probes in a row are an outage,
+    in which both directions drop what comes, or the one that lost them: the forward one from the
+    first lost probe to the next that came back, the reverse one a forward delay later. Other losses
+    are a probability of loss, so that a probe is lost as often as in the recording: the same in
+    both directions, unless it says which of them lost a probe. A late reply is a delay, and no
+    loss; one that those of later probes overtook shows that the path does not keep the order, and
+    nor does the link then. Further replies to a probe are packets that come twice.
 
     Parameters
     ----------
@@ -55,36 +50,39 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     if outage < 1:
         raise ValueError(f"outage={outage}: an outage has 1 lost probe at least")
     _check(recording)
-    ways = 2 if recording.measure == "round-trip" else 1
-    at, delay = recording.sent_s, recording.rtt_s / ways
+    halves = split(recording)
+    at, delay = recording.sent_s, halves.forward
     answered = ~np.isnan(delay)
     runs, inside = _runs(answered, outage)
-    outages = [one for one in (_forward(at, *run) for run in runs) if one is not None]
-    outside = ~inside
-    share = 1 - answered[outside].mean() if outside.any() else 0.0
-    points = _points(at[answered], delay[answered])
-    found = f"Points of the delay: {len(points):,}. Outages: {len(outages):,}."
+    loss = halves.losses(~inside)
+    duplicates = recording.duplicates / max(1, recording.received)
     overtaken = _overtaken(at[answered], recording.rtt_s[answered])
+    lost_ahead = [run for run in runs if not halves.all_lost(run, REVERSE)]
+    outages = [one for one in (_forward(at, *run) for run in lost_ahead) if one is not None]
     made = Timeline(
         recording.name,
-        delay=points,
-        # A round trip passes two directions, a one-way delay one.
-        loss=float(1 - math.pow(1 - share, 1 / ways)),
-        outages=outages,
-        remarks=[found],
+        Way(delay=_points(at[answered], delay[answered]), loss=loss[0], outages=outages),
         order="overtaking" if overtaken else "fifo",
-        notes=[*_order_words(overtaken), *_end_words(answered), *recording.pause_words()],
+        notes=[
+            *halves.notes,
+            *_order_words(overtaken),
+            *_end_words(answered),
+            *recording.pause_words(),
+        ],
     )
-    if ways == 1:
-        return made
-    crossing = at + delay
-    back = _reverse(crossing, at, runs)
-    return replace(
-        made,
-        remarks=[found, *_HALVES],
-        reverse=_points(crossing[answered], delay[answered]),
-        reverse_outages=back,
-    )
+    if halves.reverse is not None:
+        crossing = at + delay
+        lost_back = [run for run in runs if not halves.all_lost(run, FORWARD)]
+        back = Way(
+            delay=_points(crossing[answered], halves.reverse[answered]),
+            loss=loss[1],
+            outages=_reverse(crossing, at, lost_back),
+        )
+        made = replace(made, reverse=behind, measured=halves.measured)
+    # A round trip passes two directions, a one-way delay one.
+    made = replace(made, duplicates=each_way(duplicates, len(made.ways)))
+    found = f"Points of the delay: {len(made.forward.delay):,}. Outages: {len(outages):,}."
+    return replace(made, remarks=[found, *halves.remarks])
 
 
 def _check(recording: Delays) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from netspurt.quantities import exactly
@@ -13,35 +13,37 @@ MOST_POINTS = 200_000
 
 _Value = TypeVar("_Value")
 
+#: Instants [ns], and a value from each on.
+Steps = Sequence[tuple[int, _Value]]
+
 
 @dataclass(frozen=True)
 class Outage:
-    """A time in which a link drops everything.
+    """A time in which a link transmits nothing.
 
     Attributes
     ----------
     at_ns
         When it begins [ns].
     dead_ns
-        How long it lasts [ns].
+        How long it lasts [ns]; with zero another path takes over at once.
+    arrivals
+        `drop` if what comes meanwhile is dropped, `queue` if it waits.
     """
 
     at_ns: int
     dead_ns: int
+    arrivals: str = "drop"
 
 
 @dataclass(frozen=True)
-class Timeline:
-    """What a link follows; instants and delays in nanoseconds.
+class Way:
+    """What one direction of a link follows, or both alike; instants and delays in nanoseconds.
 
     Attributes
     ----------
-    name
-        Where it comes from.
     delay
-        Instants, and the delay of a direction from each on; with `reverse`, of the forward one.
-    reverse
-        The same of the reverse direction, where it differs.
+        Instants, and the delay from each on.
     rate
         Instants, and bits per second from each on.
     loss
@@ -51,11 +53,37 @@ class Timeline:
     opportunities
         Instants at which 1500 octets are delivered; behind the last one they begin again.
     outages
-        Times in which everything that comes is dropped; with `reverse_outages`, forward.
-    reverse_outages
-        The same in the reverse direction, where they differ.
+        Times in which nothing is transmitted, in the order of time.
+    """
+
+    delay: Steps[int] = ()
+    rate: Steps[int] = ()
+    loss: Steps[float] | float = ()
+    bit_errors: Steps[float] = ()
+    opportunities: Sequence[int] = ()
+    outages: Sequence[Outage] = ()
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What a link follows.
+
+    Attributes
+    ----------
+    name
+        Where it comes from.
+    forward
+        What the forward direction follows; without `reverse`, both.
+    reverse
+        What the reverse direction follows, where it differs.
+    between
+        The rule between two points of delays, probabilities and error rates: `step` or `linear`.
     order
         `fifo`, or `overtaking` where packets arrive before earlier ones.
+    duplicates
+        The probability that a direction delivers a packet twice.
+    measured
+        Whether a recording tells the delay of each direction.
     notes
         What to know before it is used.
     remarks
@@ -63,67 +91,84 @@ class Timeline:
     """
 
     name: str
-    delay: Sequence[tuple[int, int]] = ()
-    rate: Sequence[tuple[int, int]] = ()
-    loss: Sequence[tuple[int, float]] | float = ()
-    bit_errors: Sequence[tuple[int, float]] = ()
-    opportunities: Sequence[int] = ()
-    outages: Sequence[Outage] = ()
-    remarks: Sequence[str] = ()
-    reverse: Sequence[tuple[int, int]] | None = None
-    reverse_outages: Sequence[Outage] | None = None
+    forward: Way = field(default_factory=Way)
+    reverse: Way | None = None
+    between: str = "step"
     order: str = "fifo"
+    duplicates: float = 0.0
+    measured: bool = False
     notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
-    def to_toml(self, between: str = "step") -> str:
-        """Return the file that a link of a scenario follows.
+    @property
+    def ways(self) -> list[Way]:
+        """The directions that differ: one, or forward and reverse."""
+        return [self.forward] if self.reverse is None else [self.forward, self.reverse]
 
-        Parameters
-        ----------
-        between
-            The rule between two points of delays, probabilities and error rates: `step` or
-            `linear`.
-        """
-        rule = f'between = "{between}"'
+    @property
+    def end_ns(self) -> int:
+        """The instant of the last change [ns]."""
+        ends = [0]
+        for way in self.ways:
+            loss = () if isinstance(way.loss, float) else way.loss
+            for points in (way.delay, way.rate, loss, way.bit_errors):
+                ends += [at for at, _ in points[-1:]]
+            ends += [*way.opportunities[-1:], *(one.at_ns + one.dead_ns for one in way.outages)]
+        return max(ends)
+
+    def to_toml(self) -> str:
+        """Return the file that a link of a scenario follows."""
         lines = [f"# From {plain(self.name)}.", *(f"# {plain(one)}" for one in self.remarks)]
-        if self.delay:
-            ways = [self.delay] if self.reverse is None else [self.delay, self.reverse]
-            tables = [f"{{ {rule}, timeline = {_delays(way)} }}" for way in ways]
-            both = f"[{', '.join(tables)}]" if len(tables) > 1 else tables[0]
-            lines.append(f"delay = {both}")
-        if self.rate:
-            points = _points(self.rate, lambda bits: f'"{bits} bit/s"')
-            lines.append(f"rate = {{ timeline = {points} }}")
-        if self.opportunities:
-            instants = _list(f'"{exactly(at, "ms")}"' for at in self.opportunities)
-            lines.append(f"rate = {{ opportunities = {instants} }}")
-        if isinstance(self.loss, float):
-            lines += [f"loss = {{ probability = {self.loss:.6g} }}"] * (self.loss > 0)
-        elif self.loss:
-            points = _points(self.loss, lambda p: f"{p:.9g}")
-            lines.append(f"loss = {{ probability = {{ {rule}, timeline = {points} }} }}")
-        if self.bit_errors:
-            points = _points(self.bit_errors, lambda rate: f"{rate:.9g}")
-            lines.append(f"loss = {{ bit_error_rate = {{ {rule}, timeline = {points} }} }}")
+        for key, text in (
+            ("delay", self._delay),
+            ("rate", _rate),
+            ("loss", self._loss),
+        ):
+            texts = list(map(text, self.ways))
+            if any(texts):
+                both = f"[{', '.join(one or _NONE[key] for one in texts)}]"
+                lines.append(f"{key} = {both if len(set(texts)) > 1 else texts[0]}")
+        if self.duplicates:
+            lines.append(f"duplicate = {{ probability = {self.duplicates:.6g} }}")
         if self.order != "fifo":
             lines.append(f'order = "{self.order}"')
-        for outage, way in self._outages():
+        for outage, direction in self.outages():
             lines += [
                 "[[handovers]]",
                 f'at = "{exactly(outage.at_ns)}"',
                 f'dead = "{exactly(outage.dead_ns)}"',
-                'arrivals = "drop"',
-                *([f'direction = "{way}"'] if way else []),
+                f'arrivals = "{outage.arrivals}"',
+                *([f'direction = "{direction}"'] if direction else []),
             ]
         return "\n".join(lines) + "\n"
 
-    def _outages(self) -> list[tuple[Outage, str]]:
+    def _delay(self, way: Way) -> str:
+        return f"{{ {self._rule}, timeline = {_delays(way.delay)} }}" if way.delay else ""
+
+    def _loss(self, way: Way) -> str:
+        if isinstance(way.loss, float):
+            return f"{{ probability = {way.loss:.6g} }}" if way.loss > 0 else ""
+        for key, points in (("probability", way.loss), ("bit_error_rate", way.bit_errors)):
+            if points:
+                told = _points(points, lambda p: f"{p:.9g}")
+                return f"{{ {key} = {{ {self._rule}, timeline = {told} }} }}"
+        return ""
+
+    @property
+    def _rule(self) -> str:
+        return f'between = "{self.between}"'
+
+    def outages(self) -> list[tuple[Outage, str]]:
         """Return the outages in the order of time, each with its direction, empty for both."""
-        if self.reverse_outages is None:
-            return [(one, "") for one in self.outages]
-        both = [(one, "forward") for one in self.outages]
-        both += [(one, "reverse") for one in self.reverse_outages]
+        if self.reverse is None or list(self.forward.outages) == list(self.reverse.outages):
+            return [(one, "") for one in self.forward.outages]
+        both = [(one, "forward") for one in self.forward.outages]
+        both += [(one, "reverse") for one in self.reverse.outages]
         return sorted(both, key=lambda one: one[0].at_ns)
+
+
+#: What a direction has of a key where only the other direction's changes.
+_NONE = {"delay": '"0 s"', "rate": '"unlimited"', "loss": '"none"'}
 
 
 def plain(text: str) -> str:
@@ -131,11 +176,19 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _delays(points: Sequence[tuple[int, int]]) -> str:
+def _rate(way: Way) -> str:
+    if way.opportunities:
+        instants = _list(f'"{exactly(at, "ms")}"' for at in way.opportunities)
+        return f"{{ opportunities = {instants} }}"
+    points = _points(way.rate, lambda bits: f'"{bits} bit/s"')
+    return f"{{ timeline = {points} }}" if way.rate else ""
+
+
+def _delays(points: Steps[int]) -> str:
     return _points(points, lambda span: f'"{exactly(span, "ms")}"')
 
 
-def _points(points: Sequence[tuple[int, _Value]], value: Callable[[_Value], str]) -> str:
+def _points(points: Steps[_Value], value: Callable[[_Value], str]) -> str:
     return _list(f'["{exactly(at)}", {value(of)}]' for at, of in points)
 
 

@@ -177,8 +177,8 @@ impl Outcome {
             notes: &self.notes,
         };
         let mut sums = PopulationSums::new(self.names.clone(), *each);
-        for one in visited.sums(|end| self.sum(watcher, end)) {
-            sums.add(&one);
+        for (one, exchanges) in visited.sums(|end| self.sum(watcher, end)) {
+            sums.add(&one, exchanges);
         }
         Some(sums)
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
-use netspurt::app::Task;
+use netspurt::app::{Exchange, Task};
 use netspurt::ids::{EndId, FlowId, Side};
 use netspurt::record::{ConnectionSum, FlowSum, Names};
 use netspurt::scenario::Network;
@@ -75,9 +75,13 @@ pub(super) struct Visited<'a> {
     pub(super) notes: &'a [FlowNotes],
 }
 
-impl Visited<'_> {
-    /// What came of each connection that has started. `sum` tells of an end what was sent by it.
-    pub(super) fn sums(&self, sum: impl Fn(EndId) -> FlowSum) -> Vec<ConnectionSum> {
+impl<'a> Visited<'a> {
+    /// What came of each connection that has started, and of what it asked. `sum` tells of an end
+    /// what was sent by it.
+    pub(super) fn sums(
+        &self,
+        sum: impl Fn(EndId) -> FlowSum,
+    ) -> Vec<(ConnectionSum, &'a [Exchange])> {
         let seen: HashMap<u16, u32> = (0..self.connections.count())
             .zip(0..)
             .map(|(n, place)| (self.port(n), place))
@@ -90,7 +94,8 @@ impl Visited<'_> {
             let port = u16::try_from(u32::from(FIRST_PORT) + number).ok()?;
             let flow = self.names.connection(self.population, *seen.get(&port)?)?;
             let ends = Side::BOTH.map(|side| sum(flow.end(side)));
-            Some(visited(flow, task, (start, opener.finished), ends))
+            let one = visited(flow, task, (start, opener.finished), ends);
+            Some((one, &*opener.exchanges))
         };
         (0..).zip(self.visits).filter_map(one).collect()
     }

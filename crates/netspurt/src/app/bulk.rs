@@ -29,14 +29,8 @@ const ENDLESS: u64 = 1 << 62;
 /// use netspurt::app::{Bulk, Endpoint};
 /// use netspurt::ids::{FlowId, Side};
 /// use netspurt::stage::Stage;
-/// # use netspurt::{clock::Clock, rto::Ns2Config, tcp::*, units::{Duration, Time}};
-/// # let ms = Duration::from_millis;
-/// # let config = TcpConfig::Ns(NsConfig {
-/// #     packet_bytes: 1000, header_bytes: 40, initial_window_segs: 1, receive_window_segs: 20,
-/// #     variant: NsVariant::Tahoe, limited_transmit: false, bugfix: true,
-/// #     acks: AckPolicy::EverySegment, clock: Clock::EXACT,
-/// #     rto: Ns2Config { tick: ms(10), initial: ms(3000), min: ms(200), max: ms(60_000) },
-/// # });
+/// # use netspurt::{tcp::*, units::{Duration, Time}};
+/// # let config = NsConfig { initial_window_segs: 1, ..NsConfig::default() }.into();
 /// let start = Time::ZERO + Duration::from_secs(1);
 /// let transfer = Bulk { start, pause: Duration::ZERO, octets: Some(20_000) };
 /// let source = Endpoint::new(Connection::new(FlowId(0).end(Side::From), &config), Some(transfer));

@@ -1,12 +1,14 @@
 //! irtt's JSON (`irtt client -o`).
 
+use std::collections::HashMap;
+
 use crate::units::Duration;
 
-use super::Delays;
 use super::began::Began;
 use super::json::{Item, label, whole};
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
+use super::{Delays, HalfDelays};
 
 /// Reads the sessions among `items`.
 ///
@@ -28,6 +30,7 @@ pub(super) fn parse(
         let length = whole(&config["params"]["length"]).and_then(|bytes| u32::try_from(bytes).ok());
         let wire_bytes = length.map_or(0, |bytes| bytes.saturating_add(header));
         let mut tally = Tally::default();
+        let mut one_way: HashMap<u64, HalfDelays> = HashMap::new();
         for (place, trip) in (1..).zip(trips) {
             let Some(number) = whole(&trip["seqno"]) else {
                 let text = label(trip);
@@ -55,6 +58,7 @@ pub(super) fn parse(
                 tally.reply(number, rtt, wire_bytes);
             }
             tally.sent(number).set_sent(sent);
+            one_way.entry(number).or_insert_with(|| told_of_directions(trip));
         }
         let mut delays = Delays::new(name, "irtt");
         let stats = &item["stats"];
@@ -62,6 +66,10 @@ pub(super) fn parse(
         let range = tally.ends().map(|(_, last)| (0, last.max(count.saturating_sub(1))));
         let interval = whole(&config["params"]["interval"]).map(Duration::from_nanos);
         tally.finish(&mut delays, range, hints.interval.or(interval))?;
+        if one_way.values().any(|told| *told != HalfDelays::Unknown) {
+            let told = |number| one_way.get(&number).copied().unwrap_or(HalfDelays::Unknown);
+            delays.one_way = delays.probes.iter().map(|probe| told(probe.number)).collect();
+        }
         let first = delays.probes.first().map(|probe| probe.number);
         let wall = trips.iter().find(|trip| whole(&trip["seqno"]) == first && first.is_some());
         let wall = wall.and_then(|trip| trip["timestamps"]["client"]["send"]["wall"].as_i64());
@@ -71,6 +79,17 @@ pub(super) fn parse(
         reading.recordings.push(delays);
     }
     Ok(())
+}
+
+/// What a round trip tells of its directions: the delay of the request, which irtt has where the
+/// server stamps what it receives, or which way lost it.
+fn told_of_directions(trip: &serde_json::Value) -> HalfDelays {
+    match &*label(&trip["lost"]) {
+        "true_up" => HalfDelays::RequestLost,
+        "true_down" => HalfDelays::ReplyLost,
+        "false" => trip["delay"]["send"].as_i64().map_or(HalfDelays::Unknown, HalfDelays::Forward),
+        _ => HalfDelays::Unknown,
+    }
 }
 
 fn remark(delays: &mut Delays, stats: &serde_json::Value) {

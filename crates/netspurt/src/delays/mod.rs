@@ -57,7 +57,7 @@ pub use format::Format;
 pub use pairs::{Pair, pair};
 pub use reader::{read, read_as};
 pub use reading::{Columns, Hints, Malformed, Reading, RecordingError};
-pub use series::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
+pub use series::{Delays, HalfDelays, Measure, Probe, ProbeOrder, SendTimeSource};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use bytes::Bytes;
 
-use crate::guard::guarded;
+use crate::guard::{guarded, has_sound_footer};
 
 use super::columns::by_names;
 use super::reading::{Hints, Reading, RecordingError};
@@ -18,12 +18,16 @@ const MOST_ROWS: i64 = 1 << 24;
 /// # Errors
 /// When the file is broken or has more than [`MOST_ROWS`] rows, or no column holds delays.
 pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
-    guarded(|| read(name, bytes, hints)).unwrap_or_else(|| {
+    let damaged = || {
         Err(RecordingError::new(
             "the Parquet file is damaged: its octets contradict each other",
             "fetch or make it again",
         ))
-    })
+    };
+    if !has_sound_footer(bytes) {
+        return damaged();
+    }
+    guarded(|| read(name, bytes, hints)).unwrap_or_else(damaged)
 }
 
 fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {

@@ -71,6 +71,20 @@ impl Probe {
     }
 }
 
+/// What a recording tells of the two directions of a probe, beside its round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HalfDelays {
+    /// Nothing.
+    Unknown,
+    /// The delay of its request in nanoseconds, by the clocks of both ends: negative if these
+    /// differ by more than the delay.
+    Forward(i64),
+    /// The request was lost.
+    RequestLost,
+    /// The reply was lost.
+    ReplyLost,
+}
+
 /// A recording of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
@@ -88,6 +102,8 @@ pub struct Delays {
     pub began: Option<Began>,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
+    /// What is known of the directions of each; empty if nothing is known of any.
+    pub one_way: Vec<HalfDelays>,
     /// The number of probes that were answered without a recorded delay: they are not among
     /// [`probes`](Delays::probes).
     pub untimed: u64,
@@ -116,6 +132,7 @@ impl Delays {
             send_times: SendTimeSource::Unknown,
             began: None,
             probes: Vec::new(),
+            one_way: Vec::new(),
             untimed: 0,
             duplicates: 0,
             notes: Vec::new(),

@@ -59,8 +59,11 @@ impl LinkConfig {
     }
 
     /// The least time in which a frame of `size` octets crosses the link at any time of the run,
-    /// rounded down.
+    /// rounded down. One that comes at the very instant of an opportunity waits for the next.
     pub fn least_time(&self, size: u32) -> Duration {
+        if matches!(self.rate, Rate::AtInstants(_)) {
+            return Duration::from_nanos(1) + self.delay.least();
+        }
         let fastest = Rate::Constant(self.rate.greatest());
         Serializer::new(&fastest, self.framing).line_time(size).1 + self.delay.least()
     }

@@ -133,7 +133,8 @@ impl Message<'_> {
     fn number(&self, key: &str) -> Result<f64, Blamed> {
         let entry = self.entry(key)?;
         let number = entry.value.parse::<f64>().ok().filter(|value| value.is_finite());
-        let error = || OrbitError::new(format!("{key} is not a number"), "");
+        let fix = "a number with a point, as 51.6";
+        let error = || OrbitError::new(format!("{key} is not a number"), fix);
         number.ok_or_else(|| (error(), entry.span.clone()))
     }
 }

@@ -386,6 +386,14 @@ mod messages {
             ("BSTAR = 0", "EPOCH = 2000-01-01", "ours.omm:14:1", "EPOCH is given twice"),
             ("= 15.5", "= 19.5", "ours.omm:1:1", "inside the Earth"),
         ];
+        for (text, notation) in [
+            ("\n[{}]", "JSON"),
+            ("<?xml version=\"1.0\"?>", "XML"),
+            ("OBJECT_NAME,EPOCH,MEAN_MOTION\nOURS,2000-01-01,15.5", "CSV"),
+        ] {
+            let error = read_elements(text, "ours").unwrap_err().to_string();
+            assert!(error.contains(&format!("in {notation} are not read")), "{error}");
+        }
         for (from, to, place, message) in cases {
             let text =
                 read_elements(&MESSAGE.replace(from, to), "ours.omm").unwrap_err().to_string();

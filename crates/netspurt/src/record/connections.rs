@@ -6,7 +6,7 @@ use super::judge::{Retransmissions, SenderVerdict};
 use super::names::{Names, nanos};
 use super::summary::FlowSum;
 use super::table::{Column, Data, Table};
-use crate::app::FlowResult;
+use crate::app::{Exchange, FlowResult};
 use crate::ids::{EndId, FlowId, Side};
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
@@ -82,15 +82,18 @@ struct PopulationSum {
     ends: [FlowSum; 2],
     durations: Spans,
     responses: Spans,
+    requests: Spans,
 }
 
-/// How spans of time are distributed.
+/// How spans of time are distributed, of which some had not ended when the run did.
 #[derive(Clone, Debug)]
 struct Spans {
     /// In nanoseconds, each known to 1 in 1000.
     histogram: Histogram<u64>,
     sum_ns: u128,
     max: Duration,
+    /// How many had not ended.
+    open: u64,
 }
 
 /// What came of all populations of a run.
@@ -103,43 +106,56 @@ pub struct PopulationSums {
     rows: Option<Vec<ConnectionOutcome>>,
 }
 
-/// The shares of connections whose durations the table of populations tells, and the names of its
-/// columns.
-const QUANTILES: [(f64, [&str; 2]); 5] = [
-    (0.5, ["duration_ns_p50", "response_ns_p50"]),
-    (0.75, ["duration_ns_p75", "response_ns_p75"]),
-    (0.9, ["duration_ns_p90", "response_ns_p90"]),
-    (0.99, ["duration_ns_p99", "response_ns_p99"]),
-    (0.999, ["duration_ns_p999", "response_ns_p999"]),
-];
+/// The quantiles in the table of populations: numerator and denominator of the share, and the end of
+/// the column's name.
+const QUANTILES: [(u64, u64, &str); 5] =
+    [(1, 2, "p50"), (3, 4, "p75"), (9, 10, "p90"), (99, 100, "p99"), (999, 1000, "p999")];
 
 impl Spans {
     fn new() -> Self {
         let histogram = Histogram::new(3).expect("three digits are possible");
-        Self { histogram, sum_ns: 0, max: Duration::ZERO }
+        Self { histogram, sum_ns: 0, max: Duration::ZERO, open: 0 }
     }
 
-    fn add(&mut self, span: Duration) {
+    fn add(&mut self, span: Option<Duration>) {
+        let Some(span) = span else {
+            self.open += 1;
+            return;
+        };
         self.histogram.record(span.as_nanos()).expect("the histogram grows");
         self.sum_ns += u128::from(span.as_nanos());
         self.max = self.max.max(span);
     }
 
+    /// The number of those that ended.
     fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The least span that this share does not exceed, at most 1 in 1000 too great.
-    fn quantile(&self, share: f64) -> Option<i64> {
-        let value = || self.histogram.value_at_quantile(share).min(self.max.as_nanos());
-        (self.count() > 0).then(|| value().cast_signed())
+    /// The least span that a share of all does not exceed, at most 1 in 1000 too great: the one of
+    /// rank ⌈share · count⌉ (definition 1 of Hyndman and Fan 1996). One that has not ended is longer
+    /// than all others. `None` if the rank is that of such a one, or if no span has a higher rank: it
+    /// would be the greatest whatever the share.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn quantile(&self, above: u64, below: u64) -> Option<i64> {
+        let all = self.count() + self.open;
+        let rank = (all * above).div_ceil(below);
+        if rank == all || rank > self.count() {
+            return None;
+        }
+        // The histogram takes the next rank from the middle between two.
+        let share = (rank as f64 - 0.5) / self.count() as f64;
+        let value = self.histogram.value_at_quantile(share).min(self.max.as_nanos());
+        Some(value.cast_signed())
     }
 
+    /// The mean of those that ended.
     fn mean(&self) -> Option<i64> {
         let mean = self.sum_ns.checked_div(self.count().into())?;
         i64::try_from(mean).ok()
     }
 
+    /// The longest of those that ended.
     fn max(&self) -> Option<i64> {
         (self.count() > 0).then(|| self.max.as_nanos().cast_signed())
     }
@@ -154,18 +170,24 @@ impl PopulationSum {
             ends: Default::default(),
             durations: Spans::new(),
             responses: Spans::new(),
+            requests: Spans::new(),
         }
     }
 
-    fn add(&mut self, one: &ConnectionSum) {
+    fn add(&mut self, one: &ConnectionSum, exchanges: &[Exchange]) {
         self.connections += 1;
         self.failed += u64::from(one.failed());
         for side in 0..2 {
             self.octets[side] = self.octets[side].saturating_add(one.octets[side]);
             self.ends[side].add(&one.ends[side]);
         }
-        one.duration.into_iter().for_each(|span| self.durations.add(span));
-        one.response.into_iter().for_each(|span| self.responses.add(span));
+        self.durations.add(one.duration);
+        if one.requests > 0 {
+            self.responses.add(one.response);
+        }
+        for exchange in exchanges {
+            self.requests.add(exchange.complete.map(|at| at.saturating_since(exchange.asked)));
+        }
     }
 }
 
@@ -182,14 +204,14 @@ impl PopulationSums {
         &self.names
     }
 
-    /// Adds what came of a connection.
+    /// Adds what came of a connection, and of what it asked.
     ///
     /// # Panics
     /// When it is of no population.
-    pub fn add(&mut self, one: &ConnectionSum) {
+    pub fn add(&mut self, one: &ConnectionSum, exchanges: &[Exchange]) {
         let population = self.names.population(one.flow).expect("a connection of a population");
         let first = self.names.populations().next().map_or(0, |first| first.0);
-        self.sums[(population.0 - first) as usize].add(one);
+        self.sums[(population.0 - first) as usize].add(one, exchanges);
         let Some(rows) = &mut self.rows else { return };
         let both = |of: fn(&FlowSum) -> u64| {
             u32::try_from(one.ends.iter().map(of).sum::<u64>()).unwrap_or(u32::MAX)
@@ -233,10 +255,7 @@ impl PopulationSums {
             Data::I64(self.sums.iter().map(|sum| of(sum).cast_signed()).collect())
         };
         let both = |of: fn(&FlowSum) -> u64| number(&|sum| sum.ends.iter().map(of).sum());
-        let some = |of: &dyn Fn(&PopulationSum) -> Option<i64>| {
-            Data::OptionalI64(self.sums.iter().map(of).collect())
-        };
-        let mut columns = vec![
+        let mut columns = [
             ("connections", number(&|sum| sum.connections)),
             ("complete", number(&|sum| sum.durations.count())),
             ("failed", number(&|sum| sum.failed)),
@@ -253,20 +272,31 @@ impl PopulationSums {
             ("acked_bytes", both(|end| end.acked_bytes)),
             ("delivered_bytes", both(|end| end.delivered_bytes)),
             ("waited_ns", both(|end| end.waited.as_nanos())),
-            ("duration_ns_mean", some(&|sum| sum.durations.mean())),
-        ];
-        let quantiles = |place: usize, of: fn(&PopulationSum) -> &Spans| {
-            QUANTILES.map(|(share, names)| (names[place], some(&|sum| of(sum).quantile(share))))
-        };
-        columns.extend(quantiles(0, |sum| &sum.durations));
-        columns.push(("duration_ns_max", some(&|sum| sum.durations.max())));
-        columns.push(("response_ns_mean", some(&|sum| sum.responses.mean())));
-        columns.extend(quantiles(1, |sum| &sum.responses));
-        columns.push(("response_ns_max", some(&|sum| sum.responses.max())));
-        let columns = columns.into_iter().map(|(name, data)| Column::new(name, data));
+            ("requests", number(&|sum| sum.requests.count() + sum.requests.open)),
+            ("requests_complete", number(&|sum| sum.requests.count())),
+        ]
+        .map(|(name, data)| Column::new(name, data))
+        .to_vec();
+        columns.extend(self.spans("duration_ns", |sum| &sum.durations));
+        columns.extend(self.spans("response_ns", |sum| &sum.responses));
+        columns.extend(self.spans("request_ns", |sum| &sum.requests));
         let codes = self.names.populations().map(|id| id.0).collect();
         let names = self.names.flows_column("population", codes);
         Table::new("populations", [names].into_iter().chain(columns).collect())
+    }
+
+    /// The columns of a mean, quantiles and a maximum.
+    fn spans(&self, name: &str, of: fn(&PopulationSum) -> &Spans) -> Vec<Column> {
+        let column = |end: &str, value: &dyn Fn(&Spans) -> Option<i64>| {
+            let values = self.sums.iter().map(|sum| value(of(sum))).collect();
+            Column::new(format!("{name}_{end}"), Data::OptionalI64(values))
+        };
+        let quantile = |(above, below, end): (u64, u64, &str)| {
+            column(end, &|spans| spans.quantile(above, below))
+        };
+        let quantiles = QUANTILES.map(quantile);
+        let (mean, max) = (column("mean", &Spans::mean), column("max", &Spans::max));
+        [mean].into_iter().chain(quantiles).chain([max]).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
 use indexmap::IndexSet;
 
-use crate::guard::guarded;
+use crate::guard::{guarded, has_sound_footer};
 
 use super::table::{Column, Data, Table};
 
@@ -180,7 +180,21 @@ fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
 /// # Errors
 /// When `file` is not such a file.
 pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
+    if !is_sound(&file) {
+        return Err(TableError::Damaged);
+    }
     guarded(|| read_columns(name, file)).unwrap_or(Err(TableError::Damaged))
+}
+
+/// Whether the file ends with a footer that can be walked.
+fn is_sound<R: ChunkReader>(file: &R) -> bool {
+    let octets = |count: u64| {
+        let start = file.len().checked_sub(count)?;
+        file.get_bytes(start, usize::try_from(count).ok()?).ok()
+    };
+    let Some(tail) = octets(8) else { return false };
+    let size = tail.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
+    octets(u64::from(size) + 8).is_some_and(|end| has_sound_footer(&end))
 }
 
 fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {

@@ -43,7 +43,7 @@ impl From<&Value> for Label {
 }
 
 /// The columns that every sweep's table has; an axis cannot have such a name.
-pub const TAKEN: [&str; 71] = [
+pub const TAKEN: [&str; 72] = [
     "case",
     "scenario",
     "seed",
@@ -75,6 +75,7 @@ pub const TAKEN: [&str; 71] = [
     "fairness",
     "carried",
     "carried_bytes",
+    "busiest_bps",
     "dropped",
     "lost",
     "marked",

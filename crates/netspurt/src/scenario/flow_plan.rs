@@ -44,7 +44,7 @@ impl FlowSpec {
             planned.map(|config| spell_out(&config))
         } else {
             connection("", self.profile, &self.tcp).map(|config| match config {
-                TcpConfig::Ns(config) => spell_out(&config),
+                TcpConfig::Ns(config) => spell_out(&*config),
                 TcpConfig::Rfc(config) => spell_out(&*config),
             })
         };
@@ -77,7 +77,7 @@ pub(super) fn connection(
 ) -> Result<TcpConfig, Problem> {
     match profile.rfc() {
         Some(base) => switch::rfc(name, &base, tcp).map(TcpConfig::from),
-        None => switch::ns(name, tcp).map(TcpConfig::Ns),
+        None => switch::ns(name, tcp).map(TcpConfig::from),
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
+use crate::distribution::{Distribution, DistributionUnit};
+
 use super::error::Problem;
 use super::tree::entry;
 
@@ -15,7 +17,7 @@ pub(super) type Files = BTreeMap<String, String>;
 pub(super) const KEY: &str = "follows";
 
 /// What a file may say of a link.
-const KEYS: [&str; 5] = ["delay", "rate", "loss", "order", "handovers"];
+const KEYS: [&str; 6] = ["delay", "rate", "loss", "duplicate", "order", "handovers"];
 
 /// The path of the link at the beginning of a path, and the rest of it.
 pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
@@ -96,12 +98,8 @@ fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> R
             let message = format!("the file `{file}` is not there");
             return Err(Problem::at(path, message).fix(BESIDE));
         };
-        let values: Vec<&str> =
-            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        if let Some(line) = values.iter().position(|value| value.contains('|')) {
-            let message = format!("line {} of `{file}` has a `|`", line + 1);
-            return Err(Problem::at(path, message).fix("one value in each line"));
-        }
+        let values = values_of(file, text, &key)
+            .map_err(|(message, fix)| Problem::at(path, message).fix(fix))?;
         *item = Item::Value(format!("empirical:values={}", values.join("|")).into());
     }
     Ok(())
@@ -109,6 +107,42 @@ fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> R
 
 /// Keys of populations that may follow a file.
 const DRAWN: [&str; 5] = ["send", "reply", "serve", "requests", "think"];
+
+/// The values in the lines of a file that the key of a population names. Lines without a value and
+/// comments after a `#` are left out; a size without a unit is in octets.
+///
+/// # Errors
+/// What is wrong with the file, and how to mend it.
+fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, String)> {
+    let (unit, example) = match key {
+        "send" | "reply" => (DistributionUnit::Octets, "8 kB"),
+        "requests" => (DistributionUnit::Count, "3"),
+        _ => (DistributionUnit::Span, "20 ms"),
+    };
+    let mut values = Vec::new();
+    for (line, told) in (1..).zip(text.lines()) {
+        let value = told.split_once('#').map_or(told, |(value, _)| value).trim();
+        if value.is_empty() {
+            continue;
+        }
+        let of_octets =
+            unit == DistributionUnit::Octets && value.bytes().all(|b| b.is_ascii_digit());
+        let value = if of_octets { format!("{value} B") } else { value.to_owned() };
+        let begins = |c: char| c.is_ascii_digit() || "+-.".contains(c);
+        if !value.starts_with(begins) {
+            let message = format!("line {line} of `{file}` is no value: `{value}`");
+            return Err((message, format!("one value in each line, as in `{example}`")));
+        }
+        if let Err(slip) = Distribution::parse(&value, unit) {
+            return Err((format!("line {line} of `{file}`: {}", slip.message), slip.fix));
+        }
+        values.push(value);
+    }
+    if values.is_empty() {
+        return Err((format!("`{file}` has no values"), "one value in each line".to_owned()));
+    }
+    Ok(values)
+}
 
 /// Where a file is looked for.
 const BESIDE: &str = "a file beside the scenario's; one that --set names is looked for in the \
@@ -149,7 +183,9 @@ fn follow(
         if !KEYS.contains(&&*key) {
             let mut problem = problem(format!("`{file}` has a key `{key}`")).of_the_key();
             problem.path = [path, &[key.to_string()]].concat();
-            return Err(problem.fix("`delay`, `rate`, `loss`, `order` and `handovers` alone"));
+            return Err(
+                problem.fix("`delay`, `rate`, `loss`, `duplicate`, `order` and `handovers` alone")
+            );
         }
         if link.contains_key(&key) && !followable.displaces(path, &key) {
             return Err(problem(format!(

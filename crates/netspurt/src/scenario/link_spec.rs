@@ -55,7 +55,7 @@ pub struct LinkSpec {
     /// A path over low satellites: a delay that is drawn anew in each slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotsTable>,
-    /// A file with `delay`, `rate`, `loss`, `order` or `handovers` of this link, which then has none
+    /// A file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this link, which then has none
     /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,

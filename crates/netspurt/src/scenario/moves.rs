@@ -45,12 +45,36 @@ impl Scenario {
             LinkPlace { path: &link.path, name: &link.name, seed: self.spec.seed.0, way: 0 };
         let link = moved(link.spec, &place, self.spec.stop).map_err(blamed)?;
         let moves = Moves::of(&link);
-        if moves.delay.is_none() && moves.rate.is_none() && moves.handovers.is_empty() {
+        if moves.is_empty() {
             let message = format!("link `{name}` stays as it is in a whole run");
             return Err(blamed(Problem::at([], message).fix("a link with `slots` or timelines")));
         }
-        Ok(form::write(&moves))
+        Ok(a_point_a_line(&form::write(&moves)))
     }
+
+    /// The names of the links that change during a run, in the order of the scenario.
+    ///
+    /// # Panics
+    /// Never: it was planned when it was read.
+    pub fn moving(&self) -> Vec<String> {
+        let drawn = draw(&self.spec).expect("drawn when it was read");
+        let moves = |spec: &LinkSpec| spec.slots.is_some() || !Moves::of(spec).is_empty();
+        drawn.iter().filter(|link| moves(link.spec)).map(|link| link.name.to_string()).collect()
+    }
+}
+
+/// The same TOML with each point of a timeline on a line of its own.
+fn a_point_a_line(text: &str) -> String {
+    let spread = |line: &str| {
+        let (key, list) = line.strip_suffix(']')?.split_once(" = [")?;
+        let points = match key {
+            "timeline" => list.replace("], [", "],\n  ["),
+            "opportunities" => list.replace(", ", ",\n  "),
+            _ => return None,
+        };
+        Some(format!("{key} = [\n  {points},\n]\n"))
+    };
+    text.lines().map(|line| spread(line).unwrap_or_else(|| format!("{line}\n"))).collect()
 }
 
 impl Moves {
@@ -60,5 +84,9 @@ impl Moves {
         let changes = |rate: &&WordOr<_, _>| matches!(rate, WordOr::Table(_));
         let rate = link.rate.each().iter().any(changes).then(|| link.rate.clone());
         Self { delay, rate, handovers: link.handovers.clone() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.delay.is_none() && self.rate.is_none() && self.handovers.is_empty()
     }
 }

@@ -4,8 +4,8 @@ use core::fmt;
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::{Serialize, Serializer};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The greatest whole number a scenario can hold.
 pub(super) const MOST: u64 = i64::MAX as u64;
@@ -33,6 +33,28 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
 /// A probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probability(pub f64);
+
+/// A share of a link's rate: above 0, and above 1 where more arrives than it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct LoadShare(pub f64);
+
+impl TryFrom<f64> for LoadShare {
+    type Error = String;
+
+    fn try_from(share: f64) -> Result<Self, String> {
+        if share > 0.0 && share <= 100.0 {
+            return Ok(Self(share));
+        }
+        Err(format!("{share} is no load: write a share of the link's rate above 0, as in `0.5`"))
+    }
+}
+
+impl From<LoadShare> for f64 {
+    fn from(LoadShare(share): LoadShare) -> f64 {
+        share
+    }
+}
 
 impl<const MIN: u64, const MAX: u64> Visitor<'_> for Whole<MIN, MAX> {
     type Value = Self;

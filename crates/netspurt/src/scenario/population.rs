@@ -220,7 +220,7 @@ impl ScenarioFlows {
         let sums = sums_of_ends([source, sink], verdicts);
         if self.names.population(flow).is_some() {
             let one = connection(flow, [source, sink], from.planned(), sums);
-            return self.sums.connections.add(&one);
+            return self.sums.connections.add(&one, from.exchanges().unwrap_or_default());
         }
         self.sums.flows.push((flow.end(Side::From), sums[0]));
         if let Some(exchanges) = from.exchanges() {

@@ -227,15 +227,17 @@ fn plan_population(
     if ipv6 {
         net.check_uncut(name, (from, to), end.packet_bytes())?;
     }
-    let drawn = distributions(name, own)?;
     // What options take is left out: senders that differ in them have the same arrivals.
     let header = BARE_HEADER_BYTES + own.family.more_bytes();
     let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
-    let gap = gap(name, own, &drawn, ((from, to), sizes), net)?;
+    let (drawn, gap) = drawn_at_rate(name, own, ((from, to), sizes), net)?;
     let until = own.until.unwrap_or(spec.stop).min(spec.stop);
     if own.start >= until {
         let message = format!("no connection of `{name}` arrives from {} to {until}", own.start);
-        return Err(Problem::at(["populations", name, "start"], message).fix("an earlier time"));
+        let early = own.until.is_some_and(|until| until < spec.stop);
+        let (key, fix) =
+            if early { ("until", "a later time") } else { ("start", "an earlier time") };
+        return Err(Problem::at(["populations", name, key], message).fix(fix));
     }
     Ok(PlannedPopulation {
         name: name.to_owned(),
@@ -254,8 +256,47 @@ fn plan_population(
     })
 }
 
-/// What its connections are drawn from.
-fn distributions(name: &str, own: &PopulationSpec) -> Result<Distributions, Problem> {
+/// What its connections are drawn from, and the time from one arrival to the next.
+fn drawn_at_rate(
+    name: &str,
+    own: &PopulationSpec,
+    link: ((u32, u32), [u16; 2]),
+    net: &Reach<'_>,
+) -> Result<(Distributions, Distribution), Problem> {
+    let Some(load) = &own.load else {
+        let gap = gap(name, &own.arrivals)?;
+        let rate = gap.mean().map_or(LEAST_PACKMIME_RATE, |mean| 1e9 / mean);
+        return Ok((distributions(name, own, rate)?, gap));
+    };
+    // PackMime's sizes depend on the rate, and little: the rate settles after some rounds.
+    let mut rate = LEAST_PACKMIME_RATE;
+    for _ in 0..ROUNDS {
+        let drawn = distributions(name, own, rate)?;
+        let next = rate_of_load(name, load, &drawn, link, net)?;
+        let settled = (next - rate).abs() <= 1e-12 * next;
+        rate = next;
+        if settled {
+            break;
+        }
+    }
+    let gap = gap(name, &with_rate(name, &own.arrivals, rate)?)?;
+    Ok((distributions(name, own, rate)?, gap))
+}
+
+/// The least rate of PackMime's connections, and how often a rate is computed anew at most.
+const LEAST_PACKMIME_RATE: f64 = 0.1;
+const ROUNDS: u32 = 200;
+
+/// The text of a distribution of sizes: PackMime's without a rate has that of the arrivals.
+fn at_rate(text: &str, per_second: f64) -> String {
+    if matches!(text.trim(), "packmime-request" | "packmime-reply") {
+        return format!("{}:rate={per_second}/s", text.trim());
+    }
+    text.to_owned()
+}
+
+/// What its connections are drawn from, where so many arrive in a second.
+fn distributions(name: &str, own: &PopulationSpec, rate: f64) -> Result<Distributions, Problem> {
     let read = |key, text, unit| distribution(name, key, text, unit);
     let of_replies = [
         ("serve", own.serve.as_str(), "0 s"),
@@ -269,9 +310,10 @@ fn distributions(name: &str, own: &PopulationSpec) -> Result<Distributions, Prob
         let problem = Problem::at(["populations", name, key], message).of_the_key();
         return Err(problem.fix("add `reply`, as in `reply = \"20 kB\"`"));
     }
-    let reply = own.reply.as_ref().map(|text| read("reply", text, DistributionUnit::Octets));
+    let size = |key, text| distribution(name, key, &at_rate(text, rate), DistributionUnit::Octets);
+    let reply = own.reply.as_ref().map(|text| size("reply", text));
     Ok(Distributions {
-        send: read("send", &own.send, DistributionUnit::Octets)?,
+        send: size("send", &own.send)?,
         reply: reply.transpose()?,
         serve: read("serve", &own.serve, DistributionUnit::Span)?,
         requests: read("requests", &own.requests, DistributionUnit::Count)?,
@@ -297,18 +339,8 @@ fn distribution(
 }
 
 /// The time from one arrival to the next.
-fn gap(
-    name: &str,
-    own: &PopulationSpec,
-    drawn: &Distributions,
-    link: ((u32, u32), [u16; 2]),
-    net: &Reach<'_>,
-) -> Result<Distribution, Problem> {
-    let arrivals = match &own.load {
-        None => own.arrivals.clone(),
-        Some(load) => with_rate(name, &own.arrivals, rate_of_load(name, load, drawn, link, net)?)?,
-    };
-    let gap = distribution(name, "arrivals", &arrivals, DistributionUnit::Gap)?;
+fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
+    let gap = distribution(name, "arrivals", arrivals, DistributionUnit::Gap)?;
     if gap.mean().is_some_and(|mean| mean < LEAST_GAP_NS) {
         let message = format!("more than {} connections a second", 1e9 / LEAST_GAP_NS);
         return Err(Problem::at(["populations", name, "arrivals"], message).fix("a lower rate"));
@@ -324,7 +356,7 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
     if matches!(arrivals, "poisson" | "packmime") {
         return Ok(format!("{arrivals}:rate={per_second}/s"));
     }
-    let message = "the rate of arrivals is that of the `load`";
+    let message = format!("`{arrivals}` beside a `load`, which determines the rate of arrivals");
     Err(Problem::at(["populations", name, "arrivals"], message)
         .also(["populations", name, "load"])
         .fix("`\"poisson\"` or `\"packmime\"`, without a rate"))
@@ -379,10 +411,5 @@ fn rate_of_load(
     };
     #[expect(clippy::cast_precision_loss, reason = "rates stay below 2^53")]
     let rate = load.share.0 * bits as f64 / (8.0 * octets);
-    if rate <= 0.0 {
-        let mut problem = at("load", "a load of nothing".to_owned());
-        problem.path.push("share".to_owned());
-        return Err(problem.fix("above 0"));
-    }
     Ok(rate)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Duration;
 
 use super::flow_spec::{EndpointWord, Family, FlowSpec};
-use super::number::{Number, Probability, Whole};
+use super::number::{LoadShare, Ordinal, Whole};
 use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
@@ -48,9 +48,10 @@ pub struct PopulationSpec {
     pub until: Option<Duration>,
     /// The greatest number of connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Number>,
+    pub most: Option<Ordinal>,
     /// Octets that the opener sends: in each request, or in all where nothing is replied. A length
-    /// as in `"200 B"`, or a distribution as in `"lognormal:median=900 B,sigma=1.6"`.
+    /// as in `"200 B"`, or a distribution as in `"lognormal:median=900 B,sigma=1.6"`. Of PackMime's
+    /// sizes the rate may be left out: it is that of the arrivals.
     pub send: String,
     /// Octets of each reply, in the same form; without it the opener sends and nothing is replied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +72,8 @@ pub struct PopulationSpec {
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
     /// The share of the link's rate, on average.
-    pub share: Probability,
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    pub share: LoadShare,
     /// The name of the link; the direction with more of the connections' octets counts.
     pub link: String,
 }

@@ -35,7 +35,7 @@ impl Words for Profile {
         (
             Self::Ns2,
             "ns-2",
-            "the one-way senders of ns-2.35, which count packets and have no handshake; the timer counts ticks",
+            "the one-way senders of ns-2.35, which count packets, with a handshake only if `handshake` is set; the timer counts ticks",
         ),
         (
             Self::Reno1998,

@@ -1,6 +1,7 @@
-//! The language of `%{ }%`: assertions about the fields of `tcp_info`.
+//! Expressions of `%{ }%` over the fields of `tcp_info`, and the assertions made of them.
 
 use core::fmt;
+use std::collections::BTreeMap;
 
 use super::info::{Field, Info};
 
@@ -13,12 +14,42 @@ pub enum Expression {
     Constant(&'static str, i64),
     /// A field of `tcp_info`.
     Field(Field),
+    /// A variable that an earlier statement of the script has set.
+    Variable(String),
+    /// The least or the largest of several expressions.
+    Extreme(Extreme, Vec<Expression>),
     /// `not`.
     Not(Box<Expression>),
     /// `-`.
     Negative(Box<Expression>),
     /// Two expressions and the operator between them.
     Pair(Box<Expression>, Operator, Box<Expression>),
+}
+
+/// Which of several numbers a function chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    /// `min`.
+    Least,
+    /// `max`.
+    Largest,
+}
+
+impl Extreme {
+    pub(super) const ALL: [(&'static str, Extreme); 2] =
+        [("min", Extreme::Least), ("max", Extreme::Largest)];
+}
+
+/// The variables that the statements of a script have set.
+pub type Variables = BTreeMap<String, i64>;
+
+/// What an expression may name.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// The state of the connection.
+    pub info: &'a Info,
+    /// The variables of the script.
+    pub variables: &'a Variables,
 }
 
 /// An operator between two expressions.
@@ -30,6 +61,10 @@ pub enum Operator {
     Multiply,
     /// Rounds towards zero.
     Divide,
+    /// The remainder of that division.
+    Remainder,
+    BitAnd,
+    BitOr,
     Equal,
     NotEqual,
     Less,
@@ -56,6 +91,9 @@ impl Operator {
             Operator::Subtract => "-",
             Operator::Multiply => "*",
             Operator::Divide => "/",
+            Operator::Remainder => "%",
+            Operator::BitAnd => "&",
+            Operator::BitOr => "|",
             Operator::And => "and",
             Operator::Or => "or",
             other => super::names::name_in(&Self::COMPARISONS, other),
@@ -67,8 +105,10 @@ impl Operator {
         match self {
             Operator::Or => 1,
             Operator::And => 2,
-            Operator::Add | Operator::Subtract => 5,
-            Operator::Multiply | Operator::Divide => 6,
+            Operator::BitOr => 5,
+            Operator::BitAnd => 6,
+            Operator::Add | Operator::Subtract => 7,
+            Operator::Multiply | Operator::Divide | Operator::Remainder => 8,
             _ => 4,
         }
     }
@@ -81,6 +121,53 @@ pub enum AssertionMessage {
     Text(String),
     /// The value of an expression.
     Value(Expression),
+    /// A text in which each `%d` stands for the value of an expression, in order.
+    Formatted {
+        /// The text.
+        text: String,
+        /// The expressions.
+        values: Vec<Expression>,
+    },
+}
+
+impl AssertionMessage {
+    /// The text that it stands for.
+    ///
+    /// # Errors
+    /// An expression in it has no value.
+    pub fn text(&self, scope: Scope<'_>) -> Result<String, EvaluationError> {
+        match self {
+            AssertionMessage::Text(text) => Ok(text.clone()),
+            AssertionMessage::Value(value) => Ok(value.value(scope)?.to_string()),
+            AssertionMessage::Formatted { text, values } => {
+                let mut parts = text.split("%d");
+                let mut out = parts.next().unwrap_or_default().to_owned();
+                for (value, part) in values.iter().zip(parts) {
+                    out += &value.value(scope)?.to_string();
+                    out += part;
+                }
+                Ok(out)
+            }
+        }
+    }
+}
+
+impl fmt::Display for AssertionMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssertionMessage::Text(text) => write!(f, "\"{text}\""),
+            AssertionMessage::Value(value) => write!(f, "{value}"),
+            AssertionMessage::Formatted { text, values } => {
+                write!(f, "\"{text}\" % ({})", listed(values))
+            }
+        }
+    }
+}
+
+/// The expressions with commas between them.
+fn listed(values: &[Expression]) -> String {
+    let shown: Vec<String> = values.iter().map(ToString::to_string).collect();
+    shown.join(", ")
 }
 
 /// One `assert`.
@@ -100,6 +187,9 @@ pub enum EvaluationError {
     /// The connection does not provide this field.
     #[error("the connection does not provide {0}")]
     MissingField(&'static str),
+    /// No statement before this one has set the variable.
+    #[error("`{0}` is not set")]
+    Unset(String),
     /// The expression divides by zero.
     #[error("the expression divides by zero")]
     DivisionByZero,
@@ -109,28 +199,41 @@ pub enum EvaluationError {
 }
 
 impl Expression {
-    /// The value for these fields.
+    /// The value in this scope.
     ///
     /// # Errors
     /// A field is missing, or the arithmetic has no result.
-    pub fn value(&self, info: &Info) -> Result<i64, EvaluationError> {
+    pub fn value(&self, scope: Scope<'_>) -> Result<i64, EvaluationError> {
         match self {
             Expression::Number(number) | Expression::Constant(_, number) => Ok(*number),
             Expression::Field(field) => {
-                info.get(*field).ok_or(EvaluationError::MissingField(field.name()))
+                scope.info.get(*field).ok_or(EvaluationError::MissingField(field.name()))
             }
-            Expression::Not(inner) => Ok(i64::from(inner.value(info)? == 0)),
+            Expression::Variable(name) => {
+                let value = scope.variables.get(name).copied();
+                value.ok_or_else(|| EvaluationError::Unset(name.clone()))
+            }
+            Expression::Extreme(which, values) => {
+                let values = values.iter().map(|value| value.value(scope));
+                let values: Vec<i64> = values.collect::<Result<_, _>>()?;
+                let found = match which {
+                    Extreme::Least => values.iter().min(),
+                    Extreme::Largest => values.iter().max(),
+                };
+                Ok(*found.expect("the parser reads one at least"))
+            }
+            Expression::Not(inner) => Ok(i64::from(inner.value(scope)? == 0)),
             Expression::Negative(inner) => {
-                inner.value(info)?.checked_neg().ok_or(EvaluationError::TooLarge)
+                inner.value(scope)?.checked_neg().ok_or(EvaluationError::TooLarge)
             }
             Expression::Pair(left, Operator::And, right) => {
-                Ok(i64::from(left.value(info)? != 0 && right.value(info)? != 0))
+                Ok(i64::from(left.value(scope)? != 0 && right.value(scope)? != 0))
             }
             Expression::Pair(left, Operator::Or, right) => {
-                Ok(i64::from(left.value(info)? != 0 || right.value(info)? != 0))
+                Ok(i64::from(left.value(scope)? != 0 || right.value(scope)? != 0))
             }
             Expression::Pair(left, operator, right) => {
-                join(left.value(info)?, *operator, right.value(info)?)
+                join(left.value(scope)?, *operator, right.value(scope)?)
             }
         }
     }
@@ -150,6 +253,9 @@ impl Expression {
                 left.collect(found);
                 right.collect(found);
             }
+            Expression::Extreme(_, values) => {
+                values.iter().for_each(|value| value.collect(found));
+            }
             _ => {}
         }
     }
@@ -158,8 +264,8 @@ impl Expression {
         match self {
             Expression::Pair(_, operator, _) => operator.precedence(),
             Expression::Not(_) => 3,
-            Expression::Negative(_) => 7,
-            _ => 8,
+            Expression::Negative(_) => 9,
+            _ => 10,
         }
     }
 
@@ -177,8 +283,13 @@ fn join(left: i64, operator: Operator, right: i64) -> Result<i64, EvaluationErro
         Operator::Add => left.checked_add(right),
         Operator::Subtract => left.checked_sub(right),
         Operator::Multiply => left.checked_mul(right),
-        Operator::Divide if right == 0 => return Err(EvaluationError::DivisionByZero),
+        Operator::Divide | Operator::Remainder if right == 0 => {
+            return Err(EvaluationError::DivisionByZero);
+        }
         Operator::Divide => left.checked_div(right),
+        Operator::Remainder => left.checked_rem(right),
+        Operator::BitAnd => Some(left & right),
+        Operator::BitOr => Some(left | right),
         Operator::Equal => Some((left == right).into()),
         Operator::NotEqual => Some((left != right).into()),
         Operator::Less => Some((left < right).into()),
@@ -197,13 +308,17 @@ impl fmt::Display for Expression {
             Expression::Number(number) => write!(f, "{number}"),
             Expression::Constant(name, _) => write!(f, "{name}"),
             Expression::Field(field) => write!(f, "{}", field.name()),
+            Expression::Variable(name) => write!(f, "{name}"),
+            Expression::Extreme(which, values) => {
+                write!(f, "{}({})", super::names::name_in(&Extreme::ALL, *which), listed(values))
+            }
             Expression::Not(inner) => {
                 write!(f, "not ")?;
                 inner.show(f, 3)
             }
             Expression::Negative(inner) => {
                 write!(f, "-")?;
-                inner.show(f, 8)
+                inner.show(f, 10)
             }
             Expression::Pair(left, operator, right) => {
                 let precedence = operator.precedence();
@@ -221,8 +336,7 @@ impl fmt::Display for Assertion {
         write!(f, "assert {}", self.expression)?;
         match &self.message {
             None => Ok(()),
-            Some(AssertionMessage::Text(text)) => write!(f, ", \"{text}\""),
-            Some(AssertionMessage::Value(value)) => write!(f, ", {value}"),
+            Some(message) => write!(f, ", {message}"),
         }
     }
 }

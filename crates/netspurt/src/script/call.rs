@@ -3,8 +3,10 @@
 use core::fmt;
 
 use super::names::name_in;
+use super::readiness::Readiness;
 
-/// The number of a socket. The first is 3; others get the lowest free number.
+/// The number of a socket. The first is 3; others get the lowest free number, unless the script
+/// names one.
 pub type Fd = i32;
 
 /// A socket call.
@@ -23,6 +25,8 @@ pub enum Call {
     Socket {
         /// `SOCK_STREAM|SOCK_NONBLOCK`.
         nonblocking: bool,
+        /// The number that the script gives it.
+        number: Option<Fd>,
     },
     /// `bind(3, ..., ...)`.
     Bind {
@@ -40,14 +44,16 @@ pub enum Call {
     Accept {
         /// The listening socket.
         fd: Fd,
+        /// The number that the script gives the new socket.
+        number: Option<Fd>,
     },
     /// `connect(3, ..., ...)`.
     Connect {
         /// The socket.
         fd: Fd,
     },
-    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or `sendto(4, ..., 1000, FLAGS, ...,
-    /// ...)`.
+    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)`, `sendto(4, ..., 1000, FLAGS, ..., ...)`
+    /// or `sendmsg`.
     Write {
         /// The socket.
         fd: Fd,
@@ -64,6 +70,54 @@ pub enum Call {
         bytes: u32,
         /// The flags of `recv`.
         flags: MessageFlags,
+    },
+    /// `recvmsg`.
+    ReadMessage {
+        /// The socket.
+        fd: Fd,
+        /// The maximum number of bytes.
+        bytes: u32,
+        /// The flags of `recvmsg`.
+        flags: MessageFlags,
+    },
+    /// A call with the buffer `NULL`.
+    BadBuffer {
+        /// The socket.
+        fd: Fd,
+        /// The name of the call.
+        name: &'static str,
+    },
+    /// `poll([{fd=4, events=POLLIN, revents=0}], 1, 0)`.
+    Poll {
+        /// The sockets, and what is asked of each.
+        entries: Vec<(Fd, Readiness)>,
+        /// How long it may wait.
+        wait: Wait,
+    },
+    /// `epoll_create(1)`.
+    EpollCreate {
+        /// The number that the script gives it.
+        number: Option<Fd>,
+    },
+    /// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN, fd=4})`.
+    EpollControl {
+        /// The epoll.
+        fd: Fd,
+        /// What changes.
+        operation: EpollOperation,
+        /// The socket.
+        socket: Fd,
+        /// What is asked of it.
+        events: Readiness,
+    },
+    /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`.
+    EpollWait {
+        /// The epoll.
+        fd: Fd,
+        /// How many sockets it reports at most.
+        most: u32,
+        /// How long it may wait.
+        wait: Wait,
     },
     /// `close(4)`.
     Close {
@@ -122,6 +176,43 @@ pub mod status {
     pub const O_NONBLOCK: i64 = 0o4000;
 }
 
+/// How long a call may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// For ever.
+    Forever,
+    /// So many milliseconds; 0 for not at all.
+    Millis(u32),
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wait::Forever => write!(f, "-1"),
+            Wait::Millis(millis) => write!(f, "{millis}"),
+        }
+    }
+}
+
+/// What `epoll_ctl` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EpollOperation {
+    /// `EPOLL_CTL_ADD`.
+    Add,
+    /// `EPOLL_CTL_MOD`.
+    Modify,
+    /// `EPOLL_CTL_DEL`.
+    Remove,
+}
+
+impl EpollOperation {
+    pub(super) const ALL: [(&'static str, EpollOperation); 3] = [
+        ("EPOLL_CTL_ADD", EpollOperation::Add),
+        ("EPOLL_CTL_MOD", EpollOperation::Modify),
+        ("EPOLL_CTL_DEL", EpollOperation::Remove),
+    ];
+}
+
 /// Flags of `send` and `recv`. `MSG_NOSIGNAL` has no effect, since there are no signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageFlags {
@@ -129,6 +220,23 @@ pub struct MessageFlags {
     pub dont_wait: bool,
     /// `MSG_MORE`: more data follows, so a short segment may wait.
     pub more: bool,
+    /// `MSG_EOR`: no segment has bytes of this call and of the next one.
+    pub end_of_record: bool,
+    /// `MSG_PEEK`: what is read stays there.
+    pub peek: bool,
+}
+
+impl MessageFlags {
+    /// Each flag that is set, by its name.
+    fn names(self) -> Vec<&'static str> {
+        let all = [
+            ("MSG_DONTWAIT", self.dont_wait),
+            ("MSG_MORE", self.more),
+            ("MSG_EOR", self.end_of_record),
+            ("MSG_PEEK", self.peek),
+        ];
+        all.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect()
+    }
 }
 
 /// Which direction `shutdown` closes.
@@ -193,11 +301,15 @@ pub enum SocketOption {
     DelayedAckMax,
     RtoMin,
     RtoMax,
+    UnreadTold,
+    TypeOfService,
+    PathMtuDiscovery,
 }
 
 impl SocketOption {
-    /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`.
-    pub(super) const ALL: [(&'static str, SocketOption); 23] = [
+    /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`, those of `SOL_IP`
+    /// with `IP_`.
+    pub(super) const ALL: [(&'static str, SocketOption); 26] = [
         ("SO_REUSEADDR", SocketOption::ReuseAddress),
         ("SO_REUSEPORT", SocketOption::ReusePort),
         ("SO_KEEPALIVE", SocketOption::KeepAlive),
@@ -221,6 +333,9 @@ impl SocketOption {
         ("TCP_DELACK_MAX_US", SocketOption::DelayedAckMax),
         ("TCP_RTO_MIN_US", SocketOption::RtoMin),
         ("TCP_RTO_MAX_MS", SocketOption::RtoMax),
+        ("TCP_INQ", SocketOption::UnreadTold),
+        ("IP_TOS", SocketOption::TypeOfService),
+        ("IP_MTU_DISCOVER", SocketOption::PathMtuDiscovery),
     ];
 
     /// Linux's name for it, as in `TCP_NODELAY`.
@@ -228,9 +343,13 @@ impl SocketOption {
         name_in(&Self::ALL, self)
     }
 
-    /// `SOL_SOCKET` or `SOL_TCP`.
+    /// `SOL_SOCKET`, `SOL_IP` or `SOL_TCP`.
     pub fn level(self) -> &'static str {
-        if self.name().starts_with("SO_") { "SOL_SOCKET" } else { "SOL_TCP" }
+        match self.name().split('_').next() {
+            Some("SO") => "SOL_SOCKET",
+            Some("IP") => "SOL_IP",
+            _ => "SOL_TCP",
+        }
     }
 }
 
@@ -248,6 +367,10 @@ pub enum OptionValue {
         /// For how many seconds it waits.
         seconds: u32,
     },
+    /// The sockets that `poll` or `epoll_wait` reports.
+    Ready(Vec<(Fd, Readiness)>),
+    /// What `recvmsg` says of the bytes that are left: `TCP_CM_INQ`.
+    Unread(i64),
 }
 
 /// The result of a call.
@@ -280,6 +403,8 @@ pub struct Expected {
     pub value: Option<i64>,
     /// The name of the error.
     pub errno: Option<&'static str>,
+    /// Whether any error will do, since the script names none.
+    pub any_errno: bool,
     /// The value that `getsockopt` or `ioctl` must write.
     pub out: Option<OptionValue>,
 }
@@ -287,13 +412,15 @@ pub struct Expected {
 impl Expected {
     pub(super) fn admits(&self, outcome: &CallOutcome) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);
-        let errno = self.value.is_none() || self.errno == outcome.errno;
-        value && errno && (self.out.is_none() || self.out == outcome.out)
+        let errno = self.value.is_none() || self.any_errno || self.errno == outcome.errno;
+        // A call that fails writes nothing.
+        let out = self.out.is_none() || outcome.errno.is_some() || self.out == outcome.out;
+        value && errno && out
     }
 }
 
 /// The errors that a call may return.
-pub(super) const ERRNOS: [&str; 23] = [
+pub(super) const ERRNOS: [&str; 25] = [
     "EAGAIN",
     "EALREADY",
     "EADDRINUSE",
@@ -302,6 +429,7 @@ pub(super) const ERRNOS: [&str; 23] = [
     "ECONNREFUSED",
     "ECONNRESET",
     "EDESTADDRREQ",
+    "EEXIST",
     "EFAULT",
     "EHOSTUNREACH",
     "EINPROGRESS",
@@ -311,6 +439,7 @@ pub(super) const ERRNOS: [&str; 23] = [
     "EMSGSIZE",
     "ENETUNREACH",
     "ENOBUFS",
+    "ENOENT",
     "ENOPROTOOPT",
     "ENOTCONN",
     "EOPNOTSUPP",
@@ -321,12 +450,8 @@ pub(super) const ERRNOS: [&str; 23] = [
 
 impl fmt::Display for MessageFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.dont_wait, self.more) {
-            (false, false) => write!(f, "0"),
-            (true, false) => write!(f, "MSG_DONTWAIT"),
-            (false, true) => write!(f, "MSG_MORE"),
-            (true, true) => write!(f, "MSG_DONTWAIT|MSG_MORE"),
-        }
+        let names = self.names();
+        if names.is_empty() { write!(f, "0") } else { write!(f, "{}", names.join("|")) }
     }
 }
 
@@ -338,6 +463,11 @@ impl fmt::Display for OptionValue {
             OptionValue::Linger { on, seconds } => {
                 write!(f, "{{onoff={}, linger={seconds}}}", u8::from(*on))
             }
+            OptionValue::Ready(sockets) => {
+                let shown = sockets.iter().map(|(fd, bits)| format!("{{events={bits}, fd={fd}}}"));
+                write!(f, "[{}]", shown.collect::<Vec<_>>().join(", "))
+            }
+            OptionValue::Unread(bytes) => write!(f, "{{TCP_CM_INQ={bytes}}}"),
         }
     }
 }
@@ -345,13 +475,13 @@ impl fmt::Display for OptionValue {
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Call::Socket { nonblocking } => {
+            Call::Socket { nonblocking, .. } => {
                 let extra = if *nonblocking { "|SOCK_NONBLOCK" } else { "" };
                 write!(f, "socket(..., SOCK_STREAM{extra}, IPPROTO_TCP)")
             }
             Call::Bind { fd } => write!(f, "bind({fd}, ..., ...)"),
             Call::Listen { fd, backlog } => write!(f, "listen({fd}, {backlog})"),
-            Call::Accept { fd } => write!(f, "accept({fd}, ..., ...)"),
+            Call::Accept { fd, .. } => write!(f, "accept({fd}, ..., ...)"),
             Call::Connect { fd } => write!(f, "connect({fd}, ..., ...)"),
             Call::Write { fd, bytes, flags } if *flags == MessageFlags::default() => {
                 write!(f, "write({fd}, ..., {bytes})")
@@ -361,6 +491,23 @@ impl fmt::Display for Call {
                 write!(f, "read({fd}, ..., {bytes})")
             }
             Call::Read { fd, bytes, flags } => write!(f, "recv({fd}, ..., {bytes}, {flags})"),
+            Call::ReadMessage { fd, bytes, flags } => {
+                write!(f, "recvmsg({fd}, {{msg_iov(1)=[{{..., {bytes}}}]}}, {flags})")
+            }
+            Call::BadBuffer { fd, name } => write!(f, "{name}({fd}, NULL, …)"),
+            Call::Poll { entries, wait } => {
+                let shown = entries.iter().map(|(fd, bits)| format!("{{fd={fd}, events={bits}}}"));
+                let shown: Vec<String> = shown.collect();
+                write!(f, "poll([{}], {}, {wait})", shown.join(", "), entries.len())
+            }
+            Call::EpollCreate { .. } => write!(f, "epoll_create(1)"),
+            Call::EpollControl { fd, operation, socket, events } => {
+                let name = name_in(&EpollOperation::ALL, *operation);
+                write!(f, "epoll_ctl({fd}, {name}, {socket}, {{events={events}, fd={socket}}})")
+            }
+            Call::EpollWait { fd, most, wait } => {
+                write!(f, "epoll_wait({fd}, ..., {most}, {wait})")
+            }
             Call::Close { fd } => write!(f, "close({fd})"),
             Call::Shutdown { fd, how } => {
                 write!(f, "shutdown({fd}, {})", name_in(&Shutdown::ALL, *how))

@@ -1,16 +1,14 @@
 //! Reads socket calls.
 
-use core::ops::Range;
-
-use super::call::{
-    Call, ERRNOS, Expected, Fd, IoctlRequest, MessageFlags, OptionValue, Shutdown, SocketOption,
-    status,
-};
+use super::arguments::{Arguments, arguments};
+use super::call::{Call, ERRNOS, Expected, Fd, IoctlRequest, OptionValue, Shutdown, status};
 use super::cursor::{Blank, Cursor, Excerpt};
+use super::dialect::ScriptDialect;
 use super::error::Mistake;
+use super::message_text::{epoll_control, epoll_wait, message, poll};
 use super::names::named;
 
-const CALLS: [&str; 17] = [
+const CALLS: [&str; 23] = [
     "socket",
     "bind",
     "listen",
@@ -19,28 +17,28 @@ const CALLS: [&str; 17] = [
     "write",
     "send",
     "sendto",
+    "sendmsg",
     "read",
     "recv",
     "recvfrom",
+    "recvmsg",
     "close",
     "shutdown",
     "fcntl",
     "setsockopt",
     "getsockopt",
     "ioctl",
+    "poll",
+    "epoll_create",
+    "epoll_ctl",
+    "epoll_wait",
 ];
 
 /// Calls that are not supported, and what to write instead.
-const UNSUPPORTED: [(&str, &str); 13] = [
-    ("poll", "use `read`, `write`, or an assertion in `%{ }%`"),
-    ("select", "use `read`, `write`, or an assertion in `%{ }%`"),
-    ("epoll_create", "use `read`, `write`, or an assertion in `%{ }%`"),
-    ("epoll_ctl", "use `read`, `write`, or an assertion in `%{ }%`"),
-    ("epoll_wait", "use `read`, `write`, or an assertion in `%{ }%`"),
-    ("sendmsg", "use `send`"),
-    ("writev", "use `write`"),
-    ("readv", "use `read`"),
-    ("recvmsg", "use `recv`"),
+const UNSUPPORTED: [(&str, &str); 7] = [
+    ("select", "use `poll`"),
+    ("writev", "use `sendmsg`"),
+    ("readv", "use `recvmsg`"),
     ("sendfile", "use `write`"),
     ("splice", "use `write`"),
     ("pipe", "remove it"),
@@ -48,7 +46,10 @@ const UNSUPPORTED: [(&str, &str); 13] = [
 ];
 
 /// Reads a call and, after `=`, its expected result.
-pub(super) fn call(cursor: &mut Cursor<'_>) -> Result<(Call, Expected), Mistake> {
+pub(super) fn call(
+    cursor: &mut Cursor<'_>,
+    dialect: ScriptDialect,
+) -> Result<(Call, Expected), Mistake> {
     let (name, span) = cursor.word();
     if let Some((_, fix)) = UNSUPPORTED.iter().find(|(known, _)| *known == name) {
         return Err(Mistake::new(span, format!("`{name}` is not supported")).fix(*fix));
@@ -59,129 +60,23 @@ pub(super) fn call(cursor: &mut Cursor<'_>) -> Result<(Call, Expected), Mistake>
     cursor.expect("(", "put the arguments in parentheses")?;
     let arguments = arguments(cursor)?;
     let whole = Arguments { name, all: &arguments, span: span.start..cursor.at() };
-    let (call, out) = build(&whole)?;
-    let mut expected = result(cursor)?;
+    let (mut call, out) = build(&whole)?;
+    let mut expected = result(cursor, dialect)?;
     expected.out = out;
+    if dialect == ScriptDialect::Packetdrill {
+        name_socket(&mut call, &expected);
+    }
     Ok((call, expected))
 }
 
-/// Reads the arguments and the closing parenthesis.
-fn arguments<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Excerpt<'a>>, Mistake> {
-    let source = cursor.source();
-    let mut found = Vec::new();
-    cursor.skip(Blank::Lines)?;
-    let (mut start, mut depth, mut quoted) = (cursor.at(), 0_u32, false);
-    let open = cursor.at();
-    while let Some(c) = cursor.peek() {
-        let at = cursor.at();
-        cursor.bump();
-        match c {
-            '"' => quoted = !quoted,
-            _ if quoted => {}
-            '(' | '[' | '{' => depth += 1,
-            ']' | '}' => depth = depth.saturating_sub(1),
-            ')' if depth > 0 => depth -= 1,
-            ',' | ')' if depth == 0 => {
-                let argument = Excerpt::trimmed(&source[start..at], start);
-                if !(c == ')' && found.is_empty() && argument.text.is_empty()) {
-                    found.push(argument);
-                }
-                if c == ')' {
-                    return Ok(found);
-                }
-                start = cursor.at();
-            }
-            _ => {}
-        }
-    }
-    let mistake = Mistake::new(open.saturating_sub(1)..open, "this parenthesis is not closed");
-    Err(mistake.fix("add `)`"))
-}
-
-/// The arguments of one call.
-struct Arguments<'a> {
-    name: &'a str,
-    all: &'a [Excerpt<'a>],
-    span: Range<usize>,
-}
-
-impl<'a> Arguments<'a> {
-    fn count(&self, wanted: Range<usize>, form: &str) -> Result<(), Mistake> {
-        if wanted.contains(&self.all.len()) {
-            return Ok(());
-        }
-        let message = format!("`{}` does not take {} arguments", self.name, self.all.len());
-        Err(Mistake::new(self.span.clone(), message).fix(format!("as in `{form}`")))
-    }
-
-    fn fd(&self) -> Result<Fd, Mistake> {
-        let argument = self.all[0];
-        argument
-            .text
-            .parse()
-            .map_err(|_| argument.wrong("the number of a socket", "write a number, as in `3`"))
-    }
-
-    fn number(&self, place: usize) -> Result<u32, Mistake> {
-        let argument = self.all[place];
-        argument.text.parse().map_err(|_| argument.wrong("a number", "write a whole number"))
-    }
-
-    fn ellipsis(&self, places: Range<usize>) -> Result<(), Mistake> {
-        for argument in &self.all[places] {
-            if argument.text != "..." {
-                let fix = "write `...` for addresses and buffers";
-                return Err(argument.wrong("`...`", fix));
-            }
-        }
-        Ok(())
-    }
-
-    fn word<T: Copy>(
-        &self,
-        place: usize,
-        what: &str,
-        table: &[(&'static str, T)],
-    ) -> Result<T, Mistake> {
-        let argument = self.all[place];
-        named(table, argument.text).ok_or_else(|| {
-            let known = table.iter().map(|(name, _)| *name);
-            Mistake::unknown(argument.span(), what, argument.text, known)
-        })
-    }
-
-    /// The flags of `send` and `recv`; none if the argument is absent.
-    fn message_flags(&self, place: usize) -> Result<MessageFlags, Mistake> {
-        let mut flags = MessageFlags::default();
-        let Some(argument) = self.all.get(place) else { return Ok(flags) };
-        if argument.text == "0" {
-            return Ok(flags);
-        }
-        for word in argument.text.split('|').map(str::trim) {
-            match word {
-                "MSG_DONTWAIT" => flags.dont_wait = true,
-                "MSG_MORE" => flags.more = true,
-                "MSG_NOSIGNAL" => {}
-                _ => {
-                    let known = ["MSG_DONTWAIT", "MSG_MORE", "MSG_NOSIGNAL"];
-                    return Err(Mistake::unknown(argument.span(), "flag", word, known));
-                }
-            }
-        }
-        Ok(flags)
-    }
-
-    fn option(&self) -> Result<SocketOption, Mistake> {
-        let option = self.word(2, "socket option", &SocketOption::ALL)?;
-        let level = self.all[1];
-        let same = level.text == option.level()
-            || option.level() == "SOL_TCP" && level.text == "IPPROTO_TCP";
-        if same {
-            return Ok(option);
-        }
-        let mistake =
-            Mistake::new(level.span(), format!("{} is not an option of this level", option.name()));
-        Err(mistake.fix(format!("write `{}`", option.level())))
+/// The new socket gets the number that the script expects.
+fn name_socket(call: &mut Call, expected: &Expected) {
+    let wanted = expected.value.and_then(|value| Fd::try_from(value).ok()).filter(|fd| *fd >= 0);
+    if let Call::Socket { number, .. }
+    | Call::Accept { number, .. }
+    | Call::EpollCreate { number } = call
+    {
+        *number = wanted;
     }
 }
 
@@ -195,7 +90,7 @@ fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Mista
             let fd = arguments.fd()?;
             match arguments.name {
                 "bind" => Call::Bind { fd },
-                "accept" => Call::Accept { fd },
+                "accept" => Call::Accept { fd, number: None },
                 _ => Call::Connect { fd },
             }
         }
@@ -217,14 +112,22 @@ fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Mista
         "fcntl" => fcntl(arguments)?,
         "setsockopt" => {
             arguments.count(5..6, "setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4)")?;
-            let value = value(arguments.all[3])?;
-            Call::SetOption { fd: arguments.fd()?, option: arguments.option()?, value }
+            let option = arguments.option()?;
+            Call::SetOption { fd: arguments.fd()?, option, value: value(arguments.all[3])? }
         }
         "getsockopt" => {
             arguments.count(5..6, "getsockopt(3, SOL_SOCKET, SO_ERROR, [0], [4])")?;
             let call = Call::GetOption { fd: arguments.fd()?, option: arguments.option()? };
             return Ok((call, Some(value(arguments.all[3])?)));
         }
+        "sendmsg" | "recvmsg" => return message(arguments),
+        "poll" => return poll(arguments),
+        "epoll_create" => {
+            arguments.count(1..2, "epoll_create(1)")?;
+            Call::EpollCreate { number: None }
+        }
+        "epoll_ctl" => epoll_control(arguments)?,
+        "epoll_wait" => return epoll_wait(arguments),
         _ => {
             arguments.count(3..4, "ioctl(4, SIOCINQ, [1000])")?;
             let request = arguments.word(1, "request", &IoctlRequest::ALL)?;
@@ -248,7 +151,7 @@ fn socket(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
     if protocol.text != "IPPROTO_TCP" && protocol.text != "0" {
         return Err(protocol.wrong("`IPPROTO_TCP`", "only TCP sockets are supported"));
     }
-    Ok(Call::Socket { nonblocking })
+    Ok(Call::Socket { nonblocking, number: None })
 }
 
 fn transfer(arguments: &Arguments<'_>, out: bool) -> Result<Call, Mistake> {
@@ -261,10 +164,18 @@ fn transfer(arguments: &Arguments<'_>, out: bool) -> Result<Call, Mistake> {
             arguments.ellipsis(4..6)?;
         }
     }
+    if arguments.all[1].text == "NULL" {
+        return Ok(Call::BadBuffer { fd: arguments.fd()?, name: known_call(name) });
+    }
     arguments.ellipsis(1..2)?;
     let (fd, bytes) = (arguments.fd()?, arguments.number(2)?);
     let flags = arguments.message_flags(3)?;
     Ok(if out { Call::Write { fd, bytes, flags } } else { Call::Read { fd, bytes, flags } })
+}
+
+/// The name of a call, from the table.
+fn known_call(name: &str) -> &'static str {
+    CALLS.iter().find(|known| **known == name).copied().expect("looked up before")
 }
 
 fn fcntl(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
@@ -292,12 +203,17 @@ fn status_bits(text: &str) -> Option<i64> {
     text.split('|').try_fold(0, |bits, part| Some(bits | word(part.trim())?))
 }
 
+/// Values with a name.
+const NAMED_VALUES: [(&str, i64); 3] =
+    [("IP_PMTUDISC_DONT", 0), ("IP_PMTUDISC_WANT", 1), ("IP_PMTUDISC_DO", 2)];
+
 /// Reads `[1]`, `"cubic"` or `{onoff=1, linger=5}`.
 fn value(argument: Excerpt<'_>) -> Result<OptionValue, Mistake> {
     let text = argument.text;
     let wrong = || argument.wrong("a value", "write `[1]`, `\"cubic\"` or `{onoff=1, linger=0}`");
     if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        return number(inner.trim()).map(OptionValue::Number).ok_or_else(wrong);
+        let number = number(inner.trim()).or_else(|| named(&NAMED_VALUES, inner.trim()));
+        return number.map(OptionValue::Number).ok_or_else(wrong);
     }
     if let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         return Ok(OptionValue::Text(inner.to_owned()));
@@ -326,7 +242,7 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// Reads `= 1000`, `= ?` or `= -1 EAGAIN (comment)`.
-fn result(cursor: &mut Cursor<'_>) -> Result<Expected, Mistake> {
+fn result(cursor: &mut Cursor<'_>, dialect: ScriptDialect) -> Result<Expected, Mistake> {
     cursor.skip(Blank::Lines)?;
     cursor.expect("=", "write what the call returns, as in `= 0`, or `= ?` for any value")?;
     cursor.skip(Blank::Line)?;
@@ -351,7 +267,8 @@ fn result(cursor: &mut Cursor<'_>) -> Result<Expected, Mistake> {
             Mistake::new(span, "only -1 comes with an error").fix("remove the name of the error")
         );
     }
-    if value == Some(-1) && errno.is_none() {
+    let any_errno = value == Some(-1) && errno.is_none() && dialect == ScriptDialect::Packetdrill;
+    if value == Some(-1) && errno.is_none() && !any_errno {
         let mistake = Mistake::new(start..start + 2, "the result -1 needs the name of an error");
         return Err(mistake.fix("write it, as in `-1 EAGAIN`"));
     }
@@ -360,5 +277,5 @@ fn result(cursor: &mut Cursor<'_>) -> Result<Expected, Mistake> {
         cursor.take_while(|c| c != ')' && c != '\n');
         cursor.expect(")", "close the note")?;
     }
-    Ok(Expected { value, errno, out: None })
+    Ok(Expected { value, errno, any_errno, out: None })
 }

@@ -1,22 +1,11 @@
 //! A script as data.
 
-use crate::units::Duration;
-
-use super::assertion::Assertion;
 use super::call::{Call, Expected};
+use super::change::{Change, HostChange, SwitchSetting};
+use super::dialect::{ScriptDialect, Tolerance};
 use super::event_time::EventTime;
 use super::packet::ScriptPacket;
-
-/// A switch and its value, written in TOML.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SwitchSetting {
-    /// The switch, as in `rto.min`.
-    pub path: String,
-    /// The value, as in `"1 s"` with its quotes.
-    pub value: String,
-    /// The line of the script that sets it; 0 if it comes from elsewhere.
-    pub line: usize,
-}
+use super::statement::Statement;
 
 /// What the option lines of a script say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,22 +20,32 @@ pub struct ScriptOptions {
     pub set: Vec<SwitchSetting>,
     /// Changes, each of which alone must make the script fail.
     pub fails_with: Vec<SwitchSetting>,
+    /// Whose rules the script follows.
+    pub dialect: ScriptDialect,
     /// How far an instant may be off.
-    pub tolerance: Duration,
+    pub tolerance: Tolerance,
     /// The segment size of the connection under test.
     pub mss: Option<u16>,
+    /// Whether the values of the connection's time stamps are compared.
+    pub compares_stamps: bool,
+    /// Whether each line stands for one segment: packetdrill's `--strict_segments`.
+    pub strict_segments: bool,
 }
 
-impl Default for ScriptOptions {
-    fn default() -> Self {
+impl ScriptOptions {
+    /// The options of a script that sets none.
+    pub fn of(dialect: ScriptDialect) -> Self {
         Self {
             title: String::new(),
             clauses: Vec::new(),
             profile: None,
             set: Vec::new(),
             fails_with: Vec::new(),
-            tolerance: Duration::from_millis(4),
+            dialect,
+            tolerance: Tolerance::of(dialect),
             mss: None,
+            compares_stamps: dialect == ScriptDialect::Strict,
+            strict_segments: dialect == ScriptDialect::Strict,
         }
     }
 }
@@ -65,8 +64,10 @@ pub enum ScriptAction {
         /// What it must return.
         expected: Expected,
     },
-    /// `%{ }%`: these assertions must hold.
-    Check(Vec<Assertion>),
+    /// `%{ }%`: assertions that must hold, and other statements.
+    Check(Vec<Statement>),
+    /// A shell command between the events: what it changes.
+    Change(Vec<HostChange>),
 }
 
 /// One event of a script.
@@ -80,7 +81,7 @@ pub struct ScriptEvent {
     pub line: usize,
 }
 
-/// A script: the events that a connection must follow exactly.
+/// A script: the events that a connection must follow.
 ///
 /// ```
 /// use netspurt::script::Script;
@@ -95,6 +96,8 @@ pub struct Script {
     pub name: String,
     /// What its option lines say.
     pub options: ScriptOptions,
+    /// What its shell commands before the first event change.
+    pub setup: Vec<Change>,
     /// The events, in order.
     pub events: Vec<ScriptEvent>,
     /// The lines of its text, for error messages.

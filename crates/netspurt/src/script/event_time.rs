@@ -84,7 +84,7 @@ impl EventTime {
                 return Err(mistake.fix("write `+` before both times or before neither"));
             }
             if relative { EventTime::AfterBetween(from, to) } else { EventTime::Between(from, to) }
-        } else if cursor.take("...") {
+        } else if take_dots(cursor) {
             let to_relative = cursor.take("+");
             let to = seconds(cursor)?;
             if to_relative && !relative {
@@ -111,6 +111,19 @@ impl EventTime {
             moment => Ok(moment),
         }
     }
+}
+
+/// Steps over `...` and the blanks around it. Returns whether it was there.
+fn take_dots(cursor: &mut Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    let is_blank = |c: char| c == ' ' || c == '\t';
+    ahead.take_while(is_blank);
+    let found = ahead.take("...");
+    if found {
+        ahead.take_while(is_blank);
+        *cursor = ahead;
+    }
+    found
 }
 
 /// Seconds with up to nine decimals.

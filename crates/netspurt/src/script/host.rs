@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 
 use crate::event::{Events, Wanted};
 use crate::ids::EndId;
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment};
 use crate::stage::Stage;
 use crate::tcp::{Connection, Failure, RfcConfig, TcpState};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
-use super::call::{Call, CallOutcome, Fd};
-use super::info::Info;
+use super::call::{Call, CallOutcome, Fd, Wait};
+use super::change::HostChange;
+use super::clocks::HostClocks;
+use super::dialect::ScriptDialect;
+use super::info::{Field, Info};
+use super::interest::Epoll;
+use super::send_buffer::{SendBuffer, SendProgress};
 use super::subject::{CallResult, Subject};
 use super::tcp_info::linux_info;
 
@@ -37,10 +42,79 @@ pub struct SocketHost {
     pub(super) sockets: BTreeMap<Fd, SocketState>,
     pub(super) connection: Connection,
     pub(super) events: Events<Segment>,
+    pub(super) epolls: BTreeMap<Fd, Epoll>,
+    /// What the connection may hold unsent; `None` if nothing limits it.
+    pub(super) send: Option<SendBuffer>,
+    /// The settings of the send buffers of new connections.
+    pub(super) send_settings: SendSettings,
+    pub(super) clocks: HostClocks,
+    /// Whether a short segment waits since a call said `MSG_MORE`.
+    pub(super) more_follows: bool,
     /// The call that blocks.
-    waiting: Option<Call>,
+    waiting: Option<BlockedCall>,
+    /// How much of a blocking `write` is done.
+    pub(super) written: u64,
     /// Whether a call has returned the error that ended the connection.
     error_returned: bool,
+    /// What has left the connection, but not yet the host.
+    sent: SentRun,
+    /// Only the peer may ask for ECN.
+    ecn_if_asked: bool,
+    /// The link's queue drops all that is sent.
+    drops_all: bool,
+}
+
+/// What leaves next, and whether it continues what left before.
+#[derive(Debug, Default)]
+struct SentRun {
+    next: Option<(Time, Segment)>,
+    continues: bool,
+}
+
+/// A call that blocks.
+#[derive(Debug)]
+struct BlockedCall {
+    call: Call,
+    /// When it gives up waiting.
+    until: Time,
+}
+
+/// How much a new connection may hold unsent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SendSettings {
+    /// The size of the buffer at first, and the largest; `None` if nothing limits it.
+    pub(super) sizes: Option<(u64, u64)>,
+    /// `SO_SNDBUF`.
+    pub(super) fixed: Option<u64>,
+    /// `tcp_notsent_lowat`.
+    pub(super) unsent_max: Option<u64>,
+    /// `TCP_NOTSENT_LOWAT`; 0 for the sysctl's value.
+    pub(super) own_unsent_max: u64,
+}
+
+impl SendSettings {
+    /// Linux's defaults (`tcp_wmem`).
+    const LINUX: Self =
+        Self { sizes: Some((16_384, 4 << 20)), fixed: None, unsent_max: None, own_unsent_max: 0 };
+
+    /// The buffer of a new connection.
+    fn buffer(&self) -> Option<SendBuffer> {
+        let (first, most) = self.sizes.or(self.fixed.map(|size| (size, size)))?;
+        let mut buffer = SendBuffer::new(first, most);
+        if let Some(bytes) = self.fixed {
+            buffer.fix(bytes);
+        }
+        buffer.set_unsent_max(self.unsent_max());
+        Some(buffer)
+    }
+
+    /// How many bytes may be unsent.
+    pub(super) fn unsent_max(&self) -> u64 {
+        match self.own_unsent_max {
+            0 => self.unsent_max.unwrap_or(u64::MAX),
+            own => own,
+        }
+    }
 }
 
 /// The use of a socket.
@@ -68,6 +142,8 @@ pub(super) struct SocketState {
     pub(super) read_shut: bool,
     /// `shutdown` for writing.
     pub(super) write_shut: bool,
+    /// `TCP_INQ`: `recvmsg` says how much is left.
+    pub(super) tells_unread: bool,
 }
 
 impl SocketState {
@@ -80,6 +156,7 @@ impl SocketState {
             cork: false,
             read_shut: false,
             write_shut: false,
+            tells_unread: false,
         }
     }
 }
@@ -93,16 +170,135 @@ impl SocketHost {
             sockets: BTreeMap::new(),
             connection: Connection::new(EndId::default(), &config.into()),
             events: Events::new(Wanted::default()),
+            epolls: BTreeMap::new(),
+            send: None,
+            send_settings: SendSettings::default(),
+            clocks: HostClocks::default(),
+            more_follows: false,
             waiting: None,
+            written: 0,
             error_returned: false,
+            sent: SentRun::default(),
+            ecn_if_asked: false,
+            drops_all: false,
+        }
+    }
+
+    /// Behaves as scripts of this dialect expect: packetdrill's know Linux's send buffer.
+    pub(super) fn follow(&mut self, dialect: ScriptDialect) {
+        if dialect == ScriptDialect::Packetdrill {
+            self.send_settings = SendSettings::LINUX;
+        }
+    }
+
+    /// Changes the host or its link.
+    pub(super) fn apply(&mut self, change: HostChange) {
+        match change {
+            HostChange::SendBuffer { first, most } => {
+                self.send_settings.sizes = Some((first, most));
+            }
+            HostChange::UnsentMax(bytes) => self.send_settings.unsent_max = Some(bytes),
+            HostChange::EcnIfAsked(only) => self.ecn_if_asked = only,
+            HostChange::DropsAll(drops) => self.drops_all = drops,
         }
     }
 
     /// Creates a connection with the options that are set so far.
-    pub(super) fn begin(&mut self) {
-        self.connection = Connection::new(EndId::default(), &self.config.into());
+    pub(super) fn begin(&mut self, now: Time, active: bool) {
+        let ecn = self.config.ecn && !(active && self.ecn_if_asked);
+        let config = RfcConfig { ecn, ..self.config };
+        self.connection = Connection::new(EndId::default(), &config.into());
         self.connection.read_by_hand();
+        self.send = self.send_settings.buffer();
+        self.clocks.begin(now);
+        self.more_follows = false;
         self.error_returned = false;
+    }
+
+    /// What the send buffer must know of the connection.
+    pub(super) fn progress(&self) -> SendProgress {
+        let Some(info) = self.connection.info() else { return SendProgress::default() };
+        let smss = info.smss.max(1);
+        let written = self.send.as_ref().map_or(0, SendBuffer::end);
+        SendProgress {
+            acked: info.acked,
+            sent: written.saturating_sub(info.unsent),
+            smss,
+            peer_window_max: info.peer_window_max,
+            cwnd_segs: info.cwnd / smss,
+            flight_segs: info.pipe.div_ceil(smss),
+        }
+    }
+
+    /// Enters the time up to `now`.
+    fn advance_clocks(&mut self, now: Time) {
+        let Some(info) = self.connection.info() else { return };
+        let is_awaited = self.send.as_ref().is_some_and(|send| send.is_awaited);
+        let progress = self.progress();
+        self.clocks.advance(now, &info, (&progress, is_awaited));
+    }
+
+    /// Whatever arrives ends the wait of a short segment that `MSG_MORE` began.
+    fn release_short(&mut self, now: Time) {
+        if core::mem::take(&mut self.more_follows) {
+            self.connection.set_cork(now, false, &mut self.events);
+        }
+    }
+
+    /// Whether data arrives for a socket that is closed, so that nobody will ever read it.
+    fn comes_too_late(&self, segment: &Segment) -> bool {
+        let is_open = self.sockets.values().any(|socket| socket.role == Role::Connected);
+        let waits = matches!(
+            self.connection.state(),
+            TcpState::FinWait1 | TcpState::FinWait2 | TcpState::Closing
+        );
+        segment.len > 0 && waits && !is_open && self.connection.expects(segment)
+    }
+
+    /// Answers such data with an RST that takes its number from the acknowledgment (RFC 9293
+    /// §3.10.7.1, RFC 1122 §4.2.2.13).
+    fn refuse_late(&mut self, now: Time, segment: &Segment) {
+        self.connection.give_up(now);
+        let reset =
+            Segment { seq: segment.ack, flags: Flags::RST, size_bytes: 40, ..Segment::default() };
+        self.sent.next = Some((now, reset));
+    }
+
+    /// The next segment that leaves. Where chunks are kept, the last one of several of one length
+    /// that leave at one instant has PSH, as Linux sets it in each packet of several segments.
+    fn next_sent(&mut self, now: Time) -> Option<(Time, Segment)> {
+        let (at, mut segment) = match self.sent.next.take() {
+            Some(sent) => sent,
+            None => self.pop(now)?,
+        };
+        if self.send.is_some() && segment.len > 0 {
+            self.sent.next = self.pop(now);
+            let end = segment.seq.wrapping_add(segment.len.into());
+            let next = self.sent.next.as_ref();
+            let goes_on = next.is_some_and(|(then, next)| {
+                *then == at && next.seq == end && next.len == segment.len
+            });
+            if self.pushes(&segment) || self.sent.continues && !goes_on {
+                segment.flags = segment.flags.with(Flags::PSH);
+            }
+            self.sent.continues = goes_on;
+        }
+        Some((at, segment))
+    }
+
+    /// The next segment of the connection.
+    fn pop(&mut self, now: Time) -> Option<(Time, Segment)> {
+        let (at, _, segment) = self.connection.pop(now, &mut self.events)?;
+        self.clocks.sent(&segment, at);
+        self.advance_clocks(at);
+        Some((at, segment))
+    }
+
+    /// Whether a segment ends where a chunk of the send buffer was pushed.
+    fn pushes(&self, segment: &Segment) -> bool {
+        let offset = segment.seq.wrapping_sub(self.config.iss).wrapping_sub(1);
+        let end = u64::from(offset.wrapping_add(segment.len.into()));
+        self.send.as_ref().is_some_and(|send| send.pushes_at(end))
     }
 
     /// Whether the host has or had a connection.
@@ -113,7 +309,14 @@ impl SocketHost {
 
     /// The lowest free number.
     pub(super) fn free_fd(&self) -> Fd {
-        (3..).find(|fd| !self.sockets.contains_key(fd)).expect("some number is free")
+        let is_free = |fd: &Fd| !self.sockets.contains_key(fd) && !self.epolls.contains_key(fd);
+        (3..).find(is_free).expect("some number is free")
+    }
+
+    /// The number that a script gives a new socket, or else the lowest free one.
+    pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
+        let is_free = |fd: &Fd| !self.sockets.contains_key(fd) && !self.epolls.contains_key(fd);
+        number.filter(is_free).unwrap_or_else(|| self.free_fd())
     }
 
     /// Whether the handshake was completed.
@@ -138,34 +341,100 @@ impl SocketHost {
 
 impl Subject for SocketHost {
     fn call(&mut self, now: Time, call: &Call) -> CallResult {
+        self.written = 0;
         let result = self.make(now, call);
+        self.advance_clocks(now);
         if result == CallResult::Blocks {
-            self.waiting = Some(call.clone());
+            let until = end_of_wait(now, call);
+            self.waiting = Some(BlockedCall { call: call.clone(), until });
         }
         result
     }
 
     fn returned(&mut self, now: Time) -> Option<CallOutcome> {
-        let call = self.waiting.clone()?;
-        let CallResult::Returned(outcome) = self.make(now, &call) else { return None };
-        self.waiting = None;
-        Some(outcome)
+        let BlockedCall { call, until } = self.waiting.take()?;
+        let result = self.make(now, &call);
+        self.advance_clocks(now);
+        match result {
+            CallResult::Returned(outcome) => Some(outcome),
+            _ if now >= until => Some(self.nothing_ready(&call)),
+            _ => {
+                self.waiting = Some(BlockedCall { call, until });
+                None
+            }
+        }
     }
 
     fn inject(&mut self, now: Time, segment: &Segment) {
+        let (before, waits) = (self.signs(), self.connection.unacknowledged());
+        self.release_short(now);
+        if self.comes_too_late(segment) {
+            return self.refuse_late(now, segment);
+        }
         self.connection.push(now, 0, *segment, &mut self.events);
+        let progress = self.progress();
+        let opened = !before.established && self.was_established();
+        let has_news = opened || self.connection.unacknowledged() < waits;
+        self.clocks.received(segment, has_news, now);
+        if opened {
+            self.clocks.open(now);
+        }
+        let mut has_room = false;
+        if let Some(send) = &mut self.send {
+            if opened {
+                send.open(&progress);
+            }
+            has_room = send.check_space(&progress);
+        }
+        self.wake_epolls(&before, has_room);
+        self.advance_clocks(now);
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        self.connection.next_wakeup()
+        let until = self.waiting.as_ref().map(|waiting| waiting.until);
+        let until = until.filter(|until| *until < Time::NEVER);
+        let gives_up = self.clocks.gives_up_at();
+        let sent = self.sent.next.as_ref().map(|(at, _)| *at);
+        self.connection.next_wakeup().into_iter().chain(until).chain(gives_up).chain(sent).min()
     }
 
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)> {
-        let (at, _, segment) = self.connection.pop(now, &mut self.events)?;
-        Some((at, segment))
+        if self.clocks.gives_up_at().is_some_and(|at| at <= now) {
+            self.connection.give_up(now);
+            self.clocks.begin(now);
+        }
+        loop {
+            let (at, segment) = self.next_sent(now)?;
+            if !self.drops_all {
+                return Some((at, segment));
+            }
+        }
     }
 
-    fn info(&self, _: Time) -> Info {
-        self.connection.info().map(|info| linux_info(&info)).unwrap_or_default()
+    fn change(&mut self, _: Time, change: HostChange) -> Result<(), String> {
+        self.apply(change);
+        Ok(())
+    }
+
+    fn info(&self, now: Time) -> Info {
+        let mut info = self.connection.info().map(|info| linux_info(&info)).unwrap_or_default();
+        self.clocks.tell(&mut info, now);
+        if let Some(send) = &self.send {
+            let bytes = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
+            info.set(Field::SendBufferSize, bytes(send.size()));
+            info.set(Field::SendBufferQueued, bytes(send.queued(self.progress().acked)));
+        }
+        info
+    }
+}
+
+/// When a call that begins at `now` stops waiting.
+fn end_of_wait(now: Time, call: &Call) -> Time {
+    match call {
+        Call::Poll { wait: Wait::Millis(millis), .. }
+        | Call::EpollWait { wait: Wait::Millis(millis), .. } => {
+            now + Duration::from_millis((*millis).into())
+        }
+        _ => Time::NEVER,
     }
 }

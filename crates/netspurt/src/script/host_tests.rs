@@ -1,12 +1,11 @@
 //! Scripts that test the host's sockets.
 
-use super::{FailureKind, Script, SocketHost, run};
+use super::{FailureKind, Script, run};
 
 fn play(text: &str) -> Result<(), (FailureKind, String)> {
     let options = "--set=timestamps=false\n--set=recovery=\"newreno\"\n--set=sack=false\n--set=window_scaling=false\n";
-    let script = Script::parse("host.pkt", &format!("{options}{text}")).unwrap();
-    let config = script.config(None, &[]).unwrap();
-    let played = run(&script, &mut SocketHost::new(&config));
+    let script = Script::parse("host.pkt", &format!("--title=t\n{options}{text}")).unwrap();
+    let played = run(&script, &mut script.host(None, &[]).unwrap());
     played.map(|_| ()).map_err(|failure| (failure.kind.clone(), failure.to_string()))
 }
 
@@ -130,10 +129,11 @@ fn msg_more_holds_a_short_segment() {
 #[test]
 fn what_the_host_does_not_support_is_an_error() {
     for (call, word) in [
-        ("setsockopt(3, SOL_SOCKET, SO_SNDBUF, [1000], 4) = 0", "SO_SNDBUF"),
+        ("setsockopt(3, SOL_SOCKET, SO_MAX_PACING_RATE, [1000], 4) = 0", "SO_MAX_PACING_RATE"),
         ("setsockopt(3, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "vegas"),
         ("setsockopt(3, SOL_SOCKET, SO_RCVBUF, [1000], 4) = 0", "SO_RCVBUF"),
-        ("getsockopt(3, SOL_TCP, TCP_USER_TIMEOUT, [0], [4]) = 0", "TCP_USER_TIMEOUT"),
+        ("getsockopt(3, SOL_TCP, TCP_KEEPIDLE, [0], [4]) = 0", "TCP_KEEPIDLE"),
+        ("getsockopt(3, SOL_SOCKET, SO_SNDBUF, [0], [4]) = 0", "a send buffer without a limit"),
         ("listen(3, 1) = 0", "a second connection"),
     ] {
         let (kind, report) = play(&format!("{OPEN}+0 {call}")).unwrap_err();

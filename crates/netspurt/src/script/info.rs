@@ -106,6 +106,22 @@ fields! {
     SndWnd = "tcpi_snd_wnd",
     /// Our receive window in bytes.
     RcvWnd = "tcpi_rcv_wnd",
+    /// The time with data to send or outstanding, in microseconds.
+    BusyTime = "tcpi_busy_time",
+    /// The part of it that the peer's window limited, in microseconds.
+    RwndLimited = "tcpi_rwnd_limited",
+    /// The part of it that the send buffer limited, in microseconds.
+    SndbufLimited = "tcpi_sndbuf_limited",
+    /// Milliseconds since data was sent.
+    LastDataSent = "tcpi_last_data_sent",
+    /// Milliseconds since data arrived.
+    LastDataRecv = "tcpi_last_data_recv",
+    /// Milliseconds since an ACK arrived.
+    LastAckRecv = "tcpi_last_ack_recv",
+    /// The size of the send buffer.
+    SendBufferSize = "SK_MEMINFO_SNDBUF",
+    /// What the send buffer holds, bookkeeping included.
+    SendBufferQueued = "SK_MEMINFO_WMEM_QUEUED",
 }
 
 impl Field {

@@ -5,45 +5,73 @@
 //! connection sends. A difference is a [`ScriptFailure`]. [`SocketHost`] is the subject that has our
 //! own connection. `docs/scripts.md` explains the notation and lists what is not supported.
 
+mod arguments;
 mod assertion;
-mod assertion_text;
 mod call;
 mod call_text;
+mod change;
+mod clocks;
+mod command_text;
 mod compare;
 mod cursor;
+mod dialect;
 mod document;
 mod error;
 mod event_time;
+mod expression_text;
 mod host;
 mod host_calls;
+mod host_options;
+mod host_poll;
 #[cfg(test)]
 mod host_tests;
+mod host_write;
 mod info;
+mod interest;
+mod joined;
+mod message_text;
 mod names;
 mod numbers;
+mod option_text;
 mod packet;
 mod packet_text;
+#[cfg(test)]
+mod packetdrill_tests;
 mod parse;
+mod readiness;
+mod refused;
 mod runner;
+mod send_buffer;
+mod shell;
+mod statement;
+mod statement_text;
+mod structure;
 mod subject;
 mod switches;
+mod sysctl;
 mod tcp_info;
 #[cfg(test)]
 mod tests;
 mod transcript;
 
-pub use assertion::{Assertion, AssertionMessage, EvaluationError, Expression, Operator};
-pub use call::{
-    Call, CallOutcome, Expected, Fd, IoctlRequest, MessageFlags, OptionValue, Shutdown,
-    SocketOption, status,
+pub use assertion::{
+    Assertion, AssertionMessage, EvaluationError, Expression, Extreme, Operator, Scope, Variables,
 };
+pub use call::{
+    Call, CallOutcome, EpollOperation, Expected, Fd, IoctlRequest, MessageFlags, OptionValue,
+    Shutdown, SocketOption, Wait, status,
+};
+pub use change::{Change, HostChange, SwitchSetting};
 pub use compare::Difference;
-pub use document::{Script, ScriptAction, ScriptEvent, ScriptOptions, SwitchSetting};
+pub use dialect::{ScriptDialect, Tolerance};
+pub use document::{Script, ScriptAction, ScriptEvent, ScriptOptions};
 pub use error::ScriptError;
 pub use event_time::EventTime;
 pub use host::SocketHost;
 pub use info::{Field, Info};
 pub use packet::{EcnMark, PacketOptions, ScriptPacket};
+pub use readiness::Readiness;
 pub use runner::run;
+pub use statement::Statement;
 pub use subject::{CallResult, Subject};
 pub use transcript::{FailureKind, ScriptFailure, TranscriptEntry};

@@ -3,6 +3,7 @@
 use crate::segment::{Flags, SackBlock, SackBlocks, Timestamps};
 
 use super::cursor::{Blank, Cursor};
+use super::dialect::ScriptDialect;
 use super::error::Mistake;
 use super::packet::{EcnMark, FLAG_LETTERS, PacketOptions, ScriptPacket};
 
@@ -17,7 +18,11 @@ pub(super) enum PacketKind {
 const MAX_SHIFT: u64 = 14;
 
 /// Reads a packet after its `<` or `>`.
-pub(super) fn packet(cursor: &mut Cursor<'_>, kind: PacketKind) -> Result<ScriptPacket, Mistake> {
+pub(super) fn packet(
+    cursor: &mut Cursor<'_>,
+    kind: PacketKind,
+    dialect: ScriptDialect,
+) -> Result<ScriptPacket, Mistake> {
     cursor.skip(Blank::Line)?;
     let start = cursor.at();
     let ecn = ecn_mark(cursor, kind)?;
@@ -26,7 +31,7 @@ pub(super) fn packet(cursor: &mut Cursor<'_>, kind: PacketKind) -> Result<Script
     let (seq, len) = sequence(cursor)?;
     let ack = ack(cursor, flags)?;
     let window = window(cursor)?;
-    if kind == PacketKind::Inbound && window.is_none() {
+    if kind == PacketKind::Inbound && window.is_none() && dialect == ScriptDialect::Strict {
         let mistake = Mistake::new(start..cursor.at(), "an inbound packet needs a window");
         return Err(mistake.fix("add `win 65535` after the acknowledgment"));
     }
@@ -221,7 +226,11 @@ fn option(
             again
         }
         "nop" | "eol" => false,
-        "FO" | "FOEXP" | "md5" | "ao" | "mptcp" => {
+        "FO" | "FOEXP" => {
+            let message = format!("the option `{name}` of Fast Open is not supported");
+            return Err(Mistake::new(span, message).fix("remove it"));
+        }
+        "md5" | "ao" | "mptcp" => {
             let mistake = Mistake::new(span, format!("the option `{name}` is not supported"));
             return Err(mistake.fix("remove it"));
         }

@@ -4,17 +4,19 @@ use core::ops::Range;
 
 use crate::units::Duration;
 
-use super::assertion_text;
 use super::call_text;
-use super::cursor::{Blank, Cursor, Excerpt};
-use super::document::{Script, ScriptAction, ScriptEvent, ScriptOptions, SwitchSetting};
+use super::change::{Change, HostChange};
+use super::command_text::{NamedFiles, backquoted};
+use super::cursor::{Blank, Cursor};
+use super::dialect::ScriptDialect;
+use super::document::{Script, ScriptAction, ScriptEvent, ScriptOptions};
 use super::error::{Mistake, ScriptError};
 use super::event_time::{EventTime, Seconds};
+use super::option_text::option_line;
 use super::packet_text::{PacketKind, packet};
+use super::refused::refuse_mechanisms;
+use super::statement_text;
 use crate::place::line_of;
-
-const OPTION_NAMES: [&str; 7] =
-    ["title", "clause", "profile", "set", "fails_with", "tolerance_usecs", "mss"];
 
 /// Sysctls that scripts for Linux set, and the equivalent switch.
 const SYSCTLS: [(&str, &str); 16] = [
@@ -37,45 +39,123 @@ const SYSCTLS: [(&str, &str); 16] = [
 ];
 
 impl Script {
-    /// Reads a script from its text.
+    /// Reads a script from its text. Its dialect follows from its options; see [`ScriptDialect::of`].
     ///
     /// # Errors
     /// The first mistake, with its place and what to write instead.
     pub fn parse(name: &str, text: &str) -> Result<Script, ScriptError> {
-        let parsed = script(text).map_err(|mistake| ScriptError::new(name, text, mistake))?;
+        Self::parse_with(ScriptDialect::of(text), name, text, &mut |_| None)
+    }
+
+    /// Reads a script in this dialect. `files` gives the text of a file that the script names, as
+    /// in `../common/defaults.sh`; of it, only sysctls are read.
+    ///
+    /// # Errors
+    /// The first mistake, with its place and what to write instead.
+    ///
+    /// ```
+    /// use netspurt::script::{ScriptDialect, Script};
+    /// let text = "`./quick.sh`\n0 socket(..., SOCK_STREAM, 0) = 3";
+    /// let mut files = |name: &str| {
+    ///     (name == "./quick.sh").then(|| "sysctl -q net.ipv4.tcp_reordering=2".to_owned())
+    /// };
+    /// let script = Script::parse_with(ScriptDialect::of(text), "a.pkt", text, &mut files)?;
+    /// assert_eq!(script.config(None, &[])?.dup_thresh, 2);
+    /// # Ok::<(), netspurt::script::ScriptError>(())
+    /// ```
+    pub fn parse_with(
+        dialect: ScriptDialect,
+        name: &str,
+        text: &str,
+        files: &mut dyn FnMut(&str) -> Option<String>,
+    ) -> Result<Script, ScriptError> {
         let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
-        Ok(Script { name: name.to_owned(), options: parsed.0, events: parsed.1, lines })
+        let mut script = Script {
+            name: name.to_owned(),
+            options: ScriptOptions::of(dialect),
+            setup: Vec::new(),
+            events: Vec::new(),
+            lines,
+        };
+        let read = fill(&mut script, text, files);
+        read.map_err(|mistake| ScriptError::new(name, text, mistake))?;
+        Ok(script)
     }
 }
 
+/// What is read of a script so far, beside the script itself.
+#[derive(Default)]
+struct ParseState {
+    /// The earliest time of the previous event.
+    least: Duration,
+    /// The variables that code blocks have set.
+    variables: Vec<String>,
+}
+
 /// Reads a whole script.
-fn script(source: &str) -> Result<(ScriptOptions, Vec<ScriptEvent>), Mistake> {
+fn fill(script: &mut Script, source: &str, files: &mut NamedFiles<'_>) -> Result<(), Mistake> {
+    if script.options.dialect == ScriptDialect::Packetdrill {
+        refuse_mechanisms(source)?;
+    }
     let mut cursor = Cursor::new(source);
-    let mut options = ScriptOptions::default();
-    let mut events = Vec::new();
-    let mut least = Duration::ZERO;
+    let mut progress = ParseState::default();
     loop {
         cursor.skip(Blank::Lines)?;
         if cursor.rest().is_empty() {
             break;
         }
         if cursor.starts_with("--") {
-            if !events.is_empty() {
+            if !script.events.is_empty() {
                 let mistake =
                     Mistake::new(cursor.at()..cursor.at() + 2, "this option comes after an event");
                 return Err(mistake.fix("move it to the top"));
             }
-            option_line(&mut cursor, &mut options)?;
+            option_line(&mut cursor, &mut script.options)?;
+        } else if cursor.starts_with("`") {
+            bare_commands(&mut cursor, script, files)?;
         } else {
-            refuse_shell(&cursor)?;
-            events.push(event(&mut cursor, &mut least)?);
+            let dialect = script.options.dialect;
+            script.events.push(event(&mut cursor, dialect, &mut progress, files)?);
         }
     }
-    if events.is_empty() {
+    if script.events.is_empty() {
         let mistake = Mistake::new(0..0, "the script has no event");
         return Err(mistake.fix("as in `0 < S 0:0(0) win 65535 <mss 1460>`"));
     }
-    Ok((options, events))
+    Ok(())
+}
+
+/// Reads shell commands without a time: those before the first event set up the connection, and
+/// those after the last clean up, so that they change nothing.
+fn bare_commands(
+    cursor: &mut Cursor<'_>,
+    script: &mut Script,
+    files: &mut NamedFiles<'_>,
+) -> Result<(), Mistake> {
+    let start = cursor.at();
+    let found = commands(cursor, script.options.dialect, files)?;
+    if script.events.is_empty() {
+        script.setup.extend(found);
+        return Ok(());
+    }
+    if !found.is_empty() {
+        let mistake = Mistake::new(start..cursor.at(), "this command after an event has no time");
+        return Err(mistake.fix("write one before it, as in `+0`, or move it to the top"));
+    }
+    Ok(())
+}
+
+/// Reads shell commands in backquotes, which only packetdrill's dialect has.
+fn commands(
+    cursor: &mut Cursor<'_>,
+    dialect: ScriptDialect,
+    files: &mut NamedFiles<'_>,
+) -> Result<Vec<Change>, Mistake> {
+    if dialect == ScriptDialect::Strict {
+        refuse_shell(cursor)?;
+    }
+    cursor.take("`");
+    backquoted(cursor, files)
 }
 
 /// Refuses a shell command and suggests the equivalent switch.
@@ -101,122 +181,25 @@ fn refuse_shell(cursor: &Cursor<'_>) -> Result<(), Mistake> {
     Err(mistake.fix(format!("remove it and write, for example, {} at the top", fixes.join(", "))))
 }
 
-/// Reads `--name=value`; the value ends at the end of the line or at a comment `//`.
-fn option_line(cursor: &mut Cursor<'_>, options: &mut ScriptOptions) -> Result<(), Mistake> {
-    let line = line_of(cursor.source(), cursor.at());
-    cursor.take("--");
-    let at = cursor.at();
-    let text = cursor.take_while(|c| c != '\n');
-    let whole = Excerpt::trimmed(&text[..comment_start(text)], at);
-    let Some((name, value)) = whole.split('=') else {
-        let mistake =
-            Mistake::new(whole.at..whole.at + whole.text.len().max(1), "an option needs `=`");
-        return Err(mistake.fix("as in `--title=what this script shows`"));
-    };
-    if value.text.is_empty() {
-        let mistake = Mistake::new(name.span(), format!("the option `{}` has no value", name.text));
-        return Err(mistake.fix("write one after `=`, or remove the line"));
-    }
-    set_option(options, &name, &value, line)
-}
-
-fn set_option(
-    options: &mut ScriptOptions,
-    name: &Excerpt<'_>,
-    value: &Excerpt<'_>,
-    line: usize,
-) -> Result<(), Mistake> {
-    let number = |most: u64| {
-        let mistake =
-            || Mistake::new(value.span(), format!("`{}` is not a valid number here", value.text));
-        let number = value.text.parse().ok().filter(|number| *number <= most);
-        number.ok_or_else(|| mistake().fix(format!("a whole number up to {most}")))
-    };
-    let text = value.text.to_owned();
-    let again = match name.text {
-        "title" => !core::mem::replace(&mut options.title, text).is_empty(),
-        "profile" => options.profile.replace(text).is_some(),
-        "mss" => {
-            let mss = u16::try_from(number(u16::MAX.into())?).expect("held to 16 bits");
-            options.mss.replace(mss).is_some()
-        }
-        "tolerance_usecs" => {
-            options.tolerance = Duration::from_micros(number(1_000_000_000)?);
-            false
-        }
-        "clause" => {
-            options.clauses.push(text);
-            false
-        }
-        "set" => {
-            let new = setting(value, line)?;
-            let again = options.set.iter().any(|old| old.path == new.path);
-            options.set.push(new);
-            again
-        }
-        "fails_with" => {
-            options.fails_with.push(setting(value, line)?);
-            false
-        }
-        _ => return Err(Mistake::unknown(name.span(), "option", name.text, OPTION_NAMES)),
-    };
-    if again {
-        let mistake = Mistake::new(name.span(), "this option is already set");
-        return Err(mistake.fix("set it once"));
-    }
-    Ok(())
-}
-
-/// Reads `path=value`.
-fn setting(part: &Excerpt<'_>, line: usize) -> Result<SwitchSetting, Mistake> {
-    let fix = "write a switch, `=` and a value in TOML, as in `rto.min=\"1 s\"`";
-    let Some((path, value)) = part.split('=') else {
-        return Err(Mistake::new(part.span(), "expected a switch and its value").fix(fix));
-    };
-    let is_key = |key: &str| {
-        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-    };
-    if !path.text.split('.').all(is_key) {
-        let span = path.at..path.at + path.text.len().max(1);
-        return Err(
-            Mistake::new(span, format!("`{}` is not the name of a switch", path.text)).fix(fix)
-        );
-    }
-    if value.text.parse::<toml_edit::Value>().is_err() {
-        let span = value.at..value.at + value.text.len().max(1);
-        let mistake = Mistake::new(span, format!("`{}` is not a TOML value", value.text));
-        return Err(mistake.fix(format!("put a text in quotes: `{}=\"…\"`", path.text)));
-    }
-    Ok(SwitchSetting { path: path.text.to_owned(), value: value.text.to_owned(), line })
-}
-
-/// Where a comment outside quotes starts.
-fn comment_start(text: &str) -> usize {
-    let mut quoted = false;
-    for (at, c) in text.char_indices() {
-        if c == '"' {
-            quoted = !quoted;
-        } else if !quoted && text[at..].starts_with("//") {
-            return at;
-        }
-    }
-    text.len()
-}
-
-/// Reads an event; `least` is the earliest time of the previous event.
-fn event(cursor: &mut Cursor<'_>, least: &mut Duration) -> Result<ScriptEvent, Mistake> {
+/// Reads an event.
+fn event(
+    cursor: &mut Cursor<'_>,
+    dialect: ScriptDialect,
+    progress: &mut ParseState,
+    files: &mut NamedFiles<'_>,
+) -> Result<ScriptEvent, Mistake> {
     let line = line_of(cursor.source(), cursor.at());
     let start = cursor.at();
     let time = EventTime::read(cursor)?;
     let span = start..cursor.at();
-    let earliest = time.earliest(*least);
-    if earliest < *least {
+    let earliest = time.earliest(progress.least);
+    if earliest < progress.least {
         let mistake = Mistake::new(span, "this is earlier than the previous event");
-        return Err(mistake.fix(format!("write {} s or later", Seconds(*least))));
+        return Err(mistake.fix(format!("write {} s or later", Seconds(progress.least))));
     }
-    *least = earliest;
+    progress.least = earliest;
     cursor.skip(Blank::Line)?;
-    let action = action(cursor)?;
+    let action = action(cursor, dialect, progress, files)?;
     fit(time, &action, span)?;
     cursor.skip(Blank::Line)?;
     if !matches!(cursor.peek(), None | Some('\n')) {
@@ -226,25 +209,47 @@ fn event(cursor: &mut Cursor<'_>, least: &mut Duration) -> Result<ScriptEvent, M
     Ok(ScriptEvent { time, action, line })
 }
 
-fn action(cursor: &mut Cursor<'_>) -> Result<ScriptAction, Mistake> {
+fn action(
+    cursor: &mut Cursor<'_>,
+    dialect: ScriptDialect,
+    progress: &mut ParseState,
+    files: &mut NamedFiles<'_>,
+) -> Result<ScriptAction, Mistake> {
     if cursor.take("<") {
-        return packet(cursor, PacketKind::Inbound).map(ScriptAction::Inbound);
+        return packet(cursor, PacketKind::Inbound, dialect).map(ScriptAction::Inbound);
     }
     if cursor.take(">") {
-        return packet(cursor, PacketKind::Outbound).map(ScriptAction::Outbound);
+        return packet(cursor, PacketKind::Outbound, dialect).map(ScriptAction::Outbound);
     }
     if cursor.take("%{") {
-        return assertion_text::block(cursor).map(ScriptAction::Check);
+        let statements = statement_text::block(cursor, &mut progress.variables);
+        return statements.map(ScriptAction::Check);
     }
-    refuse_shell(cursor)?;
+    if cursor.starts_with("`") {
+        let start = cursor.at();
+        let found = commands(cursor, dialect, files)?;
+        return later_changes(found, start..cursor.at()).map(ScriptAction::Change);
+    }
     if cursor.peek().is_some_and(char::is_alphabetic) {
-        let (call, expected) = call_text::call(cursor)?;
+        let (call, expected) = call_text::call(cursor, dialect)?;
         return Ok(ScriptAction::Call { call, expected });
     }
     let message = format!("expected an event, found {}", cursor.shown());
     Err(cursor
         .mistake(message)
         .fix("write `<` or `>` and a packet, a socket call, or `%{ assert … }%`"))
+}
+
+/// The changes that may come while the connection is there; no switch is among them.
+fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChange>, Mistake> {
+    let of_host = |change| match change {
+        Change::Host(change) => Ok(change),
+        Change::Switch(set) => {
+            let message = format!("`{}` cannot change while the connection is there", set.path);
+            Err(Mistake::new(span.clone(), message).fix("move the command before the first event"))
+        }
+    };
+    found.into_iter().map(of_host).collect()
 }
 
 /// Whether this kind of event may have this kind of time.

@@ -4,13 +4,17 @@ use std::collections::VecDeque;
 
 use crate::units::{Duration, Time};
 
-use super::assertion::{Assertion, AssertionMessage};
+use super::assertion::{Assertion, EvaluationError, Scope, Variables};
 use super::call::{Call, CallOutcome, Expected};
+use super::change::HostChange;
 use super::compare::differences;
+use super::dialect::ScriptDialect;
 use super::document::{Script, ScriptAction, ScriptEvent};
 use super::event_time::EventSpan;
+use super::joined::join;
 use super::numbers::Numbers;
 use super::packet::{EcnMark, ScriptPacket};
+use super::statement::Statement;
 use super::subject::{CallResult, Subject};
 use super::transcript::{FailureKind, InSeconds, ScriptFailure, TranscriptEntry};
 
@@ -37,6 +41,7 @@ pub fn run(
         line: 1,
         waiting: VecDeque::new(),
         numbers: Numbers::default(),
+        variables: Variables::new(),
         transcript: Vec::new(),
         blocked: None,
     };
@@ -54,6 +59,8 @@ struct Blocked<'a> {
     call: &'a Call,
     expected: &'a Expected,
     end: Time,
+    /// How far its end may be off.
+    tolerance: Duration,
 }
 
 struct Runner<'a> {
@@ -66,6 +73,8 @@ struct Runner<'a> {
     /// Packets that were sent but not compared yet.
     waiting: VecDeque<(Time, ScriptPacket)>,
     numbers: Numbers,
+    /// The variables that code blocks have set.
+    variables: Variables,
     transcript: Vec<TranscriptEntry>,
     blocked: Option<Blocked<'a>>,
 }
@@ -77,11 +86,13 @@ impl<'a> Runner<'a> {
         let span = event.time.span(self.previous);
         if let ScriptAction::Outbound(packet) = &event.action {
             let at = self.expect(packet, span)?;
-            self.previous = if event.time.is_exact() { span.from } else { at };
+            // In packetdrill's dialect an offset counts from when the previous event happened.
+            let written = event.time.is_exact() && !self.is_packetdrill();
+            self.previous = if written { span.from } else { at };
             return Ok(());
         }
         self.advance(span.from)?;
-        if self.now > span.from + self.tolerance() {
+        if self.now > span.from + self.tolerance(span) {
             let expected = format!("at {}", InSeconds(span.from));
             return Err(self.fail(
                 FailureKind::Behind,
@@ -92,15 +103,21 @@ impl<'a> Runner<'a> {
         match &event.action {
             ScriptAction::Inbound(packet) => self.inject(packet)?,
             ScriptAction::Call { call, expected } => self.call(call, expected, span)?,
-            ScriptAction::Check(assertions) => self.check(assertions)?,
+            ScriptAction::Check(statements) => self.check(statements)?,
+            ScriptAction::Change(changes) => self.change(changes)?,
             ScriptAction::Outbound(_) => unreachable!("handled above"),
         }
         self.previous = span.from;
         Ok(())
     }
 
-    fn tolerance(&self) -> Duration {
-        self.script.options.tolerance
+    fn is_packetdrill(&self) -> bool {
+        self.script.options.dialect == ScriptDialect::Packetdrill
+    }
+
+    /// How far an event with this span may be off.
+    fn tolerance(&self, span: EventSpan) -> Duration {
+        self.script.options.tolerance.at(span.from.saturating_since(self.previous))
     }
 
     fn fail(&self, kind: FailureKind, expected: String, actual: String) -> Box<ScriptFailure> {
@@ -122,7 +139,7 @@ impl<'a> Runner<'a> {
 
     /// Runs everything that is due until `to`.
     fn advance(&mut self, to: Time) -> Step {
-        let latest = self.blocked.as_ref().map(|blocked| blocked.end + self.tolerance());
+        let latest = self.blocked.as_ref().map(|blocked| blocked.end + blocked.tolerance);
         if let Some(latest) = latest.filter(|latest| *latest < to) {
             self.advance_within(latest)?;
             self.refuse_blocked()?;
@@ -180,7 +197,8 @@ impl<'a> Runner<'a> {
         self.note(self.now, format!("{} = {outcome}", blocked.call));
         let line = core::mem::replace(&mut self.line, blocked.line);
         self.judge_return(blocked.call, blocked.expected, &outcome)?;
-        if self.now + self.tolerance() < blocked.end || self.now > blocked.end + self.tolerance() {
+        let tolerance = blocked.tolerance;
+        if self.now + tolerance < blocked.end || self.now > blocked.end + tolerance {
             let expected = format!("{} returns at {}", blocked.call, InSeconds(blocked.end));
             let actual = format!("it returned at {}", InSeconds(self.now));
             return Err(self.fail(FailureKind::Timing, expected, actual));
@@ -219,7 +237,7 @@ impl<'a> Runner<'a> {
             CallResult::Returned(outcome) => {
                 self.note(self.now, format!("{call} = {outcome}"));
                 self.judge_return(call, expected, &outcome)?;
-                if span.to > self.now + self.tolerance() {
+                if span.to > self.now + self.call_tolerance(span) {
                     let wanted = format!("it blocks until {}", InSeconds(span.to));
                     let actual = "it returned at once".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, actual));
@@ -232,7 +250,9 @@ impl<'a> Runner<'a> {
                         "it returns at once; if it may block, write `start...end`".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, "it blocks".to_owned()));
                 }
-                self.blocked = Some(Blocked { line: self.line, call, expected, end: span.to });
+                let tolerance = self.call_tolerance(span);
+                let (line, end) = (self.line, span.to);
+                self.blocked = Some(Blocked { line, call, expected, end, tolerance });
             }
             CallResult::NotSupported(what) => {
                 let wanted = format!("{call} = {expected}");
@@ -242,39 +262,60 @@ impl<'a> Runner<'a> {
         self.drain().map(|_| ())
     }
 
-    fn check(&mut self, assertions: &[Assertion]) -> Step {
+    /// How far the end of a call with this span may be off.
+    fn call_tolerance(&self, span: EventSpan) -> Duration {
+        self.script.options.tolerance.at(span.to.saturating_since(span.from))
+    }
+
+    fn change(&mut self, changes: &[HostChange]) -> Step {
+        for change in changes {
+            self.note(self.now, format!("change to {change}"));
+            self.subject
+                .change(self.now, *change)
+                .map_err(|what| self.fail(FailureKind::NotSupported, change.to_string(), what))?;
+        }
+        self.drain().map(|_| ())
+    }
+
+    fn check(&mut self, statements: &[Statement]) -> Step {
         let info = self.subject.info(self.now);
-        for assertion in assertions {
-            self.line = assertion.line;
-            let wrong = match assertion.expression.value(&info) {
-                Ok(0) => None,
-                Ok(_) => {
+        for statement in statements {
+            self.line = statement.line();
+            let scope = Scope { info: &info, variables: &self.variables };
+            match statement {
+                Statement::Assert(assertion) => {
+                    if let Err(actual) = judge(assertion, scope) {
+                        let expected = assertion.to_string();
+                        return Err(self.fail(FailureKind::Assertion, expected, actual));
+                    }
                     self.note(self.now, assertion.to_string());
-                    continue;
                 }
-                Err(error) => Some(error.to_string()),
-            };
-            let fields = assertion.expression.fields();
-            let values = fields.iter().filter_map(|field| {
-                info.get(*field).map(|value| format!("{} is {value}", field.name()))
-            });
-            let note = match &assertion.message {
-                None => None,
-                Some(AssertionMessage::Text(text)) => Some(text.clone()),
-                Some(AssertionMessage::Value(value)) => {
-                    value.value(&info).ok().map(|v| v.to_string())
+                Statement::Print { values, .. } => {
+                    let texts: Result<Vec<String>, _> =
+                        values.iter().map(|value| value.text(scope)).collect();
+                    let text = texts.map_err(|error| self.unvalued(statement, &error))?;
+                    self.note(self.now, format!("print {}", text.join(" ")));
                 }
-            };
-            let parts: Vec<String> = wrong.into_iter().chain(values).chain(note).collect();
-            return Err(self.fail(FailureKind::Assertion, assertion.to_string(), parts.join("; ")));
+                Statement::Assign { name, value, .. } => {
+                    let value = value.value(scope);
+                    let value = value.map_err(|error| self.unvalued(statement, &error))?;
+                    self.variables.insert(name.clone(), value);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The failure of a statement that has no value.
+    fn unvalued(&self, statement: &Statement, error: &EvaluationError) -> Box<ScriptFailure> {
+        self.fail(FailureKind::Assertion, statement.to_string(), error.to_string())
     }
 
     /// Waits for the next packet and compares it. Returns the instant at which it was sent.
     fn expect(&mut self, wanted: &ScriptPacket, span: EventSpan) -> Step<Time> {
         let open = span.to == Time::NEVER;
-        let latest = if open { self.now + LOOKAHEAD } else { span.to + self.tolerance() };
+        let tolerance = self.tolerance(span);
+        let latest = if open { self.now + LOOKAHEAD } else { span.to + tolerance };
         let expected = match span {
             _ if open => format!("> {wanted}"),
             EventSpan { from, to } if from == to => format!("{} > {wanted}", InSeconds(from)),
@@ -284,17 +325,38 @@ impl<'a> Runner<'a> {
             let actual = format!("nothing until {}", InSeconds(latest));
             return Err(self.fail(FailureKind::Missing, expected, actual));
         }
-        let (at, mut sent) = self.waiting.pop_front().expect("checked above");
+        let (at, mut sent) = self.take_packet(wanted, tolerance)?;
         self.pair_stamps(wanted, &mut sent);
         let actual = format!("{} > {}", InSeconds(at), Quiet(&sent));
         let off = differences(wanted, &sent, self.stamp_ticks());
         if !off.is_empty() {
             return Err(self.fail(FailureKind::Packet(off), expected, actual));
         }
-        if at > latest || !open && at + self.tolerance() < span.from {
+        if at > latest || !open && at + tolerance < span.from {
             return Err(self.fail(FailureKind::Timing, expected, actual));
         }
         Ok(at)
+    }
+
+    /// Takes the next packet. Where a line may stand for several segments, it takes as many as the
+    /// `wanted` payload needs, if they follow each other within the `tolerance`.
+    fn take_packet(
+        &mut self,
+        wanted: &ScriptPacket,
+        tolerance: Duration,
+    ) -> Step<(Time, ScriptPacket)> {
+        let (at, mut sent) = self.waiting.pop_front().expect("the caller has waited for one");
+        while sent.len < wanted.len && !self.script.options.strict_segments {
+            if !self.wait_for_packet(at + tolerance)? {
+                break;
+            }
+            let Some(joined) = self.waiting.front().and_then(|(_, next)| join(&sent, next)) else {
+                break;
+            };
+            self.waiting.pop_front();
+            sent = joined;
+        }
+        Ok((at, sent))
     }
 
     fn pair_stamps(&mut self, wanted: &ScriptPacket, sent: &mut ScriptPacket) {
@@ -307,7 +369,12 @@ impl<'a> Runner<'a> {
 
     /// How far a time stamp may differ, in ticks.
     fn stamp_ticks(&self) -> u32 {
-        let ticks = self.tolerance().as_nanos().div_ceil(STAMP_TICK.as_nanos());
+        if !self.script.options.compares_stamps {
+            return u32::MAX;
+        }
+        // Stamps count from the start, and so does their tolerance.
+        let tolerance = self.script.options.tolerance.at(self.now.saturating_since(Time::ZERO));
+        let ticks = tolerance.as_nanos().div_ceil(STAMP_TICK.as_nanos());
         u32::try_from(ticks).unwrap_or(u32::MAX)
     }
 
@@ -327,9 +394,12 @@ impl<'a> Runner<'a> {
         let end = self.blocked.as_ref().map_or(self.previous, |blocked| blocked.end);
         self.advance(end.max(self.previous))?;
         if let Some(blocked) = &self.blocked {
-            let latest = blocked.end + self.tolerance();
+            let latest = blocked.end + blocked.tolerance;
             self.advance(latest)?;
             self.refuse_blocked()?;
+        }
+        if self.is_packetdrill() {
+            return Ok(());
         }
         let end = end.max(self.previous);
         let Some((at, packet)) = self.waiting.pop_front().filter(|(at, _)| *at < end) else {
@@ -339,6 +409,22 @@ impl<'a> Runner<'a> {
         let actual = format!("{} > {}", InSeconds(at), Quiet(&packet));
         Err(self.fail(FailureKind::Unexpected, expected, actual))
     }
+}
+
+/// Says why an assertion does not hold.
+fn judge(assertion: &Assertion, scope: Scope<'_>) -> Result<(), String> {
+    let wrong = match assertion.expression.value(scope) {
+        Ok(0) => None,
+        Ok(_) => return Ok(()),
+        Err(error) => Some(error.to_string()),
+    };
+    let fields = assertion.expression.fields();
+    let values = fields.iter().filter_map(|field| {
+        scope.info.get(*field).map(|value| format!("{} is {value}", field.name()))
+    });
+    let note = assertion.message.as_ref().and_then(|message| message.text(scope).ok());
+    let parts: Vec<String> = wrong.into_iter().chain(values).chain(note).collect();
+    Err(parts.join("; "))
 }
 
 /// A packet that was sent; `[noecn]` is not shown.

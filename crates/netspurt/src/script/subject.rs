@@ -4,6 +4,7 @@ use crate::segment::Segment;
 use crate::units::Time;
 
 use super::call::{Call, CallOutcome};
+use super::change::HostChange;
 use super::info::Info;
 
 /// The immediate result of a call.
@@ -20,8 +21,8 @@ pub enum CallResult {
 /// A TCP implementation under test, in virtual time.
 ///
 /// The runner calls it with instants that never decrease. Everything that is due at an instant
-/// happens before the runner makes a call or injects a segment at that instant. The first socket has
-/// number 3, and others get the lowest free number.
+/// happens before the runner makes a call or injects a segment at that instant. A socket has the number
+/// that its call names, or else the first has 3, and others get the lowest free number.
 pub trait Subject {
     /// Makes a call. While a call blocks, the runner makes no other one.
     fn call(&mut self, now: Time, call: &Call) -> CallResult;
@@ -37,6 +38,14 @@ pub trait Subject {
 
     /// Runs everything that is due until `now`. Returns the next segment sent, with its instant.
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)>;
+
+    /// Changes the host or its link.
+    ///
+    /// # Errors
+    /// The implementation does not support this; the text says what.
+    fn change(&mut self, _now: Time, change: HostChange) -> Result<(), String> {
+        Err(change.to_string())
+    }
 
     /// The connection's state.
     fn info(&self, now: Time) -> Info;

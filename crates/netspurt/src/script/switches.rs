@@ -4,13 +4,11 @@ use crate::place::Place;
 use crate::scenario::{SwitchError, tcp_config};
 use crate::tcp::{RfcConfig, TcpConfig};
 
-use super::document::{Script, SwitchSetting};
+use super::change::{Change, SwitchSetting};
+use super::document::Script;
 use super::error::ScriptError;
 use super::host::SocketHost;
 use super::runner::run;
-
-/// The profile of a script that does not name one.
-const PROFILE: &str = "rfc-2026";
 
 impl Script {
     /// The configuration of the script's connection. A given `profile` replaces the script's, and
@@ -38,12 +36,17 @@ impl Script {
             Some(name) => self.blame_outside("profile", name, mistake),
         };
         let mss = self.options.mss.map(|mss| format!("\"{} B\"", u32::from(mss) + 40));
-        let own: Vec<&SwitchSetting> = self.options.set.iter().chain(changes).collect();
+        let setup = self.setup.iter().filter_map(|change| match change {
+            Change::Switch(set) => Some(set),
+            Change::Host(_) => None,
+        });
+        let own: Vec<&SwitchSetting> = setup.chain(&self.options.set).chain(changes).collect();
         let mut switches: Vec<(&str, &str)> = Vec::new();
         switches.extend(mss.as_ref().map(|size| ("packet_size", size.as_str())));
         let before = switches.len();
         switches.extend(own.iter().map(|set| (set.path.as_str(), set.value.as_str())));
-        let named = profile.or(self.options.profile.as_deref()).unwrap_or(PROFILE);
+        let named =
+            profile.or(self.options.profile.as_deref()).unwrap_or(self.options.dialect.profile());
         match tcp_config(named, &switches) {
             Ok(TcpConfig::Rfc(config)) => Ok(*config),
             Ok(TcpConfig::Ns(_)) => {
@@ -57,6 +60,26 @@ impl Script {
                 Some(nth) => self.blame_setting(own[nth - before], mistake),
             }),
         }
+    }
+
+    /// The host that plays the script: its connection has the configuration of
+    /// [`config`](Self::config).
+    ///
+    /// # Errors
+    /// As for [`config`](Self::config).
+    pub fn host(
+        &self,
+        profile: Option<&str>,
+        changes: &[SwitchSetting],
+    ) -> Result<SocketHost, ScriptError> {
+        let mut host = SocketHost::new(&self.config(profile, changes)?);
+        host.follow(self.options.dialect);
+        for change in &self.setup {
+            if let Change::Host(change) = change {
+                host.apply(*change);
+            }
+        }
+        Ok(host)
     }
 
     /// Checks that each `--fails_with` change is valid.
@@ -83,8 +106,8 @@ impl Script {
     pub fn ineffective_changes(&self) -> Result<Vec<&SwitchSetting>, ScriptError> {
         let mut found = Vec::new();
         for change in &self.options.fails_with {
-            let config = self.config(None, core::slice::from_ref(change))?;
-            if run(self, &mut SocketHost::new(&config)).is_ok() {
+            let mut host = self.host(None, core::slice::from_ref(change))?;
+            if run(self, &mut host).is_ok() {
                 found.push(change);
             }
         }
@@ -130,10 +153,12 @@ impl Script {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::script::ScriptDialect;
 
     fn mistake(options: &str, changes: &[(&str, &str)]) -> String {
         let text = format!("{options}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3");
-        let script = Script::parse("a.pkt", &text).unwrap();
+        let script =
+            Script::parse_with(ScriptDialect::Strict, "a.pkt", &text, &mut |_| None).unwrap();
         let changes: Vec<SwitchSetting> = changes
             .iter()
             .map(|(path, value)| SwitchSetting {

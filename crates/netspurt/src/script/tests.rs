@@ -11,11 +11,12 @@ use crate::units::{Duration, Time};
 const LOCAL_ISN: u32 = 5_000_000;
 
 fn parse(text: &str) -> Script {
-    Script::parse("t.pkt", text).unwrap_or_else(|error| panic!("{error}"))
+    let script = Script::parse_with(ScriptDialect::Strict, "t.pkt", text, &mut |_| None);
+    script.unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn wrong(text: &str) -> ScriptError {
-    Script::parse("t.pkt", text).expect_err(text)
+    Script::parse_with(ScriptDialect::Strict, "t.pkt", text, &mut |_| None).expect_err(text)
 }
 
 /// A subject that sends what it was told to send.
@@ -359,13 +360,14 @@ fn option_lines_are_read() {
     let options = script.options;
     assert_eq!(options.title, "a timeout doubles the timer");
     assert_eq!((options.clauses.len(), options.mss), (1, Some(1000)));
-    assert_eq!(options.tolerance, Duration::ZERO);
+    assert_eq!(options.tolerance.least, Duration::ZERO);
     assert_eq!(
         (options.set[1].path.as_str(), options.set[1].value.as_str()),
         ("rto.min", "\"1 s\"")
     );
     assert_eq!(options.fails_with[1].value, "\"a // b\"");
-    assert_eq!(ScriptOptions::default().tolerance, Duration::from_micros(4000));
+    let usual = ScriptOptions::of(ScriptDialect::Strict).tolerance;
+    assert_eq!(usual.at(Duration::from_secs(9)), Duration::from_micros(4000));
 }
 
 /// A script, the line and column of its mistake, and parts of the message and of the fix.
@@ -393,7 +395,7 @@ const MISTAKES: &[Case] = &[
     ("0 > . 1:5(3)", 1, 7, "3 bytes from 1 end at 4", "`1:4(3)`"),
     ("0 > . 1:1(0) akc 3", 1, 14, "unknown field `akc`", "`ack`"),
     ("0 > S 0:0(0) ack 1", 1, 14, "needs the flag `.`", "add `.`"),
-    ("0 > S 0:0(0) <FO abcd>", 1, 15, "`FO` is not supported", "remove it"),
+    ("0 > S 0:0(0) <FO abcd>", 1, 15, "`FO` of Fast Open is not supported", "remove it"),
     ("0 > . 0:0(0) <mss 1460>", 1, 15, "only a SYN carries `mss`", "add `S`"),
     ("0 > S 0:0(0) <wscale 15>", 1, 22, "15 is too large", "at most 14"),
     ("0 > S 0:0(0) <mss 1 sackOK>", 1, 21, "expected `,` or `>`", "between"),
@@ -403,7 +405,8 @@ const MISTAKES: &[Case] = &[
     ("0 < [ect01] . 1:1(0) win 1", 1, 6, "one of the two codepoints", "`ect0`"),
     ("0 < icmp unreachable", 1, 5, "`icmp` packets are not supported", "TCP"),
     ("0 > udp (100)", 1, 5, "`udp` packets are not supported", "TCP"),
-    ("0 poll([], 1, 0) = 1", 1, 3, "`poll` is not supported", "assertion"),
+    ("0 select(1) = 1", 1, 3, "`select` is not supported", "`poll`"),
+    ("0 poll([{fd=4}], 1, 0) = 1", 1, 9, "expected a socket and its events", "events=POLLIN"),
     ("0 raed(3, ..., 1) = 1", 1, 3, "unknown call `raed`", "`read`"),
     ("0 read(3, ..., 1", 1, 7, "this parenthesis is not closed", "add `)`"),
     ("0 read(3, 4, 1) = 1", 1, 11, "expected `...`, found `4`", "`...`"),
@@ -428,9 +431,12 @@ const MISTAKES: &[Case] = &[
     ),
     ("0 %{ assert tcpi_snd_cwmd == 1 }%", 1, 13, "unknown field", "`tcpi_snd_cwnd`"),
     ("0 %{ assert 1 = 1 }%", 1, 15, "`=` is not a comparison", "`==`"),
-    ("0 %{ assert 1 < 2 < 3 }%", 1, 19, "expected an operator", "do not chain"),
-    ("0 %{ print(1) }%", 1, 6, "expected `assert`, found `print`", "only"),
-    ("0 %{ }%", 1, 3, "has no assertion", "as in"),
+    ("0 %{ assert 1 2 }%", 1, 15, "expected an operator", "end of the line"),
+    ("0 %{ import os }%", 1, 6, "`import` is not a statement", "assert"),
+    ("0 %{ print 1 }%", 1, 12, "expected `(`", "print(tcpi_rtt)"),
+    ("0 %{ x += 1 }%", 1, 8, "`x` is not set", "x = "),
+    ("0 %{ assert 1, '%d %d' % 1 }%", 1, 16, "2 `%d` for 1 values", "each value"),
+    ("0 %{ }%", 1, 3, "has no statement", "as in"),
     ("0 %{ assert 1", 1, 3, "this code block does not end", "}%"),
     ("0 /* close", 1, 3, "this comment does not end", "*/"),
 ];

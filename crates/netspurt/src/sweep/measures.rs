@@ -23,7 +23,7 @@ const fn fraction(name: &'static str) -> CaseMeasure {
 }
 
 /// The measures, in the order of their columns.
-pub const MEASURES: [CaseMeasure; 65] = [
+pub const MEASURES: [CaseMeasure; 66] = [
     whole("events"),
     whole("flows"),
     whole("finished"),
@@ -49,6 +49,7 @@ pub const MEASURES: [CaseMeasure; 65] = [
     fraction("fairness"),
     whole("carried"),
     whole("carried_bytes"),
+    fraction("busiest_bps"),
     whole("dropped"),
     whole("lost"),
     whole("marked"),
@@ -94,6 +95,16 @@ pub const MEASURES: [CaseMeasure; 65] = [
 /// How many measures precede those by cause, which are in the order of [`Cause::KNOWN`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::KNOWN.len();
 
+/// The times of requests in the table of populations, which are taken where no flow asks.
+const REQUESTS: [&str; 6] = [
+    "request_ns_mean",
+    "request_ns_max",
+    "request_ns_p50",
+    "request_ns_p90",
+    "request_ns_p99",
+    "request_ns_p999",
+];
+
 /// The value of each measure; `None` if there is none, such as the end of endless flows.
 pub type Measured = [Option<f64>; MEASURES.len()];
 
@@ -102,17 +113,15 @@ pub type Measured = [Option<f64>; MEASURES.len()];
 pub fn measure(case: &EndedCase<'_>) -> Measured {
     let (flows, links) = (MaybeTable::of(case, "flows"), MaybeTable::of(case, "links"));
     let echo_probes = MaybeTable::of(case, "echo_probes");
-    let asked = MaybeTable::of(case, "requests");
-    let requests = asked.values("complete_ns");
     let reverse = flows.reverse();
     let spans = completions(&flows, &reverse);
     let goodputs = goodputs(&flows, &reverse, case.stop.as_nanos() as f64);
     let [span_p50, span_p90, span_p99, span_p999] = QUANTILES.map(|share| quantile(&spans, share));
-    let [asked_p50, asked_p90, asked_p99, asked_p999] =
-        QUANTILES.map(|share| quantile(&requests, share));
     let finished = spans.iter().flatten().count() as f64;
     let rtts = echo_probes.values("rtt_ns");
     let populations = MaybeTable::of(case, "populations");
+    let [answered, asked_mean, asked_max, asked_p50, asked_p90, asked_p99, asked_p999] =
+        requests(case, &populations);
     let sum = |name| Some(flows.sum(name)? + populations.sum(name).unwrap_or(0.0));
     let mut measured = [None; MEASURES.len()];
     let sums: [Option<f64>; BEFORE_CAUSES] = [
@@ -141,16 +150,17 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
         fairness(&goodputs),
         links.sum("carried"),
         links.sum("carried_bytes"),
+        links.most("carried_bytes").map(|octets| 8e9 * octets / case.stop.as_nanos() as f64),
         links.sum("dropped"),
         links.sum("lost"),
         links.sum("marked"),
         links.sum("overtook"),
-        links.values("queue_packets_max").into_iter().flatten().reduce(f64::max),
+        links.most("queue_packets_max"),
         echo_probes.sum("lost"),
         mean(&rtts).map(f64::round),
-        Some(requests.iter().flatten().count() as f64),
-        mean(&requests).map(f64::round),
-        longest(&requests, &asked.values("t_ns"), case.stop.as_nanos() as f64),
+        answered,
+        asked_mean,
+        asked_max,
         asked_p50,
         asked_p90,
         asked_p99,
@@ -168,6 +178,23 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
     let causes = MaybeTable::of(case, "retransmissions");
     measured[BEFORE_CAUSES..].copy_from_slice(&causes.by_cause().map(Some));
     measured
+}
+
+/// How many requests were answered, and the mean, the longest and the quantiles of their times: those
+/// of the flows, or where no flow asks, of the first population.
+#[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
+fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 7] {
+    let asked = MaybeTable::of(case, "requests");
+    let times = asked.values("complete_ns");
+    let answered = times.iter().flatten().count() as f64;
+    let all = Some(answered + populations.sum("requests_complete").unwrap_or(0.0));
+    if times.is_empty() {
+        let [mean, max, p50, p90, p99, p999] = REQUESTS.map(|name| populations.first(name));
+        return [all, mean, max, p50, p90, p99, p999];
+    }
+    let longest = longest(&times, &asked.values("t_ns"), case.stop.as_nanos() as f64);
+    let [p50, p90, p99, p999] = QUANTILES.map(|share| quantile(&times, share));
+    [all, mean(&times).map(f64::round), longest, p50, p90, p99, p999]
 }
 
 /// A case that ran to its end: what its measures are made from.
@@ -239,6 +266,10 @@ impl<'a> MaybeTable<'a> {
     /// The value in the first row.
     fn first(&self, name: &str) -> Option<f64> {
         self.values(name).first().copied().flatten()
+    }
+
+    fn most(&self, name: &str) -> Option<f64> {
+        self.values(name).into_iter().flatten().reduce(f64::max)
     }
 
     fn sum(&self, name: &str) -> Option<f64> {

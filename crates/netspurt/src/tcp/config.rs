@@ -44,9 +44,15 @@ pub enum AckPolicy {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TcpConfig {
     /// ns-2's one-way senders and sinks, which count packets.
-    Ns(NsConfig),
+    Ns(Arc<NsConfig>),
     /// The TCP of the RFCs, which counts octets.
     Rfc(Arc<RfcConfig>),
+}
+
+impl From<NsConfig> for TcpConfig {
+    fn from(config: NsConfig) -> Self {
+        Self::Ns(Arc::new(config))
+    }
 }
 
 impl From<RfcConfig> for TcpConfig {
@@ -67,7 +73,7 @@ impl TcpConfig {
     /// Octets of a full packet, headers included.
     pub fn packet_bytes(&self) -> u16 {
         match self {
-            TcpConfig::Ns(config) => config.packet_bytes,
+            TcpConfig::Ns(config) => config.full_packet_bytes(),
             TcpConfig::Rfc(config) => config.ip_header_bytes + TCP_HEADER_BYTES + config.mss,
         }
     }
@@ -81,55 +87,168 @@ impl TcpConfig {
     }
 }
 
-/// The switches of ns-2's senders and sinks.
+/// The switches of ns-2's senders and sinks; each names the variable of ns-2 that it stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NsConfig {
-    /// Octets of a full IP datagram: headers and payload.
+    /// Octets of a full IP datagram: headers and payload; with `headers_on_top` the payload alone.
     pub packet_bytes: u16,
     /// Octets of headers in each; also the size of an ACK without options.
     pub header_bytes: u16,
-    /// Segments sent at the start of the connection. Later slow starts begin with one.
+    /// The headers come on top of `packet_bytes`; packet 0 has none if it carries data
+    /// (`useHeaders_`).
+    pub headers_on_top: bool,
+    /// Segments sent at the start of the connection (`windowInit_`). Later slow starts begin with
+    /// one.
     pub initial_window_segs: u32,
+    /// The initial window is four, three or two segments, by their size (`windowInitOption_ 2`,
+    /// RFC 3390), until a timeout comes before any ACK.
+    pub initial_window_by_size: bool,
     /// The receiver's window in segments; never filled beyond.
     pub receive_window_segs: u32,
     /// Which of the senders.
     pub variant: NsVariant,
-    /// One new segment on each of the first two duplicate ACKs (RFC 3042).
+    /// Packet 0 is a SYN (`syn_`).
+    pub handshake: bool,
+    /// The ACK of packet 0 sets cwnd to the initial window, and a SYN leaves with a cwnd of one
+    /// segment (`delay_growth_`).
+    pub delay_growth: bool,
+    /// One new segment on each of the first two duplicate ACKs (RFC 3042; `singledup_`).
     pub limited_transmit: bool,
-    /// No second fast retransmit for losses of one window (ns-2's `bugFix_`; RFC 2582 §5).
+    /// No second fast retransmit for losses of one window (`bugFix_`; RFC 2582 §5).
     pub bugfix: bool,
+    /// The loss of packet 1 may always be repaired by a fast retransmit, and a timeout before any
+    /// ACK makes the initial window one segment (`bugfix_ss_`).
+    pub bugfix_ss: bool,
+    /// The half of a window may end in half a segment (`precisionReduce_`).
+    pub precise_cut: bool,
+    /// F-RTO, with SACK its variant that goes by blocks (`frto_enabled_` and `sfrto_enabled_`).
+    pub frto: bool,
+    /// Round trips are measured by time stamps on every new ACK, to the nearest tick
+    /// (`timestamps_`).
+    pub timestamps: bool,
+    /// Rules of newreno.
+    pub newreno: NsNewReno,
+    /// A partial ACK sends two segments, in sack (`partial_ack_`).
+    pub partial_ack_sends: bool,
     /// When the receiving side acknowledges.
     pub acks: AckPolicy,
+    /// What the receiving side acknowledges at once, and what it echoes.
+    pub sink: NsSink,
     /// How the sender reads round trips.
     pub clock: Clock,
     /// The constants of its timer.
     pub rto: Ns2Config,
 }
 
+/// The rules of ns-2's newreno.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NsNewReno {
+    /// Only the first partial ACK of a recovery restarts the timer (`newreno_changes1_`; RFC 2582's
+    /// impatient variant).
+    pub impatient: bool,
+    /// A partial ACK takes what it covers from the window (`partial_window_deflation_`), and not all
+    /// of the inflation.
+    pub deflates: bool,
+    /// At the end of a recovery cwnd is ssthresh, or what is outstanding if that is less
+    /// (`exit_recovery_fix_`).
+    pub exit_fix: bool,
+    /// With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is
+    /// acknowledged, and not only beyond (`lessCareful_`; RFC 2582 §5).
+    pub less_careful: bool,
+    /// With `bugfix`: or if the last new ACK moved by three segments at most (`bugFix_ack_`;
+    /// RFC 3782 §6.1).
+    pub bugfix_ack: bool,
+    /// With `bugfix`: or if the echoed time stamp is that of the last transmission of the segment
+    /// acknowledged last (`bugFix_ts_`; RFC 3782 §6.2).
+    pub bugfix_ts: bool,
+}
+
+/// The rules of ns-2's sinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NsSink {
+    /// A segment that fills a gap is acknowledged at once (`RFC2581_immediate_ack_`).
+    pub gaps_at_once: bool,
+    /// Packet 0 is acknowledged at once (`SYN_immediate_ack_`).
+    pub first_at_once: bool,
+    /// The stamp of the segment that continues the last ACK is echoed even if it is older than the
+    /// one echoed before (`ts_echo_rfc1323_`).
+    pub echoes_next: bool,
+}
+
 impl Default for NsConfig {
-    /// The defaults of ns-2.35, with `useHeaders_` off, so that a packet has the size it says; its
-    /// clock has the phase that ns-2 draws for its first sender.
+    /// The defaults of ns-2.35, without a handshake and with `useHeaders_` off, so that a packet has
+    /// the size it says; its clock has the phase that ns-2 draws for its first sender.
     fn default() -> Self {
         let rto = Ns2Config::default();
         let clock = Clock::ticking(rto.tick, Clock::ns2_phase(rto.tick));
         Self {
             packet_bytes: 1000,
             header_bytes: BARE_HEADER_BYTES,
+            headers_on_top: false,
             initial_window_segs: 2,
+            initial_window_by_size: false,
             receive_window_segs: 20,
             variant: NsVariant::Tahoe,
+            handshake: false,
+            delay_growth: false,
             limited_transmit: true,
             bugfix: true,
+            bugfix_ss: true,
+            precise_cut: true,
+            frto: false,
+            timestamps: false,
+            newreno: NsNewReno {
+                impatient: true,
+                deflates: true,
+                exit_fix: false,
+                less_careful: false,
+                bugfix_ack: false,
+                bugfix_ts: false,
+            },
+            partial_ack_sends: false,
             acks: AckPolicy::EverySegment,
+            sink: NsSink { gaps_at_once: true, first_at_once: true, echoes_next: false },
             clock: clock.expect("a phase within the tick"),
             rto,
         }
     }
 }
 
+/// Octets that a time stamp adds to a segment with data in ns-2 (`ts_option_size_`).
+const STAMP_BYTES: u16 = 10;
+
 impl NsConfig {
+    /// Octets of headers and options in a segment with data.
+    pub(super) const fn data_header_bytes(&self) -> u16 {
+        self.header_bytes + if self.timestamps && self.headers_on_top { STAMP_BYTES } else { 0 }
+    }
+
     /// Octets of payload in a full segment (SMSS of RFC 5681 §2).
     pub const fn smss(&self) -> u16 {
-        self.packet_bytes - self.header_bytes
+        self.packet_bytes - if self.headers_on_top { 0 } else { self.header_bytes }
+    }
+
+    /// Segments of the window at the start (`initial_window()`).
+    pub(super) const fn first_window_segs(&self) -> u32 {
+        match self.smss() {
+            _ if !self.initial_window_by_size => self.initial_window_segs,
+            0..=1095 => 4,
+            1096..=2189 => 3,
+            _ => 2,
+        }
+    }
+
+    /// A start that never got through begins again with a smaller window.
+    pub(super) fn forget_initial_window(&mut self) {
+        if self.initial_window_by_size {
+            self.initial_window_by_size = false;
+        } else if self.bugfix_ss {
+            self.initial_window_segs = 1;
+        }
+    }
+
+    /// Octets of a full packet on the wire.
+    pub const fn full_packet_bytes(&self) -> u16 {
+        self.smss() + self.data_header_bytes()
     }
 }

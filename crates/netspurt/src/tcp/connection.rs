@@ -20,7 +20,7 @@ use super::transmit::SendCount;
 ///
 /// Segments go in by [`push`](Stage::push) and come out by [`pop`](Stage::pop); the application
 /// opens, listens, writes, reads and closes. A connection of ns-2's kind is established from the
-/// start and never closed.
+/// start and never closed; its handshake, if it has one, is part of its first transfer.
 ///
 /// ```
 /// use netspurt::event::{Events, Wanted};
@@ -131,19 +131,17 @@ impl Connection {
     /// nobody did.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
-            Flavour::Ns(pair) => {
-                let tx = &mut pair.sender.tx;
-                tx.end = tx.end.saturating_add(octets);
-                pair.sender.on_write(cx);
-            }
+            Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
             Flavour::Rfc(end) => end.awake().write(octets, cx),
         });
     }
 
-    /// The same where the application says that `more` follows (Linux's `MSG_MORE`): a short segment
-    /// waits for the next write, or as [`SendRules::more_until_ack`](super::SendRules) has it.
-    pub fn write_some(&mut self, now: Time, octets: u64, more: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.write_some(octets, more, cx));
+    /// What was written so far ends a record: no segment has octets of it and of what follows
+    /// (Linux's MSG_EOR).
+    pub fn end_record(&mut self) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            end.awake().end_record();
+        }
     }
 
     /// The application takes `octets` of what arrived; only after
@@ -169,6 +167,15 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
 
+    /// Ends the connection at once and without a word, since nothing answers (RFC 9293 §3.9.1.8, the
+    /// user timeout).
+    pub fn give_up(&mut self, now: Time) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            end.awake().give_up();
+        }
+        (self.ready, self.due) = (now, self.flavour.next_deadline());
+    }
+
     /// Sends a held ACK whose hold ends just before an arrival at `now` that was settled at `since`;
     /// see [`Host::precede`](crate::stage::Host::precede).
     #[inline]
@@ -186,7 +193,7 @@ impl Connection {
 
     /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.set_nagle(nagle, cx));
+        self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
     }
 
     /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding
@@ -241,6 +248,14 @@ impl Connection {
         }
     }
 
+    /// Whether a segment has octets beyond those that arrived in order.
+    pub fn expects(&self, segment: &Segment) -> bool {
+        match &self.flavour {
+            Flavour::Ns(_) => false,
+            Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().expects(segment)),
+        }
+    }
+
     /// Octets that arrived in order and were not read.
     pub fn unread(&self) -> u64 {
         match &self.flavour {
@@ -252,7 +267,7 @@ impl Connection {
     /// Octets written and not yet acknowledged.
     pub fn unacknowledged(&self) -> u64 {
         match &self.flavour {
-            Flavour::Ns(pair) => pair.sender.tx.end.saturating_sub(pair.sender.tx.una),
+            Flavour::Ns(pair) => pair.sender.tx.unacknowledged(),
             Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.unacknowledged()),
         }
     }
@@ -261,7 +276,7 @@ impl Connection {
     pub fn totals(&self) -> ConnectionTotals {
         match &self.flavour {
             Flavour::Ns(pair) => ConnectionTotals {
-                acked_bytes: pair.sender.tx.una - 1,
+                acked_bytes: pair.sender.tx.acknowledged(),
                 sent: pair.sender.tx.count,
                 times: None,
                 received: pair.receiver.count,
@@ -340,7 +355,8 @@ impl NsPair {
     }
 
     fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
-        if segment.len > 0 {
+        let syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        if segment.len > 0 || syn {
             if let Some(what) = self.receiver.on_data(segment, cx.now) {
                 self.acknowledge(&what, cx);
             }
@@ -366,6 +382,10 @@ impl NsPair {
     fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
         segment.ack = seq::to_wire(seq::SIMULATED_ISN, what.next);
+        if what.of_syn {
+            segment.flags = Flags::SYN.with(Flags::ACK);
+            segment.seq = seq::to_wire(seq::SIMULATED_ISN, 0);
+        }
         segment.set_stamp(what.echo);
         segment.set_sack(&what.blocks);
         // ns-2's sink charges 8 octets a block and nothing for the option's own two.

@@ -15,7 +15,7 @@ mod rfc;
 mod timer;
 mod transmit;
 
-pub use config::{AckPolicy, NsConfig, NsVariant, TcpConfig};
+pub use config::{AckPolicy, NsConfig, NsNewReno, NsSink, NsVariant, TcpConfig};
 pub use connection::{Connection, ConnectionTotals};
 pub use receiver::ReceiveCount;
 pub use rfc::{

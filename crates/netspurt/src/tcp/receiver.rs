@@ -1,11 +1,11 @@
 //! The receiving half of ns-2's senders: arrivals, and when to acknowledge them.
 
 use crate::packed::packed;
-use crate::segment::{SackBlock, SackBlocks, Segment};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::seq;
 use crate::units::{Duration, Time};
 
-use super::config::{AckPolicy, NsConfig};
+use super::config::{AckPolicy, NsConfig, NsSink};
 use crate::ranges::{Range, Ranges};
 
 /// Instants this close count as one at the end of a hold. Each idle line starts at a whole
@@ -29,6 +29,8 @@ packed!(ReceiveCount { segments, duplicates, delivered_bytes });
 /// The receiving half of a connection.
 #[derive(Debug)]
 pub(super) struct NsReceiver {
+    /// The octet at which packet 0 starts: 0 where that is a SYN, else 1.
+    first: u64,
     next: u64,
     /// `next` as the last acknowledgment told it.
     told: u64,
@@ -37,6 +39,9 @@ pub(super) struct NsReceiver {
     /// The first blocks of earlier ACKs, newest first, where SACK is on.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
+    sink: NsSink,
+    /// Whether a SYN came since the last acknowledgment.
+    syn_came: bool,
     /// The stamp to echo: the newest among segments at or below the last acknowledgment when
     /// they came, so that of a held-back segment and not of the one that set it free.
     echo: Time,
@@ -47,6 +52,8 @@ pub(super) struct NsReceiver {
 
 /// What an acknowledgment says, beside the sender's own fields.
 pub(super) struct Acknowledgment {
+    /// Whether it answers a SYN.
+    pub(super) of_syn: bool,
     pub(super) next: u64,
     pub(super) echo: Time,
     pub(super) blocks: SackBlocks,
@@ -54,12 +61,16 @@ pub(super) struct Acknowledgment {
 
 impl NsReceiver {
     pub(super) fn new(config: &NsConfig) -> Self {
+        let first = u64::from(!config.handshake);
         Self {
-            next: 1,
-            told: 1,
+            first,
+            next: first,
+            told: first,
             above: Ranges::default(),
             history: config.variant.needs_sack().then(Vec::new),
             acks: config.acks,
+            sink: config.sink,
+            syn_came: false,
             echo: Time::ZERO,
             deadline: Time::NEVER,
             count: ReceiveCount::default(),
@@ -86,27 +97,23 @@ impl NsReceiver {
         self.deadline + GRAIN < now || self.deadline.saturating_since(since) < wait
     }
 
-    /// Takes a data segment in; the acknowledgment, if one goes out at once.
+    /// Takes a data segment or a SYN in; the acknowledgment, if one goes out at once.
     ///
     /// Held back is only the acknowledgment of the newest segment, or of a copy of it, while
-    /// everything before it is there and none is held, and never that of the first segment
+    /// everything before it is there and none is held, and by default never that of packet 0
     /// (ns-2's delayed-ACK sink).
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
-        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.next);
-        let right = left + u64::from(segment.len);
-        self.count.segments += 1;
-        if left <= self.told && segment.stamp() >= self.echo {
+        let (left, right) = self.span(segment);
+        let continues = left == self.told && self.sink.echoes_next;
+        if continues || left <= self.told && segment.stamp() >= self.echo {
             self.echo = segment.stamp();
         }
-        let before = self.next;
-        let new = self.take_in(left, right);
-        if !new {
-            self.count.duplicates += 1;
-        }
-        self.count.delivered_bytes += self.next - before;
-        let newest = right == self.next && self.above.is_empty() && left > 1;
+        self.take_in(left, right, segment.len > 0);
+        let fills_gap = !self.above.is_empty() && self.sink.gaps_at_once;
+        let is_first = left == self.first && self.sink.first_at_once;
         if let AckPolicy::Delayed(wait) = self.acks
-            && newest
+            && right == self.next
+            && !(fills_gap || is_first)
             && self.deadline == Time::NEVER
         {
             self.deadline = now + wait;
@@ -115,13 +122,34 @@ impl NsReceiver {
         Some(self.acknowledge((left, right)))
     }
 
+    /// The octets of a segment; the SYN is octet 0.
+    fn span(&mut self, segment: &Segment) -> Range {
+        if segment.len == 0 && segment.flags.has(Flags::SYN) {
+            self.syn_came = true;
+            return (0, 1);
+        }
+        let left = seq::from_wire(seq::SIMULATED_ISN, segment.seq, self.next);
+        (left, left + u64::from(segment.len))
+    }
+
     /// The held acknowledgment, its time having come.
     pub(super) fn on_deadline(&mut self) -> Acknowledgment {
         self.acknowledge((0, 0))
     }
 
+    /// Takes the octets of a packet in, and counts them if they are data.
+    fn take_in(&mut self, left: u64, right: u64, data: bool) {
+        let before = self.next;
+        let new = self.add(left, right);
+        if data {
+            self.count.segments += 1;
+            self.count.duplicates += u64::from(!new);
+            self.count.delivered_bytes += self.next - before;
+        }
+    }
+
     /// Whether the octets are new.
-    fn take_in(&mut self, left: u64, right: u64) -> bool {
+    fn add(&mut self, left: u64, right: u64) -> bool {
         if right <= self.next {
             return false;
         }
@@ -142,7 +170,8 @@ impl NsReceiver {
         self.deadline = Time::NEVER;
         self.told = self.next;
         let blocks = self.sack_blocks(newest);
-        Acknowledgment { next: self.next, echo: self.echo, blocks }
+        let of_syn = core::mem::take(&mut self.syn_came);
+        Acknowledgment { of_syn, next: self.next, echo: self.echo, blocks }
     }
 
     /// The blocks to report: the run that holds the newest segment where it lies above the ACK,

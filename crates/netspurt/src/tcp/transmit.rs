@@ -43,11 +43,19 @@ packed!(SendCount {
     window_limited
 });
 
-/// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets with the SYN at 0.
+/// The sending half's sequence space (RFC 9293 §3.3.1), counted in octets from 1.
+///
+/// ns-2 counts its SYN as a packet like any other. Here it takes a full segment's room from octet 1
+/// on, as packet 0 of data would; on the wire it has the number 0 and data start at 1.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     smss: u64,
-    header_bytes: u16,
+    /// Octets of headers in an ACK, and in a segment with data.
+    header_bytes: [u16; 2],
+    /// Whether the first packet, if it has data, is charged for no header.
+    first_is_bare: bool,
+    /// The room that the SYN takes; 0 without a handshake.
+    syn_room: u64,
     /// Oldest octet not acknowledged.
     pub(super) una: u64,
     /// Next octet to send; behind `max` while going back.
@@ -90,10 +98,15 @@ impl Round {
 
 impl Transmitter {
     pub(super) fn new(config: &NsConfig) -> Self {
-        let timer = RetransmitTimer::new(Box::new(Ns2::new(config.rto)), config.clock);
+        let clock =
+            if config.timestamps { config.clock.to_the_nearest_tick() } else { config.clock };
+        let timer = RetransmitTimer::new(Box::new(Ns2::new(config.rto)), clock);
+        let smss = u64::from(config.smss());
         Self {
-            smss: u64::from(config.smss()),
-            header_bytes: config.header_bytes,
+            smss,
+            header_bytes: [config.header_bytes, config.data_header_bytes()],
+            first_is_bare: config.headers_on_top,
+            syn_room: if config.handshake { smss } else { 0 },
             una: 1,
             nxt: 1,
             max: 1,
@@ -116,6 +129,60 @@ impl Transmitter {
         octets.div_ceil(self.smss)
     }
 
+    /// Octets of data acknowledged.
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.una.saturating_sub(1 + self.syn_room)
+    }
+
+    /// Octets of data written and not acknowledged.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        self.end.saturating_sub(self.una.max(1 + self.syn_room))
+    }
+
+    /// Octets of data sent and not acknowledged.
+    pub(super) fn flight_bytes(&self) -> u64 {
+        self.max.saturating_sub(self.una.max(1 + self.syn_room))
+    }
+
+    /// The application wrote so many octets more. A SYN is queued before the first of them.
+    pub(super) fn write(&mut self, octets: u64) {
+        let syn = if self.end == 1 { self.syn_room } else { 0 };
+        self.end = self.end.saturating_add(octets).saturating_add(syn);
+    }
+
+    /// By how much octets here lie above those on the wire.
+    pub(super) fn syn_room(&self) -> u64 {
+        self.syn_room
+    }
+
+    /// The octet at which the first packet after packet 0 starts.
+    pub(super) fn second(&self) -> u64 {
+        1 + self.smss
+    }
+
+    /// The octet at which the packet that ends at `end` starts.
+    pub(super) fn start_of(&self, end: u64) -> u64 {
+        let whole = end.saturating_sub(2) / self.smss * self.smss;
+        1 + whole
+    }
+
+    /// The octet that `wire` refers to in an ACK.
+    pub(super) fn count(&self, wire: u32) -> u64 {
+        let near = self.una.saturating_sub(self.syn_room);
+        let octet = seq::from_wire(seq::SIMULATED_ISN, wire, near);
+        if octet == 0 { 1 } else { octet + self.syn_room }
+    }
+
+    /// An octet's number on the wire.
+    fn wire(&self, octet: u64) -> u32 {
+        seq::to_wire(seq::SIMULATED_ISN, octet.saturating_sub(self.syn_room))
+    }
+
+    /// Why the first retransmission after a timeout goes out.
+    pub(super) fn cause_after_timeout(&self) -> Cause {
+        if self.una < 1 + self.syn_room { Cause::Syn } else { Cause::Rto }
+    }
+
     /// Whether octets are outstanding.
     pub(super) fn outstanding(&self) -> bool {
         self.una < self.max
@@ -134,24 +201,36 @@ impl Transmitter {
             left => left.min(self.smss),
         };
         let cause = if seq < self.max { cause } else { None };
+        let mut segment = self.packet(seq, len, cx);
         if seq >= self.max {
             self.max = seq + len;
-            let wire_bytes = u32::from(self.header_bytes) + len as u32;
+            let wire_bytes = segment.size_bytes.into();
             self.timed.get_or_insert(Timed { seq, at: cx.now, wire_bytes });
-        } else {
+        } else if segment.len > 0 {
             self.count.retransmissions += 1;
         }
         if self.timer.is_idle() || all_acked {
             self.timer.arm(cx.now);
         }
-        self.count.data_segments += 1;
-        let mut segment = self.blank(cx);
-        segment.seq = seq::to_wire(seq::SIMULATED_ISN, seq);
-        segment.len = len as u16;
-        segment.size_bytes += segment.len;
+        self.count.data_segments += u64::from(segment.len > 0);
         segment.cause = cause.into();
         segment.set_stamp(cx.now);
         cx.outbox.push_back(segment);
+    }
+
+    /// The packet that starts at octet `seq` with `len` octets: a SYN, if there is one, or data.
+    fn packet(&mut self, seq: u64, len: u64, cx: &Context<'_>) -> Segment {
+        let mut segment = self.blank(cx);
+        segment.seq = self.wire(seq);
+        if seq < 1 + self.syn_room {
+            segment.flags = Flags::SYN;
+            segment.ack = 0;
+            return segment;
+        }
+        segment.len = len as u16;
+        let headers = if self.first_is_bare && seq == 1 { 0 } else { self.header_bytes[1] };
+        segment.size_bytes = headers + segment.len;
+        segment
     }
 
     /// A segment without payload, never sent before.
@@ -160,9 +239,9 @@ impl Transmitter {
         Segment {
             id: TransmissionId::new(cx.end, self.sent),
             dest: cx.end.peer(),
-            seq: seq::to_wire(seq::SIMULATED_ISN, self.nxt),
+            seq: seq::to_wire(seq::SIMULATED_ISN, self.nxt.saturating_sub(self.syn_room).max(1)),
             ack: seq::to_wire(seq::SIMULATED_ISN, 1),
-            size_bytes: self.header_bytes,
+            size_bytes: self.header_bytes[0],
             window: u16::MAX,
             flags: Flags::ACK,
             ..Segment::default()
@@ -183,7 +262,7 @@ impl Transmitter {
         self.round.on_sample(ack, self.max);
         RttSample {
             acked_bytes,
-            flight_bytes: self.max - self.una,
+            flight_bytes: self.flight_bytes(),
             smss_bytes: self.smss as u32,
             round: self.round.count,
             ..RttSample::default()

@@ -1,7 +1,7 @@
 //! Formats in JSON.
 
 use super::{counts, one, reading};
-use crate::delays::{Measure, SendTimeSource, read};
+use crate::delays::{HalfDelays, Measure, SendTimeSource, read};
 
 #[test]
 fn irtt_tells_lost_round_trips_and_times_of_sending() {
@@ -13,7 +13,7 @@ fn irtt_tells_lost_round_trips_and_times_of_sending() {
         )
     };
     let trips = [
-        trip(0, "false", r#""rtt":76594"#),
+        trip(0, "false", r#""rtt":76594,"send":-200"#),
         trip(1, "true_up", ""),
         trip(2, "true_down", ""),
         trip(3, "false", r#""rtt":114941"#),
@@ -28,6 +28,14 @@ fn irtt_tells_lost_round_trips_and_times_of_sending() {
     assert_eq!(counts(&delays), [5, 2, 3, 0, 1]);
     assert_eq!((delays.probes[3].sent.as_nanos(), delays.probes[0].wire_bytes), (30_000_000, 108));
     assert!(delays.notes.iter().any(|note| note.contains("out of order")));
+    let known = [
+        HalfDelays::Forward(-200),
+        HalfDelays::RequestLost,
+        HalfDelays::ReplyLost,
+        HalfDelays::Unknown,
+    ];
+    assert_eq!(delays.one_way[..4], known);
+    assert_eq!(delays.one_way.len(), delays.probes.len());
 }
 
 #[test]

@@ -53,6 +53,9 @@ fn set<C: Configured>(
     Ok(())
 }
 
+/// The most octets of headers and options in a packet of ns-2.
+const NS_HEADERS_BYTES: u16 = 50;
+
 /// The ns-2 sender of flow `name`, with its settings applied.
 pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
     let mut config = NsConfig::default();
@@ -60,6 +63,11 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
         let message = format!("ns-2's senders have no `{}`", switch.key);
         Some([message, "give the flow another `profile`".to_owned()])
     })?;
+    if config.headers_on_top && config.packet_bytes > u16::MAX - NS_HEADERS_BYTES {
+        let message = "no room for the headers on top";
+        let problem = also(problem(name, "packet_size", message), name, "headers_on_top");
+        return Err(problem.fix(format!("at most `{} B`", u16::MAX - NS_HEADERS_BYTES)));
+    }
     let smss = u64::from(config.smss());
     if u64::from(config.receive_window_segs) * smss > WINDOW_MAX_BYTES {
         let message = "a window of more than 2^30 octets, which TCP cannot offer";
@@ -86,8 +94,11 @@ pub fn rfc(name: &str, base: &RfcConfig, spec: &TcpSpec) -> Result<RfcConfig, Pr
     said_twice(name, spec)?;
     set(name, &mut config, spec, |switch| {
         let message = format!("`{}` is a switch of ns-2's senders", switch.key);
-        let fix = "with this profile the window is `receive_buffer`, and NewReno's `recover` is \
-                   always on";
+        let fix = match switch.key {
+            "receive_window" => "with this profile the window is `receive_buffer`",
+            "bugfix" => "with this profile NewReno's `recover` is always on",
+            _ => "leave it out, or give the flow the profile `ns-2`",
+        };
         Some([message, fix.to_owned()])
     })?;
     timer_stands(name, &config, spec)?;

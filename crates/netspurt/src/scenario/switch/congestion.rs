@@ -171,6 +171,11 @@ pub const SWITCHES: &[Switch] = &[
          others (`tcp_may_raise_cwnd`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
+    Switch::flag(
+        "cwnd.idle_restart",
+        "An idle or unused window shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
 ];
 
 const ALGORITHMS: [Word; 4] = [

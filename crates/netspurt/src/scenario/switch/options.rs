@@ -12,7 +12,10 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag("sack", "Offers and accepts SACK blocks (RFC 2018)")
         .rfc(|c| Field::Flag(&mut c.sack))
         .kernel(|c| Field::Flag(&mut c.sack)),
+    Switch::flag("handshake", "The first packet is a SYN (ns-2's `syn_`)")
+        .ns(|c| Field::Flag(&mut c.handshake)),
     Switch::flag("timestamps", "Offers and accepts time stamps (RFC 7323 §3)")
+        .ns(|c| Field::Flag(&mut c.timestamps))
         .rfc(|c| Field::Flag(&mut c.timestamps))
         .kernel(|c| Field::Flag(&mut c.timestamps)),
     Switch::flag("window_scaling", "Offers and accepts window scaling (RFC 7323 §2)")
@@ -63,6 +66,22 @@ pub const SWITCHES: &[Switch] = &[
             Ok(())
         },
     }),
+    Switch::flag(
+        "sink.gaps_at_once",
+        "A segment that fills a gap is acknowledged at once (ns-2's `RFC2581_immediate_ack_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.sink.gaps_at_once)),
+    Switch::flag(
+        "sink.first_at_once",
+        "The first packet is acknowledged at once (ns-2's `SYN_immediate_ack_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.sink.first_at_once)),
+    Switch::flag(
+        "sink.echoes_next",
+        "The stamp of the segment that continues the last ACK is echoed even if it is older than \
+         the one echoed before (ns-2's `ts_echo_rfc1323_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.sink.echoes_next)),
     Switch::new(
         "quick_acks",
         "The most segments that are acknowledged at once at the start (Linux's quick ACKs)",

@@ -44,6 +44,57 @@ pub const SWITCHES: &[Switch] = &[
     )
     .ns(|c| Field::Flag(&mut c.bugfix)),
     Switch::flag(
+        "bugfix_ss",
+        "A fast retransmit may always repair the loss of the second packet, and a timeout before \
+         any ACK makes the initial window one segment (ns-2's `bugfix_ss_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.bugfix_ss)),
+    Switch::flag(
+        "precise_cut",
+        "Half of a window may end in half a segment (ns-2's `precisionReduce_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.precise_cut)),
+    Switch::flag(
+        "newreno.impatient",
+        "Only the first partial ACK of a recovery restarts the timer (RFC 2582 §4; ns-2's \
+         `newreno_changes1_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.impatient)),
+    Switch::flag(
+        "newreno.deflates",
+        "A partial ACK takes from the window what it covers (ns-2's `partial_window_deflation_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.deflates)),
+    Switch::flag(
+        "newreno.exit_fix",
+        "At the end of a recovery the window is ssthresh, or what is outstanding if that is less \
+         (ns-2's `exit_recovery_fix_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
+    Switch::flag(
+        "newreno.less_careful",
+        "With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is \
+         acknowledged (RFC 2582 §5; ns-2's `lessCareful_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
+    Switch::flag(
+        "newreno.bugfix_ack",
+        "With `bugfix`: or if the last new ACK covered three segments at most (RFC 3782 §6.1; \
+         ns-2's `bugFix_ack_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
+    Switch::flag(
+        "newreno.bugfix_ts",
+        "With `bugfix` and time stamps: or if the echo is that of the last transmission of the \
+         segment acknowledged last (RFC 3782 §6.2; ns-2's `bugFix_ts_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
+    Switch::flag(
+        "partial_ack_sends",
+        "A partial ACK sends two segments, with `recovery = \"sack\"` (ns-2's `partial_ack_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.partial_ack_sends)),
+    Switch::flag(
         "early_retransmit",
         "Fewer duplicates suffice if few segments are outstanding (RFC 5827)",
     )
@@ -103,6 +154,7 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
+        .ns(|c| Field::Flag(&mut c.frto))
         .rfc(|c| Field::Flag(&mut c.frto))
         .kernel(|c| Field::Flag(&mut c.frto)),
     Switch::flag(
@@ -183,6 +235,13 @@ const SFR_PARTS: &[SwitchPart] = &[
         },
         needed: false,
     },
+    SwitchPart {
+        key: "yields",
+        doc: "Whether the timer rests when another repair sends the first segment not acknowledged; \
+              by default it goes on, and may send that segment once more",
+        kind: SwitchKind::Flag,
+        needed: false,
+    },
 ];
 
 fn off() -> Vec<Word> {
@@ -197,7 +256,8 @@ fn read_sfr(config: &RfcConfig) -> Option<SwitchValue> {
     let cutout = cutout_bytes.map(|bytes| ("cutout", SwitchValue::Number(bytes)));
     let response = ("response", SwitchValue::Word(config.sfr_response.word()));
     let next = config.sfr_next_halves.map(|halves| ("next", SwitchValue::Number(halves.into())));
-    let parts = [Some(factor), cutout, Some(response), next];
+    let yields = config.sfr_yields.then_some(("yields", SwitchValue::Flag(true)));
+    let parts = [Some(factor), cutout, Some(response), next, yields];
     Some(SwitchValue::Table(parts.into_iter().flatten().collect()))
 }
 
@@ -211,6 +271,7 @@ fn write_sfr(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal>
     let response = value.part("response").and_then(SwitchValue::text);
     config.sfr_response = response.and_then(SfrResponse::of_word).unwrap_or(SfrResponse::None);
     config.sfr_next_halves = value.part("next").map(SwitchValue::small);
+    config.sfr_yields = value.part("yields").is_some_and(SwitchValue::flag);
     Ok(())
 }
 

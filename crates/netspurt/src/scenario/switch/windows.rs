@@ -65,6 +65,24 @@ pub const SWITCHES: &[Switch] = &[
     })
     .kernel(|c| Field::Small(&mut c.initial_window_segs))
     .kernel_bounds(1, 1000),
+    Switch::flag(
+        "headers_on_top",
+        "Headers come on top of `packet_size`, which is then the payload; the first packet has none \
+         if it carries data (ns-2's `useHeaders_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.headers_on_top)),
+    Switch::flag(
+        "initial_window_by_size",
+        "The initial window is four, three or two segments, by their size, until a timeout comes \
+         before any ACK (ns-2's `windowInitOption_ 2`)",
+    )
+    .ns(|c| Field::Flag(&mut c.initial_window_by_size)),
+    Switch::flag(
+        "delay_growth",
+        "The ACK of the first packet sets the window to the initial one, and a SYN leaves with a \
+         window of one segment (ns-2's `delay_growth_`)",
+    )
+    .ns(|c| Field::Flag(&mut c.delay_growth)),
     Switch::new(
         "receive_window",
         "The receiver's window, which the sender never exceeds; also the first ssthresh",
@@ -96,17 +114,6 @@ pub const SWITCHES: &[Switch] = &[
          Linux)",
     )
     .rfc(|c| Field::Flag(&mut c.minshall)),
-    Switch::flag(
-        "send.nodelay_uncorks",
-        "Switching `TCP_NODELAY` on releases what `TCP_CORK` holds (`__tcp_sock_set_nodelay`)",
-    )
-    .rfc(|c| Field::Flag(&mut c.send_rules.nodelay_uncorks)),
-    Switch::flag(
-        "send.more_until_ack",
-        "What `MSG_MORE` holds may leave with the next ACK (`tcp_push`), and not only with the next \
-         write",
-    )
-    .rfc(|c| Field::Flag(&mut c.send_rules.more_until_ack)),
     Switch::flag(
         "send.held_for_an_rto",
         "A segment that is held back for being short leaves after an RTO at the latest \

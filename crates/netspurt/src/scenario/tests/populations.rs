@@ -154,13 +154,14 @@ fn sizes_come_from_a_file() {
 fn sums_and_quantiles_are_those_of_the_connections() {
     let results = results(&[]);
     let mut spans = connections(&results, "duration_ns");
+    let count = spans.len();
     spans.retain(|ns| *ns >= 0);
     spans.sort_unstable();
     assert_eq!(sum(&results, "complete"), spans.len() as i64);
     for (name, share) in
         [("duration_ns_p50", 0.5), ("duration_ns_p90", 0.9), ("duration_ns_p99", 0.99)]
     {
-        let rank = (spans.len() as f64 * share).ceil() as usize - 1;
+        let rank = (count as f64 * share).ceil() as usize - 1;
         let [exact, told] = [spans[rank] as f64, sum(&results, name) as f64];
         assert!((exact..=exact * 1.001).contains(&told), "{name}: {told} for {exact}");
     }
@@ -177,6 +178,106 @@ fn sums_and_quantiles_are_those_of_the_connections() {
             .map(|(_, count)| count)
             .sum();
         assert_eq!(of(name), told, "{name}");
+    }
+}
+
+/// A line that carries a quarter of what arrives: most connections are still open when the run ends.
+#[test]
+fn a_connection_that_is_not_complete_is_longer_than_all_others() {
+    let results = results(&[
+        ("populations.web.arrivals", "poisson"),
+        ("populations.web.load", "{ share = 4.0, link = \"wire\" }"),
+    ]);
+    let [all, complete] = ["connections", "complete"].map(|name| sum(&results, name));
+    assert!(complete < all / 2, "{complete} of {all}");
+    let table = results.table("populations").unwrap();
+    for name in ["duration_ns_p50", "duration_ns_p99", "response_ns_p50", "request_ns_p50"] {
+        assert_eq!(whole(table, name), [-1], "{name}");
+    }
+    assert!(sum(&results, "duration_ns_max") > 0, "of those that are complete");
+}
+
+/// The last of nine is the greatest, whatever the share.
+#[test]
+fn a_quantile_needs_a_connection_above_it() {
+    let of = |count: &str| {
+        let values = [("populations.web.most", count), ("populations.web.arrivals", "every:1s")];
+        let results = results(&values);
+        let table = results.table("populations").unwrap();
+        assert_eq!(whole(table, "complete"), [count.parse::<i64>().unwrap()]);
+        ["p50", "p90", "p99"].map(|end| whole(table, &format!("duration_ns_{end}"))[0] > 0)
+    };
+    assert_eq!(of("1"), [false, false, false]);
+    assert_eq!(of("9"), [true, false, false]);
+    assert_eq!(of("10"), [true, true, false]);
+}
+
+#[test]
+fn requests_of_a_population_are_counted_and_their_times_told() {
+    let values =
+        [("populations.web.requests", "\"3\""), ("populations.web.arrivals", "every:500ms")];
+    let results = results(&values);
+    assert_eq!(sum(&results, "requests"), 3 * sum(&results, "connections"));
+    assert_eq!(sum(&results, "requests_complete"), sum(&results, "requests"));
+    // Where nothing is in the way a request takes a third of the connection.
+    let [request, response] = ["request_ns_p50", "response_ns_p50"].map(|name| sum(&results, name));
+    assert!(request * 2 < response, "{request} {response}");
+}
+
+#[test]
+fn packmimes_sizes_take_the_rate_that_a_load_gives() {
+    let of = |arrivals: &str, load: &str, rate: &str| {
+        let text = WEB
+            .replace("\"poisson:rate=20/s\"", &format!("\"{arrivals}\"\n{load}"))
+            .replace("\"200 B\"", &format!("\"packmime-request{rate}\""))
+            .replace("lognormal:median=4 kB,sigma=1", &format!("packmime-reply{rate}"));
+        run(&Scenario::parse("web.toml", &text).unwrap())
+    };
+    let same = |a: &Results, b: &Results| {
+        for name in ["opened_ns", "forward_bytes", "reverse_bytes"] {
+            assert_eq!(connections(a, name), connections(b, name), "{name}");
+        }
+    };
+    let fixed = "packmime:rate=18/s";
+    same(&of(fixed, "", ""), &of(fixed, "", ":rate=18/s"));
+    let loaded = of("packmime", "load = { share = 0.5, link = \"wire\" }", "");
+    let octets = whole(loaded.table("links").unwrap(), "carried_bytes");
+    let used = octets[1] as f64 * 8.0 / (60.0 * 2e6);
+    assert!((0.3..0.8).contains(&used), "{used}");
+}
+
+#[test]
+fn a_file_of_sizes_has_a_value_in_each_line() {
+    let read = |key: &str, file: &str| {
+        let text = WEB
+            .replace(
+                "reply    = \"lognormal:median=4 kB,sigma=1\"",
+                &format!("{key} = {{ follows = \"own.txt\" }}"),
+            )
+            .replace(
+                "send     = \"200 B\"",
+                if key == "reply" {
+                    "send = \"200 B\""
+                } else {
+                    "send = \"200 B\"\nreply = \"4 kB\""
+                },
+            );
+        Scenario::parse_with("web.toml", &text, vec![("own.txt".to_owned(), file.to_owned())])
+    };
+    let told = read("reply", "# octets\n1000\n 3 kB # a page\n").unwrap();
+    let sizes = connections(&run(&told), "reverse_bytes");
+    assert!(sizes.iter().all(|octets| [1000, 3000].contains(octets)));
+    for (key, file, message) in [
+        ("reply", "", "`own.txt` has no values"),
+        ("reply", "\n# none\n", "`own.txt` has no values"),
+        ("reply", "1 kB\n\nfoo\n", "line 3 of `own.txt` is no value: `foo`"),
+        ("reply", "10000,20000\n", "line 1 of `own.txt`: `10000,20000` cannot be drawn"),
+        ("think", "20 ms\n20\n", "line 2 of `own.txt`: `20` cannot be drawn"),
+        ("requests", "1\n0\n", "line 2 of `own.txt`: `0` cannot be drawn"),
+    ] {
+        let error = read(key, file).unwrap_err();
+        assert!(error.message.contains(message), "{file:?}: {error}");
+        assert!(error.key.starts_with(&format!("populations.web.{key}")), "{}", error.key);
     }
 }
 
@@ -234,9 +335,11 @@ fn mistakes_in_populations_are_told_where_they_are() {
         ["reply", "pareto:shape=1.2", "", ""],
         ["requests", "0", "", ""],
         ["start", "60 s", "no connection of `web` arrives", "earlier"],
-        ["until", "0 s", "no connection of `web` arrives", "earlier"],
+        ["until", "0 s", "no connection of `web` arrives", "later"],
         ["to", "nobody", "no link leads to a node `nobody`", "client"],
-        ["load", "{ share = 0.5, link = \"wire\" }", "is that of the `load`", "without a rate"],
+        ["load", "{ share = 0.5, link = \"wire\" }", "beside a `load`", "without a rate"],
+        ["load", "{ share = 0.0, link = \"wire\" }", "0 is no load", "above 0"],
+        ["load", "{ share = -1, link = \"wire\" }", "-1 is no load", "above 0"],
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
         ["tcp.recovry", "\"sack\"", "unknown key `recovry`", "recovery"],
         ["profile", "linux-default", "is the kernel's", "linux-6"],

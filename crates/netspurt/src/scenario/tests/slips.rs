@@ -169,6 +169,10 @@ fn a_route_that_takes_no_time_would_never_end() {
     // A packet there takes 8 ns, an ACK back a third of one.
     let fast = text.replace("150 ms", "0 ms").replace("unlimited", "1 Tbit/s");
     assert!(Scenario::parse("x.toml", &fast).is_ok());
+    // A packet waits for the next opportunity, if only for a nanosecond.
+    let instants = "{ opportunities = [\"1 ms\"] }";
+    let given = text.replace("150 ms", "0 ms").replacen("\"unlimited\"", instants, 1);
+    assert!(Scenario::parse("x.toml", &given).is_ok());
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn a_file_made_from_slots_does_the_same_as_they_do() {
     );
     let slots = Scenario::parse("x", &text).unwrap();
     let file = slots.moves("sky").unwrap();
+    assert!(file.lines().all(|line| line.len() < 60), "a point a line");
     let start = text.find("rate = ").unwrap();
     let end = text.find(" }\n[flows").unwrap();
     let follows = format!("{}follows = \"sky.toml\"{}", &text[..start], &text[end..]);

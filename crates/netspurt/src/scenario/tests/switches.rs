@@ -17,6 +17,7 @@ fn others(kind: &SwitchKind, value: &SwitchValue) -> Vec<SwitchValue> {
     let parts = || {
         let smallest = |part: &switch::SwitchPart| match part.kind {
             SwitchKind::Number { least, .. } => (part.key, SwitchValue::Number(least + 7)),
+            SwitchKind::Flag => (part.key, SwitchValue::Flag(true)),
             _ => (part.key, SwitchValue::Word(part.kind.words()[1].word)),
         };
         kind.parts().iter().map(smallest).collect()

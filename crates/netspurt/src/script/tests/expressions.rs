@@ -20,9 +20,11 @@ fn an_expression_written_and_read_is_the_same() {
         "(1 < 2) == True",
         "not not 1",
         "(not 1) == 0",
+        "(tcpi_options & 1 | 6) % 4 == min(1, tcpi_rto + 2, max(3, 4))",
+        "-(-1) - 2 == -1",
     ] {
         let script = parse(&format!("0 %{{ assert {text} }}%"));
-        let ScriptAction::Check(assertions) = &script.events[0].action else { panic!() };
-        assert_eq!(assertions[0].expression.to_string(), text);
+        let ScriptAction::Check(statements) = &script.events[0].action else { panic!() };
+        assert_eq!(statements[0].to_string(), format!("assert {text}"));
     }
 }

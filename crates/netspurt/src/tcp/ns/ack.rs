@@ -11,12 +11,25 @@ pub(super) struct Ack<'a> {
     pub(super) blocks: &'a [SackBlock],
     /// The stamp it echoes.
     pub(super) echo: Time,
+    /// By how much the sender's octets lie above those on the wire.
+    pub(super) syn_room: u64,
 }
 
 impl Ack<'_> {
     /// The SACK blocks, as ranges of octets counted near `una`.
     pub(super) fn ranges(&self, una: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let count = move |wire| seq::from_wire(seq::SIMULATED_ISN, wire, una);
+        let near = una.saturating_sub(self.syn_room);
+        let count = move |wire| seq::from_wire(seq::SIMULATED_ISN, wire, near) + self.syn_room;
         self.blocks.iter().map(move |block| (count(block.left), count(block.right)))
+    }
+
+    /// Whether a block ends or starts in `low..high`, octets at which packets start, or spans it;
+    /// an end counts at `high` and not at `low`.
+    pub(super) fn reports(&self, una: u64, (low, high): (u64, u64)) -> bool {
+        self.ranges(una).any(|(left, right)| {
+            let ends = right > low && right <= high;
+            let starts = left >= low && left < high;
+            ends || starts || left < low && right > high
+        })
     }
 }

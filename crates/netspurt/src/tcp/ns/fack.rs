@@ -12,7 +12,7 @@ impl NsSender {
             return self.fack_send(cx);
         }
         if ack.ack > self.last && ack.blocks.is_empty() {
-            self.new_ack(ack.ack, cx);
+            self.new_ack(ack, cx);
             self.open_window();
             self.fack.forward = self.last;
             self.fack.stopped = false;
@@ -42,7 +42,7 @@ impl NsSender {
 
     /// Progress, the timer and a sample, on every ACK: fack has no Karn rule.
     fn fack_old_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
-        let acked = ack.ack - self.tx.una.min(ack.ack);
+        let acked = ack.ack.saturating_sub(self.tx.una);
         self.last = ack.ack;
         self.tx.una = self.tx.una.max(ack.ack);
         self.fack.forward = self.fack.forward.max(self.last);
@@ -61,9 +61,8 @@ impl NsSender {
     }
 
     fn fack_in_recovery(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
-        if ack.ack >= self.last {
-            self.fack_old_ack(ack, cx);
-        }
+        // An ACK that was overtaken, too: it takes `last` back.
+        self.fack_old_ack(ack, cx);
         self.advance_forward(ack);
         self.fack.update(self.tx.una, ack);
         self.open_window();
@@ -78,7 +77,7 @@ impl NsSender {
 
     fn fack_retransmit(&mut self, seq: u64, cause: Cause, cx: &mut Context<'_>) {
         self.fack.retransmitted.push_back((seq, self.tx.nxt));
-        self.tx.send(seq, Some(cause), cx);
+        self.send(seq, cause, cx);
     }
 
     pub(super) fn fack_send(&mut self, cx: &mut Context<'_>) {
@@ -88,7 +87,7 @@ impl NsSender {
             if self.tx.nxt + self.fack.retransmitted.len() as u64 * smss >= edge {
                 break;
             }
-            if let Some(hole) = self.fack.next_hole(self.last, smss) {
+            if let Some(hole) = self.fack.next_hole(self.tx.una, smss) {
                 self.fack_retransmit(hole, Cause::SackRecovery, cx);
             } else if self.tx.nxt >= self.tx.end
                 || self.fack.in_recovery && !self.in_receive_window(self.tx.nxt)
@@ -101,7 +100,6 @@ impl NsSender {
     }
 
     pub(super) fn fack_timeout(&mut self, cx: &mut Context<'_>) {
-        self.forget_initial_window();
         if self.tx.outstanding() {
             self.fack.stopped = false;
             self.last = self.last.max(self.tx.una);
@@ -113,9 +111,9 @@ impl NsSender {
             self.action = CwndAction::Timeout;
             self.fack.forward = self.last;
             self.tx.nxt = self.last;
-            self.retransmission_cause = Cause::Rto;
+            self.retransmission_cause = self.tx.cause_after_timeout();
         } else {
-            self.cwnd_segs = f64::from(self.initial_window_segs);
+            self.cwnd_segs = f64::from(self.config.initial_window_segs);
             self.tx.timer.stop();
         }
         self.fack_send(cx);

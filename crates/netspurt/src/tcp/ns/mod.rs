@@ -6,22 +6,27 @@
 //! has what that sender does with an ACK.
 //!
 //! Source of the rules: the behaviour of Debian's ns2 2.35+dfsg-5, with which `authorities/ns2`
-//! compares packet by packet. These switches are as in that release: slow_start_restart_,
-//! restart_bugfix_, timerfix_, precisionReduce_, exitFastRetrans_, aggressive_maxburst_ on;
-//! partial_ack_, LimTransmitFix_, rampdown_ off; maxburst_ and overhead_ 0.
+//! compares packet by packet. [`NsConfig`] has ns-2's switches. Others are as in that release:
+//! slow_start_restart_, restart_bugfix_, timerfix_, exitFastRetrans_, aggressive_maxburst_ on;
+//! LimTransmitFix_, rampdown_, ts_resetRTO_ off; maxburst_ and overhead_ 0; spurious_response_ 1.
 
 mod ack;
 mod fack;
+mod frto;
 mod newreno;
 mod reno;
 mod sack;
 mod scoreboards;
+mod stamps;
 mod tahoe;
+#[cfg(test)]
+mod tests;
+mod trial;
 
 use crate::event::CwndState;
 use crate::rto::TimeoutKind;
+use crate::sample::{RttSample, SampleSource};
 use crate::segment::{Cause, Segment};
-use crate::seq;
 
 use super::config::{NsConfig, NsVariant};
 use super::context::{Context, CwndReport};
@@ -29,6 +34,8 @@ use super::transmit::Transmitter;
 
 use ack::Ack;
 use scoreboards::{FackScoreboard, SackScoreboard};
+use stamps::SentStamps;
+use trial::TimeoutTrial;
 
 /// ns-2's `numdupacks_`.
 const DUP_THRESH: u32 = 3;
@@ -48,11 +55,7 @@ enum CwndAction {
 #[derive(Debug)]
 pub(super) struct NsSender {
     pub(super) tx: Transmitter,
-    variant: NsVariant,
-    initial_window_segs: u32,
-    receive_window_segs: u32,
-    limited_transmit: bool,
-    bugfix: bool,
+    config: NsConfig,
     cwnd_segs: f64,
     ssthresh_segs: u32,
     dupacks: u32,
@@ -60,12 +63,16 @@ pub(super) struct NsSender {
     last: u64,
     /// Everything sent when the last loss was noticed (`recover_`).
     recover: u64,
+    /// `una` before the last new ACK (`prev_highest_ack_`).
+    previous_una: u64,
     action: CwndAction,
     /// Window inflation in segments (`dupwnd_`).
     inflation_segs: u64,
     first_partial: bool,
     /// Why the next retransmission of the send step goes out.
     retransmission_cause: Cause,
+    trial: TimeoutTrial,
+    stamps: SentStamps,
     sack: SackScoreboard,
     fack: FackScoreboard,
     reported: CwndReport,
@@ -75,23 +82,23 @@ impl NsSender {
     pub(super) fn new(config: &NsConfig) -> Self {
         let mut tx = Transmitter::new(config);
         tx.count.window_limited = Some(0);
-        let first = tx.una + tx.smss();
+        let cautious = config.handshake && config.delay_growth;
+        let initial_segs = if cautious { 1 } else { config.first_window_segs() };
         Self {
-            variant: config.variant,
-            initial_window_segs: config.initial_window_segs,
-            receive_window_segs: config.receive_window_segs,
-            limited_transmit: config.limited_transmit,
-            bugfix: config.bugfix,
-            cwnd_segs: f64::from(config.initial_window_segs),
+            config: *config,
+            cwnd_segs: f64::from(initial_segs),
             ssthresh_segs: config.receive_window_segs,
             dupacks: 0,
             last: tx.una,
             // recover_ starts at packet 0, so its end is the end of the first packet.
-            recover: first,
+            recover: tx.second(),
+            previous_una: tx.una,
             action: CwndAction::None,
             inflation_segs: 0,
             first_partial: false,
             retransmission_cause: Cause::GoBackN,
+            trial: TimeoutTrial::default(),
+            stamps: SentStamps::default(),
             sack: SackScoreboard::default(),
             fack: FackScoreboard::new(tx.una),
             reported: CwndReport::default(),
@@ -99,8 +106,9 @@ impl NsSender {
         }
     }
 
-    /// The application wrote more.
-    pub(super) fn on_write(&mut self, cx: &mut Context<'_>) {
+    /// The application wrote so many octets more.
+    pub(super) fn on_write(&mut self, octets: u64, cx: &mut Context<'_>) {
+        self.tx.write(octets);
         if self.tx.max == 1 {
             self.tx.timer.report(false, cx);
         }
@@ -112,11 +120,12 @@ impl NsSender {
     /// A pure ACK arrived.
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = Ack {
-            ack: seq::from_wire(seq::SIMULATED_ISN, segment.ack, self.tx.una),
+            ack: self.tx.count(segment.ack),
             blocks: segment.sack(),
             echo: segment.stamp(),
+            syn_room: self.tx.syn_room(),
         };
-        match self.variant {
+        match self.config.variant {
             NsVariant::Tahoe => self.tahoe_ack(&ack, cx),
             NsVariant::Reno => self.reno_ack(&ack, cx),
             NsVariant::NewReno => self.newreno_ack(&ack, cx),
@@ -129,22 +138,27 @@ impl NsSender {
 
     /// The retransmission timer fired.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        match self.variant {
+        let mut repairing = false;
+        match self.config.variant {
             NsVariant::Tahoe => {}
             NsVariant::Reno | NsVariant::NewReno => {
                 self.inflation_segs = 0;
                 self.dupacks = 0;
             }
-            NsVariant::Sack => self.sack_before_timeout(),
+            NsVariant::Sack => repairing = self.sack_before_timeout(),
             NsVariant::Fack => {
                 self.fack_timeout(cx);
                 return self.report(cx);
             }
         }
+        self.frto_before_timeout();
         self.recover = self.tx.max;
-        self.forget_initial_window();
+        if self.tx.una == 1 {
+            self.config.forget_initial_window();
+        }
         if self.tx.outstanding() {
             self.cut_to_one();
+            self.frto_on_timeout(repairing);
             self.back_off(cx);
             self.tx.timer.arm(cx.now);
         } else {
@@ -157,16 +171,9 @@ impl NsSender {
         self.tx.nxt = self.tx.una;
         self.tx.stop_timing();
         self.action = CwndAction::Timeout;
-        self.retransmission_cause = Cause::Rto;
+        self.retransmission_cause = self.tx.cause_after_timeout();
         self.send_step(cx);
         self.report(cx);
-    }
-
-    /// A start that never got through begins again with one segment.
-    fn forget_initial_window(&mut self) {
-        if self.tx.una == 1 {
-            self.initial_window_segs = self.initial_window_segs.min(1);
-        }
     }
 
     fn back_off(&mut self, cx: &mut Context<'_>) {
@@ -176,20 +183,23 @@ impl NsSender {
 
     /// Whether `octet` lies within the receiver's window, counted from `una`.
     fn in_receive_window(&self, octet: u64) -> bool {
-        octet < self.tx.una + u64::from(self.receive_window_segs) * self.tx.smss()
+        octet < self.tx.una + u64::from(self.config.receive_window_segs) * self.tx.smss()
     }
 
     /// cwnd with its inflation, within the receiver's window (`windowd()`).
     #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn window_segs(&self) -> f64 {
         let inflated = self.cwnd_segs + self.inflation_segs as f64;
-        inflated.min(f64::from(self.receive_window_segs))
+        inflated.min(f64::from(self.config.receive_window_segs))
     }
 
     /// The window in whole segments (`window()`); inflation comes on top of the whole cwnd.
     fn whole_window_segs(&self) -> u64 {
-        let cwnd = whole(self.cwnd_segs);
-        (cwnd + self.inflation_segs).min(u64::from(self.receive_window_segs))
+        let cwnd = match self.frto_window_segs() {
+            Some(forced) => return forced.min(u64::from(self.config.receive_window_segs)),
+            None => whole(self.cwnd_segs),
+        };
+        (cwnd + self.inflation_segs).min(u64::from(self.config.receive_window_segs))
     }
 
     /// Slow start below ssthresh, else 1/cwnd (Jacobson 1988).
@@ -202,8 +212,13 @@ impl NsSender {
     }
 
     /// Halves the window into ssthresh, in whole segments and two at least; the half itself.
+    #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
     fn cut(&mut self) -> f64 {
-        let half = self.window_segs() / 2.0;
+        let half = if self.config.precise_cut {
+            self.window_segs() / 2.0
+        } else {
+            (self.whole_window_segs() / 2) as f64
+        };
         let whole = u32::try_from(whole(half)).unwrap_or(u32::MAX);
         self.ssthresh_segs = whole.max(2);
         half
@@ -218,15 +233,39 @@ impl NsSender {
         self.cwnd_segs = 1.0;
     }
 
-    /// A new ACK: progress, the sample, and the timer.
-    fn new_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
+    /// A new ACK outside of repairs.
+    fn acked_in_order(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
+        self.new_ack(ack, cx);
+        self.open_window();
+        self.frto_on_new_ack();
+        if self.config.delay_growth && self.last == self.tx.second() {
+            self.cwnd_segs = f64::from(self.config.first_window_segs());
+        }
+    }
+
+    /// Progress, the sample, and the timer.
+    fn new_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.dupacks = 0;
-        let acked = ack.saturating_sub(self.tx.una);
-        self.last = ack;
-        self.tx.una = ack;
-        self.tx.nxt = self.tx.nxt.max(ack);
-        self.tx.take_sample(ack, acked, cx);
-        self.restart_timer(ack, cx);
+        let acked = ack.ack.saturating_sub(self.tx.una);
+        self.last = ack.ack;
+        self.previous_una = self.tx.una;
+        self.tx.una = ack.ack;
+        self.tx.nxt = self.tx.nxt.max(ack.ack);
+        if self.config.timestamps {
+            self.sample_echo(ack, acked, cx);
+        } else {
+            self.tx.take_sample(ack.ack, acked, cx);
+        }
+        self.restart_timer(ack.ack, cx);
+    }
+
+    /// A sample from the echoed stamp; the timed segment only ends the backoff.
+    fn sample_echo(&mut self, ack: &Ack<'_>, acked: u64, cx: &mut Context<'_>) {
+        self.stamps.echo = ack.echo;
+        let sample = self.tx.label(ack.ack, acked);
+        let sample = RttSample { sent: ack.echo, source: SampleSource::Echo, ..sample };
+        self.tx.timer.sample(sample, cx);
+        self.tx.stop_timing_covered(ack.ack);
     }
 
     /// Arms the timer afresh where anything is or may be outstanding, else stops it.
@@ -241,8 +280,8 @@ impl NsSender {
     /// Whether a third duplicate may start a repair: not for losses of a window that already
     /// had one.
     fn may_repair(&self) -> bool {
-        let first = 1 + self.tx.smss();
-        !self.bugfix || self.tx.una > self.recover || self.tx.una == first
+        let after_first = self.config.bugfix_ss && self.tx.una == self.tx.second();
+        !self.config.bugfix || self.tx.una > self.recover || after_first
     }
 
     /// What every fast retransmit begins with; the cut is the caller's.
@@ -259,7 +298,7 @@ impl NsSender {
     fn limited_transmit(&mut self, cx: &mut Context<'_>) {
         let ahead = self.tx.segs(self.tx.nxt - self.tx.una) + 1;
         let allowed = self.cwnd_segs + f64::from(self.dupacks);
-        if self.limited_transmit
+        if self.config.limited_transmit
             && self.in_receive_window(self.tx.nxt)
             && ahead as f64 <= allowed
             && self.tx.nxt < self.tx.end
@@ -280,12 +319,25 @@ impl NsSender {
         if seq < self.tx.max {
             self.retransmission_cause = Cause::GoBackN;
         }
+        self.send(seq, cause, cx);
+    }
+
+    /// Sends the packet at octet `seq`; `cause` says why where it went out before.
+    fn send(&mut self, seq: u64, cause: Cause, cx: &mut Context<'_>) {
         self.tx.send(seq, Some(cause), cx);
+        if self.config.newreno.bugfix_ts {
+            self.stamps.sent(seq, self.tx.una, cx.now);
+        }
+    }
+
+    /// Counts a duplicate ACK.
+    fn count_duplicate(&mut self) {
+        self.dupacks = if self.frto_fails() { 0 } else { self.dupacks + 1 };
     }
 
     /// Sends while the window and the data last.
     fn send_step(&mut self, cx: &mut Context<'_>) {
-        match self.variant {
+        match self.config.variant {
             NsVariant::Sack => self.sack_send(cx),
             NsVariant::Fack => self.fack_send(cx),
             NsVariant::Tahoe | NsVariant::Reno | NsVariant::NewReno => {
@@ -297,7 +349,7 @@ impl NsSender {
     /// Counts an event that leaves data waiting at the edge of the receive window while cwnd allows more.
     fn count_window_limit(&mut self) {
         let allowed = whole(self.cwnd_segs) + self.inflation_segs;
-        let beyond = allowed > u64::from(self.receive_window_segs);
+        let beyond = allowed > u64::from(self.config.receive_window_segs);
         if beyond && self.tx.nxt < self.tx.end && !self.in_receive_window(self.tx.nxt) {
             *self.tx.count.window_limited.get_or_insert(0) += 1;
         }
@@ -319,7 +371,7 @@ impl NsSender {
         if !cx.events.wanted().cwnd {
             return;
         }
-        let in_recovery = match self.variant {
+        let in_recovery = match self.config.variant {
             NsVariant::Sack => self.sack.in_recovery,
             NsVariant::Fack => self.fack.in_recovery,
             // Its fast retransmit starts over at once: there is no recovery to be in.
@@ -330,7 +382,7 @@ impl NsSender {
         let state = CwndState {
             cwnd_bytes: whole(self.cwnd_segs * f64::from(u32::try_from(smss).unwrap_or(u32::MAX))),
             ssthresh_bytes: u64::from(self.ssthresh_segs) * smss,
-            flight_bytes: self.tx.max - self.tx.una,
+            flight_bytes: self.tx.flight_bytes(),
             dupacks: self.dupacks,
             in_recovery,
         };

@@ -1,4 +1,4 @@
-//! Newreno: partial ACKs each repair one more loss (RFC 2582's slow-but-steady variant).
+//! Newreno: partial ACKs each repair one more loss (RFC 2582).
 
 use crate::segment::Cause;
 
@@ -13,15 +13,11 @@ impl NsSender {
             if ack.ack < self.recover && self.action == CwndAction::DupAck {
                 self.partial_ack(ack.ack, cx);
             } else {
-                if self.inflation_segs > 0 {
-                    self.end_inflation();
-                }
-                self.first_partial = false;
-                self.new_ack(ack.ack, cx);
-                self.open_window();
+                self.full_ack(ack, cx);
             }
         } else if ack.ack == self.last {
-            self.duplicate(false, cx);
+            let again = self.dupacks + 1 == DUP_THRESH && self.repairs_again();
+            self.duplicate(again, cx);
         }
         if self.dupacks == 0 {
             self.send_in_window(u64::MAX, cx);
@@ -30,15 +26,51 @@ impl NsSender {
         }
     }
 
-    /// An ACK that leaves losses of the window unrepaired. The timer is restarted by the first
-    /// of them only, and the duplicates stay counted.
-    #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
+    fn full_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
+        if self.inflation_segs > 0 {
+            self.end_inflation();
+            if self.config.newreno.exit_fix {
+                let outstanding = self.tx.segs(self.tx.max.saturating_sub(ack.ack)) + 1;
+                let segs = u64::from(self.ssthresh_segs).min(outstanding);
+                self.cwnd_segs = f64::from(u32::try_from(segs).unwrap_or(u32::MAX));
+            }
+        }
+        self.first_partial = false;
+        self.acked_in_order(ack, cx);
+    }
+
+    /// Whether a third duplicate starts a repair although `bugfix` would forbid it.
+    fn repairs_again(&self) -> bool {
+        let rules = &self.config.newreno;
+        let moved = || self.tx.segs(self.tx.una - self.previous_una);
+        let acked_last = || (self.tx.una > 1).then(|| self.tx.start_of(self.tx.una));
+        rules.less_careful && self.tx.una == self.recover
+            || rules.bugfix_ts && acked_last().is_some_and(|seq| self.stamps.echoes_last_of(seq))
+            || rules.bugfix_ack && self.cwnd_segs > 1.0 && moved() <= u64::from(DUP_THRESH)
+    }
+
+    /// An ACK that leaves losses of the window unrepaired. The duplicates stay counted.
     fn partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
-        if !self.first_partial {
+        let rules = self.config.newreno;
+        if !rules.impatient || !self.first_partial {
             self.restart_timer(ack, cx);
             self.first_partial = true;
         }
-        let acked = self.tx.segs(ack - self.last);
+        if rules.deflates {
+            self.deflate(self.tx.segs(ack - self.last));
+        } else {
+            self.inflation_segs = 0;
+        }
+        self.last = ack;
+        self.tx.una = ack;
+        self.tx.nxt = self.tx.nxt.max(ack);
+        self.tx.stop_timing_covered(ack);
+        self.send(ack, Cause::Fast, cx);
+    }
+
+    /// Takes the segments acknowledged from the window, and adds one for what is sent.
+    #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
+    fn deflate(&mut self, acked: u64) {
         if self.inflation_segs > acked {
             self.inflation_segs -= acked - 1;
         } else {
@@ -46,10 +78,5 @@ impl NsSender {
             self.inflation_segs = 1;
         }
         self.cwnd_segs = self.cwnd_segs.max(1.0);
-        self.last = ack;
-        self.tx.una = ack;
-        self.tx.nxt = self.tx.nxt.max(ack);
-        self.tx.stop_timing_covered(ack);
-        self.tx.send(ack, Some(Cause::Fast), cx);
     }
 }

@@ -8,8 +8,7 @@ impl NsSender {
     pub(super) fn reno_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         if ack.ack > self.last {
             self.end_inflation();
-            self.new_ack(ack.ack, cx);
-            self.open_window();
+            self.acked_in_order(ack, cx);
         } else if ack.ack == self.last {
             let again = self.action == CwndAction::DupAck;
             self.duplicate(again, cx);
@@ -29,7 +28,7 @@ impl NsSender {
     /// A duplicate ACK, for reno and newreno. `again` lets the third one start a repair even
     /// for losses of a window that had one.
     pub(super) fn duplicate(&mut self, again: bool, cx: &mut Context<'_>) {
-        self.dupacks += 1;
+        self.count_duplicate();
         if self.dupacks < DUP_THRESH {
             self.limited_transmit(cx);
         } else if self.dupacks > DUP_THRESH {
@@ -39,7 +38,7 @@ impl NsSender {
         } else if again || self.may_repair() {
             self.begin_repair(cx);
             self.cut_to_half();
-            self.tx.send(self.tx.una, Some(Cause::Fast), cx);
+            self.send(self.tx.una, Cause::Fast, cx);
             self.inflation_segs = u64::from(DUP_THRESH);
         }
     }

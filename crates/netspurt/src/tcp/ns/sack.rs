@@ -11,8 +11,8 @@ impl NsSender {
             return self.sack_send(cx);
         }
         if ack.ack > self.last {
-            self.new_ack(ack.ack, cx);
-            self.open_window();
+            self.sack.first_partial = false;
+            self.acked_in_order(ack, cx);
             self.sack.clear();
             self.sack.after_timeout = false;
         } else if ack.ack == self.last && !self.sack.after_timeout {
@@ -24,9 +24,14 @@ impl NsSender {
     }
 
     fn sack_duplicate(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
-        if !self.sack.update(false, self.tx.una, ack) {
-            return;
+        let news = self.sack.update(false, self.tx.una, ack);
+        if news {
+            self.sack_news(cx);
         }
+        self.frto_on_blocks(news, ack);
+    }
+
+    fn sack_news(&mut self, cx: &mut Context<'_>) {
         self.dupacks += 1;
         if self.dupacks < DUP_THRESH {
             self.limited_transmit(cx);
@@ -36,7 +41,7 @@ impl NsSender {
             self.sack.pipe_segs = outstanding.cast_signed() - i64::from(DUP_THRESH);
             self.sack.retransmitted = self.tx.una + self.tx.smss();
             self.cut_to_half();
-            self.tx.send(self.last, Some(Cause::Fast), cx);
+            self.send(self.last, Cause::Fast, cx);
             self.sack.in_recovery = true;
         }
     }
@@ -44,29 +49,57 @@ impl NsSender {
     fn sack_in_recovery(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         self.sack.pipe_segs -= 1;
         if ack.ack >= self.recover {
-            self.recover = 1 + self.tx.smss();
+            self.recover = self.tx.second();
             self.sack.in_recovery = false;
             self.action = CwndAction::Exited;
-            self.new_ack(ack.ack, cx);
+            self.new_ack(ack, cx);
             self.sack.clear();
         } else if ack.ack > self.tx.una {
             self.tx.una = ack.ack;
             self.sack.update(true, self.tx.una, ack);
-            self.sack.pipe_segs -= 1;
-            self.restart_timer(ack.ack, cx);
-            self.tx.timer.progress(true);
+            self.sack_partial_ack(ack.ack, cx);
         } else if self.sack.update(false, self.tx.una, ack) {
             self.dupacks += 1;
         }
     }
 
-    /// What the timeout of sack1 does before the common part.
-    pub(super) fn sack_before_timeout(&mut self) {
+    /// An ACK that leaves losses of the window unrepaired: two packets have left the pipe. Where
+    /// it sends, two enter it at once, and only the first of a recovery restarts the timer.
+    fn sack_partial_ack(&mut self, ack: u64, cx: &mut Context<'_>) {
+        let sends = self.config.partial_ack_sends;
+        if sends {
+            self.send_next_holes(cx);
+            self.sack.pipe_segs += 1;
+        } else {
+            self.sack.pipe_segs -= 1;
+        }
+        if !sends || !self.sack.first_partial {
+            self.restart_timer(ack, cx);
+            self.tx.timer.progress(true);
+            self.sack.first_partial = true;
+        }
+    }
+
+    /// Sends two packets from the first one outstanding on, each once, and not what has arrived.
+    fn send_next_holes(&mut self, cx: &mut Context<'_>) {
+        self.sack.next_hole = self.sack.next_hole.max(self.tx.una);
+        for _ in 0..2 {
+            let seq = self.sack.after_block(self.sack.next_hole);
+            self.tx.nxt = self.tx.nxt.max(seq);
+            self.send(seq, Cause::SackRecovery, cx);
+            self.sack.next_hole = seq + self.tx.smss();
+            self.sack.retransmitted = self.sack.retransmitted.max(self.sack.next_hole);
+        }
+    }
+
+    /// What the timeout of sack1 does before the common part; whether it ends a repair.
+    pub(super) fn sack_before_timeout(&mut self) -> bool {
         self.dupacks = 0;
-        self.sack.in_recovery = false;
+        let repairing = core::mem::take(&mut self.sack.in_recovery);
         self.sack.after_timeout = true;
         self.last = self.last.max(self.tx.una);
         self.sack.clear();
+        repairing
     }
 
     /// Sends holes first, then new data: while the pipe is below the window in recovery, within
@@ -84,9 +117,9 @@ impl NsSender {
             if !room {
                 break;
             }
-            let seq = match self.sack.next_hole(self.tx.una) {
+            let seq = match self.sack.hole_to_send(self.tx.una) {
                 Some(hole) => {
-                    if self.recover <= 1 + smss || !self.in_receive_window(hole) {
+                    if self.recover <= self.tx.second() || !self.in_receive_window(hole) {
                         break;
                     }
                     self.sack.retransmitted = hole + smss;
@@ -103,7 +136,7 @@ impl NsSender {
             if seq == self.tx.nxt {
                 self.send_next(cx);
             } else {
-                self.tx.send(seq, Some(Cause::SackRecovery), cx);
+                self.send(seq, Cause::SackRecovery, cx);
                 self.tx.nxt = self.tx.nxt.max((seq + smss).min(self.tx.end));
             }
             self.sack.pipe_segs += 1;

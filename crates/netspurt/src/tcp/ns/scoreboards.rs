@@ -15,6 +15,10 @@ pub(super) struct SackScoreboard {
     /// Duplicates mean nothing between a timeout and the next new ACK.
     pub(super) after_timeout: bool,
     pub(super) pipe_segs: i64,
+    /// A partial ACK came since the last new one.
+    pub(super) first_partial: bool,
+    /// From where on partial ACKs send (`next_pkt_`).
+    pub(super) next_hole: u64,
 }
 
 impl SackScoreboard {
@@ -34,10 +38,14 @@ impl SackScoreboard {
     }
 
     /// The first octet not reported below the highest reported one, and not yet retransmitted.
-    pub(super) fn next_hole(&self, una: u64) -> Option<u64> {
-        let from = self.retransmitted.max(una);
-        let hole = self.arrived.holding(from).map_or(from, |range| range.1);
+    pub(super) fn hole_to_send(&self, una: u64) -> Option<u64> {
+        let hole = self.after_block(self.retransmitted.max(una));
         (hole < self.arrived.top()?).then_some(hole)
+    }
+
+    /// The first octet from `from` on that was not reported.
+    pub(super) fn after_block(&self, from: u64) -> u64 {
+        self.arrived.holding(from).map_or(from, |range| range.1)
     }
 }
 

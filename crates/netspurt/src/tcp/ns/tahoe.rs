@@ -7,10 +7,9 @@ use super::{Ack, Context, DUP_THRESH, NsSender};
 impl NsSender {
     pub(super) fn tahoe_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>) {
         if ack.ack > self.last {
-            self.new_ack(ack.ack, cx);
-            self.open_window();
+            self.acked_in_order(ack, cx);
         } else if ack.ack == self.last {
-            self.dupacks += 1;
+            self.count_duplicate();
             if self.dupacks < DUP_THRESH {
                 self.limited_transmit(cx);
             } else if self.dupacks == DUP_THRESH && self.may_repair() {

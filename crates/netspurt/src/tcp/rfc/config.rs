@@ -160,6 +160,8 @@ pub struct RfcConfig {
     /// How long Super Fast Retransmit waits for the next segment when its last one was
     /// acknowledged and not all, in halves of the handshake's round trip; `None`: it rests.
     pub sfr_next_halves: Option<u32>,
+    /// Whether it rests when another repair sends the first segment not acknowledged.
+    pub sfr_yields: bool,
     /// The algorithm of the retransmission timer.
     pub rto: EstimatorConfig,
     /// Which round trips it is given.
@@ -262,6 +264,7 @@ impl RfcConfig {
             sfr: None,
             sfr_response: SfrResponse::None,
             sfr_next_halves: None,
+            sfr_yields: false,
             rto: EstimatorConfig::Rfc6298(Rfc6298Config::default()),
             sampling: Sampling::EachAck,
             karn: true,

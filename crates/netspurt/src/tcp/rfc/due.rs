@@ -99,7 +99,7 @@ impl RfcSender {
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.stop_tail_probe();
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
-        let data = self.window.unsent_data().min(self.window.smss);
+        let data = self.window.next_data();
         let fresh = data > 0 && data <= self.window.room();
         let departure =
             if fresh { self.send_fresh(data, now) } else { self.retransmit(last, Cause::Tlp, now) };
@@ -183,9 +183,9 @@ impl RfcSender {
     /// Sends what the window takes however little, or probes a closed one.
     pub(super) fn persist(&mut self, now: Time) -> Persisted {
         self.timers.stop_persist();
-        let room = self.window.peer().min(self.window.unsent_data());
+        let room = self.window.peer().min(self.window.next_data());
         if room > 0 {
-            return Persisted::Send(self.send_fresh(room.min(self.window.smss), now));
+            return Persisted::Send(self.send_fresh(room, now));
         }
         if !self.persist.probe(self.config.retries) {
             return Persisted::GiveUp;

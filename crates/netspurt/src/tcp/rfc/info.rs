@@ -49,6 +49,8 @@ pub struct ConnectionInfo {
     pub delivered: u64,
     /// The peer's window.
     pub peer_window: u64,
+    /// The largest window that the peer ever offered.
+    pub peer_window_max: u64,
     /// The pacing rate.
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.

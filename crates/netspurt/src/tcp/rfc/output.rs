@@ -86,7 +86,7 @@ impl RfcSender {
         if !calm {
             return None;
         }
-        let peer = self.window.peer_edge().min(self.window.end - 1);
+        let peer = self.window.peer_edge().min(self.window.end - 1).min(self.window.record_end());
         let cwnd = self.window.nxt + self.recovery.cwnd.window.cwnd.saturating_sub(self.pipe());
         Some(Edges { peer, both: peer.min(cwnd) })
     }
@@ -136,7 +136,8 @@ impl RfcSender {
                 rto: self.timers.retransmission.rto(),
                 initial: self.recovery.cwnd.initial(self.window.smss),
                 is_application_limited: self.recovery.repair.phase == Phase::Open
-                    && self.window.unsent() == 0,
+                    && self.window.unsent() == 0
+                    && self.config.cwnd_rules.idle_restart,
             });
         }
         self.arm_persist(now);
@@ -200,6 +201,9 @@ impl RfcSender {
         let idle = self.timers.retransmission.is_idle();
         if idle || head_copy && !self.timers.awaits_reordering() {
             self.timers.arm(&self.recovery.loss.scoreboard, now);
+        }
+        if place == 0 && cause != Cause::Sfr && self.super_fast.on_other_repair() {
+            self.timers.arm_super_fast(None, now);
         }
         NextSegment::of(&sent, &self.window, Some(cause))
     }
@@ -270,7 +274,8 @@ impl RfcSender {
     /// New octets leave after a time in which nothing was outstanding.
     fn restart_after_idle(&mut self, now: Time) {
         let (idle, rto) = (now.saturating_since(self.last_sent), self.timers.retransmission.rto());
-        if idle > rto && self.timers.retries() == 0 && !self.recovery.cwnd.is_owned() {
+        let shrinks = self.config.cwnd_rules.idle_restart && !self.recovery.cwnd.is_owned();
+        if idle > rto && self.timers.retries() == 0 && shrinks {
             let smss = self.window.smss;
             let initial = self.recovery.cwnd.initial(smss);
             let idleness = Idleness { now, idle, rto, initial, smss };

@@ -95,6 +95,11 @@ impl RfcReceiver {
         self.edge.saturating_sub(self.nxt)
     }
 
+    /// Whether `segment` has octets beyond those that arrived in order.
+    pub(in crate::tcp) fn expects(&self, segment: &Segment) -> bool {
+        self.octet(segment.seq) + u64::from(segment.len) > self.nxt
+    }
+
     /// Octets delivered and not read.
     pub(in crate::tcp) fn unread(&self) -> u64 {
         self.unread

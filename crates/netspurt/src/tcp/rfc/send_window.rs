@@ -1,5 +1,7 @@
 //! The send sequence space and the peer's window (RFC 9293 §3.3.1).
 
+use std::collections::VecDeque;
+
 use crate::packed::packed;
 use crate::seq;
 
@@ -30,9 +32,12 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
+    /// The octets after the last one of each record that is not all sent: no segment has octets
+    /// from both sides.
+    records: VecDeque<u64>,
 }
 
-packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short } keeps { iss, fin_needs_window });
+packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short, records } keeps { iss, fin_needs_window });
 
 /// What holds back a segment that is shorter than a full one.
 #[derive(Debug)]
@@ -43,21 +48,17 @@ pub(in crate::tcp) struct ShortSegments {
     minshall: bool,
     /// Whether it waits for more octets, whatever is outstanding.
     pub(in crate::tcp) corked: bool,
-    /// Whether the last write said that more follows (Linux's `MSG_MORE`).
-    pub(in crate::tcp) more: bool,
     /// The octet after the last short segment sent.
     end: u64,
-    /// What ends here or before is not held.
-    released: u64,
 }
 
-packed!(ShortSegments { nagle, minshall, corked, more, end, released });
+packed!(ShortSegments { nagle, minshall, corked, end });
 
 impl ShortSegments {
     /// Whether a short segment waits, with `flight` octets outstanding from `una` on.
     fn wait(&self, una: u64, flight: u64) -> bool {
         let outstanding = if self.minshall { self.end > una } else { flight > 0 };
-        self.nagle && outstanding || self.corked || self.more
+        self.nagle && outstanding || self.corked
     }
 }
 
@@ -77,12 +78,28 @@ impl SendWindow {
                 nagle: config.nagle,
                 minshall: config.minshall,
                 corked: false,
-                more: false,
                 end: 0,
-                released: 0,
             },
             fin_needs_window: config.send_rules.fin_needs_window,
+            records: VecDeque::new(),
         }
+    }
+
+    /// What was written so far ends a record.
+    pub(super) fn end_record(&mut self) {
+        if self.end > self.nxt {
+            self.records.push_back(self.end);
+        }
+    }
+
+    /// The octet after the last one that a segment may have which begins at the next one.
+    pub(super) fn record_end(&self) -> u64 {
+        self.records.front().copied().unwrap_or(u64::MAX)
+    }
+
+    /// The largest window that the peer ever offered.
+    pub(super) fn peer_max(&self) -> u64 {
+        self.peer_max
     }
 
     /// The count of our octet that the wire calls `wire`.
@@ -130,6 +147,11 @@ impl SendWindow {
     /// Octets of data not sent yet.
     pub(super) fn unsent_data(&self) -> u64 {
         self.end.saturating_sub(self.nxt)
+    }
+
+    /// Octets of data that the next segment may have, windows apart.
+    pub(super) fn next_data(&self) -> u64 {
+        self.unsent_data().min(self.smss).min(self.record_end() - self.nxt)
     }
 
     /// The peer's window.
@@ -192,7 +214,8 @@ impl SendWindow {
             return None;
         }
         let data = self.unsent_data();
-        let len = data.min(self.smss).min(self.room());
+        let record = self.record_end() - self.nxt;
+        let len = self.next_data().min(self.room());
         if data == 0 {
             // Only the FIN is left; it may go into a closed window as a probe would.
             return (!self.fin_needs_window || self.room() > 0).then_some(0);
@@ -202,10 +225,8 @@ impl SendWindow {
         }
         let all = len == data;
         let full = len == self.smss;
-        if full || all && self.closing {
-            return Some(len);
-        }
-        if self.nxt + len <= self.short.released {
+        // The end of a record does not wait for what follows it: only the last of all does.
+        if full || all && self.closing || len == record && !all {
             return Some(len);
         }
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
@@ -214,17 +235,15 @@ impl SendWindow {
         ((all || half) && !held).then_some(len)
     }
 
-    /// What was written is not held back for being short.
-    pub(super) fn release(&mut self) {
-        self.short.released = self.end;
-    }
-
     /// The next `len` octets leave; whether a FIN follows them.
     #[inline]
     pub(super) fn send(&mut self, len: u64) -> bool {
         let end = self.nxt + len;
         let fin = self.closing && end == self.end && (!self.fin_needs_window || self.room() > len);
         self.nxt = end + u64::from(fin);
+        while self.record_end() <= self.nxt {
+            self.records.pop_front();
+        }
         if len < self.smss {
             self.short.end = self.nxt;
         }

@@ -9,19 +9,22 @@ use super::config::{RfcConfig, SfrResponse};
 /// Super Fast Retransmit, where a connection has it.
 ///
 /// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding starts
-/// the timer again, since the next segment may be lost, too; the paper waits for a new segment.
+/// the timer again, since the next segment may be lost, too; the paper waits for a new segment. The
+/// paper does not say what its timer does when another repair sends the same segment first: it goes on,
+/// and with `sfr.yields` it rests.
 #[derive(Debug)]
 pub(super) struct SuperFast {
     timer: Option<SfrConfig>,
     response: SfrResponse,
     next_halves: Option<u32>,
+    yields: bool,
     /// It has sent the head, and waits for new octets to be sent.
     rests: bool,
     /// The octet after the last that was outstanding when it first sent; 0 before.
     until: u64,
 }
 
-packed!(SuperFast { rests, until } keeps { timer, response, next_halves });
+packed!(SuperFast { rests, until } keeps { timer, response, next_halves, yields });
 
 impl SuperFast {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -29,6 +32,7 @@ impl SuperFast {
             timer: config.sfr,
             response: config.sfr_response,
             next_halves: config.sfr_next_halves,
+            yields: config.sfr_yields,
             rests: true,
             until: 0,
         }
@@ -44,6 +48,12 @@ impl SuperFast {
     #[inline]
     pub(super) fn on_new_data(&mut self) {
         self.rests = false;
+    }
+
+    /// Another repair sent the first segment not acknowledged; returns whether it rests therefore.
+    pub(super) fn on_other_repair(&mut self) -> bool {
+        self.rests |= self.yields;
+        self.yields
     }
 
     /// How long it waits after a handshake of `rtt`, with so many octets `acknowledged`; `None`

@@ -107,27 +107,16 @@ impl Tcb {
         self.report(cx);
     }
 
+    /// No segment has octets from before what was written so far and from behind it.
+    pub(in crate::tcp) fn end_record(&mut self) {
+        self.tx.window.end_record();
+    }
+
     /// The application takes `octets` of what arrived.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
         if self.rx.read(octets) && self.life.state().is_synchronised() {
             self.send_ack(cx);
         }
-    }
-
-    /// The same where the application says that `more` follows (Linux's `MSG_MORE`): a short
-    /// segment waits for it.
-    pub(in crate::tcp) fn write_some(&mut self, octets: u64, more: bool, cx: &mut Context<'_>) {
-        self.tx.window.short.more = more;
-        self.write(octets, cx);
-        self.tx.window.short.more &= !self.config.send_rules.more_until_ack;
-    }
-
-    /// Whether short segments wait for the ACK of what is outstanding.
-    pub(in crate::tcp) fn set_nagle(&mut self, nagle: bool, cx: &mut Context<'_>) {
-        if !nagle && self.config.send_rules.nodelay_uncorks {
-            self.tx.window.release();
-        }
-        self.hold_short(|short| short.nagle = nagle, cx);
     }
 
     /// Changes what short segments wait for.
@@ -183,6 +172,11 @@ impl Tcb {
         self.end();
     }
 
+    /// It is over because nothing answers.
+    pub(in crate::tcp) fn give_up(&mut self) {
+        self.fail(Failure::TimedOut);
+    }
+
     /// The connection is over.
     pub(super) fn end(&mut self) {
         self.life.end();
@@ -234,6 +228,7 @@ impl Tcb {
             unsent: tx.window.unsent(),
             delivered: tx.delivery.octets,
             peer_window: tx.window.peer(),
+            peer_window_max: tx.window.peer_max(),
             pacing: cwnd.pacing_rate().or_else(|| tx.spread_rate()),
             acked: tx.window.acknowledged(),
             sent: tx.count,

@@ -96,7 +96,7 @@ impl Play {
 
 type Rule = (&'static str, fn(&mut RfcConfig));
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     ("whole_segments", |config| config.cwnd_rules.whole_segments ^= true),
     ("cut_from_cwnd", |config| config.cwnd_rules.cut_from_cwnd ^= true),
     ("timeout_keeps_cut", |config| config.cwnd_rules.timeout_keeps_cut ^= true),
@@ -105,6 +105,7 @@ const RULES: [Rule; 14] = [
     ("growth_by_delivery", |config| config.cwnd_rules.growth_by_delivery ^= true),
     ("validation", |config| config.cwnd_rules.validation ^= true),
     ("idle_decay", |config| config.cwnd_rules.idle_decay ^= true),
+    ("idle_restart", |config| config.cwnd_rules.idle_restart ^= true),
     ("old_reports_restart", |config| config.timer_rules.old_reports_restart ^= true),
     ("head_copy_restarts", |config| config.timer_rules.head_copy_restarts ^= true),
     ("rounds_end_beyond", |config| config.timer_rules.rounds_end_beyond ^= true),

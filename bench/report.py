@@ -1,0 +1,106 @@
+"""How large a report is, and how fast Chromium opens it.
+
+    python bench/report.py [MARKS ...]          # by default 100,000 and 1,000,000
+
+The page shows one flow as a long transfer has it: sends, ACKs, round trips and a congestion window,
+with instants in nanoseconds and jitter of some microseconds. Needed are selenium and Debian's
+packages chromium and chromium-driver. The time to open is from the start of the navigation until
+every picture is drawn, the least and the greatest of five.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netspurt.pictures import Picture
+from netspurt.pictures.marks import Bars, Line, Points, Scale
+from netspurt.report import Section, page
+from netspurt.report.parts import Flow, Group, Panel, Part, Side
+
+ROUNDS = 5
+MSS = 1448.0
+
+
+def pictures(count: int) -> list[Panel]:
+    """Return pictures with `count` marks together."""
+    rng = np.random.default_rng(1)
+    data = count // 2
+    sent = np.cumsum(100_000 + rng.integers(0, 5_000, data))
+    seq = 1 + MSS * np.arange(data)
+    again = np.sort(rng.choice(data, data // 1000, replace=False))
+    back = sent[::2] + 40_000_000 + rng.integers(0, 5_000, len(sent[::2]))
+    t, acks, repeats = sent / 1e9, back / 1e9, (sent[again] + 80_000_000) / 1e9
+    sampled = acks[: 2 * (count // 8) : 2]
+    rtt = (back[::2] - sent[::4])[: len(sampled)] / 1e9
+    cwnd = 14_480.0 + np.floor(np.abs(np.sin(np.arange(len(acks)) / 4000)) * 400) * MSS
+    red = {"label": "retransmitted", "ink": "red", "rank": 2.8, "dot": 4.5}
+    sequence = Picture(
+        (
+            Line(label="ACK", ink="green", x=acks, y=seq[::2], steps=True),
+            Bars(label="sent", ink="black", x=t, low=seq, high=seq + MSS, dot=1.8, rank=2.4),
+            Bars(x=repeats, low=seq[again], high=seq[again] + MSS, **red),  # type: ignore[arg-type]
+        ),
+        Scale("sequence number", "B"),
+    )
+    samples = Points(label="round-trip sample", ink="grey", x=sampled, y=rtt)
+    window = Line(label="cwnd", ink="blue", x=acks[: count // 8], y=cwnd[: count // 8], steps=True)
+    return [
+        Panel("time-sequence", "Time and sequence", sequence),
+        Panel("rto", "Round trip and RTO", Picture((samples,), Scale("round trip", "s", low=0.0))),
+        Panel("cwnd", "Congestion window", Picture((window,), Scale("cwnd", "B", low=0.0))),
+    ]
+
+
+def browser() -> Any:
+    """Start Chromium without a window."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or "chromium"
+    for word in ("headless=new", "no-sandbox", "disable-gpu", "window-size=1280,1600"):
+        options.add_argument(f"--{word}")
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+def opening_s(driver: Any, file: Path) -> float:
+    """Return how long a page takes until it is drawn, as its own clock has it [s]."""
+    driver.get("about:blank")
+    driver.get(file.as_uri())
+    script = "return document.documentElement.dataset.ready"
+    while not (ready := driver.execute_script(script)):
+        time.sleep(0.01)
+    return int(ready) / 1e3
+
+
+def main() -> None:
+    """Print a line for each count of marks."""
+    counts = [int(text) for text in sys.argv[1:]] or [100_000, 1_000_000]
+    driver = browser()
+    with tempfile.TemporaryDirectory() as folder:
+        for count in counts:
+            flow = Flow("transfer", pictures(count))
+            section = Section(
+                f"{count:,} marks", [Part("long")], groups=[Group([Side("long", [flow])])]
+            )
+            file = Path(folder) / f"{count}.html"
+            began = time.perf_counter()
+            file.write_text(page([section], file, 2 * count))
+            made = time.perf_counter() - began
+            took = sorted(opening_s(driver, file) for _ in range(ROUNDS))
+            print(
+                f"{count:>9,} marks: {file.stat().st_size / 1e6:.2f} MB, made in {made:.1f} s, "
+                f"opened in {took[0]:.2f} .. {took[-1]:.2f} s"
+            )
+    driver.quit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+//! What a host notes of the time of its connection, beside what the connection knows itself.
+
+use crate::segment::{Flags, Segment};
+use crate::tcp::{ConnectionInfo, TcpState};
+use crate::units::{Duration, Time};
+
+use super::info::{Field, Info};
+use super::send_buffer::SendProgress;
+
+/// What the time of a sender with data goes into (`tcp_chrono`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Limit {
+    /// There is no data.
+    #[default]
+    Idle,
+    /// It sends as the network lets it.
+    Busy,
+    /// The peer's window is full.
+    PeerWindow,
+    /// The send buffer is full, and all of it is sent.
+    SendBuffer,
+}
+
+/// Sums of times, and instants.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HostClocks {
+    limit: Limit,
+    /// Up to when the sums are.
+    until: Time,
+    busy: Duration,
+    peer_window: Duration,
+    send_buffer: Duration,
+    data_received: Time,
+    data_sent: Time,
+    ack_received: Time,
+    /// The end of what was sent, as on the wire.
+    newest: Option<u32>,
+    /// When the first segment was sent again that no ACK has answered.
+    repeats_since: Option<Time>,
+    /// `TCP_USER_TIMEOUT`.
+    user_timeout: Option<Duration>,
+}
+
+impl HostClocks {
+    /// The times of a new connection.
+    pub(super) fn begin(&mut self, now: Time) {
+        let user_timeout = self.user_timeout;
+        *self = Self { until: now, user_timeout, ..Self::default() };
+    }
+
+    /// The handshake is over.
+    pub(super) fn open(&mut self, now: Time) {
+        (self.data_received, self.data_sent, self.ack_received) = (now, now, now);
+    }
+
+    /// A segment arrived; whether it acknowledged anything new.
+    pub(super) fn received(&mut self, segment: &Segment, has_news: bool, now: Time) {
+        if segment.len > 0 {
+            self.data_received = now;
+        }
+        if segment.flags.has(Flags::ACK) {
+            self.ack_received = now;
+        }
+        if has_news {
+            self.repeats_since = None;
+        }
+    }
+
+    /// A segment leaves.
+    pub(super) fn sent(&mut self, segment: &Segment, now: Time) {
+        let extra =
+            [Flags::SYN, Flags::FIN].iter().filter(|flag| segment.flags.has(**flag)).count();
+        let occupied = u32::from(segment.len) + u32::try_from(extra).unwrap_or(0);
+        if segment.len > 0 {
+            self.data_sent = now;
+        }
+        let end = segment.seq.wrapping_add(occupied);
+        let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
+        match self.newest {
+            // What is behind the newest octet leaves again, and so does a probe's old number.
+            Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
+                self.repeats_since.get_or_insert(now);
+            }
+            _ => self.newest = Some(end),
+        }
+    }
+
+    /// Enters the time up to `now`, and what limits the sender from then on.
+    pub(super) fn advance(
+        &mut self,
+        now: Time,
+        info: &ConnectionInfo,
+        send: (&SendProgress, bool),
+    ) {
+        let span = now.saturating_since(self.until);
+        self.until = now;
+        match self.limit {
+            Limit::Idle => {}
+            Limit::Busy => self.busy = self.busy + span,
+            Limit::PeerWindow => self.peer_window = self.peer_window + span,
+            Limit::SendBuffer => self.send_buffer = self.send_buffer + span,
+        }
+        self.limit = limit(info, send);
+    }
+
+    pub(super) fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.user_timeout = timeout;
+    }
+
+    pub(super) fn user_timeout(&self) -> Option<Duration> {
+        self.user_timeout
+    }
+
+    /// When the connection is given up because nothing answers.
+    pub(super) fn gives_up_at(&self) -> Option<Time> {
+        Some(self.repeats_since? + self.user_timeout?)
+    }
+
+    /// Sets the fields that these clocks know.
+    pub(super) fn tell(&self, info: &mut Info, now: Time) {
+        let millis = |at: Time| micros(now.saturating_since(at)) / 1000;
+        let since = now.saturating_since(self.until);
+        let with = |limit: Limit, sum: Duration| {
+            micros(if self.limit == limit { sum + since } else { sum })
+        };
+        let (peer_window, send_buffer) =
+            (with(Limit::PeerWindow, self.peer_window), with(Limit::SendBuffer, self.send_buffer));
+        // All three are times in which there was data.
+        info.set(Field::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
+        info.set(Field::RwndLimited, peer_window);
+        info.set(Field::SndbufLimited, send_buffer);
+        info.set(Field::LastDataSent, millis(self.data_sent));
+        info.set(Field::LastDataRecv, millis(self.data_received));
+        info.set(Field::LastAckRecv, millis(self.ack_received));
+    }
+}
+
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos() / 1000).unwrap_or(i64::MAX)
+}
+
+/// What limits a sender; `send` is its send buffer, and whether a writer waits for it.
+fn limit(info: &ConnectionInfo, (progress, is_awaited): (&SendProgress, bool)) -> Limit {
+    let has_cwnd = progress.flight_segs < progress.cwnd_segs;
+    let opening = matches!(info.state, TcpState::Closed | TcpState::Listen | TcpState::SynSent);
+    if info.flight == 0 && info.unsent == 0 || opening || info.state == TcpState::SynReceived {
+        Limit::Idle
+    } else if info.unsent > 0 {
+        let next = info.unsent.min(progress.smss);
+        let room = info.peer_window.saturating_sub(info.flight);
+        if has_cwnd && room < next { Limit::PeerWindow } else { Limit::Busy }
+    } else if is_awaited && has_cwnd {
+        Limit::SendBuffer
+    } else {
+        Limit::Busy
+    }
+}

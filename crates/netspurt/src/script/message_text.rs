@@ -1,0 +1,159 @@
+//! Reads the calls whose arguments are structures: messages, `poll` and `epoll`.
+
+use super::arguments::Arguments;
+use super::call::{Call, EpollOperation, Fd, OptionValue, Wait};
+use super::cursor::Excerpt;
+use super::error::Mistake;
+use super::readiness::Readiness;
+use super::refused::refuse;
+use super::structure::{fields, parts};
+
+/// A call, and what it must write.
+type ReadCall = Result<(Call, Option<OptionValue>), Mistake>;
+
+/// Reads `sendmsg` or `recvmsg`.
+pub(super) fn message(arguments: &Arguments<'_>) -> ReadCall {
+    let form = "sendmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 1000}], msg_flags=0}, 0)";
+    arguments.count(3..4, form)?;
+    let (fd, flags) = (arguments.fd()?, arguments.message_flags(2)?);
+    let (mut bytes, mut out) = (0, None);
+    for (name, value) in fields(arguments.all[1])? {
+        let known = name.text.split('(').next().unwrap_or_default();
+        match known {
+            "msg_name" | "msg_flags" => refuse(value)?,
+            "msg_iov" => bytes = total(value)?,
+            "msg_control" if arguments.name == "recvmsg" => out = control(value)?,
+            _ => return Err(name.wrong("a field of a message", "remove it")),
+        }
+    }
+    let call = if arguments.name == "sendmsg" {
+        Call::Write { fd, bytes, flags }
+    } else {
+        Call::ReadMessage { fd, bytes, flags }
+    };
+    Ok((call, out))
+}
+
+/// The sum of the lengths of the buffers `[{..., 1000}, …]`.
+fn total(list: Excerpt<'_>) -> Result<u32, Mistake> {
+    parts(list, ('[', ']'))?.into_iter().try_fold(0_u32, |sum, buffer| {
+        let wrong = || buffer.wrong("a buffer", "write `{..., 1000}`");
+        let length = parts(buffer, ('{', '}'))?;
+        let [_, length] = length.as_slice() else { return Err(wrong()) };
+        let length: u32 = length.text.parse().map_err(|_| wrong())?;
+        sum.checked_add(length).ok_or_else(wrong)
+    })
+}
+
+/// Reads the control message that says how much is unread.
+fn control(list: Excerpt<'_>) -> Result<Option<OptionValue>, Mistake> {
+    let mut unread = None;
+    for one in parts(list, ('[', ']'))? {
+        let (mut is_unread, mut data) = (false, None);
+        for (name, value) in fields(one)? {
+            match name.text {
+                "cmsg_level" => refuse(value)?,
+                "cmsg_type" => is_unread = value.text == "TCP_CM_INQ",
+                "cmsg_data" => data = value.text.parse().ok(),
+                _ => return Err(name.wrong("a field of a control message", "remove it")),
+            }
+        }
+        match data {
+            Some(bytes) if is_unread => unread = Some(OptionValue::Unread(bytes)),
+            _ => return Err(one.wrong("`TCP_CM_INQ` and a number", "remove it")),
+        }
+    }
+    Ok(unread)
+}
+
+/// Reads `poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 0)`.
+pub(super) fn poll(arguments: &Arguments<'_>) -> ReadCall {
+    let form = "poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 0)";
+    arguments.count(3..4, form)?;
+    let (mut entries, mut ready) = (Vec::new(), Vec::new());
+    for entry in parts(arguments.all[0], ('[', ']'))? {
+        let (mut fd, mut asked, mut found) = (None, None, None);
+        for (name, value) in fields(entry)? {
+            match name.text {
+                "fd" => fd = Some(socket(value)?),
+                "events" => asked = Some(bits(value)?),
+                "revents" => found = Some(bits(value)?),
+                _ => return Err(name.wrong("`fd`, `events` or `revents`", "remove it")),
+            }
+        }
+        let (Some(fd), Some(asked)) = (fd, asked) else {
+            return Err(entry.wrong("a socket and its events", form));
+        };
+        entries.push((fd, asked));
+        ready.push((fd, found.unwrap_or_default()));
+    }
+    let call = Call::Poll { entries, wait: wait(arguments.all[2])? };
+    Ok((call, Some(OptionValue::Ready(ready))))
+}
+
+/// Reads `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN, fd=4})`.
+pub(super) fn epoll_control(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
+    arguments.count(4..5, "epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN, fd=4})")?;
+    let operation = arguments.word(1, "operation", &EpollOperation::ALL)?;
+    let (_, events) = event(arguments.all[3])?;
+    Ok(Call::EpollControl {
+        fd: arguments.fd()?,
+        operation,
+        socket: socket(arguments.all[2])?,
+        events,
+    })
+}
+
+/// Reads `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`.
+pub(super) fn epoll_wait(arguments: &Arguments<'_>) -> ReadCall {
+    arguments.count(4..5, "epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)")?;
+    let list = arguments.all[1];
+    let listed = if list.text.starts_with('[') { parts(list, ('[', ']'))? } else { vec![list] };
+    let mut ready = Vec::new();
+    for one in listed {
+        if let (Some(fd), events) = event(one)?
+            && !events.is_empty()
+        {
+            ready.push((fd, events));
+        }
+    }
+    let call = Call::EpollWait {
+        fd: arguments.fd()?,
+        most: arguments.number(2)?,
+        wait: wait(arguments.all[3])?,
+    };
+    Ok((call, Some(OptionValue::Ready(ready))))
+}
+
+/// Reads `{events=EPOLLIN, fd=4}`.
+fn event(structure: Excerpt<'_>) -> Result<(Option<Fd>, Readiness), Mistake> {
+    let (mut fd, mut events) = (None, Readiness::default());
+    for (name, value) in fields(structure)? {
+        match name.text {
+            "fd" => fd = Some(socket(value)?),
+            "events" => events = bits(value)?,
+            "ptr" | "u32" | "u64" => {}
+            _ => return Err(name.wrong("`events` or `fd`", "remove it")),
+        }
+    }
+    Ok((fd, events))
+}
+
+fn socket(argument: Excerpt<'_>) -> Result<Fd, Mistake> {
+    let wrong = |_| argument.wrong("the number of a socket", "write a number, as in `4`");
+    argument.text.parse().map_err(wrong)
+}
+
+fn bits(argument: Excerpt<'_>) -> Result<Readiness, Mistake> {
+    let fix = "write names with `|` between them, as in `POLLIN|POLLOUT`, or `0`";
+    Readiness::read(argument.text).ok_or_else(|| argument.wrong("events", fix))
+}
+
+/// Reads milliseconds; -1 stands for no end.
+fn wait(argument: Excerpt<'_>) -> Result<Wait, Mistake> {
+    if argument.text == "-1" {
+        return Ok(Wait::Forever);
+    }
+    let wrong = |_| argument.wrong("milliseconds", "write a whole number, or -1 for no end");
+    argument.text.parse().map(Wait::Millis).map_err(wrong)
+}

@@ -1,0 +1,277 @@
+//! Scripts in packetdrill's dialect.
+
+use super::{FailureKind, Script, ScriptDialect, ScriptError, ScriptFailure, run};
+
+fn read(text: &str) -> Result<Script, ScriptError> {
+    let mut files = |name: &str| (name == "../common/set.sh").then(|| FILE.to_owned());
+    Script::parse_with(ScriptDialect::of(text), "p.pkt", text, &mut files)
+}
+
+/// A file of shell lines; only its sysctls count.
+const FILE: &str = "#!/bin/sh\n\
+    ip link set dev lo up\n\
+    sysctl -q net.ipv4.tcp_timestamps=0 # why\n\
+    sysctl -q net.ipv4.tcp_wmem=\"4096 $((64*1024)) 4194304\"\n";
+
+fn play(text: &str) -> Result<Vec<String>, ScriptFailure> {
+    let script = read(text).unwrap_or_else(|error| panic!("{error}"));
+    let mut host = script.host(None, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let played = run(&script, &mut host).map_err(|failure| *failure);
+    played.map(|entries| entries.iter().map(ToString::to_string).collect())
+}
+
+fn passes(text: &str) -> Vec<String> {
+    play(text).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+fn fails(text: &str) -> ScriptFailure {
+    play(text).expect_err(text)
+}
+
+fn refused(text: &str) -> String {
+    read(text).expect_err(text).message
+}
+
+/// A connection to a server that takes segments of 1000 bytes, 100 ms away; its socket is 4.
+const OPEN: &str = "`../common/set.sh`
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4
++0...0.1 connect(4, ..., ...) = 0
++0 > S 0:0(0) <...>
++.1 < S. 0:0(0) ack 1 win 65535 <mss 1000,sackOK,nop,nop,nop,wscale 0>
++0 > . 1:1(0) ack 1
+";
+
+fn open(rest: &str) -> String {
+    format!("{OPEN}{rest}")
+}
+
+#[test]
+fn a_title_decides_the_dialect() {
+    assert_eq!(read("0 close(3) = 0").unwrap().options.dialect, ScriptDialect::Packetdrill);
+    assert_eq!(read("--title=t\n0 close(3) = 0").unwrap().options.dialect, ScriptDialect::Strict);
+    let config = read("0 close(3) = 0").unwrap().config(None, &[]).unwrap();
+    assert_eq!(config, crate::tcp::RfcConfig::linux_6());
+}
+
+#[test]
+fn a_line_may_stand_for_segments_that_follow_each_other() {
+    let write = "+0 write(4, ..., 4000) = 4000\n";
+    passes(&open(&format!("{write}+0 > P. 1:4001(4000) ack 1")));
+    passes(&open(&format!("{write}+0 > . 1:1001(1000) ack 1\n+0 > P. 1001:4001(3000) ack 1")));
+    let short = fails(&open(&format!("{write}+0 > P. 1:4501(4500) ack 1")));
+    assert!(short.actual.contains("1:4001(4000)"), "{short}");
+    let cut = fails(&open(&format!("{write}+0 > . 1:501(500) ack 1")));
+    assert!(matches!(cut.kind, FailureKind::Packet(_)));
+    let one = format!("--strict_segments\n{}", open(&format!("{write}+0 > P. 1:4001(4000) ack 1")));
+    assert!(fails(&one).actual.contains("1:1001(1000)"));
+}
+
+#[test]
+fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_counts_from_when_it_happened() {
+    // Linux waits 1.024 s for the answer to a SYN, and then as long again.
+    let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
++0 connect(3, ..., ...) = -1 EINPROGRESS
++0 > S 0:0(0) <...>
+";
+    passes(&format!("{begin}+1.16 > S 0:0(0) <...>"));
+    assert_eq!(fails(&format!("{begin}+1.18 > S 0:0(0) <...>")).kind, FailureKind::Timing);
+    let exact = format!("--tolerance_percent=0\n{begin}+1.1 > S 0:0(0) <...>");
+    assert_eq!(fails(&exact).kind, FailureKind::Timing);
+    // Both are 26 ms early; from the written time the second would be 52 ms early.
+    let options = "--tolerance_percent=0\n--tolerance_usecs=30000\n";
+    passes(&format!("{options}{begin}+1.05 > S 0:0(0) <...>\n+1.05 > S 0:0(0) <...>"));
+}
+
+#[test]
+fn packets_after_the_last_line_are_not_looked_at() {
+    passes(&open("+0 write(4, ..., 1000) = 1000\n+9 close(4) = 0"));
+    let between = open("+0 write(4, ..., 1000) = 1000\n+.1 > F. 1001:1001(0) ack 1");
+    assert!(matches!(fails(&between).kind, FailureKind::Packet(_)));
+}
+
+#[test]
+fn commands_set_switches_and_are_never_run() {
+    let config = |text: &str| {
+        let script = read(&format!("`{text}`\n0 close(3) = 0")).unwrap();
+        script.config(None, &[]).unwrap_or_else(|error| panic!("{error}"))
+    };
+    assert!(!config("../common/set.sh").timestamps);
+    assert_eq!(config("sysctl -q net.ipv4.tcp_reordering=7 net.ipv4.tcp_dsack=0").dup_thresh, 7);
+    assert!(
+        !config("a/set_sysctls.py /proc/sys/net/ipv4/tcp_slow_start_after_idle=0")
+            .cwnd_rules
+            .idle_restart
+    );
+    assert_eq!(config("ip route change 10.0.0.1 dev tun0 initcwnd 3").initial_window_segs, 3);
+    assert!(!config("sysctl -q net.ipv4.tcp_sack=0").sack);
+    assert!(config("tc qdisc replace dev tun0 root fq").pacing);
+}
+
+#[test]
+fn an_unknown_command_or_sysctl_is_named() {
+    let said = |text: &str| refused(&format!("`{text}`\n0 close(3) = 0"));
+    assert!(said("rm -rf /").contains("`rm -rf /` is a command that scripts cannot use"));
+    assert!(said("sysctl net.ipv4.tcp_abc=1").contains("`tcp_abc` is not one"));
+    assert!(said("sysctl net.core.somaxconn=1").contains("`net.core.somaxconn`"));
+    assert!(said("sysctl net.ipv4.tcp_reordering=x").contains("`x` is none"));
+    assert!(said("./other.sh").contains("no file `./other.sh`"));
+    let late = refused("0 close(3) = 0\n+0 `sysctl net.ipv4.tcp_sack=0`");
+    assert!(late.contains("`sack` cannot change"), "{late}");
+    assert!(refused("0 close(3) = 0\n`ls").contains("does not end"));
+}
+
+#[test]
+fn a_script_is_refused_for_the_mechanism_that_it_needs() {
+    // The first line alone would be refused, too, but for a lesser reason.
+    let text = "`nstat`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
+                +0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10";
+    assert!(refused(text).contains("`MSG_FASTOPEN` asks for Fast Open"));
+    let noted = "// MSG_FASTOPEN is not used\n0 close(3) = 0";
+    assert!(read(noted).is_ok());
+}
+
+#[test]
+fn a_write_blocks_until_a_third_of_the_send_buffer_is_free() {
+    let begin = open(
+        "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [21000], 4) = 0
++0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [42000], [4]) = 0
+",
+    );
+    // The first chunk takes 32 000 bytes, half of the window, and 10 000 more for those that left.
+    passes(&format!(
+        "{begin}+0...0.2 write(4, ..., 70000) = 70000
++.1 < . 1:1(0) ack 10001 win 65535
++.1 < . 1:1(0) ack 30001 win 65535"
+    ));
+    let early = format!(
+        "{begin}+0...0.1 write(4, ..., 70000) = 70000\n\
+        +.1 < . 1:1(0) ack 10001 win 65535"
+    );
+    assert_eq!(fails(&early).kind, FailureKind::Blocking);
+}
+
+#[test]
+fn a_nonblocking_write_takes_what_fits_and_poll_says_when_there_is_room() {
+    passes(&open(
+        "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [10000], 4) = 0
++0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
++0 poll([{fd=4, events=POLLOUT|POLLIN, revents=POLLOUT}], 1, 0) = 1
++0 write(4, ..., 90000) = 42000
++0 > P. 1:10001(10000) ack 1
++0 write(4, ..., 1) = -1 EAGAIN (Resource temporarily unavailable)
++0 poll([{fd=4, events=POLLOUT, revents=0}], 1, 0) = 0
++0...0.2 poll([{fd=4, events=POLLOUT, revents=POLLOUT}], 1, 1000) = 1
++.1 < . 1:1(0) ack 10001 win 65535
++.1 < . 1:1(0) ack 30001 win 65535",
+    ));
+    let waits = open("+0...0.25 poll([{fd=4, events=POLLIN, revents=0}], 1, 250) = 0");
+    passes(&waits);
+}
+
+#[test]
+fn an_epoll_on_edges_reports_news_once() {
+    passes(&open(
+        "+0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
++0 epoll_create(1) = 9
++0 epoll_ctl(9, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLET, fd=4}) = 0
++0 epoll_wait(9, {events=0, ptr=0}, 1, 0) = 0
++0 < P. 1:101(100) ack 1 win 65535
++0 epoll_wait(9, {events=EPOLLIN, fd=4}, 1, 0) = 1
++0 epoll_wait(9, {events=0, ptr=0}, 1, 0) = 0
++0 read(4, ..., 40) = 40
++0 epoll_ctl(9, EPOLL_CTL_MOD, 4, {events=EPOLLIN, fd=4}) = 0
++0 epoll_wait(9, {events=EPOLLIN, fd=4}, 1, 0) = 1
++0 epoll_wait(9, {events=EPOLLIN, fd=4}, 1, 0) = 1
++0 epoll_ctl(9, EPOLL_CTL_DEL, 4, {events=0, fd=4}) = 0
++0 epoll_wait(9, {events=0, ptr=0}, 1, 0) = 0
++0 close(9) = 0
++0 epoll_wait(9, {events=0, ptr=0}, 1, 0) = -1 EBADF",
+    ));
+}
+
+#[test]
+fn no_segment_has_bytes_of_two_records() {
+    passes(&open(
+        "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0
++0 send(4, ..., 400, MSG_EOR) = 400
++0 > P. 1:401(400) ack 1
++0 write(4, ..., 9000) = 9000
++0 > P. 401:9401(9000) ack 1
++0 send(4, ..., 400, MSG_EOR) = 400
++0 send(4, ..., 400, MSG_EOR) = 400
++0 write(4, ..., 400) = 400
++.1 < . 1:1(0) ack 9401 win 65535
++0 > P. 9401:9801(400) ack 1
++0 > P. 9801:10201(400) ack 1
++0 > P. 10201:10601(400) ack 1",
+    ));
+}
+
+#[test]
+fn messages_tell_what_is_left_unread() {
+    passes(&open(
+        "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0
++0 < P. 1:101(100) ack 1 win 65535
++0 > . 1:1(0) ack 101
++0 recv(4, ..., 30, MSG_PEEK) = 30
++0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 30}], msg_flags=0,
+     msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=70}]}, 0) = 30
++0 read(4, NULL, 10) = -1 EFAULT (Bad address)
++0 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 40}, {..., 2}], msg_flags=0}, 0) = 42
++0 > P. 1:43(42) ack 101",
+    ));
+}
+
+#[test]
+fn nobody_answers_for_longer_than_the_user_timeout() {
+    let begin = open(
+        "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [3000], 4) = 0
++0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
++0 write(4, ..., 1000) = 1000
+",
+    );
+    passes(&format!("{begin}+3 write(4, ..., 1) = 1\n+1 write(4, ..., 1) = -1 ETIMEDOUT"));
+}
+
+#[test]
+fn data_for_a_socket_that_is_closed_is_answered_with_an_rst() {
+    passes(&open(
+        "+0 close(4) = 0
++0 > F. 1:1(0) ack 1
++.1 < . 1:101(100) ack 2 win 500
++0 > R 2:2(0)",
+    ));
+}
+
+#[test]
+fn statements_print_and_keep_variables() {
+    let story = passes(
+        "0 %{ x = 2; x += 0x10 \\\n ; print(x, 'x=%d %d' % (x, 3)) }%
++0 %{ assert 17 < x <= 18 and max(x, 1) & 2 == 2, 'no' }%",
+    );
+    assert_eq!(story[0].trim(), "0.000000 print 18 x=18 3");
+    let failure = fails("0 %{ x = 2\nassert x == 3, 'x=%d' % x }%");
+    assert_eq!((failure.line, failure.actual.as_str()), (2, "x=2"));
+}
+
+#[test]
+fn the_times_of_a_sender_are_told() {
+    passes(&open(
+        "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
++0 write(4, ..., 1000) = 1000
++.1 < . 1:1(0) ack 1001 win 500
++0 write(4, ..., 1000) = 1000
++.3 %{ assert tcpi_busy_time == 400000 and tcpi_rwnd_limited == 300000, tcpi_busy_time }%",
+    ));
+}
+
+#[test]
+fn what_a_full_queue_drops_is_lost() {
+    let dropped = open(
+        "+0 `tc qdisc replace dev tun0 root pfifo limit 0`
++0 write(4, ..., 1000) = 1000
++.15 `tc qdisc replace dev tun0 root pfifo`
++.15~+.2 > P. 1:1001(1000) ack 1",
+    );
+    passes(&dropped);
+}

@@ -1,0 +1,294 @@
+//! The send buffer of a socket, counted as Linux counts it.
+//!
+//! Linux keeps what is written in chunks, its socket buffers. A chunk takes data up to a goal, and
+//! its bookkeeping counts beside the data. A socket takes a new chunk while it is below its size,
+//! so that it takes more bytes than its size says. The rules are those of `tcp_sendmsg_locked`,
+//! `sk_stream_is_writeable` and `tcp_sndbuf_expand`. Offsets count written bytes from 0.
+
+use std::collections::{BTreeSet, VecDeque};
+
+/// The bookkeeping of a chunk, in bytes: a socket buffer with room for headers.
+const CHUNK_BYTES: u64 = 960;
+/// The most payload of a chunk: 64 KiB less the headers' room (`sk_gso_max_size`).
+const GOAL_MAX: u64 = 65_536 - 1 - 320;
+/// Linux's `TCP_INIT_CWND`.
+const INITIAL_WINDOW_SEGS: u64 = 10;
+/// The least size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
+const SIZE_MIN: u64 = 4608;
+/// The largest; Linux has a lower one for most users (`wmem_max`).
+const SIZE_MAX: u64 = 1 << 25;
+
+/// What the connection says of itself when the buffer must decide.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SendProgress {
+    /// Bytes acknowledged.
+    pub(super) acked: u64,
+    /// Bytes sent at least once.
+    pub(super) sent: u64,
+    /// The payload of a full segment.
+    pub(super) smss: u64,
+    /// The largest window that the peer ever offered.
+    pub(super) peer_window_max: u64,
+    /// The congestion window, and the part of it that is in use, in segments.
+    pub(super) cwnd_segs: u64,
+    pub(super) flight_segs: u64,
+}
+
+/// A part of what was written, up to the offset `end`.
+#[derive(Clone, Copy, Debug)]
+struct SendChunk {
+    start: u64,
+    end: u64,
+    /// `MSG_EOR`: it takes no more.
+    closed: bool,
+}
+
+/// The send buffer of a socket.
+#[derive(Clone, Debug)]
+pub(super) struct SendBuffer {
+    size: u64,
+    /// How large it may grow; `None` if `SO_SNDBUF` has fixed its size.
+    grows_to: Option<u64>,
+    /// A socket takes more only while fewer bytes are unsent.
+    unsent_max: u64,
+    chunks: VecDeque<SendChunk>,
+    /// The offset behind all that was written.
+    end: u64,
+    /// The offset behind what was pushed last.
+    pushed: u64,
+    /// The offsets at which a segment with PSH ends.
+    pushes: BTreeSet<u64>,
+    /// Whether somebody waits for room (`SOCK_NOSPACE`).
+    pub(super) is_awaited: bool,
+}
+
+impl SendBuffer {
+    /// A buffer of `size` bytes that grows to `most`.
+    pub(super) fn new(size: u64, most: u64) -> Self {
+        Self {
+            size,
+            grows_to: Some(most),
+            unsent_max: u64::MAX,
+            chunks: VecDeque::new(),
+            end: 0,
+            pushed: 0,
+            pushes: BTreeSet::new(),
+            is_awaited: false,
+        }
+    }
+
+    /// `SO_SNDBUF`: the size becomes twice the `bytes`, and stays.
+    pub(super) fn fix(&mut self, bytes: u64) {
+        self.size = (2 * bytes).clamp(SIZE_MIN, SIZE_MAX);
+        self.grows_to = None;
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The offset behind all that was written.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// `TCP_NOTSENT_LOWAT`.
+    pub(super) fn set_unsent_max(&mut self, bytes: u64) {
+        self.unsent_max = bytes;
+    }
+
+    /// What is held, bookkeeping included (`sk_wmem_queued`).
+    pub(super) fn queued(&self, acked: u64) -> u64 {
+        let gone = self.chunks.partition_point(|chunk| chunk.end <= acked);
+        let Some(first) = self.chunks.get(gone) else { return 0 };
+        let chunks = u64::try_from(self.chunks.len() - gone).unwrap_or(u64::MAX);
+        self.end - first.start.max(acked) + chunks.saturating_mul(CHUNK_BYTES)
+    }
+
+    /// How many of `wanted` bytes the next chunk takes; 0 if the buffer is full. The connection
+    /// must be given each part before the next one is asked for.
+    pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
+        let goal = goal(now);
+        let tail = self.chunks.back().filter(|tail| !tail.closed && tail.end > now.sent);
+        let filled = tail.map_or(0, |tail| tail.end - tail.start.max(now.sent));
+        if tail.is_some() && filled < goal {
+            return wanted.min(goal - filled);
+        }
+        if self.has_room(now) { wanted.min(goal) } else { 0 }
+    }
+
+    /// Takes a part. It joins the last chunk if that is not full.
+    pub(super) fn take(&mut self, part: u64, now: &SendProgress) {
+        let goal = goal(now);
+        let start = self.end;
+        self.end += part;
+        self.forget(now.acked);
+        let tail = self.chunks.back_mut().filter(|tail| !tail.closed && tail.end > now.sent);
+        match tail.filter(|tail| tail.end - tail.start.max(now.sent) < goal) {
+            Some(tail) => tail.end = self.end,
+            None => self.chunks.push_back(SendChunk { start, end: self.end, closed: false }),
+        }
+        let full = self.chunks.back().is_some_and(|tail| tail.end - tail.start >= goal);
+        if full && self.end > self.pushed + now.peer_window_max / 2 {
+            self.push();
+        }
+    }
+
+    /// Drops the chunks that are acknowledged.
+    fn forget(&mut self, acked: u64) {
+        let gone = self.chunks.partition_point(|chunk| chunk.end <= acked);
+        self.chunks.drain(..gone);
+    }
+
+    /// What was written so far ends with PSH (`tcp_mark_push`).
+    pub(super) fn push(&mut self) {
+        self.pushed = self.end;
+        self.pushes.insert(self.end);
+    }
+
+    /// The last chunk takes no more (`MSG_EOR`).
+    pub(super) fn close_chunk(&mut self) {
+        if let Some(tail) = self.chunks.back_mut() {
+            tail.closed = true;
+        }
+    }
+
+    /// Whether a segment that ends at this offset has PSH.
+    pub(super) fn pushes_at(&self, end: u64) -> bool {
+        self.pushes.contains(&end)
+    }
+
+    /// Whether it takes another chunk (`sk_stream_memory_free`).
+    fn has_room(&self, now: &SendProgress) -> bool {
+        self.queued(now.acked) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
+    }
+
+    /// Whether it says that it can be written to: a third is free, and of the most that may be
+    /// unsent, half (`__sk_stream_is_writeable`).
+    pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
+        let queued = self.queued(now.acked);
+        let unsent = self.end - now.sent.min(self.end);
+        let free = self.size.saturating_sub(queued);
+        queued <= self.size
+            && free >= queued / 2
+            && queued < self.size
+            && unsent.saturating_mul(2) < self.unsent_max
+    }
+
+    /// Something was acknowledged. Returns whether somebody who waits for room learns that there
+    /// is some (`tcp_check_space`).
+    pub(super) fn check_space(&mut self, now: &SendProgress) -> bool {
+        self.forget(now.acked);
+        self.pushes = self.pushes.split_off(&(now.acked + 1));
+        if !self.is_awaited {
+            return false;
+        }
+        if let Some(most) = self.grows_to
+            && now.flight_segs < now.cwnd_segs
+        {
+            self.size = self.size.max(wanted_size(now).min(most));
+        }
+        let writable = self.is_writable(now);
+        self.is_awaited = !writable;
+        writable
+    }
+
+    /// The handshake is over: the buffer takes two initial windows at least (`tcp_init_buffer_space`).
+    pub(super) fn open(&mut self, now: &SendProgress) {
+        if let Some(most) = self.grows_to {
+            self.size = self.size.max(wanted_size(now).min(most));
+        }
+    }
+}
+
+/// How much a chunk takes: whole segments, and half of the peer's largest window at most
+/// (`tcp_xmit_size_goal`).
+fn goal(now: &SendProgress) -> u64 {
+    let half = match now.peer_window_max {
+        window @ ..512 => window.max(48),
+        window => window / 2,
+    };
+    let smss = now.smss.max(1);
+    (GOAL_MAX.min(half) / smss).max(1) * smss
+}
+
+/// Room for twice the congestion window, with each segment in a buffer of its own
+/// (`tcp_sndbuf_expand`).
+fn wanted_size(now: &SendProgress) -> u64 {
+    let segment = (now.smss + 320 + 320).next_power_of_two() + 256;
+    2 * now.cwnd_segs.max(INITIAL_WINDOW_SEGS) * segment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes `wanted` bytes while the connection sends nothing; returns what was taken.
+    fn write(buffer: &mut SendBuffer, mut wanted: u64, now: &SendProgress) -> u64 {
+        let mut taken = 0;
+        loop {
+            match buffer.next_part(wanted, now) {
+                0 => return taken,
+                part => {
+                    buffer.take(part, now);
+                    (wanted, taken) = (wanted - part, taken + part);
+                }
+            }
+        }
+    }
+
+    fn at_start() -> SendProgress {
+        SendProgress {
+            smss: 1000,
+            peer_window_max: 32_896,
+            cwnd_segs: 10,
+            ..SendProgress::default()
+        }
+    }
+
+    #[test]
+    fn a_buffer_takes_chunks_of_half_the_window_until_it_is_above_its_size() {
+        // Three chunks hold 48 000 bytes and 2880 bytes of bookkeeping.
+        let mut buffer = SendBuffer::new(50_881, 50_881);
+        assert_eq!(write(&mut buffer, 59_000, &at_start()), 59_000);
+        let mut small = SendBuffer::new(50_880, 50_880);
+        assert_eq!(write(&mut small, 90_000, &at_start()), 48_000);
+        assert_eq!(small.queued(0), 50_880);
+        assert_eq!(small.queued(17_000), 32_920);
+        assert!(!small.is_writable(&at_start()));
+        assert!(small.is_writable(&SendProgress { acked: 17_000, sent: 48_000, ..at_start() }));
+    }
+
+    #[test]
+    fn at_most_so_many_bytes_wait_unsent() {
+        let mut buffer = SendBuffer::new(200_000, 200_000);
+        buffer.set_unsent_max(4000);
+        assert_eq!(write(&mut buffer, 59_000, &at_start()), 16_000);
+        let sent = SendProgress { sent: 14_000, ..at_start() };
+        assert!(!buffer.is_writable(&sent));
+        assert!(buffer.is_writable(&SendProgress { sent: 14_001, ..sent }));
+    }
+
+    #[test]
+    fn a_fixed_size_is_doubled_and_does_not_grow() {
+        let mut buffer = SendBuffer::new(16_384, 4 << 20);
+        buffer.open(&at_start());
+        assert_eq!(buffer.size(), 2 * 10 * (2048 + 256));
+        buffer.fix(21_000);
+        buffer.open(&SendProgress { cwnd_segs: 100, ..at_start() });
+        assert_eq!(buffer.size(), 42_000);
+        buffer.fix(1);
+        assert_eq!(buffer.size(), 4608);
+    }
+
+    #[test]
+    fn a_closed_chunk_takes_no_more() {
+        let mut buffer = SendBuffer::new(50_000, 50_000);
+        buffer.take(400, &at_start());
+        buffer.close_chunk();
+        buffer.take(400, &at_start());
+        assert_eq!(buffer.queued(0), 800 + 2 * CHUNK_BYTES);
+        buffer.push();
+        assert!(buffer.pushes_at(800) && !buffer.pushes_at(400));
+    }
+}

@@ -1,0 +1,153 @@
+//! Splits the shell text of a script into commands. Nothing is ever executed.
+
+use core::ops::Range;
+
+/// A command: its words without quotes, the file that its output goes to, and where it stands in the
+/// text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShellCommand {
+    pub(super) words: Vec<String>,
+    pub(super) target: Option<String>,
+    pub(super) span: Range<usize>,
+}
+
+/// The commands in `text`. Comments are left out; `;`, `&&`, `||`, `|` and the end
+/// of a line end a command.
+pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
+    let mut reader = WordReader {
+        text,
+        at: 0,
+        found: Vec::new(),
+        words: Vec::new(),
+        target: None,
+        start: 0,
+        last: 0,
+    };
+    while reader.step() {}
+    reader.end();
+    reader.found
+}
+
+struct WordReader<'a> {
+    text: &'a str,
+    at: usize,
+    found: Vec<ShellCommand>,
+    words: Vec<String>,
+    target: Option<String>,
+    start: usize,
+    /// Where the last word ends.
+    last: usize,
+}
+
+impl WordReader<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    /// Reads a word or steps over what separates words. Returns whether there is more.
+    fn step(&mut self) -> bool {
+        let Some(c) = self.rest().chars().next() else { return false };
+        if self.rest().starts_with("\\\n") {
+            self.at += 2;
+        } else if c == '#' {
+            let rest = self.rest();
+            self.at += rest.find('\n').unwrap_or(rest.len());
+        } else if let Some(length) = redirection(self.rest()) {
+            self.at += length;
+            let target = self.rest().trim_start_matches([' ', '\t']);
+            self.at = self.text.len() - target.len();
+            let target = self.word();
+            if !target.is_empty() {
+                self.target = Some(target);
+            }
+        } else if matches!(c, '\n' | ';' | '&' | '|') {
+            self.end();
+            self.at += 1;
+        } else if c.is_whitespace() {
+            self.at += c.len_utf8();
+        } else {
+            if self.words.is_empty() {
+                self.start = self.at;
+            }
+            let word = self.word();
+            self.words.push(word);
+            self.last = self.at;
+        }
+        true
+    }
+
+    /// Reads a word, which ends at a blank or a mark outside quotes.
+    fn word(&mut self) -> String {
+        let (mut word, mut quote) = (String::new(), None);
+        while let Some(c) = self.rest().chars().next() {
+            match quote {
+                None if c == '"' || c == '\'' => quote = Some(c),
+                Some(open) if c == open => quote = None,
+                None if c.is_whitespace() || matches!(c, ';' | '&' | '|' | '<' | '>') => break,
+                None if self.rest().starts_with("\\\n") => break,
+                _ if self.rest().starts_with("$((") => {
+                    let rest = self.rest();
+                    let length = rest.find("))").unwrap_or(rest.len());
+                    let inner = &rest[3.min(length)..length];
+                    word += &product(inner).map_or_else(|| inner.to_owned(), |n| n.to_string());
+                    self.at += (length + 2).min(rest.len());
+                    continue;
+                }
+                _ => word.push(c),
+            }
+            self.at += c.len_utf8();
+        }
+        word
+    }
+
+    fn end(&mut self) {
+        let (words, target) = (core::mem::take(&mut self.words), self.target.take());
+        if !words.is_empty() {
+            self.found.push(ShellCommand { words, target, span: self.start..self.last });
+        }
+    }
+}
+
+/// The length of the redirection at the start of `text`, as in `2>` or `&>`.
+fn redirection(text: &str) -> Option<usize> {
+    let marks = ["2>&1", "&>", "2>", "1>", ">>", ">", "<"];
+    marks.iter().find(|mark| text.starts_with(**mark)).map(|mark| mark.len())
+}
+
+/// The value of whole numbers with `*` between them.
+fn product(text: &str) -> Option<u64> {
+    text.split('*')
+        .try_fold(1_u64, |product, part| product.checked_mul(part.trim().parse::<u64>().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Vec<String>> {
+        commands(text).into_iter().map(|command| command.words).collect()
+    }
+
+    #[test]
+    fn commands_are_split_at_lines_and_marks_and_lose_comments_and_redirections() {
+        let text =
+            "# why\nsysctl -q a=1 \\\n b=2 > /dev/null 2>&1; tc x # y\nip a && ls || rm 'x y'";
+        let expected = [
+            vec!["sysctl", "-q", "a=1", "b=2"],
+            vec!["tc", "x"],
+            vec!["ip", "a"],
+            vec!["ls"],
+            vec!["rm", "x y"],
+        ];
+        assert_eq!(words(text), expected);
+        assert_eq!(&text[commands(text)[1].span.clone()], "tc x");
+    }
+
+    #[test]
+    fn products_in_parentheses_are_multiplied_out() {
+        assert_eq!(words("a=\"4096 $((3*5)) 7\""), [["a=4096 15 7"]]);
+        for odd in ["$((", "$((3", "\"", "'", "$((x))", ">", "2>", "\\"] {
+            commands(odd);
+        }
+    }
+}

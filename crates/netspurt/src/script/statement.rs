@@ -1,0 +1,51 @@
+//! Statements of `%{ }%`.
+
+use core::fmt;
+
+use super::assertion::{Assertion, AssertionMessage, Expression};
+
+/// A statement of a code block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// `assert`: this must hold.
+    Assert(Assertion),
+    /// `print(…)`: the transcript notes the values.
+    Print {
+        /// Its line in the script, from 1.
+        line: usize,
+        /// What it prints.
+        values: Vec<AssertionMessage>,
+    },
+    /// `name = value`. `name += value` is read as `name = name + value`.
+    Assign {
+        /// Its line in the script, from 1.
+        line: usize,
+        /// The variable. It keeps its value until the end of the script.
+        name: String,
+        /// Its new value.
+        value: Expression,
+    },
+}
+
+impl Statement {
+    /// Its line in the script, from 1.
+    pub fn line(&self) -> usize {
+        match self {
+            Statement::Assert(assertion) => assertion.line,
+            Statement::Print { line, .. } | Statement::Assign { line, .. } => *line,
+        }
+    }
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Statement::Assert(assertion) => write!(f, "{assertion}"),
+            Statement::Print { values, .. } => {
+                let shown: Vec<String> = values.iter().map(ToString::to_string).collect();
+                write!(f, "print({})", shown.join(", "))
+            }
+            Statement::Assign { name, value, .. } => write!(f, "{name} = {value}"),
+        }
+    }
+}

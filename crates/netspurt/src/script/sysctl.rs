@@ -1,0 +1,128 @@
+//! The sysctls of Linux that scripts set, and what they change here.
+
+use super::change::{Change, HostChange, SwitchSetting};
+
+/// Sysctls without effect here: they concern Fast Open, syncookies, and super-packets of the
+/// kernel, none of which our connection has.
+const WITHOUT_EFFECT: [&str; 14] = [
+    "tcp_fastopen",
+    "tcp_fastopen_key",
+    "tcp_fastopen_blackhole_timeout_sec",
+    "tcp_syncookies",
+    "tcp_tso_win_divisor",
+    "tcp_min_tso_segs",
+    "tcp_tso_rtt_log",
+    "tcp_limit_output_bytes",
+    "tcp_no_metrics_save",
+    "tcp_pacing_ss_ratio",
+    "tcp_pacing_ca_ratio",
+    "tcp_ecn_option",
+    "tcp_synack_retries",
+    "tcp_autocorking",
+];
+
+/// What setting `name` to `value` changes.
+///
+/// # Errors
+/// Why it is not supported, as the end of a sentence that begins with the sysctl's name.
+pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change>, String> {
+    let setting = Setting { name, value, line };
+    match name {
+        "tcp_sack" => setting.sack(),
+        "tcp_dsack" => setting.flag("dsack"),
+        "tcp_timestamps" => setting.flag("timestamps"),
+        "tcp_window_scaling" => setting.flag("window_scaling"),
+        "tcp_frto" => setting.flag("frto"),
+        "tcp_early_retrans" => setting.flag("tlp"),
+        "tcp_slow_start_after_idle" => setting.flag("cwnd.idle_restart"),
+        "tcp_recovery" => {
+            let rack = setting.number()? & 1 == 1;
+            setting.switch("recovery", if rack { "\"rack\"" } else { "\"sack\"" })
+        }
+        "tcp_reordering" => setting.switch("dup_thresh", &setting.number()?.to_string()),
+        "tcp_syn_retries" => setting.switch("syn_retries", &setting.number()?.to_string()),
+        "tcp_retries2" => setting.switch("retries", &setting.number()?.to_string()),
+        "tcp_rto_min_us" => setting.switch("rto.min", &format!("\"{} us\"", setting.number()?)),
+        "tcp_rto_max_ms" => setting.switch("rto.max", &format!("\"{} ms\"", setting.number()?)),
+        "tcp_congestion_control" => setting.congestion(),
+        "tcp_rmem" => {
+            let most = setting.three()?[2];
+            setting.switch("receive_buffer", &format!("\"{most} B\""))
+        }
+        "tcp_wmem" => {
+            let [_, first, most] = setting.three()?;
+            Ok(vec![Change::Host(HostChange::SendBuffer { first, most })])
+        }
+        "tcp_notsent_lowat" => Ok(vec![Change::Host(HostChange::UnsentMax(setting.number()?))]),
+        "tcp_ecn" => setting.ecn(),
+        "tcp_fack" if value == "0" => Ok(Vec::new()),
+        "tcp_mtu_probing" if value == "0" => Ok(Vec::new()),
+        "tcp_mtu_probing" | "tcp_base_mss" => {
+            Err("asks for path MTU probing, which our connection does not have".to_owned())
+        }
+        name if WITHOUT_EFFECT.contains(&name) => Ok(Vec::new()),
+        _ => Err("is not one that scripts can set here".to_owned()),
+    }
+}
+
+/// A sysctl, its value, and the line of the script that sets it.
+struct Setting<'a> {
+    name: &'a str,
+    value: &'a str,
+    line: usize,
+}
+
+impl Setting<'_> {
+    fn number(&self) -> Result<u64, String> {
+        let wrong = || format!("needs a whole number, and `{}` is none", self.value);
+        self.value.trim().parse().map_err(|_| wrong())
+    }
+
+    fn three(&self) -> Result<[u64; 3], String> {
+        let wrong = || format!("needs three whole numbers, and `{}` is not that", self.value);
+        let numbers: Result<Vec<u64>, _> = self.value.split_whitespace().map(str::parse).collect();
+        numbers.ok().and_then(|numbers| numbers.try_into().ok()).ok_or_else(wrong)
+    }
+
+    fn switch(&self, path: &str, value: &str) -> Result<Vec<Change>, String> {
+        let (path, value) = (path.to_owned(), value.to_owned());
+        Ok(vec![Change::Switch(SwitchSetting { path, value, line: self.line })])
+    }
+
+    /// A switch that is on unless the value is 0.
+    fn flag(&self, path: &str) -> Result<Vec<Change>, String> {
+        let on = self.number()? != 0;
+        self.switch(path, if on { "true" } else { "false" })
+    }
+
+    /// Without SACK, nothing that needs it works either.
+    fn sack(&self) -> Result<Vec<Change>, String> {
+        let mut changes = self.flag("sack")?;
+        if self.number()? == 0 {
+            changes.extend(self.switch("recovery", "\"newreno\"")?);
+            changes.extend(self.switch("tlp", "false")?);
+        }
+        Ok(changes)
+    }
+
+    fn ecn(&self) -> Result<Vec<Change>, String> {
+        let mode = self.number()?;
+        if mode > 2 {
+            return Err(format!("asks for accurate ECN with `{mode}`, which is not supported"));
+        }
+        let mut changes = self.flag("ecn")?;
+        changes.push(Change::Host(HostChange::EcnIfAsked(mode == 2)));
+        Ok(changes)
+    }
+
+    fn congestion(&self) -> Result<Vec<Change>, String> {
+        match self.value {
+            "reno" | "cubic" | "bbr" | "westwood" => {
+                self.switch("congestion", &format!("\"{}\"", self.value))
+            }
+            other => {
+                Err(format!("names the algorithm `{other}`, which `{}` does not have", self.name))
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! F-RTO (RFC 5682), as in ns-2: after a timeout two new ACKs in a row prove it spurious.
+
+use super::trial::TrialStep;
+use super::{Ack, NsSender};
+
+impl NsSender {
+    /// What a timeout notes before it changes anything.
+    pub(super) fn frto_before_timeout(&mut self) {
+        self.trial.step = TrialStep::Off;
+        let window = u32::try_from(self.whole_window_segs()).unwrap_or(u32::MAX);
+        self.trial.prior_segs = window.max(self.ssthresh_segs);
+    }
+
+    /// A timeout with octets outstanding begins it, except while sack was `repairing`.
+    pub(super) fn frto_on_timeout(&mut self, repairing: bool) {
+        if self.config.frto && !repairing {
+            self.trial.step = TrialStep::TimedOut;
+        }
+    }
+
+    /// The window that lets two new segments out (`force_wnd`), where it is in force.
+    #[inline]
+    pub(super) fn frto_window_segs(&self) -> Option<u64> {
+        let beyond = || self.tx.segs(self.recover.saturating_sub(self.tx.una)) + 2;
+        (self.trial.step == TrialStep::Probes).then(beyond)
+    }
+
+    /// A new ACK: the first lets new segments out, where there are any and the receiver's window
+    /// has room; the second proves the timeout spurious.
+    #[inline]
+    pub(super) fn frto_on_new_ack(&mut self) {
+        match self.trial.step {
+            TrialStep::Off => {}
+            TrialStep::TimedOut => self.frto_probe(),
+            TrialStep::Probes => self.frto_spurious(),
+        }
+    }
+
+    fn frto_probe(&mut self) {
+        let beyond = self.recover + self.tx.smss();
+        let full = !self.in_receive_window(beyond);
+        if full || self.recover >= self.tx.end || self.tx.una == self.recover {
+            self.trial.step = TrialStep::Off;
+        } else {
+            self.tx.nxt = self.recover;
+            self.trial.step = TrialStep::Probes;
+        }
+    }
+
+    /// Undoes the timeout: the window of what was outstanding, and the threshold
+    /// (`spurious_response_ 1`).
+    #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^53 segments")]
+    fn frto_spurious(&mut self) {
+        self.trial.step = TrialStep::Off;
+        self.cwnd_segs = (self.tx.segs(self.tx.nxt - self.previous_una) + 1) as f64;
+        self.ssthresh_segs = self.trial.prior_segs;
+        self.recover = self.tx.start_of(self.tx.una).max(1);
+        self.tx.count.undone += 1;
+    }
+
+    /// Whether a duplicate ACK, which has just come, proves the timeout right; then the sender goes
+    /// back as without F-RTO.
+    pub(super) fn frto_fails(&mut self) -> bool {
+        let cwnd_segs = match self.trial.step {
+            TrialStep::Off => return false,
+            TrialStep::TimedOut => 1.0,
+            TrialStep::Probes => 2.0,
+        };
+        self.tx.nxt = self.tx.una;
+        self.cwnd_segs = cwnd_segs;
+        self.trial.step = TrialStep::Off;
+        true
+    }
+
+    /// A duplicate ACK of sack: blocks that report only what was sent before the timeout prove it
+    /// spurious, and anything else proves it right. `news` says whether they report anything new.
+    pub(super) fn frto_on_blocks(&mut self, news: bool, ack: &Ack<'_>) {
+        if self.trial.step != TrialStep::Probes {
+            return;
+        }
+        let after = (self.tx.start_of(self.recover), self.tx.start_of(self.tx.max));
+        if news && !ack.reports(self.tx.una, after) {
+            self.frto_spurious();
+        } else if self.frto_fails() {
+            self.dupacks = 0;
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! When segments were last sent, for newreno's rule that goes by time stamps.
+
+use std::collections::VecDeque;
+
+use crate::units::Time;
+
+/// The last transmissions of the segments outstanding and of the one before them.
+#[derive(Debug, Default)]
+pub(super) struct SentStamps {
+    /// The stamp that the last new ACK echoed (`ts_echo_`).
+    pub(super) echo: Time,
+    /// The octet at which a segment starts, and when it last went out; ascending.
+    sent: VecDeque<(u64, Time)>,
+}
+
+impl SentStamps {
+    /// The segment at octet `seq` goes out at `now`, while `una` is the oldest outstanding one.
+    pub(super) fn sent(&mut self, seq: u64, una: u64, now: Time) {
+        // The last segment below `una` is kept.
+        while self.sent.get(1).is_some_and(|(next, _)| *next < una) {
+            self.sent.pop_front();
+        }
+        match self.sent.binary_search_by_key(&seq, |(known, _)| *known) {
+            Ok(place) => self.sent[place].1 = now,
+            Err(place) => self.sent.insert(place, (seq, now)),
+        }
+    }
+
+    /// Whether the stamp echoed last is that of the last transmission of the segment at `seq`.
+    pub(super) fn echoes_last_of(&self, seq: u64) -> bool {
+        let place = self.sent.binary_search_by_key(&seq, |(known, _)| *known);
+        place.is_ok_and(|place| self.sent[place].1 == self.echo)
+    }
+}

@@ -1,0 +1,189 @@
+//! Two connections and a hostile network, in two moods. In the first it loses, copies, delays, reorders and
+//! marks: no octet arrives that was not sent, and once it relents all arrive. In the second it also
+//! forges segments near the connection's numbers: then nothing panics and nothing hangs.
+
+#![no_main]
+
+use std::collections::VecDeque;
+
+use libfuzzer_sys::fuzz_target;
+use netspurt::event::{Events, Wanted};
+use netspurt::ids::EndId;
+use netspurt::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
+use netspurt::stage::Stage;
+use netspurt::tcp::{Connection, RfcConfig, TcpState};
+use netspurt::units::{Duration, Time};
+
+const PROFILES: [fn() -> RfcConfig; 4] =
+    [RfcConfig::rfc_2026, RfcConfig::linux_6, RfcConfig::reno_1998, RfcConfig::reno_2005];
+
+/// Wake-ups after which a transfer over a network that relented has to be over.
+const STEPS_MAX: u32 = 200_000;
+
+fuzz_target!(|octets: &[u8]| {
+    let Some(([mood, profile, octets_wanted], rest)) = octets.split_first_chunk() else { return };
+    let mut config = PROFILES[usize::from(profile % 4)]();
+    config.mss = 1000;
+    config.iss = u32::MAX - 20_000;
+    config.retries = 100_000;
+    config.syn_retries = 100_000;
+    config.ecn = profile & 64 != 0 && config.ecn;
+    let mut transfer = Transfer::new(&config, u64::from(*octets_wanted) * 400 + 1);
+    let forges = mood & 1 != 0;
+    for action in rest.as_chunks::<8>().0 {
+        transfer.act(*action, forges);
+        if !forges {
+            transfer.check();
+        }
+    }
+    if !forges {
+        transfer.relent();
+    }
+});
+
+/// Segments and the end that each goes to.
+type Flying = VecDeque<(usize, Segment)>;
+
+struct Transfer {
+    now: Time,
+    octets: u64,
+    ends: [Connection; 2],
+    events: Events<Segment>,
+    /// Under way.
+    flying: Flying,
+}
+
+impl Transfer {
+    fn new(config: &RfcConfig, octets: u64) -> Self {
+        let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &(*config).into()));
+        let mut events = Events::new(Wanted::default());
+        ends[1].listen();
+        ends[0].write(Time::ZERO, octets, &mut events);
+        ends[0].close(Time::ZERO, &mut events);
+        let mut transfer = Self { now: Time::ZERO, octets, ends, events, flying: VecDeque::new() };
+        transfer.collect();
+        transfer
+    }
+
+    /// What the ends send now is under way.
+    fn collect(&mut self) {
+        for end in 0..2 {
+            let mut sent = 0;
+            while let Some((_, _, segment)) = self.ends[end].pop(self.now, &mut self.events) {
+                self.flying.push_back((segment.dest.index(), segment));
+                sent += 1;
+                assert!(sent < 100_000, "an end sends without end");
+            }
+        }
+        self.events.drain().for_each(drop);
+    }
+
+    fn deliver(&mut self, to: usize, segment: Segment) {
+        self.ends[to].push(self.now, 0, segment, &mut self.events);
+        if self.ends[1].peer_closed() {
+            self.ends[1].close(self.now, &mut self.events);
+        }
+        self.collect();
+    }
+
+    /// Delivers what `take` takes of the segments under way, if it takes one.
+    fn deliver_some(&mut self, take: impl Fn(&mut Flying) -> Option<(usize, Segment)>) {
+        if let Some((to, segment)) = take(&mut self.flying) {
+            self.deliver(to, segment);
+        }
+    }
+
+    fn wait(&mut self, span: Duration) {
+        let until = self.now + span;
+        let mut steps = 0;
+        while let Some(at) = self.ends.iter().filter_map(Stage::next_wakeup).min() {
+            if at > until {
+                break;
+            }
+            self.now = self.now.max(at);
+            self.collect();
+            steps += 1;
+            assert!(steps < STEPS_MAX, "wake-ups without end");
+            if self.flying.len() > 5_000 {
+                self.flying.clear();
+            }
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn act(&mut self, action: [u8; 8], forges: bool) {
+        let [what, which, span, ..] = action;
+        let place = usize::from(which) % self.flying.len().max(1);
+        match what % 8 {
+            // In order, or not.
+            0 | 1 => self.deliver_some(VecDeque::pop_front),
+            2 => self.deliver_some(|flying| flying.remove(place)),
+            3 => drop(self.flying.remove(place)),
+            4 => self.deliver_some(|flying| flying.get(place).copied()),
+            5 => {
+                if let Some((_, segment)) = self.flying.get_mut(place)
+                    && segment.ecn != Ecn::default()
+                {
+                    segment.ecn = Ecn::CE;
+                }
+            }
+            6 if forges => self.deliver(usize::from(which & 1), forged(action, &self.flying)),
+            // From a microsecond to half a minute.
+            _ => self.wait(Duration::from_nanos(u64::from(span).max(1) * 1000 << (which % 18))),
+        }
+    }
+
+    fn check(&self) {
+        let delivered = self.ends[1].received().delivered_bytes;
+        let acked = self.ends[0].totals().acked_bytes;
+        assert!(delivered <= self.octets, "{delivered} octets of {}", self.octets);
+        assert!(acked <= delivered, "{acked} octets acknowledged, {delivered} delivered");
+    }
+
+    /// From now on the network delivers everything at once and in order.
+    fn relent(&mut self) {
+        let mut steps = 0;
+        let over = |end: &Connection| matches!(end.state(), TcpState::Closed | TcpState::TimeWait);
+        while !self.ends.iter().all(over) {
+            steps += 1;
+            assert!(steps < STEPS_MAX, "no end in sight");
+            if let Some((to, segment)) = self.flying.pop_front() {
+                self.deliver(to, segment);
+                continue;
+            }
+            let wake = self.ends.iter().filter_map(Stage::next_wakeup).min();
+            self.now = self.now.max(wake.expect("a transfer that is not over waits for something"));
+            self.collect();
+        }
+        assert!(self.ends.iter().all(|end| end.failure().is_none()));
+        assert_eq!(self.ends[1].received().delivered_bytes, self.octets);
+        self.check();
+    }
+}
+
+/// A segment like one that is under way, with some of its fields changed.
+fn forged(action: [u8; 8], flying: &Flying) -> Segment {
+    let [_, which, flags, seq, ack, len, window, block] = action;
+    let like = flying.back().map_or(Segment::default(), |(_, segment)| *segment);
+    let near = |number: u32, by: u8| number.wrapping_add_signed(i32::from(by as i8) * 250);
+    let mut segment = Segment {
+        seq: near(like.seq, seq),
+        ack: near(like.ack, ack),
+        len: u16::from(len) * 8,
+        window: u16::from(window) << 8,
+        ..like
+    };
+    if which & 2 != 0 {
+        segment.flags = Flags(flags);
+    }
+    if which & 4 != 0 {
+        segment.set_timestamps(Timestamps { val: block.into(), ecr: seq.into() });
+    } else if which & 8 != 0 {
+        let mut blocks = SackBlocks::default();
+        let left = near(segment.ack, block);
+        blocks.add(SackBlock { left, right: near(left, len) });
+        segment.set_sack(&blocks);
+    }
+    segment.size_bytes = 60 + segment.len;
+    segment
+}

@@ -1,0 +1,21 @@
+//! Recordings of delays of any octets: in the format that they show, or in one that is named.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use netspurt::delays::{Format, Hints, read_as};
+
+fuzz_target!(|octets: &[u8]| {
+    let Some((first, rest)) = octets.split_first() else { return };
+    let format = Format::ALL.get(usize::from(*first)).copied();
+    let hints = Hints { format, ..Hints::default() };
+    match read_as("fuzz", rest, &hints) {
+        Ok(reading) => {
+            for recording in &reading.recordings {
+                assert!(recording.received() <= recording.sent());
+                assert!(recording.untimed <= recording.received());
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+});

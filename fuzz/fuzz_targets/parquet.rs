@@ -1,0 +1,17 @@
+//! Tables of Parquet of any octets: what is read is written and read again as the same.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use netspurt::record::{digest, read_table_bytes, write_table};
+
+fuzz_target!(|octets: &[u8]| {
+    let table = match read_table_bytes("fuzz", octets.to_vec()) {
+        Ok(table) => table,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let written = write_table(&table, Vec::new()).expect("memory takes all");
+    let again = read_table_bytes("fuzz", written).expect("what was written can be read");
+    assert_eq!(again.rows(), table.rows());
+    assert_eq!(digest([&again]), digest([&table]));
+});

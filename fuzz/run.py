@@ -1,0 +1,103 @@
+"""Run the fuzz targets, one after the other, and print how often each was executed.
+
+`python fuzz/run.py [--seconds N] [TARGET...]`, from anywhere. It needs a nightly toolchain and
+cargo-fuzz; the target `stored`, which is in Python, needs atheris and the package. Inputs to begin
+with come from the repository's own files. A target that stops early leaves its input under
+`fuzz/artifacts/`, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FUZZ = Path(__file__).resolve().parent
+ROOT = FUZZ.parent
+STORED = "stored"
+
+#: No input may take more than so many seconds or MiB; none is longer than so many octets.
+LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=1024", "-max_len=8192"]
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """Yield inputs to begin with."""
+
+    def files(pattern: str) -> Iterator[bytes]:
+        return (path.read_bytes() for path in sorted(ROOT.glob(pattern)) if path.is_file())
+
+    match target:
+        case "scenario":
+            yield from files("scenarios/**/*.toml")
+        case "script":
+            yield from files("crates/netspurt/scripts/**/*.pkt")
+        case "delays":
+            # The first octet names no format, so that the reader has to find it.
+            yield from (b"\xff" + octets for octets in files("data/*.*"))
+        case "capture_reader":
+            for octets in files("data/captures/**/*.pcap*"):
+                yield b"\0" + octets
+                yield b"\1" + octets
+        case "unpack":
+            yield from files("data/captures/**/*.gz")
+        case "distribution":
+            for text in [
+                "5 kB",
+                "lognormal:mean=72kB,sigma=1",
+                "pareto:mean=9kB,shape=1.2",
+                "every:5ms",
+            ]:
+                yield text.encode()
+
+
+def targets() -> list[str]:
+    """Return the names of all targets."""
+    return [*sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs")), STORED]
+
+
+def run(target: str, seconds: int) -> tuple[int, bool]:
+    """Run a target; return how often it was executed, and whether it held."""
+    corpus = FUZZ / "corpus" / target
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, octets in enumerate(seeds(target)):
+        (corpus / f"seed-{number}").write_bytes(octets[:8192])
+    artifacts = FUZZ / "artifacts" / target
+    artifacts.mkdir(parents=True, exist_ok=True)
+    flags = [f"-max_total_time={seconds}", "-print_final_stats=1", *LIMITS]
+    if target == STORED:
+        command = [sys.executable, str(FUZZ / "stored.py"), str(corpus)]
+        flags.append(f"-artifact_prefix={artifacts}/")
+    else:
+        command = ["cargo", "+nightly", "fuzz", "run", target, str(corpus), "--"]
+    ended = subprocess.run([*command, *flags], cwd=ROOT, stderr=subprocess.PIPE, check=False)
+    told = ended.stderr.decode(errors="replace")
+    count = re.search(r"stat::number_of_executed_units:\s*(\d+)", told)
+    if ended.returncode:
+        print(told[-4000:], file=sys.stderr)
+    return int(count[1]) if count else 0, ended.returncode == 0
+
+
+def main() -> None:
+    """Run what the command line names."""
+    parser = argparse.ArgumentParser(description="Run the fuzz targets.")
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("target", nargs="*", help=f"of {', '.join(targets())}; all if none")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.target) - set(targets()))
+    if unknown:
+        parser.error(f"there is no target `{unknown[0]}`: name one of {', '.join(targets())}")
+    failed = []
+    print(f"{'target':<16}{'executions':>14}")
+    for target in asked.target or targets():
+        count, held = run(target, asked.seconds)
+        failed += [] if held else [target]
+        print(f"{target:<16}{count:>14,}{'' if held else '  stopped early'}", flush=True)
+    if failed:
+        sys.exit(f"stopped early: {', '.join(failed)}; the inputs are in {FUZZ / 'artifacts'}")
+
+
+if __name__ == "__main__":
+    main()

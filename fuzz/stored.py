@@ -1,0 +1,66 @@
+"""Fuzz the manifests `sweep.json` and `run.json`: each is read, or refused with a clear error.
+
+Run it by `python fuzz/run.py stored`. Half of the inputs get a valid checksum, so that what lies
+behind the checksum is reached.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["netspurt"]):
+    from netspurt.run import RunError, open_run
+    from netspurt.stored import sealed
+    from netspurt.sweep.folder import open_sweep
+    from netspurt.sweep.store import SweepError
+
+FOLDER = Path(tempfile.mkdtemp())
+SWEEP = {
+    "format": 2,
+    "netspurt": "0",
+    "title": "",
+    "fingerprint": "",
+    "cases": 4,
+    "chunk": 2,
+    "seeds": 2,
+    "paired": True,
+    "names": ["rate"],
+    "labels": {"rate": ["1", 2]},
+    "sha256": "",
+}
+
+
+def content(octets: bytes, reseals: bool) -> bytes:
+    """Return a manifest: the octets, or what they change in a good one, sealed again."""
+    if not reseals:
+        return octets
+    try:
+        told = json.loads(octets)
+    except (ValueError, RecursionError):
+        return octets
+    if not isinstance(told, dict):
+        return octets
+    return sealed({**SWEEP, **told, "sha256": ""})
+
+
+def test_one_input(octets: bytes) -> None:
+    """Read one input as both manifests."""
+    if not octets:
+        return
+    text = content(octets[1:], bool(octets[0] & 1))
+    (FOLDER / "sweep.json").write_bytes(text)
+    (FOLDER / "run.json").write_bytes(text)
+    with suppress(SweepError):
+        open_sweep(FOLDER).tally()
+    with suppress(RunError):
+        open_run(FOLDER)
+
+
+atheris.Setup(sys.argv, test_one_input)
+atheris.Fuzz()

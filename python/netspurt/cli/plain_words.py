@@ -1,0 +1,55 @@
+"""The words of `netspurt explain`, read without typer, whose imports take longer than a capture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+#: Options that stand alone, and the parameters that they set.
+_FLAGS = {"--json": "as_json", "--as-one": "as_one"}
+#: Options with a value, and the parameters that take it.
+_VALUES = {"--parquet": "parquet", "--connection": "connection", "--csv": "as_csv"}
+
+
+def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the arguments of `explain_files` that words give.
+
+    Returns
+    -------
+    dict or None
+        None if typer has to read the words: help, and whatever may be an error.
+
+    Examples
+    --------
+    >>> explain_words(["--csv", "one.pcap"])
+    {'as_csv': '', 'files': [PosixPath('one.pcap')]}
+    >>> explain_words(["--help"])
+    """
+    given: dict[str, Any] = {}
+    files, rest = [], iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if not word.startswith("-") or word == "-":
+            files.append(Path(word))
+        elif word in _FLAGS:
+            given[_FLAGS[word]] = True
+        elif name in _VALUES:
+            if not equals and name != "--csv":
+                value = next(rest, "")
+            read = _value(name, value)
+            if read is None:
+                return None
+            given[_VALUES[name]] = read
+        else:
+            return None
+    return {**given, "files": files} if files else None
+
+
+def _value(name: str, text: str) -> Any:
+    """Return the value of an option; None if typer has to judge it."""
+    if name == "--connection":
+        return int(text) if text.isascii() and text.isdecimal() else None
+    if name == "--parquet":
+        return Path(text) if text else None
+    return text

@@ -1,0 +1,134 @@
+"""`netspurt report`: one page of HTML that shows runs, captures, recordings and sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netspurt.cli.opening import is_explained, is_run, open_tables
+from netspurt.cli.output import named
+
+if TYPE_CHECKING:
+    from netspurt.report import Section
+    from netspurt.report.compared import Subject
+
+#: The name of a page without `--out`.
+_PAGE = "report.html"
+
+
+def report(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH",
+            help="Run folders, captures, sweeps, recordings of delays, folders of replays; two "
+            "runs or captures stand side by side.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The page; by default report.html in the folder, beside the file, or of several "
+            "here.",
+        ),
+    ] = None,
+) -> None:
+    """Write a page of HTML with words, tables and linked pictures, which opens without a network.
+
+    An existing file is never overwritten.
+    """
+    from netspurt.report import page
+    from netspurt.stored import check_free, write_new
+
+    file = check_free(out or _usual(paths), "file")
+    write_new(file, page(list(_sections(paths)), file))
+    typer.echo(file)
+
+
+def _usual(paths: Sequence[Path]) -> Path:
+    """Return where the page goes without `--out`."""
+    if len(paths) > 1:
+        return Path(_PAGE)
+    only = paths[0]
+    return only / _PAGE if only.is_dir() else only.with_name(f"{only.name}-{_PAGE}")
+
+
+def _sections(paths: Sequence[Path]) -> Iterator[Section]:
+    """Yield what is told of the paths, in their order; two runs or captures are compared."""
+    from netspurt.report import compared_section
+    from netspurt.report.drawn import BUDGET
+
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"{path} does not exist")
+    names = [named(path.resolve().name) for path in paths]
+    if len(set(names)) < len(names):
+        names = [named(str(path)) for path in paths]
+    both = list(zip(paths, names, strict=True))
+    if len(both) == 2 and all(_has_packets(path) for path in paths):
+        yield compared_section([_subject(*one) for one in both])
+        return
+    for path, name in both:
+        yield from _alone(path, name, BUDGET // len(both))
+
+
+def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
+    """Yield the sections of a path: one, or one for each recording that it holds."""
+    from netspurt.report import capture_section, run_section, sweep_section
+    from netspurt.sweep import open_sweep
+
+    if (path / "sweep.json").is_file():
+        yield sweep_section(open_sweep(path), name)
+    elif _has_packets(path):
+        one = _subject(path, name)
+        if is_run(one.run):
+            yield run_section(one.run, name, room)
+        elif is_explained(one.run):
+            yield capture_section(one.run, name, one.lines, room)
+    else:
+        yield from _recordings(path, name)
+
+
+def _has_packets(path: Path) -> bool:
+    """Return whether it is a run's folder or a capture."""
+    from netspurt.captures import is_capture
+
+    return (path / "run.json").is_file() or is_capture(path)
+
+
+def _subject(path: Path, name: str) -> Subject:
+    """Open a run or a capture."""
+    from netspurt.cli.explained import pooled
+    from netspurt.report.compared import Subject
+
+    opened = open_tables(path)
+    lines = list(pooled(opened)) if is_explained(opened) else []
+    return Subject(opened, name, lines)
+
+
+def _recordings(path: Path, name: str) -> Iterator[Section]:
+    """Yield a section for each recording of a file or of a folder, with the usual timers.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    from netspurt.advice import advise
+    from netspurt.cli.recordings import How, read_all
+    from netspurt.cli.replay_report import lines
+    from netspurt.report import replay_section
+    from netspurt.timers import replay
+
+    for file, reading in read_all([path], How(None, None, {})):
+        if isinstance(reading, Exception):
+            raise reading
+        for one in reading:
+            found = replay(one)
+            told = name if len(reading) == 1 and file == path else one.name
+            yield replay_section(found, told, list(lines(advise([found]))), str(file))

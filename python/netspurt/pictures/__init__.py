@@ -1,0 +1,96 @@
+"""Pictures as data: what is drawn of tables, without a word on who draws it.
+
+Each kind is a function from tables to a `Picture`; `picture` selects one by name. Rooms above draw
+them: `plots` by matplotlib, `report` on a page of HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from netspurt.pictures.cwnd import congestion_window
+from netspurt.pictures.flows import progress
+from netspurt.pictures.marks import Picture
+from netspurt.pictures.moving import shades
+from netspurt.pictures.queue import queues
+from netspurt.pictures.rto import timer
+from netspurt.pictures.time_sequence import time_sequence
+from netspurt.pictures.traffic import density, outstanding_data, throughput
+from netspurt.pictures.view import Tables, View, optional
+
+__all__ = ["KINDS", "OPTIONS", "Picture", "Tables", "View", "busier", "picture"]
+
+#: Kinds of pictures by name.
+KINDS: dict[str, Callable[[Tables, View], Picture]] = {
+    "time-sequence": time_sequence,
+    "cwnd": congestion_window,
+    "rto": timer,
+    "queue": queues,
+    "outstanding": outstanding_data,
+    "throughput": throughput,
+    "density": density,
+    "flows": progress,
+}
+
+#: The options of a view, other than time, that apply to each kind.
+OPTIONS = {
+    "time-sequence": ("flow", "direction", "node"),
+    "cwnd": ("flow", "direction"),
+    "rto": ("flow", "direction"),
+    "queue": ("link",),
+    "outstanding": ("flow", "direction", "node"),
+    "throughput": ("flow", "direction", "node"),
+    "density": ("flow", "direction", "node"),
+    "flows": ("flow", "direction", "node"),
+}
+
+
+#: The kinds that show one direction of a flow.
+_OF_ONE_DIRECTION = ("time-sequence", "cwnd", "rto", "outstanding", "throughput", "density")
+
+
+def busier(tables: Tables, flow: str | None = None) -> str | None:
+    """Return the direction of a flow in which most octets were acknowledged; forward, if equal.
+
+    It is `None` if nothing is known of the flow; the flow is the first by default.
+    """
+    flows = optional(tables, "flows")
+    if flows is None or len(flows) == 0 or "acked_bytes" not in list(flows):
+        return None
+    own = flows.where(flow=str(flows["flow"][0]) if flow is None else flow)
+    if len(own) == 0:
+        return None
+    return str(own["direction"][int(np.argmax(own["acked_bytes"]))])
+
+
+def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:
+    """Return a picture of one kind.
+
+    Parameters
+    ----------
+    tables
+        A run, or anything with the same tables.
+    kind
+        One of `KINDS`.
+    view
+        What to show of it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, or nothing to show.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
+    view = view or View()
+    for given in ("flow", "direction", "node", "link"):
+        if getattr(view, given) is not None and given not in OPTIONS[kind]:
+            fitting = " and ".join(kind for kind, takes in OPTIONS.items() if given in takes)
+            raise ValueError(f"--{given} does not apply to {kind} plots, but to {fitting}")
+    if view.direction is None and kind in _OF_ONE_DIRECTION:
+        view = replace(view, direction=busier(tables, view.flow))
+    shown = KINDS[kind](tables, view)
+    return replace(shown, marks=(*shades(tables, view.link), *shown.marks))

@@ -1,0 +1,248 @@
+"""Sweeps: bars, lines and heat-maps of figures with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.pictures.marks import (
+    SERIES,
+    Band,
+    Bars,
+    Blocks,
+    Cells,
+    Floats,
+    Line,
+    Mark,
+    Picture,
+    Scale,
+)
+from netspurt.pictures.measures import fitting_unit, in_words
+from netspurt.quantities import quantity
+
+if TYPE_CHECKING:
+    from netspurt.analysis.bootstrap import Interval
+
+
+#: Figures by labels of one name or of two; the first name is along the x axis.
+Figures = Mapping[tuple[str, ...], "Interval"]
+
+#: The number of characters of labels that fit side by side.
+_ROOM = 80
+#: How many characters of a slanted label stand side by side; how many labels fit above each other.
+_SLANTED = 4
+_LINES = 40
+
+KINDS = ("bar", "line", "heat-map")
+
+
+def positions(labels: Sequence[str]) -> list[float] | None:
+    """Return labels as numbers if they are all numbers or quantities of one kind.
+
+    Examples
+    --------
+    >>> positions(["10 ms", "1 s"])
+    [0.01, 1.0]
+    >>> positions(["old", "new"]) is None
+    True
+    """
+    try:
+        found = [_number(label) for label in labels]
+    except ValueError:
+        return None
+    return [value for _, value in found] if len({unit for unit, _ in found}) <= 1 else None
+
+
+def _number(label: str) -> tuple[str, float]:
+    try:
+        value = float(label)
+    except ValueError:
+        return quantity(label)
+    if not math.isfinite(value):
+        raise ValueError(f"{label!r} is not a number or quantity")
+    return "", value
+
+
+def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) -> Picture:
+    """Return a picture of figures.
+
+    Parameters
+    ----------
+    kind
+        `bar`, `line` or `heat-map`.
+    figures
+        Figures with intervals by their labels.
+    names
+        The names of the labels: one or two; a heat-map needs two.
+    measure
+        The column, or the ratio of two, that the figures are of: the picture has it in words.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, or it cannot show this number of names, or of series.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
+    if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
+        wanted = "two names" if kind == "heat-map" else "one name or two"
+        there = f"{len(names)}: {', '.join(names)}" if names else "0: name what makes groups"
+        raise ValueError(f"a {kind} shows {wanted}, and not {there}")
+    rows = list(dict.fromkeys(labels[0] for labels in figures))
+    series = list(dict.fromkeys(labels[1] for labels in figures)) if len(names) == 2 else [""]
+    if kind != "heat-map" and len(series) > _SERIES:
+        raise ValueError(
+            f"{names[1]} has {len(series)} labels, and a {kind} shows at most {_SERIES} of the "
+            "second name: draw a heat-map, or exchange the two names"
+        )
+    figures, label = _in_unit(figures, measure)
+    if kind == "heat-map":
+        return _heat(figures, rows, series, names, label)
+    drawn = _bars if kind == "bar" else _lines
+    return drawn(figures, rows, series, names, label)
+
+
+#: The most series of bars or lines, twice the number of colours.
+_SERIES = 2 * len(SERIES)
+
+
+def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
+    """Return figures in a unit that suits the largest, and the measure in words with that unit."""
+    words, factor, unit = in_words(measure)
+    known = [abs(one.value) for one in figures.values() if np.isfinite(one.value)]
+    size, unit = fitting_unit(unit, factor * max(known, default=0.0))
+    scaled = {labels: one.scaled(factor / size) for labels, one in figures.items()}
+    return scaled, f"{words} [{unit}]" if unit else words
+
+
+def _ticks(labels: Sequence[str], *, across: bool) -> tuple[tuple[float, str], ...]:
+    """Return labels at whole numbers of an axis, as many as can be read."""
+    at = np.arange(float(len(labels)))
+    long = across and sum(map(len, labels)) > _ROOM
+    if across:
+        # Slanted, a label needs the width of a few characters only.
+        shown = legible(at, [label[:_SLANTED] for label in labels] if long else labels)
+    else:
+        shown = list(range(0, len(labels), -(-len(labels) // _LINES)))
+    return tuple((float(n), labels[n]) for n in shown)
+
+
+def _series(figures: Figures, rows: Sequence[str], label: str) -> list[Interval | None]:
+    return [figures.get((row, label) if label else (row,)) for row in rows]
+
+
+def _bounds(intervals: Sequence[Interval | None]) -> tuple[Floats, Floats]:
+    """Return values, and the distances to the ends of their intervals."""
+    values = np.array([np.nan if i is None else i.value for i in intervals])
+    low = np.array([np.nan if i is None else i.low for i in intervals])
+    high = np.array([np.nan if i is None else i.high for i in intervals])
+    reach = np.nan_to_num(np.stack([values - low, high - values]).clip(min=0))
+    return values, reach
+
+
+def _bars(
+    figures: Figures, rows: list[str], series: list[str], names: Sequence[str], label: str
+) -> Picture:
+    width = 0.8 / len(series)
+    marks: list[Mark] = []
+    for n, name in enumerate(series):
+        values, reach = _bounds(_series(figures, rows, name))
+        at: Floats = np.arange(len(rows), dtype=np.float64) + (n - (len(series) - 1) / 2) * width
+        half = 0.46 * width
+        ink, hatched = SERIES[n % len(SERIES)], n >= len(SERIES)
+        left, right = at - half, at + half
+        marks.append(Blocks(label=name, ink=ink, left=left, right=right, y=values, hatched=hatched))
+        low, high = values - reach[0], values + reach[1]
+        marks.append(Bars(label="", ink="black", x=at, low=low, high=high, caps=True, rank=2.1))
+    x = Scale(names[0], ticks=_ticks(rows, across=True))
+    return Picture(tuple(marks), Scale(label), x, legend=_second(names))
+
+
+def _second(names: Sequence[str]) -> str:
+    return names[1] if len(names) == 2 else ""
+
+
+def _lines(
+    figures: Figures, rows: list[str], series: list[str], names: Sequence[str], label: str
+) -> Picture:
+    numbers = positions(rows)
+    at = np.arange(len(rows), dtype=float) if numbers is None else np.array(numbers)
+    order = np.argsort(at, kind="stable")
+    marks: list[Mark] = []
+    for n, name in enumerate(series):
+        values, reach = _bounds(_series(figures, rows, name))
+        ink = SERIES[n % len(SERIES)]
+        x, y = at[order], values[order]
+        low, high = (values - reach[0])[order], (values + reach[1])[order]
+        marks.append(
+            Band(label="", ink=ink, x=x, low=low, high=high, alpha=0.2, steps=False, rank=1.9)
+        )
+        dashed = n >= len(SERIES)
+        marks.append(Line(label=name, ink=ink, x=x, y=y, dashed=dashed, width=1.5, dot=4))
+    ratios = numbers is not None and in_ratios(numbers)
+    shown = legible(np.log(at) if ratios else at, rows)
+    ticks = tuple((float(at[n]), rows[n]) for n in shown)
+    scale = Scale(names[0], ticks=ticks, log=ratios)
+    return Picture(tuple(marks), Scale(label), scale, legend=_second(names))
+
+
+def in_ratios(numbers: Sequence[float]) -> bool:
+    """Return whether numbers are more evenly spaced by ratio than by difference.
+
+    Examples
+    --------
+    >>> in_ratios([1, 3, 10, 30]), in_ratios([100, 680, 1260, 1840, 2420, 3000])
+    (True, False)
+    """
+    if min(numbers) <= 0 or max(numbers) < 10 * min(numbers) or len(numbers) < 3:
+        return False
+    gaps = [np.diff(np.sort(scale)) for scale in (np.log(numbers), np.asarray(numbers))]
+    by_ratio, by_distance = (float(np.std(gap) / np.mean(gap)) for gap in gaps)
+    return by_ratio < by_distance
+
+
+def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) -> list[int]:
+    """Return which labels are written so that they do not overlap.
+
+    Examples
+    --------
+    >>> legible([0, 1, 50, 99, 100], ["10 ms", "20 ms", "1 s", "1990 ms", "2 s"])
+    [0, 2, 3]
+    """
+    span = float(np.max(at) - np.min(at)) or 1.0
+    shown: list[int] = []
+    reach = -np.inf
+    for n in np.argsort(at).tolist():
+        half = (len(labels[n]) + 2) / _ROOM / 2
+        place = (float(at[n]) - float(np.min(at))) / span
+        if place - half >= reach:
+            shown.append(n)
+            reach = place + half
+    return shown
+
+
+def _heat(
+    figures: Figures, rows: list[str], series: list[str], names: Sequence[str], label: str
+) -> Picture:
+    """Return a cell for each pair of labels: the figure, and half the width of its interval."""
+    table = np.array(
+        [[i.value if (i := figures.get((row, s))) else np.nan for row in rows] for s in series]
+    )
+    texts: tuple[tuple[str, ...], ...] = ()
+    if table.size <= 150:
+        texts = tuple(tuple(_cell(figures.get((row, s))) for row in rows) for s in series)
+    cells = Cells(label=label, ink="black", values=table, texts=texts)
+    y = Scale(names[1], low=-0.5, high=len(series) - 0.5, ticks=_ticks(series, across=False))
+    x = Scale(names[0], low=-0.5, high=len(rows) - 0.5, ticks=_ticks(rows, across=True))
+    return Picture((cells,), y, x)
+
+
+def _cell(figure: Interval | None) -> str:
+    if figure is None or not np.isfinite(figure.value):
+        return ""
+    half = (figure.high - figure.low) / 2
+    return f"{figure.value:.3g}" + (f"\n±{half:.2g}" if half > 0 else "")

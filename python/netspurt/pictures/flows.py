@@ -1,0 +1,78 @@
+"""The progress of several flows in one picture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netspurt.pictures.marks import SERIES, Line, Mark, Picture, Points, Scale
+from netspurt.pictures.view import Tables, View, pick
+from netspurt.table import Table
+
+#: More flows than this cannot be told apart.
+_MOST = len(SERIES)
+
+
+def progress(run: Tables, view: View) -> Picture:
+    """Show the octets that each flow has sent over time; dots are retransmissions, rings spurious.
+
+    The flows are those that the view names, separated by commas, or those with most data.
+    """
+    segments = run.table("segments")
+    chosen = _named(segments, view) if view.flow else _largest(segments, view)
+    if not chosen:
+        raise ValueError(f"no flow has {view.sends} data")
+    marks: list[Mark] = []
+    for flow, ink in zip(chosen, SERIES, strict=False):
+        own = _data(segments, flow, view)
+        end = (np.maximum.accumulate(own["seq"] + own["len_bytes"]) - 1).astype(np.float64)
+        label = view.titled(flow)
+        marks.append(Line(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
+        marks += _repeats(own)
+    return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
+
+
+def _repeats(own: Table) -> list[Mark]:
+    """Return marks of retransmissions at the octets that they repeat."""
+    again = own.where(kind="retransmission")
+    marks: list[Mark] = []
+    if len(again):
+        x, y = again.seconds(), again["seq"].astype(np.float64)
+        marks.append(Points(label="", ink="red", x=x, y=y, size=3, rank=2.8))
+    spurious = again.select(again["spurious"])
+    if len(spurious):
+        x, y = spurious.seconds(), spurious["seq"].astype(np.float64)
+        marks.append(Points(label="", ink="black", x=x, y=y, shape="ring", size=9, rank=2.9))
+    return marks
+
+
+def _named(segments: Table, view: View) -> list[str]:
+    """Return the flows that a view names.
+
+    Raises
+    ------
+    ValueError
+        If one is not there, or there are too many.
+    """
+    names = [name.strip() for name in (view.flow or "").split(",")]
+    if len(names) > _MOST:
+        raise ValueError(f"{len(names)} flows: more than {_MOST} in one plot cannot be told apart")
+    return [pick(segments, "flow", name, "flow") for name in names]
+
+
+def _largest(segments: Table, view: View) -> list[str]:
+    """Return the flows with most data, the most first."""
+    own = segments.where(direction=view.sends)
+    names, places = np.unique(own["flow"], return_inverse=True)
+    octets = np.bincount(places, weights=own["len_bytes"].astype(np.float64), minlength=len(names))
+    order = np.argsort(-octets, kind="stable")[:_MOST]
+    return [str(names[place]) for place in order.tolist() if octets[place] > 0]
+
+
+def _data(segments: Table, flow: str, view: View) -> Table:
+    both = segments.where(flow=flow, direction=view.sends)
+    node = pick(both, "node", view.node, "spied node")
+    own = view.clip(both.where(node=node))
+    own = own.select(own["len_bytes"] > 0)
+    if len(own) == 0:
+        raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node} in that time")
+    return own

@@ -1,0 +1,291 @@
+"""What a picture shows, as data: marks in units of the data, and two scales.
+
+A back end draws it: matplotlib (room `plots`), a page of HTML (room `report`). So a kind of picture
+is written once, as a function from tables to a `Picture`, and looks alike everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: The colours by name, on white and on black. On white they are Okabe and Ito's palette, which is
+#: distinguishable with every kind of colour vision; on black each is lighter.
+Ink = Literal["black", "blue", "green", "orange", "purple", "red", "brown", "sky", "grey", "olive"]
+INKS: dict[Ink, tuple[str, str]] = {
+    "black": ("#1a1a1a", "#e8e8e8"),
+    "blue": ("#0072b2", "#4aa8e0"),
+    "green": ("#009e73", "#2fc79b"),
+    "orange": ("#e69f00", "#f0b429"),
+    "purple": ("#a2559c", "#cf8bca"),
+    "red": ("#d32f2f", "#ff6b63"),
+    "brown": ("#8c510a", "#c98a45"),
+    "sky": ("#56b4e9", "#8fd0f5"),
+    "grey": ("#9a9a9a", "#8a8a8a"),
+    "olive": ("#7f7f00", "#b5b53c"),
+}
+
+#: The inks of series, in order.
+SERIES: tuple[Ink, ...] = ("blue", "orange", "green", "purple", "sky", "black")
+
+#: How points are drawn. A ring goes around another mark; a tick stands on the x axis.
+Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What all marks have.
+
+    Attributes
+    ----------
+    label
+        Its name in the legend; marks without one are not named there.
+    ink
+        Its colour.
+    rank
+        Marks of a greater rank lie above the others.
+    """
+
+    label: str
+    ink: Ink
+    rank: float = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line(Mark):
+    """A line through points, shape (n,); with `steps` each value holds until the next.
+
+    `dot` is the size of a dot at each point; 0 for none.
+    """
+
+    x: Floats
+    y: Floats
+    steps: bool = False
+    dashed: bool = False
+    width: float = 1.2
+    dot: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars(Mark):
+    """Vertical bars from `low` to `high`, shape (n,).
+
+    `dot` is the size of a dot at the middle of each, which is visible at every zoom; 0 for none.
+    With `caps` each end has a short line across: the bars are intervals.
+    """
+
+    x: Floats
+    low: Floats
+    high: Floats
+    width: float = 1.0
+    dot: float = 0.0
+    caps: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spans(Mark):
+    """Horizontal intervals from `left` to `right`, shape (n,)."""
+
+    y: Floats
+    left: Floats
+    right: Floats
+    width: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Mark):
+    """Areas between `left` and `right` from zero up to `y`, shape (n,): bars, or a histogram."""
+
+    left: Floats
+    right: Floats
+    y: Floats
+    alpha: float = 0.75
+    hatched: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells(Mark):
+    """A value for each pair of ticks, shape (rows, columns), NaN for none; darker is less.
+
+    `texts` are what stands in each cell, row by row; none if there are too many.
+    """
+
+    values: Floats
+    texts: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points(Mark):
+    """Points, shape (n,); `hollow` ones are outlines."""
+
+    x: Floats
+    y: Floats
+    shape: Shape = "dot"
+    size: float = 3.0
+    width: float = 1.0
+    hollow: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band(Mark):
+    """An area between two values, shape (n,); with `steps` they hold until the next ones."""
+
+    x: Floats
+    low: Floats
+    high: Floats
+    alpha: float = 0.25
+    steps: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules(Mark):
+    """Lines across the picture at places of the x axis, shape (n,)."""
+
+    x: Floats
+    width: float = 0.9
+    dashed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shades(Mark):
+    """Areas across the picture from `left` to `right` on the x axis, shape (n,).
+
+    They do not widen the axis.
+    """
+
+    left: Floats
+    right: Floats
+    alpha: float = 0.28
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis.
+
+    Attributes
+    ----------
+    label
+        What it shows, without its unit.
+    unit
+        The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
+        is for shares from 0 to 1.
+    low, high
+        Its ends; those of the marks and a margin where they are not given.
+    log, whole
+        Whether it is logarithmic, and whether it has numbers at whole values only.
+    ticks
+        Places with their labels, in place of numbers.
+    """
+
+    label: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    whole: bool = False
+    ticks: tuple[tuple[float, str], ...] = ()
+
+
+#: The x axis of most pictures.
+TIME = Scale("time [s]")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture.
+
+    Attributes
+    ----------
+    marks
+        What it shows; of marks of one rank the later lie above.
+    y, x
+        The scales.
+    aside
+        What is shown, in a few words: a flow, and where it was seen.
+    packet_bytes
+        The size of packets, if all but the last have one size: their numbers stand at the right.
+    corner
+        The corner that is empty, for the legend; without one the legend stands outside.
+    legend
+        What the names in the legend are.
+    """
+
+    marks: tuple[Mark, ...]
+    y: Scale
+    x: Scale = TIME
+    aside: str = ""
+    packet_bytes: int | None = None
+    corner: Literal["upper left", "lower right"] | None = None
+    legend: str = ""
+
+    @cached_property
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The ends of the x and of the y axis."""
+        return _ends(self.marks, self.x, 0), _ends(self.marks, self.y, 1)
+
+
+#: What is left free beyond the marks, as a part of what they take.
+MARGIN = 0.05
+
+
+def reach(marks: tuple[Mark, ...] | list[Mark], axis: Literal[0, 1]) -> tuple[float, float] | None:
+    """Return the least and the greatest value of marks on an axis, 0 for x, if there is one."""
+    values = [value for mark in marks for value in _values(mark, axis)]
+    known = [one[np.isfinite(one)] for one in values]
+    known = [one for one in known if len(one)]
+    if not known:
+        return None
+    return min(float(one.min()) for one in known), max(float(one.max()) for one in known)
+
+
+def _values(mark: Mark, axis: int) -> list[Floats]:
+    return _heights(mark) if axis else _places(mark)
+
+
+def _places(mark: Mark) -> list[Floats]:
+    match mark:
+        case Line() | Points() | Bars() | Band() | Rules():
+            return [mark.x]
+        case Spans() | Blocks():
+            return [mark.left, mark.right]
+        case Cells():
+            return [np.array([-0.5, mark.values.shape[1] - 0.5])]
+    return []
+
+
+def _heights(mark: Mark) -> list[Floats]:
+    match mark:
+        case Line() | Points() | Spans():
+            return [mark.y]
+        case Bars() | Band():
+            return [mark.low, mark.high]
+        case Blocks():
+            return [mark.y, np.zeros(1)]
+        case Cells():
+            return [np.array([-0.5, mark.values.shape[0] - 0.5])]
+    return []
+
+
+def _ends(marks: tuple[Mark, ...], scale: Scale, axis: Literal[0, 1]) -> tuple[float, float]:
+    known = [scale.low, scale.high]
+    if None in known:
+        found = _spaced(reach(marks, axis) or (0.0, 1.0), log=scale.log)
+        known = [end if own is None else own for own, end in zip(known, found, strict=True)]
+    low, high = float(known[0] or 0.0), float(known[1] or 0.0)
+    return low, high if high > low else low + 1.0
+
+
+def _spaced(ends: tuple[float, float], *, log: bool) -> tuple[float, float]:
+    """Return ends with a margin beyond them."""
+    low, high = ends
+    if log and low > 0:
+        spare = (high / low) ** MARGIN if high > low else 2.0
+        return low / spare, high * spare
+    spare = MARGIN * (high - low) or MARGIN * abs(low) or MARGIN
+    return low - spare, high + spare

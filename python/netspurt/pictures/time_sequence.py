@@ -1,0 +1,244 @@
+"""The time-sequence picture, in the style of tcptrace."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from netspurt.pictures.marks import (
+    MARGIN,
+    Bars,
+    Floats,
+    Ink,
+    Line,
+    Mark,
+    Picture,
+    Points,
+    Scale,
+    reach,
+)
+from netspurt.pictures.view import DIRECTIONS, Tables, View, optional, pick
+from netspurt.table import Table
+
+#: With fewer segments than this the bars alone are visible.
+_FEW = 400
+
+#: The causes of retransmissions by kind, each with its colour.
+CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
+    "retransmitted: loss seen in ACKs": ("red", ("fast", "sack-recovery", "rack")),
+    "retransmitted: timeout": ("blue", ("rto", "syn", "sfr", "shim")),
+    "retransmitted: in order after a timeout": ("sky", ("go-back-n",)),
+    "retransmitted: tail loss probe": ("brown", ("tlp",)),
+    "retransmitted: cause unknown": ("grey", ("unknown", "")),
+}
+
+
+def time_sequence(run: Tables, view: View) -> Picture:
+    """Show the packets at one node: sends, retransmissions, ACKs, SACK blocks, and drops anywhere.
+
+    Each segment is a bar from its first to its last octet, with a dot that is visible at every
+    zoom. The cumulative ACK is a line that climbs below the segments, each duplicate ACK a tick of
+    one packet's height below that line, a SACK block a bar at the instant of its ACK. A thin line
+    is the end of the receive window, where it is not far above the data. A cross marks a segment
+    that was dropped or lost. Retransmissions lie above everything else, in a colour for each kind
+    of cause; a ring marks a spurious one.
+    """
+    segments = _of_flows(run)
+    flow = pick(segments, "flow", view.flow, "flow")
+    other = next(direction for direction in DIRECTIONS if direction != view.sends)
+    both = segments.where(flow=flow)
+    node = _node(run, both, view, flow)
+    own = both.where(direction=view.sends)
+    if not np.any(own["len_bytes"]):
+        raise ValueError(f"no data of flow {view.titled(flow)} was seen")
+    answers = view.clip(both.where(direction=other, node=node))
+    seen = view.clip(own.where(node=node))
+    if len(seen) + len(answers) == 0:
+        raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
+    few = len(seen) + len(answers) < _FEW
+    marks = _acks(answers, int(own["len_bytes"].max()))
+    blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=other, node=node))
+    marks.append(_sack_blocks(blocks))
+    data = seen.where(kind="data")
+    size = (1.6, 0.0) if few else (1.0, 1.8)
+    marks.append(_segments(data, "sent", "black", size, 2.4))
+    marks += _drops(run, own, view, few=few)
+    marks += _retransmissions(seen.where(kind="retransmission"), few=few)
+    marks = [mark for mark in marks if _count(mark)]
+    scale = Scale("sequence number", "B")
+    corner = _empty_corner(Picture(tuple(marks), scale), seen)
+    window = _receive_window(run, both.where(node=node), view, marks)
+    if window is not None:
+        line, low_end, high_end = window
+        marks.insert(0, line)
+        scale = Scale("sequence number", "B", low=low_end, high=high_end)
+    return Picture(
+        tuple(marks),
+        scale,
+        aside=f"{view.titled(flow)} at {node}",
+        packet_bytes=_packet_bytes(own),
+        corner=corner,
+    )
+
+
+def _count(mark: Mark) -> int:
+    return len(getattr(mark, "x", ()))
+
+
+def _empty_corner(picture: Picture, seen: Table) -> Literal["upper left", "lower right"]:
+    """Return the upper left corner, or the lower right one if sending ended early."""
+    (start, end), (low, high) = picture.ends
+    early = seen.seconds() < start + 0.3 * (end - start)
+    late = seen["seq"] > low + 0.5 * (high - low)
+    return "lower right" if np.any(early & late) else "upper left"
+
+
+def _of_flows(run: Tables) -> Table:
+    """Return the segments of flows, without echo probes, which have no sequence numbers."""
+    segments, echo_probes = run.table("segments"), optional(run, "echo_probes")
+    if echo_probes is None:
+        return segments
+    return segments.select(~np.isin(segments["flow"], np.unique(echo_probes["flow"])))
+
+
+def _node(run: Tables, own: Table, view: View, flow: str) -> str:
+    """Return the observing node: the wanted one, or the sender if spied, or the first."""
+    spied = set(run.table("segments")["node"].tolist())
+    there = list(dict.fromkeys(own["node"].tolist()))
+    if view.node in spied and view.node not in there:
+        raise ValueError(f"flow {flow} was not seen at {view.node}, but at {', '.join(there)}")
+    opened = run.table("flows").where(flow=flow, direction=DIRECTIONS[0])
+    if len(opened) == 0:
+        return pick(own, "node", view.node, "spied node")
+    if view.node is None and view.sends != DIRECTIONS[0] and opened["to"][0] in there:
+        return str(opened["to"][0])
+    return pick(own, "node", view.node, "spied node")
+
+
+def _packet_bytes(own: Table) -> int | None:
+    """Return the size of packets, if all but the last have one."""
+    data = own.select(own["len_bytes"] > 0)
+    size = int(data["len_bytes"].max())
+    return None if np.any((data["seq"] - 1) % size) else size
+
+
+def _segments(
+    segments: Table, label: str, ink: Ink, size: tuple[float, float], rank: float
+) -> Bars:
+    """Return a bar for each segment; `size` is the width of bars and the size of their dots."""
+    low = segments["seq"].astype(np.float64)
+    high = low + segments["len_bytes"]
+    width, dot = size
+    x = segments.seconds()
+    return Bars(label=label, ink=ink, x=x, low=low, high=high, width=width, dot=dot, rank=rank)
+
+
+def _retransmissions(segments: Table, *, few: bool) -> list[Mark]:
+    """Return retransmissions by kind of cause, and rings around spurious ones."""
+    marks: list[Mark] = []
+    size = (2.2 if few else 1.0, 4.5)
+    for label, (ink, causes) in CAUSES.items():
+        own = segments.select(np.isin(segments["cause"], causes))
+        marks.append(_segments(own, label, ink, size, 2.8))
+    spurious = segments.select(segments["spurious"])
+    x, y = spurious.seconds(), spurious["seq"] + spurious["len_bytes"] / 2
+    ring = Points(
+        label="spurious", ink="black", x=x, y=y, shape="ring", size=10, width=0.9, rank=2.9
+    )
+    return [*marks, ring]
+
+
+def _receive_window(
+    run: Tables, both: Table, view: View, marks: list[Mark]
+) -> tuple[Line, float, float] | None:
+    """Return the end of the window that the receiver offers, if it is near the data.
+
+    The other two are the ends of the y axis that suit it and the marks.
+    """
+    other = next(direction for direction in DIRECTIONS if direction != view.sends)
+    answers = view.clip(both.where(direction=other))
+    answers = answers.select((answers["flags"] & _ACK_NOT_SYN) == _ACK)
+    if len(answers) == 0:
+        return None
+    shift = _window_shift(run, both, other)
+    edge = answers["ack"] + (answers["window"].astype(np.int64) << shift)
+    least, most = reach(marks, 1) or (0.0, 1.0)
+    spare = MARGIN * (most - least)
+    low, high = least - spare, most + spare
+    bound = high + (high - low) / 2
+    near = edge <= bound
+    if not np.any(near):
+        return None
+    end: Floats = np.maximum.accumulate(edge).astype(np.float64)
+    top = min(max(high, float(end[near].max())), bound)
+    x = answers.seconds()
+    window = Line(
+        label="receive window",
+        ink="olive",
+        x=x,
+        y=end,
+        steps=True,
+        dashed=True,
+        width=0.9,
+        rank=1.9,
+    )
+    return window, low, top
+
+
+#: The bits of an ACK, and those of an ACK and a SYN.
+_ACK = 16
+_ACK_NOT_SYN = 18
+
+
+def _window_shift(run: Tables, both: Table, direction: str) -> int:
+    """Return the shift of the windows in a direction: both SYNs must offer one (RFC 7323 §2.2)."""
+    syns = run.table("syns").where(flow=str(both["flow"][0]))
+    shifts = {
+        str(of): int(shift)
+        for of, shift in zip(syns["direction"], syns["window_scale"], strict=True)
+        if shift is not np.ma.masked
+    }
+    return shifts.get(direction, 0) if len(shifts) == len(DIRECTIONS) else 0
+
+
+def _acks(seen: Table, packet_bytes: int) -> list[Mark]:
+    """Return the line of cumulative ACKs, and a tick for each duplicate ACK."""
+    new = seen.select(np.isin(seen["kind"], ("ack", "data", "retransmission")))
+    if len(new):
+        new = new.select(new["ack"] >= np.maximum.accumulate(new["ack"]))
+    x, y = new.seconds(), new["ack"].astype(np.float64)
+    line = Line(label="ACK", ink="green", x=x, y=y, steps=True, width=1.4, rank=2.0)
+    again = seen.where(kind="dupack")
+    high = again["ack"].astype(np.float64)
+    x, low = again.seconds(), high - packet_bytes
+    ticks = Bars(label="duplicate ACK", ink="green", x=x, low=low, high=high, width=0.8, rank=2.1)
+    return [line, ticks]
+
+
+def _sack_blocks(blocks: Table) -> Bars:
+    x = blocks.seconds()
+    low, high = blocks["left"].astype(np.float64), blocks["right"].astype(np.float64)
+    return Bars(label="SACK block", ink="purple", x=x, low=low, high=high, width=1.4, rank=2.2)
+
+
+def _drops(run: Tables, own: Table, view: View, *, few: bool) -> list[Mark]:
+    """Return marks of data that was lost, dropped or discarded, at the middle of its height."""
+    of = {"flow": str(own["flow"][0]), "direction": view.sends}
+    recorded = optional(run, "drops")
+    if recorded is None:
+        return []
+    dropped = view.clip(recorded.where(**of))
+    # An incomplete datagram is discarded because these fragments were dropped or lost.
+    dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
+    middles = dict(
+        zip(own["id"].tolist(), (own["seq"] + own["len_bytes"] / 2).tolist(), strict=True)
+    )
+    known = [(t, middles.get(i)) for t, i in zip(dropped.seconds(), dropped["id"], strict=True)]
+    points = np.array([(t, y) for t, y in known if y is not None], dtype=float).reshape(-1, 2)
+    size, width = (7.0, 1.5) if few else (5.0, 1.0)
+    (x, y), label = points.T, "dropped or lost"
+    cross = Points(
+        label=label, ink="orange", x=x, y=y, shape="cross", size=size, width=width, rank=2.6
+    )
+    return [cross]

@@ -1,0 +1,122 @@
+"""What the packets at one point tell of a direction: outstanding data, throughput, density."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
+from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
+from netspurt.table import Table
+
+#: Over how many packets densities and rates are smoothed, and into how many parts a time is cut.
+_SMOOTHED = 10
+_PARTS = 100
+
+#: The bits of an ACK, and those of an ACK and a SYN.
+_ACK = 16
+_ACK_NOT_SYN = 18
+
+
+def outstanding_data(run: Tables, view: View) -> Picture:
+    """Show the octets that were sent and not acknowledged, as they were at one point of the path.
+
+    Octets that SACK blocks report count as outstanding: they wait for the gap before them.
+    """
+    data, acks = both_directions(run, view)
+    t, octets = outstanding(data, acks)
+    ends, mean = np.array([t.min(), t.max()]), np.full(2, _mean_over_time(t, octets))
+    marks = (
+        Line(label="outstanding", ink="blue", x=t, y=octets, steps=True),
+        Line(label="mean over time", ink="grey", x=ends, y=mean, dashed=True, width=1.0),
+    )
+    return Picture(marks, Scale("outstanding data", "B", low=0.0), aside=_named(data, view))
+
+
+def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
+    """Return instants [s] and the octets outstanding from each of them on."""
+    t = np.concatenate([data.seconds(), acks.seconds()])
+    order = np.argsort(t, kind="stable")
+    sent = np.concatenate([data["seq"] + data["len_bytes"], np.zeros(len(acks), dtype=np.int64)])
+    acked = np.concatenate([np.full(len(data), int(data["seq"].min())), acks["ack"]])
+    highest = np.maximum.accumulate(sent[order])
+    una = np.maximum.accumulate(acked[order])
+    return t[order], np.maximum(highest - una, 0).astype(np.float64)
+
+
+def throughput(run: Tables, view: View) -> Picture:
+    """Show the rate of payload: sent, and of it what was not sent before, in equal parts of time.
+
+    A line is the mean from the start on.
+    """
+    data, _acks = both_directions(run, view)
+    t, size = data.seconds(), data["len_bytes"].astype(np.float64)
+    first, last = float(t.min()), float(t.max())
+    if last <= first:
+        raise ValueError("all data was sent at one instant: there is no rate to draw")
+    parts = min(_PARTS, max(len(t) // _SMOOTHED, 1))
+    edges = np.linspace(first, last, parts + 1)
+    width = edges[1] - edges[0]
+    end = np.maximum.accumulate(data["seq"] + data["len_bytes"])
+    fresh = np.diff(end, prepend=int(data["seq"].min())).astype(np.float64)
+    marks: list[Mark] = []
+    drawn: tuple[tuple[str, Floats, Ink], ...] = (
+        ("sent", size, "red"),
+        ("sent for the first time", fresh, "blue"),
+    )
+    for label, octets, ink in drawn:
+        rate = 8 * np.histogram(t, edges, weights=octets)[0] / width
+        marks.append(Line(label=label, ink=ink, x=edges, y=np.append(rate, rate[-1]), steps=True))
+    later = t > first
+    mean = 8 * np.cumsum(fresh)[later] / (t[later] - first)
+    settled = t[later] >= edges[1]
+    x, y = t[later][settled], mean[settled]
+    marks.append(Line(label="mean so far", ink="green", x=x, y=y, width=1.0))
+    return Picture(tuple(marks), Scale("throughput", "bit/s", low=0.0), aside=_named(data, view))
+
+
+def density(run: Tables, view: View) -> Picture:
+    """Show packets in a second, from the smoothed differences of the instants of packets.
+
+    As Jacobson's mail of 1988 has it: the first differences of time stamps, smoothed, inverted.
+    """
+    data, acks = both_directions(run, view)
+    marks: list[Mark] = []
+    drawn: tuple[tuple[str, Table, Ink], ...] = (("data", data, "blue"), ("ACKs", acks, "green"))
+    for label, own, ink in drawn:
+        if len(own) <= _SMOOTHED:
+            continue
+        t = own.seconds()
+        gaps = np.convolve(np.diff(t), np.ones(_SMOOTHED) / _SMOOTHED, mode="valid")
+        with np.errstate(divide="ignore"):
+            packets = np.where(gaps > 0, 1 / gaps, np.nan)
+        middle = t[_SMOOTHED // 2 : _SMOOTHED // 2 + len(gaps)]
+        marks.append(Line(label=label, ink=ink, x=middle, y=packets, width=1.0))
+    return Picture(tuple(marks), Scale("packets in a second", low=0.0), aside=_named(data, view))
+
+
+def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
+    """Return the data of a direction and the acknowledgements of it, at one point."""
+    segments = run.table("segments")
+    flow = pick(segments, "flow", view.flow, "flow")
+    both = segments.where(flow=flow)
+    node = pick(both.where(direction=view.sends), "node", view.node, "spied node")
+    both = view.clip(both.where(node=node))
+    own = both.where(direction=view.sends)
+    data = own.select(own["len_bytes"] > 0)
+    if len(data) == 0:
+        raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node} in that time")
+    other = next(direction for direction in DIRECTIONS if direction != view.sends)
+    answers = both.where(direction=other)
+    return data, answers.select((answers["flags"] & _ACK_NOT_SYN) == _ACK)
+
+
+def _named(data: Table, view: View) -> str:
+    """Return which flow is shown, and where it was seen."""
+    return f"{view.titled(str(data['flow'][0]))} at {data['node'][0]}"
+
+
+def _mean_over_time(t: Floats, values: Floats) -> float:
+    """Return the mean of a value that holds until the next one."""
+    spans = np.diff(t)
+    whole = float(spans.sum())
+    return float((values[:-1] * spans).sum() / whole) if whole > 0 else float(values[-1])

@@ -1,0 +1,131 @@
+"""The part of a run that a picture shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.table import Table
+
+#: The directions of a flow: what its initiator sends, and what the other end sends.
+DIRECTIONS = ("forward", "reverse")
+
+
+class Tables(Protocol):
+    """Anything that has a title, an end and tables by name."""
+
+    @property
+    def title(self) -> str:
+        """The heading of the picture."""
+
+    @property
+    def stop_ns(self) -> int:
+        """When the run ended."""
+
+    def table(self, name: str) -> Table:
+        """Return a table, or raise an error that says how to record it."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a run to show.
+
+    Attributes
+    ----------
+    flow, direction, node, link
+        The subject; by default the first flow, the direction `"forward"` (the other is
+        `"reverse"`), the node that sends, and every link that ever queued.
+    start, end
+        The span of time, in seconds.
+    """
+
+    flow: str | None = None
+    direction: str | None = None
+    node: str | None = None
+    link: str | None = None
+    start: float | None = None
+    end: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.direction not in {None, *DIRECTIONS}:
+            raise ValueError(
+                f"the direction {self.direction!r} is neither {' nor '.join(DIRECTIONS)}"
+            )
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise ValueError(
+                f"the time to show ends at {self.end:g} s, before its start, {self.start:g} s"
+            )
+
+    @property
+    def sends(self) -> str:
+        """The direction to show of a flow."""
+        return self.direction or DIRECTIONS[0]
+
+    def titled(self, flow: str) -> str:
+        """Return the name of a flow and direction in a plot."""
+        return flow if self.sends == DIRECTIONS[0] else f"{flow} ({self.sends})"
+
+    def clip(self, table: Table) -> Table:
+        """Return the rows within the span of time."""
+        t = table.seconds()
+        keep = np.ones(len(t), dtype=np.bool_)
+        if self.start is not None:
+            keep &= t >= self.start
+        if self.end is not None:
+            keep &= t <= self.end
+        return table if keep.all() else table.select(keep)
+
+    def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
+        """Return the states in force in the span of time, up to `end`, with the start of each.
+
+        The first is the state in force when the span begins; the last holds to its end.
+        """
+        t = states.seconds()
+        start = 0.0 if self.start is None else self.start
+        end = end if self.end is None else min(end, self.end)
+        shown = np.flatnonzero((t >= start) & (t <= end))
+        before = np.flatnonzero(t < start)[-1:] if start <= end else shown[:0]
+        rows = np.concatenate([before, shown])
+        rows = np.concatenate([rows, rows[-1:]])
+        since = np.maximum(t[rows], start)
+        since[-1:] = end
+        return since, states.take(rows)
+
+
+def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
+    """Return the wanted name, or the first one.
+
+    Raises
+    ------
+    ValueError
+        If the name does not exist, or there are no names.
+    """
+    names = list(dict.fromkeys(table[column].tolist()))
+    if wanted is None and names:
+        return str(names[0])
+    if wanted not in names:
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise ValueError(
+            f"no {what} {wanted!r} in {table.name}: there are {shown}"
+            if names
+            else f"nothing to draw: the table {table.name} is empty"
+        )
+    return str(wanted)
+
+
+def flow_end(run: Tables, flow: str, direction: str) -> float:
+    """Return when all data of a direction was acknowledged, or the end of the run, in seconds."""
+    sums = run.table("flows").where(flow=flow, direction=direction)
+    finished = float(sums.seconds("finished_ns")[0]) if len(sums) else np.nan
+    return run.stop_ns / 1e9 if np.isnan(finished) else finished
+
+
+def optional(run: Tables, name: str) -> Table | None:
+    """Return a table, or `None` if it was not recorded."""
+    try:
+        return run.table(name)
+    except ValueError:
+        return None

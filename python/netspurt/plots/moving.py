@@ -1,0 +1,342 @@
+"""What a link does over time: its delay, rate and losses, and when it is dead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from netspurt.pictures.measures import fitting_unit
+from netspurt.pictures.moving import Moving, Span, dead_times
+from netspurt.pictures.view import Tables, View
+from netspurt.plots.style import BLUE, GREY, ORANGE, SETTINGS, Size, set_title
+from netspurt.timelines import Timeline, Way
+
+Floats = NDArray[np.float64]
+
+#: The width of a figure, the height of a panel, and that of the rest of a figure, in inches.
+_WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
+
+#: The octets of an opportunity, the most spans of time in which they are counted, and how many
+#: there are in each at least.
+_OCTETS = 1500
+_SPANS = 200
+_IN_A_SPAN = 5
+
+#: With more points than this two directions hide each other in one panel.
+_DENSE = 1000
+
+#: How directions are drawn: the reverse one is thinner, and above the other.
+_BOTH = "both directions"
+_STYLES: dict[str, dict[str, Any]] = {
+    _BOTH: {"color": BLUE, "linewidth": 1.6},
+    "forward": {"color": BLUE, "linewidth": 2.0},
+    "reverse": {"color": ORANGE, "linewidth": 1.1},
+}
+_THIN = 0.6
+
+#: The colours of times in which a link is dead, by the direction, empty for both.
+_DEAD = {"": GREY, "forward": BLUE, "reverse": ORANGE}
+
+#: Error rates whose greatest is more than this times the least have a logarithmic axis.
+_TENS = 20
+
+#: The units of spans of time that are longer than so many seconds.
+_UNITS = ((10_800.0, 3600.0, "h"), (0.5, 1.0, "s"), (0.0, 1e-3, "ms"))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A series of each direction: instants [s] and values, as steps or as lines."""
+
+    label: str
+    unit: str
+    series: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
+    steps: bool = True
+    scale: float = 1.0
+
+
+def draw_timeline(
+    timeline: Timeline,
+    *,
+    title: str | None = None,
+    end_s: float | None = None,
+    view: View | None = None,
+    size: Size | None = None,
+) -> Figure:
+    """Return a figure of what a link follows, with a panel for each value that it has.
+
+    Times in which the link transmits nothing are shaded.
+
+    Parameters
+    ----------
+    timeline
+        What the link follows.
+    title
+        The heading; by default the timeline's name.
+    end_s
+        Where the last values end [s]; by default a little behind the last change.
+    view
+        The span of time to show.
+    size
+        The width and height of the figure in inches.
+
+    Raises
+    ------
+    ValueError
+        If it has nothing to draw.
+    """
+    view = view or View()
+    end = end_s or timeline.end_ns / 1e9 * 1.03 or 1.0
+    dead = dead_times(timeline)
+    panels = [part for panel in _panels(timeline, end) for part in _parted(panel)]
+    if not panels:
+        if not dead:
+            raise ValueError(f"{timeline.name} has neither a delay nor a rate, losses or outages")
+        panels = [Panel("nothing but outages", "")]
+    with rc_context(SETTINGS):
+        usual = (_WIDTH, _PANEL * len(panels) + _REST)
+        figure = Figure(figsize=size or usual, dpi=150, layout="constrained")
+        grid: list[Axes] = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
+        limits = (view.start or 0.0, end if view.end is None else view.end)
+        for axes, panel in zip(grid, panels, strict=True):
+            _draw(axes, panel, dead, limits)
+            shade(axes, dead, limits)
+        name_the_times(grid[-1], limits)
+        _legend(figure, grid)
+        grid[0].set_title(_constant_loss(timeline), loc="right", fontsize=9)
+        set_title(grid[0], title or timeline.name)
+    return figure
+
+
+def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
+    """Return a figure of what a link of a run follows: the first that changes, or the view's.
+
+    Raises
+    ------
+    ValueError
+        If no link changes, or not the named one.
+    """
+    for given in ("flow", "direction", "node"):
+        if getattr(view, given) is not None:
+            raise ValueError(f"--{given} does not apply to path plots: they show a link")
+    moving = run.timelines() if isinstance(run, Moving) else {}
+    if not moving:
+        raise ValueError("no link changes: each has one rate and one delay for the whole run")
+    link = next(iter(moving)) if view.link is None else view.link
+    if link not in moving:
+        raise ValueError(f"no link {link!r} changes, but {', '.join(moving)}")
+    title = f"{run.title}: link {link}"
+    return draw_timeline(moving[link], title=title, end_s=run.stop_ns / 1e9, view=view, size=size)
+
+
+def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: str = "") -> None:
+    """Shade the times in which a link is dead, and draw a line at each change without one."""
+    low, high = limits
+    shown = [(a, b, way) for a, b, way in dead if b >= low and a <= high]
+    for way, colour in _DEAD.items():
+        spans = [(max(a, low), min(b, high)) for a, b, of in shown if of == way and b > a]
+        if spans:
+            boxes = [[(a, 0), (b, 0), (b, 1), (a, 1)] for a, b in spans]
+            style: Any = {"label": f"{whose}dead, {way}" if way else f"{whose}dead", "zorder": 0.5}
+            # The edge keeps an outage visible that is narrower than a dot.
+            style |= {"facecolor": colour, "edgecolor": colour, "alpha": 0.28, "linewidth": 0.8}
+            style["transform"] = axes.get_xaxis_transform()
+            axes.add_collection(PolyCollection(boxes, **style), autolim=False)
+        at = [a for a, b, of in shown if of == way and b == a]
+        for n, instant in enumerate(at):
+            told = f"{whose}changes, {way}" if way else f"{whose}changes"
+            line: Any = {"color": colour, "linestyle": ":", "linewidth": 1.0, "zorder": 0.6}
+            axes.axvline(instant, label=told if n == 0 else None, **line)
+
+
+def _panels(timeline: Timeline, end: float) -> Iterator[Panel]:
+    """Yield what of a link changes or is there at all: delay, rate, losses."""
+    steps = timeline.between == "step"
+    makers: tuple[tuple[str, str, bool, Callable[[Way], tuple[Floats, Floats] | None]], ...] = (
+        ("delay", "s", steps, lambda way: _points(way.delay, 1e-9)),
+        ("rate", "bit/s", True, lambda way: _points(way.rate, 1.0) or _offered(way, end)),
+        ("loss", "%", steps, lambda way: _points(_loss(way), 100.0)),
+        ("bit error rate", "", steps, lambda way: _points(way.bit_errors, 1.0)),
+    )
+    for what, unit, stepped, made in makers:
+        label = what
+        ways = [made(way) for way in timeline.ways]
+        if all(one is None for one in ways):
+            continue
+        names = [_BOTH] if len(ways) == 1 or _alike(*ways) else ["forward", "reverse"]
+        told = dict(zip(names, ways, strict=False))
+        series = {name: _until(one, end) for name, one in told.items() if one is not None}
+        most = max(float(values.max()) for _, values in series.values())
+        scale, named = fitting_unit(unit, most) if unit in ("s", "bit/s") else (1.0, unit)
+        if label == "rate" and timeline.forward.opportunities:
+            t = next(iter(series.values()))[0]
+            label = f"mean rate in {t[2] - t[1]:.2g} s" if len(t) > 3 else "mean rate"
+        yield Panel(label, named, series, stepped, scale)
+
+
+def _parted(panel: Panel) -> list[Panel]:
+    """Return a panel of each direction, where they would hide each other in one."""
+    if len(panel.series) == 1 or all(len(t) < _DENSE for t, _ in panel.series.values()):
+        return [panel]
+    each = panel.series.items()
+    return [replace(panel, label=f"{panel.label}, {way}", series={way: one}) for way, one in each]
+
+
+def _constant_loss(timeline: Timeline) -> str:
+    """Say what part of the packets is lost at any time."""
+    if any(not isinstance(way.loss, float) and len(way.loss) for way in timeline.ways):
+        return ""
+    losses = [way.loss if isinstance(way.loss, float) else 0.0 for way in timeline.ways]
+    shares = [f"{100 * loss:.3g} %" for loss in losses]
+    if not any(losses):
+        return ""
+    if len(set(shares)) == 1:
+        return f"loss {shares[0]} in each direction"
+    return f"loss {shares[0]} forward, {shares[1]} in reverse"
+
+
+def _points(points: Sequence[tuple[int, float]], scale: float) -> tuple[Floats, Floats] | None:
+    if not points:
+        return None
+    at, values = np.array(points, dtype=np.float64).T
+    return at / 1e9, values * scale
+
+
+def _loss(way: Way) -> Sequence[tuple[int, float]]:
+    return () if isinstance(way.loss, float) else way.loss
+
+
+def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
+    """Return the mean rate of opportunities in spans of time, round after round."""
+    if not way.opportunities:
+        return None
+    at = np.array(way.opportunities, dtype=np.float64) / 1e9
+    round_s = float(at[-1])
+    spans = int(min(_SPANS, max(1, len(at) * end / round_s / _IN_A_SPAN)))
+    edges = np.linspace(0, end, spans + 1)
+    # How many there were up to an instant: whole rounds, and those of the round that is under way.
+    rounds = np.floor(edges / round_s)
+    count = rounds * len(at) + np.searchsorted(at, edges - rounds * round_s, side="right")
+    rate = np.diff(count) * _OCTETS * 8 / np.diff(edges)
+    return edges[:-1], rate
+
+
+def _alike(one: tuple[Floats, Floats] | None, other: tuple[Floats, Floats] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    same = all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    return same or len(np.unique(np.concatenate((one[1], other[1])))) == 1
+
+
+def _until(series: tuple[Floats, Floats], end: float) -> tuple[Floats, Floats]:
+    """Return a series from 0 on up to the end: its first and its last value hold."""
+    t, values = series
+    t = np.concatenate(([min(0.0, t[0])], t, [max(end, t[-1])]))
+    return t, np.concatenate((values[:1], values, values[-1:]))
+
+
+def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
+    """Return spans of time, those that touch each other as one."""
+    found: list[tuple[float, float]] = []
+    for low, high, _ in spans:
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        else:
+            found.append((low, high))
+    return found
+
+
+def _broken(
+    series: tuple[Floats, Floats], spans: Sequence[tuple[float, float]], *, steps: bool
+) -> tuple[Floats, Floats]:
+    """Return a series with a gap where the link is dead."""
+    t, values = series
+    if not spans:
+        return series
+    begin, end = (np.array([one[place] for one in spans]) for place in (0, 1))
+    last = np.searchsorted(t, begin, side="left") - 1
+    first = np.searchsorted(t, end, side="right") - 1
+    before, behind = values[np.maximum(last, 0)], values[np.maximum(first, 0)]
+    if not steps:
+        before, behind = (np.interp(at, t, values) for at in (begin, end))
+    place = np.searchsorted(begin, t, side="right") - 1
+    kept = (place < 0) | (t >= end[np.maximum(place, 0)])
+    told = (
+        np.concatenate((t[kept], begin, begin, end)),
+        np.concatenate((values[kept], before, np.full(len(begin), np.nan), behind)),
+    )
+    # At one instant: what was before, the gap, what is behind it.
+    rank = np.repeat((2, 0, 1, 1.5), (int(kept.sum()), len(begin), len(begin), len(begin)))
+    order = np.lexsort((rank, told[0]))
+    return told[0][order], told[1][order]
+
+
+def _draw(axes: Axes, panel: Panel, dead: Sequence[Span], limits: tuple[float, float]) -> None:
+    shown: list[Floats] = []
+    for name, series in panel.series.items():
+        spans = _merged([one for one in dead if one[1] > one[0] and one[2] in ("", name)])
+        t, values = _broken(series, spans, steps=panel.steps)
+        scaled = values / panel.scale
+        style: Any = {**_STYLES[name], "label": name}
+        style |= {"drawstyle": "steps-post" if panel.steps else "default"}
+        style |= {"linewidth": _THIN} if len(t) > _DENSE else {}
+        axes.plot(t, scaled, **style)
+        inside = (t >= limits[0]) & (t <= limits[1])
+        # The value in force where the span begins counts, too.
+        before = np.flatnonzero(t <= limits[0])[-1:]
+        shown.append(np.concatenate((scaled[inside], scaled[before])))
+    axes.grid(visible=True, color="#ececec", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.set_ylabel(f"{panel.label} [{panel.unit}]" if panel.unit else panel.label)
+    _limit(axes, np.concatenate(shown) if shown else np.zeros(1), panel)
+
+
+def _limit(axes: Axes, shown: Floats, panel: Panel) -> None:
+    """Set the limits of the values: from zero on, or near them if they hardly change."""
+    known = shown[np.isfinite(shown)]
+    if not (panel.series and len(known)):
+        axes.set_yticks([])
+        return
+    low, high = float(known.min()), float(known.max())
+    if panel.label.startswith("bit error rate") and low > 0 and high > _TENS * low:
+        axes.set_yscale("log")
+        return
+    room = 0.08 * (high - low or high or 1.0)
+    near = high > 0 and (high - low) < 0.25 * high and high > low
+    axes.set_ylim(low - room if near else 0, high + room)
+
+
+def name_the_times(axes: Axes, limits: tuple[float, float]) -> None:
+    """Set the limits of the time axis [s], and its unit: seconds, minutes or hours."""
+    axes.set_xlim(*limits)
+    span = limits[1] - limits[0]
+    size, unit = next(
+        ((size, unit) for least, size, unit in _UNITS if span > least), _UNITS[-1][1:]
+    )
+    axes.set_xlabel(f"time [{unit}]")
+    if size != 1.0:
+        steps = (1, 2, 3, 6, 10) if unit == "h" else None
+        ticks = MaxNLocator(9, steps=steps).tick_values(limits[0] / size, limits[1] / size)
+        inside = [tick for tick in ticks if limits[0] <= tick * size <= limits[1]]
+        axes.set_xticks([tick * size for tick in inside], [f"{tick:g}" for tick in inside])
+
+
+def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
+    """Put one legend of all panels below them."""
+    known: dict[str, Any] = {}
+    for axes in grid:
+        handles, labels = axes.get_legend_handles_labels()
+        known |= dict(zip(labels, handles, strict=True))
+    if set(known) - {_BOTH}:
+        named = sorted(known, key=lambda name: (name.startswith(("dead", "changes")), name))
+        place: Any = {"loc": "outside lower center", "ncols": len(known), "frameon": False}
+        figure.legend([known[name] for name in named], named, **place)

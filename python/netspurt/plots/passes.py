@@ -1,0 +1,74 @@
+"""The passes of a path over satellites: when it has line of sight, and the delay then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from netspurt.plots.moving import name_the_times
+from netspurt.plots.style import BLACK, BLUE, SETTINGS, Size, new_figure, set_title
+
+Floats = NDArray[np.float64]
+
+#: More passes than this are not numbered.
+_NUMBERED = 20
+
+
+def draw_passes(  # noqa: PLR0913 - each is a choice of its own
+    passes: Sequence[tuple[Floats, Floats]],
+    span_s: float,
+    *,
+    title: str,
+    start: str,
+    ax: Axes | None = None,
+    size: Size | None = None,
+) -> Figure:
+    """Return a figure of the delay in each pass; between them there is no line of sight.
+
+    Parameters
+    ----------
+    passes
+        For each pass instants from the start of the span on [s], and one-way delays [s].
+    span_s
+        The length of the span [s].
+    title, start
+        The heading, and the start of the span in text form.
+    ax
+        An axes of the caller's, into which to draw.
+    size
+        The width and height of a new figure in inches.
+
+    Raises
+    ------
+    ValueError
+        If there is no pass.
+    """
+    if not passes:
+        raise ValueError("there is no pass to draw: take a longer span")
+    figure, axes = new_figure(ax, size, (10, 4))
+    with rc_context(SETTINGS):
+        # A gap between two passes ends the line.
+        gap = np.array([np.nan])
+        t = np.concatenate([part for at, _ in passes for part in (at, gap)])
+        ms = np.concatenate([part for _, delay in passes for part in (delay * 1e3, gap)])
+        axes.plot(t, ms, color=BLUE, linewidth=1.6)
+        for n, (at, delay) in enumerate(passes[:_NUMBERED], 1):
+            lowest = int(np.argmin(delay))
+            place = (float(at[lowest]), float(delay[lowest] * 1e3))
+            words: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 9}
+            axes.annotate(str(n), place, (0, -4), color=BLACK, **words)
+        axes.set_ylabel("one-way delay [ms]")
+        low, high = float(np.nanmin(ms)), float(np.nanmax(ms))
+        axes.set_ylim(
+            max(0.0, low - 0.2 * (high - low or high)), high + 0.08 * (high - low or high)
+        )
+        name_the_times(axes, (0.0, span_s))
+        axes.set_xlabel(f"{axes.get_xlabel()} since {start}")
+        set_title(axes, title)
+    return figure

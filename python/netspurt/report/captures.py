@@ -1,0 +1,182 @@
+"""The section of a capture: words, tables of directions, pictures of its connections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netspurt.captures import CaptureError, Explained
+from netspurt.report.drawn import BUDGET
+from netspurt.report.flows import Found, Way, flows_of, ways
+from netspurt.report.parts import Group, Link, Part, Place, Rows, Section, Side
+from netspurt.report.repairs import MOST_ROWS
+from netspurt.report.words import instant, number, plain, rate, span
+from netspurt.table import Table
+
+#: The pictures that a capture has numbers for.
+_KINDS = ("time-sequence", "rto", "outstanding", "throughput")
+
+#: Causes of retransmissions that a timer started, or that follow in order after one.
+_BY_TIMER = ("rto", "syn", "go-back-n")
+
+#: The most rows of the table of directions.
+_LISTED = 60
+
+
+def capture_section(
+    found: Explained, name: str, lines: Sequence[str] = (), room: int = BUDGET
+) -> Section:
+    """Return the section of a capture.
+
+    Parameters
+    ----------
+    found
+        The capture, explained with its segments.
+    name
+        What it is called on the page.
+    lines
+        What is told of it in words, as `netspurt explain` prints it.
+    room
+        The most marks to draw.
+
+    Raises
+    ------
+    CaptureError
+        If it has no packets of TCP.
+    """
+    part, flows = capture_part(found, name, lines, room)
+    groups = (Group([Side(name, flows.flows)]),) if flows.flows else ()
+    return Section(plain(found.title), [part], groups=groups)
+
+
+def capture_part(
+    found: Explained, name: str, lines: Sequence[str], room: int, side: int = 0
+) -> tuple[Part, Found]:
+    """Return what is told of a capture, and its flows; `side` is its place in a comparison."""
+    if found.tcp == 0:
+        raise CaptureError(f"{plain(found.path)}: the capture has no packets of TCP to report")
+    flows = flows_of(found, _KINDS, room)
+    shown = {flow.name for flow in flows.flows}
+    here = [way for way in ways(found) if way.name in shown]
+    notes = [f"{note}." for note in found.notes]
+    if found.fault:
+        notes.insert(0, f"{found.fault}; what came before is shown.")
+    part = Part(
+        name=name,
+        lines=[plain(line) for line in lines],
+        tables=[_directions(found)],
+        places=[_spurious(found, here, side), _missed(found, here, side)] if here else [],
+        notes=[*notes, *flows.notes],
+        links=[Link("the capture", path) for path in found.sources],
+        foot=[f"netspurt {_version()}"],
+    )
+    return part, flows
+
+
+def _version() -> str:
+    from netspurt._core import __version__
+
+    return __version__
+
+
+def _directions(found: Explained) -> Rows:
+    """Return the table of directions with data, that with the most first."""
+    connections, again = found.table("connections"), found.table("retransmissions")
+    every = [row for row in connections.records() if row["data_packets"]]
+    every.sort(key=lambda row: -int(row["unique_bytes"]))
+    rows = [_cells(row, again) for row in every[:_LISTED]]
+    head = (
+        *("flow", "direction", "from, to", "data packets", "octets", "retransmitted"),
+        *("spurious", "by cause", "RTT, mean", "throughput"),
+    )
+    more = len(every) - len(rows)
+    return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more)
+
+
+def _cells(row: dict[str, Any], again: Table) -> tuple[str, ...]:
+    own = again.where(connection=row["connection"], direction=row["direction"])
+    causes = own["cause"].tolist()
+    told = ", ".join(f"{cause} {causes.count(cause):,}" for cause in dict.fromkeys(causes))
+    throughput, rtt = row["throughput_bps"], row["rtt_ns_mean"]
+    return (
+        *(f"c{row['connection']}", row["direction"]),
+        f"{_end(row, 'source')} to {_end(row, 'destination')}",
+        *(number(row["data_packets"]), number(row["unique_bytes"]), number(len(own))),
+        *(number((own["verdict"] == "spurious").sum()), told or "-"),
+        "-" if rtt is None else span(rtt / 1e9),
+        "-" if throughput is None else rate(throughput),
+    )
+
+
+def _end(row: dict[str, Any], which: str) -> str:
+    address, port = row[which], row[f"{which}_port"]
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+_HEAD = ("time", "flow", "first octet", "octets", "cause", "verdict", "evidence", "after")
+
+
+def _spurious(found: Explained, here: Sequence[Way], side: int) -> Rows:
+    """Return the retransmissions that were spurious, as far as the capture tells."""
+    again = found.table("retransmissions")
+    return _table(
+        found,
+        again.select(again["verdict"] == "spurious"),
+        here,
+        side,
+        ("Spurious retransmissions", "No retransmission is known to be spurious."),
+    )
+
+
+def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
+    """Return the retransmissions that were needed and waited for a timer."""
+    again = found.table("retransmissions")
+    late = [cause in _BY_TIMER for cause in again["cause"].tolist()]
+    return _table(
+        found,
+        again.select((again["verdict"] != "spurious") & late),
+        here,
+        side,
+        (
+            "Losses that waited for a timeout",
+            "No loss is known to have waited for a timeout. A capture does not show what was lost "
+            "and never sent again.",
+        ),
+    )
+
+
+def _table(
+    found: Explained, again: Table, here: Sequence[Way], side: int, told: tuple[str, str]
+) -> Rows:
+    """Return retransmissions in the order of time; `told` is the caption and the words for none."""
+    known = {way.name for way in here}
+    rows, places = [], []
+    for row in again.records():
+        way = Way(f"c{row['connection']}", row["direction"])
+        if way.name not in known:
+            continue
+        t = (row["t_ns"] - found.start_ns) / 1e9
+        octets = (number(row["seq"]), number(row["len_bytes"]))
+        evidence = "original missing" if row["original_missing"] else row["evidence"]
+        gap = "-" if row["gap_ns"] is None else span(row["gap_ns"] / 1e9)
+        believed = (_believed(row, "cause"), _believed(row, "verdict"))
+        rows.append((instant(t), way.name, *octets, *believed, evidence, gap))
+        places.append(Place(side, way.name, t, row["seq"] + row["len_bytes"] / 2))
+    order = sorted(range(len(rows)), key=lambda n: places[n].x)
+    shown = order[:MOST_ROWS]
+    return Rows(
+        f"{told[0]}: {len(rows):,}",
+        _HEAD,
+        [rows[n] for n in shown],
+        (0, 2, 3, 7),
+        [places[n] for n in shown],
+        len(order) - len(shown),
+        told[1],
+    )
+
+
+def _believed(row: dict[str, Any], what: str) -> str:
+    confidence = row[f"{what}_confidence"]
+    if row[what] == "unknown" or confidence is None:
+        return str(row[what])
+    return f"{row[what]} ({confidence:.0%})"

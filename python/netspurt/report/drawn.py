@@ -1,0 +1,123 @@
+"""Pictures as the page's script reads them: descriptions, and columns in the payload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.pictures import Picture
+from netspurt.pictures.marks import Floats, Line, Mark, Points, Scale
+from netspurt.report.payload import Payload
+from netspurt.report.thinning import thinned
+
+#: The most marks of a page: with more it opens too slowly, and no screen has room for them.
+BUDGET = 1_000_000
+
+#: Marks of this rank and above tell of losses and repairs: all of them are kept.
+_KEPT_RANK = 2.5
+
+
+def is_kept(mark: Mark) -> bool:
+    """Return whether a mark is never thinned: rare ones, and those with a shape of their own."""
+    if isinstance(mark, Points) and mark.shape != "dot":
+        return True
+    return mark.rank >= _KEPT_RANK or count(mark) == 0
+
+
+def count(mark: Mark) -> int:
+    """Return how many there are of a mark that may be thinned; 0 if it is of another kind."""
+    return len(mark.x) if hasattr(mark, "x") and _heights(mark) else 0
+
+
+def _heights(mark: Mark) -> tuple[Floats, Floats] | None:
+    """Return how low and how high each of a mark reaches, if it has a height at each x."""
+    if hasattr(mark, "y"):
+        return mark.y, mark.y
+    if hasattr(mark, "low") and hasattr(mark, "high"):
+        return mark.low, mark.high
+    return None
+
+
+def numbers(pictures: Iterable[Picture]) -> int:
+    """Return how many marks pictures have."""
+    return sum(count(mark) for picture in pictures for mark in picture.marks)
+
+
+def share_of(pictures: Iterable[Picture], room: int) -> float:
+    """Return the share of the marks that may be thinned for which there is room."""
+    marks = [mark for picture in pictures for mark in picture.marks]
+    loose = sum(count(mark) for mark in marks if not is_kept(mark))
+    tight = sum(count(mark) for mark in marks if is_kept(mark))
+    return 1.0 if loose + tight <= room else max(0.0, (room - tight) / loose)
+
+
+def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, Any]:
+    """Return a picture as data, with its numbers in the payload.
+
+    Parameters
+    ----------
+    picture
+        The picture.
+    payload
+        Takes the columns.
+    share
+        The share of the marks that are kept of those that may be thinned.
+    """
+    (left, right), (low, high) = picture.ends
+    return {
+        "x": _scale(picture.x, left, right),
+        "y": _scale(picture.y, low, high),
+        "aside": picture.aside,
+        "packet_bytes": picture.packet_bytes,
+        "legend": picture.legend,
+        "marks": [_mark(mark, payload, share) for mark in picture.marks],
+    }
+
+
+def _scale(scale: Scale, low: float, high: float) -> dict[str, Any]:
+    told = {one.name: getattr(scale, one.name) for one in fields(scale)}
+    # An end that the scale names stays where it is when the page zooms.
+    return {**told, "low": low, "high": high, "fixed": scale.low == 0.0}
+
+
+def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
+    kept = _places(mark, share)
+    told: dict[str, Any] = {"type": type(mark).__name__}
+    near: int | None = None
+    for one in fields(mark):
+        value = getattr(mark, one.name)
+        if not isinstance(value, np.ndarray):
+            told[one.name] = value
+            continue
+        if value.ndim > 1:
+            told["shape"], value = list(value.shape), value.reshape(-1)
+        column = value if kept is None else value[kept]
+        # The upper ends of bars are near their lower ends.
+        told[one.name] = payload.add(column, near if one.name == "high" else None)
+        near = told[one.name] if one.name == "low" else near
+    if hasattr(mark, "x"):
+        x = np.asarray(mark.x)
+        told["sorted"] = not isinstance(mark, Line) or bool((np.diff(x) >= 0).all())
+    if kept is not None and len(kept) < count(mark):
+        told["of"] = count(mark)
+    return told
+
+
+def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
+    """Return which of a mark to draw, in the order of x; None for all as they are."""
+    heights = _heights(mark)
+    if heights is None or not hasattr(mark, "x"):
+        return None
+    x = mark.x
+    in_order = bool((np.diff(x) >= 0).all())
+    if not in_order and isinstance(mark, Line):
+        return None
+    order = np.arange(len(x)) if in_order else np.argsort(x, kind="stable")
+    if is_kept(mark) or share >= 1.0:
+        return None if in_order else order
+    low, high = (one[order] for one in heights)
+    return order[thinned(x[order], low, high, max(4, int(share * len(x))))]

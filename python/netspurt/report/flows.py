@@ -1,0 +1,117 @@
+"""The pictures of the flows of a run or a capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netspurt.pictures import OPTIONS, Tables, View, picture
+from netspurt.report.drawn import numbers
+from netspurt.report.parts import Flow, Panel
+from netspurt.report.words import counted
+
+#: The kinds of pictures, in order, each with its heading.
+TITLES = {
+    "time-sequence": "Time and sequence",
+    "rto": "Round trip and RTO",
+    "cwnd": "Congestion window",
+    "queue": "Queues",
+    "outstanding": "Outstanding data",
+    "throughput": "Throughput",
+}
+
+#: More flows are no longer a list to choose from.
+_MOST_FLOWS = 40
+
+
+@dataclass(frozen=True)
+class Way:
+    """A flow and one of its directions."""
+
+    flow: str
+    direction: str
+
+    @property
+    def name(self) -> str:
+        """Its name on the page."""
+        return self.flow if self.direction == "forward" else f"{self.flow} ({self.direction})"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The flows of a page, and what is left out of it, in words."""
+
+    flows: Sequence[Flow]
+    notes: Sequence[str]
+
+
+def ways(run: Tables) -> list[Way]:
+    """Return the directions that carried data, that with the most first."""
+    flows = run.table("flows")
+    octets = flows["acked_bytes"].astype(np.int64)
+    names = zip(flows["flow"].tolist(), flows["direction"].tolist(), strict=True)
+    every = [Way(*name) for name in names]
+    order = np.argsort(-octets, kind="stable").tolist()
+    return [every[n] for n in order if int(flows["sent"][n]) > 0]
+
+
+def flows_of(run: Tables, kinds: Sequence[str], room: int) -> Found:
+    """Return the pictures of as many flows as there is room for.
+
+    Parameters
+    ----------
+    run
+        A run or a capture.
+    kinds
+        Of `TITLES`, those to draw.
+    room
+        The most marks; the flow with most data is drawn whatever it takes.
+    """
+    flows: list[Flow] = []
+    missing: dict[str, str] = {}
+    taken = 0
+    every = ways(run)
+    for way in every[:_MOST_FLOWS]:
+        panels = list(_panels(run, way, kinds, missing))
+        size = numbers(panel.picture for panel in panels)
+        if flows and taken + size > room:
+            continue
+        taken += size
+        if panels:
+            flows.append(Flow(way.name, panels))
+    return Found(flows, [*_left_out(every, flows), *_not_drawn(missing, flows)])
+
+
+def _panels(
+    run: Tables, way: Way, kinds: Sequence[str], missing: dict[str, str]
+) -> Iterator[Panel]:
+    for kind in kinds:
+        view = View(flow=way.flow, direction=way.direction) if "flow" in OPTIONS[kind] else View()
+        try:
+            shown = picture(run, kind, view)
+        except ValueError as error:
+            missing.setdefault(kind, str(error))
+            continue
+        yield Panel(kind, TITLES[kind], shown)
+
+
+def _left_out(every: Sequence[Way], flows: Sequence[Flow]) -> Iterator[str]:
+    """Yield which flows are not drawn."""
+    there = {flow.name for flow in flows}
+    gone = [way.name for way in every if way.name not in there]
+    if flows and gone:
+        names = ", ".join(gone[:8]) + (", ..." if len(gone) > 8 else "")
+        yield (
+            f"Drawn are {counted(len(flows), 'flow')} with the most data; "
+            f"{len(gone)} are not drawn: {names}."
+        )
+
+
+def _not_drawn(missing: dict[str, str], flows: Sequence[Flow]) -> Iterator[str]:
+    """Yield which kinds of pictures no flow has, and why."""
+    there = {panel.kind for flow in flows for panel in flow.panels}
+    for kind, why in missing.items():
+        if kind not in there:
+            yield f"{TITLES[kind]} is not drawn: {why}."

@@ -1,0 +1,137 @@
+"""Sections of a page as HTML, with all texts escaped. They can be read without the script."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+from netspurt.report.parts import Group, Link, Part, Place, Rows, Section
+from netspurt.report.words import counted, plain
+
+
+def section_markup(section: Section, first_group: int, out: Path, *, alone: bool) -> str:
+    """Return a section; one that is alone on the page is headed by the page's title.
+
+    Parameters
+    ----------
+    section
+        The section.
+    first_group
+        The number of its first group of pictures on the page.
+    out
+        The file of the page, from which links lead.
+    """
+    beside = len(section.parts) > 1
+    lines = [
+        '<section class="subject">',
+        "" if alone else f"<h2>{_text(section.heading)}</h2>",
+        *(f"<p>{_text(words)}</p>" for words in section.words),
+        f'<div class="parts{" beside" if beside else ""}">',
+        *(_part(part, named=beside) for part in section.parts),
+        "</div>",
+        *_groups(section.groups, first_group),
+        *(_places(part, first_group, named=beside) for part in section.parts),
+        *(_foot(part, out, named=beside) for part in section.parts),
+        "</section>",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _groups(groups: Sequence[Group], first: int) -> Iterator[str]:
+    """Yield the places of groups: those over time have the width, others stand in columns."""
+    told = [f'<div class="group" data-group="{first + n}"></div>' for n in range(len(groups))]
+    over_time = [text for text, group in zip(told, groups, strict=True) if group.x]
+    apart = [text for text, group in zip(told, groups, strict=True) if not group.x]
+    yield from over_time
+    if apart:
+        yield f'<div class="aparts">{"".join(apart)}</div>'
+
+
+def _text(text: str) -> str:
+    return escape(plain(text))
+
+
+def _part(part: Part, *, named: bool) -> str:
+    """Return the words and the tables that precede the pictures."""
+    lines = ["<div>", f"<h3>{_text(part.name)}</h3>" if named else ""]
+    lines += [f"<p>{_text(words)}</p>" for words in part.words]
+    if part.lines:
+        told = "\n".join(map(_text, part.lines))
+        lines.append(f'<pre tabindex="0" role="region" aria-label="Summary">{told}</pre>')
+    lines += [_table(rows, None) for rows in part.tables]
+    return "\n".join([*lines, "</div>"])
+
+
+def _places(part: Part, group: int, *, named: bool) -> str:
+    """Return the tables whose rows lead into the pictures."""
+    of = f"{part.name}: " if named else ""
+    return "\n".join(_table(rows, group, of) for rows in part.places)
+
+
+def _foot(part: Part, out: Path, *, named: bool) -> str:
+    """Return what limits the answer, the links, and how to make the same again."""
+    notes = "".join(f"<li>{_text(note)}</li>" for note in part.notes)
+    of = f"{_text(part.name)}: " if named else ""
+    foot = of + " · ".join(_text(words) for words in part.foot)
+    lines = [
+        f'<ul class="notes">{notes}</ul>' if notes else "",
+        f'<p class="links">Numbers: {", ".join(_links(part.links, out))}</p>' if part.links else "",
+        f'<p class="foot">{foot}</p>' if part.foot else "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _links(links: Sequence[Link], out: Path) -> Iterator[str]:
+    """Yield links to files, relative to the page."""
+    for link in links:
+        path = Path(os.path.relpath(link.path, out.parent)).as_posix()
+        # A first part with a colon would be a scheme.
+        target = quote(path if path.startswith(".") else f"./{path}")
+        yield f'<a href="{escape(target)}">{_text(link.words)}</a>'
+
+
+def _table(rows: Rows, group: int | None, of: str = "") -> str:
+    """Return a table; rows with a place have a button that leads there."""
+    caption = f"{of}{rows.caption}"
+    if not rows.rows:
+        return f'<p class="empty">{_text(of + rows.empty)}</p>' if rows.empty else ""
+    head = "".join(
+        f"<th scope=col{_side(n, rows)}>{_text(text)}</th>" for n, text in enumerate(rows.head)
+    )
+    body = "\n".join(_row(cells, rows, _place(rows, n, group)) for n, cells in enumerate(rows.rows))
+    more = (
+        f'<p class="more">{counted(rows.more, "more row")} not shown: the tables have all.</p>'
+        if rows.more
+        else ""
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(caption)}">'
+        f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>\n{body}\n</tbody></table></div>{more}"
+    )
+
+
+def _place(rows: Rows, n: int, group: int | None) -> str:
+    """Return the place of a row as an attribute, if it has one."""
+    if group is None or not rows.places:
+        return ""
+    place: Place = rows.places[n]
+    told = json.dumps({"group": group, **asdict(place), "flow": plain(place.flow)})
+    return f' data-place="{escape(told)}"'
+
+
+def _row(cells: Sequence[str], rows: Rows, place: str) -> str:
+    texts = [_text(cell) for cell in cells]
+    if place:
+        texts[0] = f'<button type="button" class="go">{texts[0]}</button>'
+    told = "".join(f"<td{_side(n, rows)}>{text}</td>" for n, text in enumerate(texts))
+    return f"<tr{place}>{told}</tr>"
+
+
+def _side(n: int, rows: Rows) -> str:
+    return " class=right" if n in rows.right else ""

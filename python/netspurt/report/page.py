@@ -1,0 +1,174 @@
+"""The page: its sections, its numbers and its script in one file of HTML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from netspurt._core import __version__
+from netspurt.pictures.marks import INKS
+from netspurt.report.drawn import BUDGET, drawn, numbers, share_of
+from netspurt.report.flows import TITLES
+from netspurt.report.markup import section_markup
+from netspurt.report.parts import Group, Section
+from netspurt.report.payload import Payload
+from netspurt.report.words import number, plain
+
+#: The parts of the script, in the order in which they follow each other.
+_SCRIPTS = (
+    *("numbers", "payload", "axes", "draw", "areas", "samples", "panel", "read", "over", "span"),
+    *("hand", "group", "page"),
+)
+
+
+def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = BUDGET) -> str:
+    """Return a page of HTML.
+
+    Parameters
+    ----------
+    sections
+        What it shows.
+    out
+        The file that it is for: links lead from there.
+    room
+        The most marks; of more those are kept that show the extremes.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to show.
+    """
+    if not sections:
+        raise ValueError("a report needs something to show")
+    payload = Payload()
+    groups = [group for section in sections for group in section.groups]
+    pictures = [picture for group in groups for picture in _pictures(group)]
+    share = share_of(pictures, room)
+    document: dict[str, Any] = {
+        "inks": {name: list(both) for name, both in INKS.items()},
+        "groups": [_group(group, payload, share) for group in groups],
+    }
+    document["columns"] = payload.told()
+    texts = {
+        "title": escape(plain(" · ".join(section.heading for section in sections))),
+        "sections": _sections(sections, Path(out)),
+        "thinned": _thinned(share, numbers(pictures)),
+        "version": escape(__version__),
+        "description": _data(document),
+        "payload": payload.text(),
+        "style": _style(),
+        "script": _script(),
+    }
+    texts["policy"] = _policy(texts["style"], texts["script"])
+    return _filled(_resource("page.html"), texts)
+
+
+def _pictures(group: Group) -> list[Any]:
+    return [panel.picture for side in group.sides for flow in side.flows for panel in flow.panels]
+
+
+def _sections(sections: Sequence[Section], out: Path) -> str:
+    """Return the markup of all sections; groups of pictures are numbered through the page."""
+    texts, group = [], 0
+    for section in sections:
+        texts.append(section_markup(section, group, out, alone=len(sections) == 1))
+        group += len(section.groups)
+    return "\n".join(texts)
+
+
+def _group(group: Group, payload: Payload, share: float) -> dict[str, Any]:
+    """Return a group of pictures as data."""
+    parting = None if group.parting is None else asdict(group.parting)
+    sides = [
+        {
+            "name": plain(side.name),
+            "flows": [
+                {
+                    "name": plain(flow.name),
+                    "zero": flow.zero_s,
+                    "panels": [
+                        {
+                            "kind": panel.kind,
+                            "title": panel.title,
+                            **drawn(panel.picture, payload, share),
+                        }
+                        for panel in flow.panels
+                    ],
+                }
+                for flow in side.flows
+            ],
+        }
+        for side in group.sides
+    ]
+    return {"sides": sides, "x": group.x, "kinds": list(_kinds(group)), "parting": parting}
+
+
+def _kinds(group: Group) -> dict[str, None]:
+    """Return the kinds of the pictures of a group in the order in which they stand."""
+    found = [panel.kind for side in group.sides for flow in side.flows for panel in flow.panels]
+    known = [kind for kind in TITLES if kind in found]
+    return dict.fromkeys([*known, *found])
+
+
+def _thinned(share: float, every: int) -> str:
+    """Return what the page says of marks that it leaves out."""
+    if share >= 1.0:
+        return ""
+    return (
+        f"<p>Of {number(every)} marks this page keeps {share:.0%}: in each column of time the "
+        "first, the last, the lowest and the highest. Retransmissions, losses and timeouts are all "
+        "kept. The tables beside the page have everything.</p>"
+    )
+
+
+def _data(document: dict[str, Any]) -> str:
+    """Return data as JSON that may stand within HTML."""
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+@cache
+def _resource(name: str) -> str:
+    return (files("netspurt.report") / "shell" / name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    return _resource("page.css")
+
+
+def _script() -> str:
+    """Return the script: its parts share one scope, which nothing else sees."""
+    parts = "\n".join(_resource(f"{name}.js") for name in _SCRIPTS)
+    return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a policy that allows this style and this script, and no request at all."""
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src {_hash(style)}; script-src {_hash(script)}"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return f"'sha256-{digest}'"
+
+
+def _filled(frame: str, texts: dict[str, str]) -> str:
+    """Return the frame with each `{{name}}` replaced once by its text."""
+    parts = frame.split("{{")
+    filled = [parts[0]]
+    for part in parts[1:]:
+        name, _, rest = part.partition("}}")
+        filled += [texts[name], rest]
+    return "".join(filled)

@@ -1,0 +1,152 @@
+"""Retransmissions that were spurious, and losses that were repaired late or never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from netspurt.pictures import Tables
+from netspurt.pictures.view import optional
+from netspurt.report.flows import Way
+from netspurt.report.parts import Place, Rows
+from netspurt.report.words import instant, span
+from netspurt.table import Table
+
+#: The most rows of a table on a page.
+MOST_ROWS = 500
+
+#: Causes of retransmissions that a timer started, or that follow in order after one.
+_BY_TIMER = ("rto", "syn", "go-back-n", "shim")
+
+
+@dataclass(frozen=True)
+class _Missed:
+    """A segment that was lost, and the transmission that repaired it, if there is one."""
+
+    t_s: float
+    seq: int
+    octets: int
+    packet: int
+    why: str
+    again_s: float
+    cause: str
+
+
+def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
+    """Return a table of the retransmissions that were spurious."""
+    cells: list[tuple[float, tuple[str, ...], Place]] = []
+    for way in every:
+        sent = _sent(run, way)
+        if sent is None:
+            continue
+        again = sent.select((sent["kind"] == "retransmission") & sent["spurious"])
+        columns = (again[name].tolist() for name in ("packet", "seq", "len_bytes", "cause"))
+        for t, packet, seq, octets, cause in zip(again.seconds().tolist(), *columns, strict=True):
+            row = (instant(t), way.name, f"{packet:,}", f"{seq:,}", f"{octets:,}", cause)
+            cells.append((t, row, Place(side, way.name, t, seq + octets / 2)))
+    return _rows(
+        "Spurious retransmissions",
+        ("time", "flow", "packet", "first octet", "octets", "cause"),
+        cells,
+        (0, 2, 3, 4),
+        "No retransmission was spurious.",
+    )
+
+
+def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
+    """Return a table of losses that waited for a timer or were never repaired.
+
+    None if the run kept no packets.
+    """
+    if optional(run, "segments") is None or optional(run, "drops") is None:
+        return None
+    cells: list[tuple[float, tuple[str, ...], Place]] = []
+    for way in every:
+        for one in _missed(run, way):
+            waited = span(one.again_s - one.t_s)
+            after = "never" if np.isnan(one.again_s) else instant(one.again_s)
+            octets = (f"{one.packet:,}", f"{one.seq:,}", f"{one.octets:,}")
+            row = (instant(one.t_s), way.name, *octets, one.why, after, one.cause or "-", waited)
+            cells.append((one.t_s, row, Place(side, way.name, one.t_s, one.seq + one.octets / 2)))
+    return _rows(
+        "Losses that waited for a timeout or were never repaired",
+        (
+            *("gone at", "flow", "packet", "first octet", "octets", "by"),
+            *("sent again", "cause", "waited"),
+        ),
+        cells,
+        (0, 2, 3, 4, 6, 8),
+        "Every loss was repaired without a timeout.",
+    )
+
+
+def _rows(
+    caption: str,
+    head: tuple[str, ...],
+    cells: list[tuple[float, tuple[str, ...], Place]],
+    right: tuple[int, ...],
+    empty: str,
+) -> Rows:
+    """Return a table in the order of time."""
+    cells = sorted(cells, key=lambda one: one[0])
+    shown = cells[:MOST_ROWS]
+    rows, places = [row for _, row, _ in shown], [place for *_, place in shown]
+    more = len(cells) - len(shown)
+    return Rows(f"{caption}: {len(cells):,}", head, rows, right, places, more, empty)
+
+
+def _sent(run: Tables, way: Way) -> Table | None:
+    """Return what a direction's sender sent, or what was seen of it where it was observed."""
+    segments = optional(run, "segments")
+    if segments is None:
+        return None
+    own = segments.where(flow=way.flow, direction=way.direction)
+    own = own.select(own["len_bytes"] > 0)
+    if len(own) == 0:
+        return None
+    sums = run.table("flows").where(flow=way.flow, direction=way.direction)
+    sender = str(sums["from"][0])
+    there = own["node"].tolist()
+    return own.where(node=sender if sender in there else there[0])
+
+
+def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
+    """Yield the losses of a direction that its sender did not repair before a timeout.
+
+    A copy that was lost while another arrived is no miss: an ACK covers it without a later copy.
+    """
+    sent = _sent(run, way)
+    if sent is None:
+        return
+    drops = run.table("drops").where(flow=way.flow, direction=way.direction)
+    drops = drops.select((drops["kind"] != "ack") & (drops["reason"] != "reassembly"))
+    rows = {one: n for n, one in enumerate(sent["id"].tolist())}
+    seq, end = sent["seq"], sent["seq"] + sent["len_bytes"]
+    t, cause = sent.seconds(), sent["cause"].tolist()
+    order = np.argsort(seq, kind="stable")
+    in_order, longest = seq[order], int(sent["len_bytes"].max())
+    acked = _acked(run, way)
+    gone = zip(drops.seconds().tolist(), drops["id"].tolist(), drops["reason"], strict=True)
+    for at, one, reason in gone:
+        n = rows.get(one)
+        if n is None:
+            continue
+        # What covers the first lost octet begins there, or less than a segment before.
+        first = np.searchsorted(in_order, seq[n] - longest, side="right")
+        near = order[first : np.searchsorted(in_order, seq[n], side="right")]
+        covering = near[(end[near] > seq[n]) & (t[near] > t[n])]
+        later = int(covering.min()) if len(covering) else None
+        facts = (int(seq[n]), int(sent["len_bytes"][n]), int(sent["packet"][n]), str(reason))
+        if later is None:
+            if acked < int(end[n]):
+                yield _Missed(at, *facts, np.nan, "")
+        elif cause[later] in _BY_TIMER:
+            yield _Missed(at, *facts, float(t[later]), cause[later])
+
+
+def _acked(run: Tables, way: Way) -> int:
+    """Return the octet up to which the receiver acknowledged, as sequence numbers count."""
+    sums = run.table("flows").where(flow=way.flow, direction=way.direction)
+    return int(sums["acked_bytes"][0]) + 1

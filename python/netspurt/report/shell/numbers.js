@@ -1,0 +1,37 @@
+// Numbers as text, in SI units.
+
+const PREFIXES = {
+  s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
+  B: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
+  "%": [[0.01, "%"]],
+  "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
+};
+
+// The size and the name of the unit whose prefix suits the largest value.
+function fitting(unit, most) {
+  const sizes = PREFIXES[unit] || [[1, unit]];
+  return sizes.find(([size]) => most >= 2 * size) || sizes[sizes.length - 1];
+}
+
+// A number with grouped digits and no more decimals than it has.
+function grouped(value, decimals = 6) {
+  return value.toLocaleString("en-US", { maximumFractionDigits: decimals });
+}
+
+// A value in full: times to the nanosecond, octets to the octet; rates and means are rounded.
+function exact(value, unit) {
+  if (unit === "bit/s" || unit === "%") {
+    const [size, name] = fitting(unit, 2 * value);
+    return `${Number((value / size).toPrecision(4))} ${name}`;
+  }
+  if (unit === "s") return `${Number(value.toFixed(9))} s`;
+  const text = Number.isInteger(value) ? grouped(value) : grouped(Number(value.toPrecision(6)));
+  return unit ? `${text} ${unit}` : text;
+}
+
+// An instant of the x axis; its unit stands in the label of the axis.
+function unitOf(scale) {
+  if (scale.unit) return scale.unit;
+  const found = /\[(s|B|bit\/s)\]$/.exec(scale.label);
+  return found ? found[1] : "";
+}

@@ -1,0 +1,151 @@
+"""The section of a sweep: its measures by the varied values, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from netspurt.analysis.cases import Summary, measures, summarise
+from netspurt.pictures.cases import Figures, of_cases, positions
+from netspurt.pictures.measures import fitting_unit, in_words
+from netspurt.report.parts import Flow, Group, Link, Panel, Part, Rows, Section, Side
+from netspurt.report.words import counted, number, plain
+from netspurt.sweep import SweepFolder
+from netspurt.sweep.cases import Cases
+
+#: The measures of a page, those that a sweep has and that vary, the most telling first.
+_MEASURES = (
+    "completion_ns_mean",
+    "request_ns_p50",
+    "request_ns_p99",
+    "connection_ns_p50",
+    "connection_ns_p99",
+    "goodput_bps",
+    "spurious",
+    "retransmissions",
+    "timeouts",
+    "waited_ns",
+    "dropped",
+    "lost",
+)
+_MOST_MEASURES = 6
+
+#: The most groups in a table, and the most labels of the second name in a picture with lines.
+_GROUPS = 200
+_LINES = 8
+
+
+def sweep_section(folder: SweepFolder, name: str) -> Section:
+    """Return the section of a sweep.
+
+    Raises
+    ------
+    SweepError
+        If no case has ended.
+    """
+    cases = folder.read()
+    chosen = _chosen(cases)
+    part = Part(
+        name=name,
+        words=list(_words(folder)),
+        tables=[_table(cases, folder, chosen)] if folder.names else [],
+        links=[Link("the sweep's folder", folder.where)],
+        notes=list(_notes(folder, chosen)),
+        foot=[f"fingerprint {folder.fingerprint}"],
+    )
+    groups = list(_groups(cases, folder, chosen))
+    return Section(plain(folder.title or name), [part], groups=groups)
+
+
+def _words(folder: SweepFolder) -> Iterator[str]:
+    """Yield what was varied, and how the cases ended."""
+    over = ", ".join(f"{name} ({len(folder.labels[name])})" for name in folder.names)
+    pairing = "paired" if folder.paired else "not paired"
+    runs = f"{folder.seeds} runs each, {pairing}"
+    yield f"{counted(folder.cases, 'case')}: {over or 'one path'}, {runs}."
+    tally = folder.tally()
+    ends = {"done": tally.done, "cut": tally.cut, "late": tally.late, "failed": tally.errors}
+    ends["to run"] = folder.cases - tally.cases
+    yield "Cases: " + ", ".join(f"{number(n)} {word}" for word, n in ends.items() if n) + "."
+    if tally.first_error is not None:
+        case, why = tally.first_error
+        yield f"First failure, case {case}: {why}"
+
+
+def _notes(folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
+    if not folder.names:
+        yield "Nothing is varied, so there are no groups to compare."
+    if not chosen:
+        yield "No measure varies among the cases."
+    yield "`netspurt sweep show` and `netspurt sweep compare` tell every other measure."
+
+
+def _chosen(cases: Cases) -> list[str]:
+    """Return the measures that are there and vary."""
+    known = set(measures(cases))
+    varying = (name for name in _MEASURES if name in known and _varies(cases, name))
+    return list(varying)[:_MOST_MEASURES]
+
+
+def _varies(cases: Cases, name: str) -> bool:
+    values = np.ma.compressed(np.ma.asarray(cases[name]))
+    return len(np.unique(values)) > 1
+
+
+def _table(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Rows:
+    """Return a row for each group: the means of all measures with their intervals."""
+    by = list(folder.names)
+    told = [summarise(cases, measure, by, folder.labels) for measure in chosen]
+    units = [_unit(rows, measure) for rows, measure in zip(told, chosen, strict=True)]
+    groups = [row.labels for row in told[0]] if told else []
+    rows = [
+        (*labels, *(_cell(rows[n], unit[0]) for rows, unit in zip(told, units, strict=True)))
+        for n, labels in enumerate(groups[:_GROUPS])
+    ]
+    right = range(len(by), len(by) + len(chosen))
+    head = (*by, *(words for _, words in units))
+    more = len(groups) - len(rows)
+    return Rows("Means and 95 % intervals", head, rows, tuple(right), more=more)
+
+
+def _unit(rows: Sequence[Summary], measure: str) -> tuple[float, str]:
+    """Return the factor of a measure's figures, and its name with the unit."""
+    words, factor, unit = in_words(measure)
+    known = [abs(row.mean.value) for row in rows if np.isfinite(row.mean.value)]
+    size, unit = fitting_unit(unit, factor * max(known, default=0.0))
+    return factor / size, f"{words} [{unit}]" if unit else words
+
+
+def _cell(row: Summary, factor: float) -> str:
+    mean = row.mean.scaled(factor)
+    if not np.isfinite(mean.value):
+        return "-"
+    around = f" ({mean.low:.4g} .. {mean.high:.4g})" if np.isfinite(mean.low) else ""
+    return f"{mean.value:.4g}{around}"
+
+
+def _groups(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterator[Group]:
+    """Yield a picture of each measure: by both names of two, or else by each name alone."""
+    names = list(folder.names)
+    ways = [names] if len(names) in (1, 2) else [[name] for name in names]
+    for measure in chosen:
+        for by in ways:
+            rows = summarise(cases, measure, by, folder.labels)
+            figures: Figures = {row.labels: row.mean for row in rows}
+            if not any(np.isfinite(row.mean.value) for row in rows):
+                continue
+            kind = _kind(figures, by)
+            words = in_words(measure)[0]
+            title = f"{words[0].upper()}{words[1:]}, by {' and '.join(by)}"
+            panel = Panel(f"apart-{kind}", title, of_cases(kind, figures, by, measure))
+            yield Group([Side(folder.where, [Flow(measure, [panel])])], "")
+
+
+def _kind(figures: Figures, by: Sequence[str]) -> str:
+    """Return the kind of picture that suits the labels."""
+    rows = list(dict.fromkeys(labels[0] for labels in figures))
+    series = dict.fromkeys(labels[-1] for labels in figures)
+    if len(by) == 2 and len(series) > _LINES:
+        return "heat-map"
+    return "line" if len(rows) > 2 and positions(rows) is not None else "bar"

@@ -1,0 +1,51 @@
+"""What is wrong with a timeline's file, and where."""
+
+from __future__ import annotations
+
+#: How much of a long line an error shows, and how much of that precedes the place.
+_SHOWN, _BEFORE = 100, 40
+
+
+class TimelineError(ValueError):
+    """A file of another tool makes no timeline.
+
+    Attributes
+    ----------
+    message
+        What is wrong.
+    fix
+        What to do.
+    file
+        The file.
+    line, column
+        The place, from 1; `None` if it is the file as a whole.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of an error
+        self,
+        message: str,
+        fix: str,
+        file: str,
+        place: tuple[int, int] | None = None,
+        text: str = "",
+        length: int = 1,
+    ) -> None:
+        self.message, self.fix, self.file = message, fix, file
+        self.line = place[0] if place else None
+        self.column = place[1] if place else None
+        if place is None:
+            super().__init__(f"{message}\n   --> {file}\n    = {fix}")
+            return
+        line, column = place
+        first = max(0, column - 1 - _BEFORE) if len(text) > _SHOWN else 0
+        shown = _printable(text[first : first + _SHOWN])
+        gutter = " " * (len(str(line)) + 1)
+        under = " " * (column - 1 - first) + "^" * max(1, min(length, len(shown)))
+        super().__init__(
+            f"{message}\n{gutter} --> {file}:{line}:{column}\n {line} | {shown}\n"
+            f"{gutter} | {under} {fix}"
+        )
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)

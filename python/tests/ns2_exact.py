@@ -1,0 +1,213 @@
+"""ns-2's clock along one of its traces in exact fractions, and the ties that its doubles decide.
+
+A packet leaves a queue when it came or when the one before it had left, whichever is later, and
+arrives a transmission and a delay later. So every instant of a trace follows from the instants at
+which ends send: at an arrival, at the end of a hold, or when a timer fires, a whole number of
+milliseconds after an earlier event at that end.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ns2_cases import TOLERANCE_US, Row, drive, first_difference
+from ns2_ties import reach_ns
+
+__all__ = ["Tie", "decided_by_doubles", "exact_ties"]
+
+#: ns-2 prints whole microseconds.
+PRINTED = Fraction(3, 2_000_000)
+
+Way = tuple[int, int]
+
+
+class Tie(NamedTuple):
+    """Two events at one instant in exact fractions: at a full queue, or at the end of a hold."""
+
+    at: Fraction
+    where: str
+
+
+class _Line(NamedTuple):
+    kind: str
+    time: Fraction
+    way: Way
+    flow: str
+    size: int
+    uid: str
+
+
+def exact_ties(case: dict[str, object]) -> list[Tie]:
+    """Return the ties of ns-2's run of `case`, in the order of time.
+
+    Raises
+    ------
+    ValueError
+        Where a printed instant does not follow from the ones before it.
+    """
+    settings: dict[str, Any] = {**drive.CASE, **case}
+    walk = _Walk(settings)
+    for text in drive.trace(settings).splitlines():
+        walk.follow(text)
+    return sorted(set(walk.ties))
+
+
+def decided_by_doubles(case: dict[str, object], ours: list[Row], theirs: list[Row]) -> bool:
+    """Whether `theirs`, ns-2's rows, part from `ours` at a tie of exact fractions.
+
+    A drop must be such a tie itself. What the sender sees without a drop before must follow a tie
+    at the end of a hold, within the time that a packet and its answer take.
+    """
+    at, where, reach = _parted(ours, theirs, drops=True), "queue", 0
+    seen = _parted(ours, theirs, drops=False)
+    if at is None or (seen is not None and seen < at):
+        at, where, reach = seen, "hold", reach_ns(case) // 1000
+    if at is None:
+        return False
+    times = [float(tie.at) * 1e6 for tie in exact_ties(case) if tie.where.startswith(where)]
+    return any(at - reach - TOLERANCE_US <= time <= at + TOLERANCE_US for time in times)
+
+
+def _parted(ours: list[Row], theirs: list[Row], *, drops: bool) -> int | None:
+    """Return the microsecond at which the drops, or the sender's own events, part."""
+    sides = [[row for row in rows if (row.event == "drop") is drops] for rows in (ours, theirs)]
+    difference = first_difference(*sides)
+    if difference is None:
+        return None
+    return min(row.us for row in difference[1:] if row is not None)
+
+
+class _Queue:
+    """One direction of a link."""
+
+    def __init__(self, rate: Fraction, delay: Fraction, limit: int) -> None:
+        self.rate, self.limit = rate, limit
+        self.delays = [(Fraction(0), delay)]
+        self.free = Fraction(0)
+        self.waiting = 0
+        self.came: dict[str, Fraction] = {}
+        #: When packets came to a full queue, and when packets began that had waited.
+        self.full: list[Fraction] = []
+        self.begun: set[Fraction] = set()
+
+    def delay(self, start: Fraction) -> Fraction:
+        return [delay for since, delay in self.delays if since <= start][-1]
+
+
+class _Walk:
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.hold = Fraction(str(settings["delayed_ack"]))
+        self.queues: dict[Way, _Queue] = {}
+        for place, link in enumerate(settings["links"].split()):
+            rate, delay, limit = link.split(",")
+            for way in ((place, place + 1), (place + 1, place)):
+                self.queues[way] = _Queue(Fraction(rate), Fraction(delay), int(limit))
+        self.last = len(settings["links"].split())
+        for step in settings["delays"].split():
+            time, source, target, delay = step.split(",")
+            queue = self.queues[int(source), int(target)]
+            queue.delays.append((Fraction(time), Fraction(delay)))
+        #: When packets arrive at nodes, and what happened at each end, newest last.
+        self.arrivals: dict[tuple[str, int], Fraction] = {}
+        self.happened: dict[int, list[Fraction]] = {0: [Fraction(0)], self.last: []}
+        #: The arrival not yet acknowledged, the hold's end, and the end of the one before.
+        self.held: Fraction | None = None
+        self.deadline: Fraction | None = None
+        self.ended: Fraction | None = None
+        self.ties: list[Tie] = []
+
+    def follow(self, text: str) -> None:
+        """Take in the next line of the trace."""
+        f = text.split()
+        line = _Line(f[0], Fraction(f[1]), (int(f[2]), int(f[3])), f[4], int(f[5]), f[11])
+        if line.kind == "+":
+            self._came(line)
+        elif line.kind == "d":
+            self._dropped(line)
+        elif line.kind == "-":
+            self._begins(line)
+        elif line.kind == "r":
+            self._arrives(line)
+
+    def _at(self, line: _Line) -> Fraction:
+        """When a packet comes to a queue."""
+        node = line.way[0]
+        known = self.arrivals.get((line.uid, node))
+        if known is not None:
+            return known
+        at = self._sent(line, node)
+        if node == self.last:
+            self._acknowledged(at)
+        return at
+
+    def _acknowledged(self, at: Fraction) -> None:
+        """Note that the receiver acknowledges, at an arrival or at the end of a hold."""
+        if at != self.held:
+            self.ended = at
+        self.held = self.deadline = None
+
+    def _sent(self, line: _Line, end: int) -> Fraction:
+        """When an end sends a packet of its own."""
+        before = self.happened[end]
+        for at in reversed(before):
+            if abs(at - line.time) <= PRINTED:
+                return at
+        for at in reversed(before):
+            wait = Fraction(round((line.time - at) * 1000), 1000)
+            if (end == 0 or wait == self.hold) and abs(at + wait - line.time) <= PRINTED:
+                before.append(at + wait)
+                return at + wait
+        raise ValueError(f"{line.time}: nothing sends at node {end}")
+
+    def _came(self, line: _Line) -> None:
+        queue = self.queues[line.way]
+        at = self._at(line)
+        queue.came[line.uid] = at
+        queue.waiting += 1
+        # At a limit of n, n - 1 packets may wait.
+        if queue.waiting >= queue.limit - 1:
+            self._full(queue, at, line.way)
+
+    def _dropped(self, line: _Line) -> None:
+        queue = self.queues[line.way]
+        at = queue.came.pop(line.uid, None)
+        if at is not None:
+            queue.waiting -= 1
+            self._full(queue, at, line.way)
+
+    def _full(self, queue: _Queue, at: Fraction, way: Way) -> None:
+        queue.full.append(at)
+        if at in queue.begun:
+            self.ties.append(Tie(at, f"queue {way[0]}-{way[1]}"))
+
+    def _begins(self, line: _Line) -> None:
+        queue = self.queues[line.way]
+        came = queue.came.pop(line.uid)
+        start = max(came, queue.free)
+        self._check(line, start)
+        if start > came:
+            queue.begun.add(start)
+            if start in queue.full[-4:]:
+                self.ties.append(Tie(start, f"queue {line.way[0]}-{line.way[1]}"))
+        queue.waiting -= 1
+        queue.free = start + line.size * 8 / queue.rate
+        arrival = queue.free + queue.delay(start)
+        self.arrivals[line.uid, line.way[1]] = arrival
+
+    def _arrives(self, line: _Line) -> None:
+        node = line.way[1]
+        at = self.arrivals[line.uid, node]
+        self._check(line, at)
+        if node in self.happened:
+            self.happened[node].append(at)
+        if node == self.last and self.hold:
+            if self.held is not None and self.deadline is None:
+                self.deadline = self.held + self.hold
+            if at in (self.deadline, self.ended):
+                self.ties.append(Tie(at, "hold"))
+            self.held = at
+
+    def _check(self, line: _Line, at: Fraction) -> None:
+        if abs(at - line.time) > PRINTED:
+            raise ValueError(f"{float(line.time)}: {float(at)} follows from the events before")

@@ -1,0 +1,42 @@
+"""Compares fresh random cases with ns-2: `python python/tests/ns2_fresh.py SEED COUNT`.
+
+Prints how many are the same in every event, how many part at a tie of exact fractions, and each
+case that parts clearly.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+from ns2_exact import decided_by_doubles
+
+from ns2_cases import cases, drive, first_difference, rows_of, scenario_of
+
+__all__ = ["verdict"]
+
+
+def verdict(case: dict[str, object]) -> str:
+    """Return `same`, `tie`, or `clear` where ns-2 parts from us without a tie."""
+    ours, theirs = rows_of(scenario_of(case).run()), drive.run(case)
+    if first_difference(ours, theirs) is None:
+        return "same"
+    return "tie" if decided_by_doubles(case, ours, theirs) else "clear"
+
+
+def main() -> None:
+    """Compare as many cases as the command line says."""
+    seed, count = (int(word) for word in sys.argv[1:])
+    if not drive.available():
+        sys.exit("ns2_fresh.py: ns-2 is not installed (Debian: apt install ns2)")
+    verdicts: Counter[str] = Counter()
+    for number, case in enumerate(cases.draw(seed, count)):
+        found = verdict(case)
+        verdicts[found] += 1
+        if found == "clear":
+            print(f"case {number} parts clearly: {case}")
+    print(", ".join(f"{found} {number}" for found, number in sorted(verdicts.items())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Words of `netspurt explain` that are read without typer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from netspurt.cli import explaining
+from netspurt.cli.main import application
+from netspurt.cli.plain_words import explain_words
+from netspurt.cli.words import usage_error
+
+from conftest import ROOT, Command
+
+#: What the command takes if nothing is said.
+DEFAULTS = {
+    "as_csv": None,
+    "as_json": False,
+    "parquet": None,
+    "as_one": False,
+    "connection": None,
+}
+
+
+def by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
+    """Return what typer passes on, or None if it passes nothing on."""
+    passed: list[dict[str, Any]] = []
+
+    def note(files: list[Path], **options: Any) -> int:
+        passed.append({**options, "files": files})
+        return 0
+
+    monkeypatch.setattr(explaining, "explain_files", note)
+    app = application(["explain"])
+    try:
+        app(["explain", *words], prog_name="netspurt", standalone_mode=False)
+    except usage_error():
+        return None
+    return passed[0] if passed else None
+
+
+PLAIN = [
+    "one.pcap",
+    "one.pcap two.pcap -",
+    "--csv one.pcap",
+    "one.pcap --csv --as-one",
+    "--csv=tcptrace one.pcap",
+    "--csv= one.pcap",
+    "--json one.pcap",
+    "--parquet out.parquet one.pcap",
+    "--parquet=out.parquet one.pcap",
+    "--connection 3 one.pcap",
+    "one.pcap --connection=0",
+    "--connection 1 --connection 2 one.pcap",
+    "--csv=a=b one.pcap",
+    "--csv=tcptrace --csv one.pcap",
+]
+
+NOT_PLAIN = [
+    "",
+    "--help",
+    "-h one.pcap",
+    "--csv",
+    "-- --json",
+    "--json=yes one.pcap",
+    "--connection -1 one.pcap",
+    "--connection one one.pcap",
+    "--connection",
+    "one.pcap --parquet",
+    "--colour one.pcap",
+    "-x one.pcap",
+]
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_plain_words_mean_what_typer_reads_in_them(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = line.split()
+    read = explain_words(words)
+    assert read is not None
+    assert {**DEFAULTS, **read} == by_typer(words, monkeypatch)
+
+
+@pytest.mark.parametrize("line", NOT_PLAIN)
+def test_help_and_whatever_may_be_an_error_are_left_to_typer(line: str) -> None:
+    assert explain_words(line.split()) is None
+
+
+def test_every_option_of_the_command_may_stand_in_plain_words() -> None:
+    group: Any = typer.main.get_command(application(["explain"]))
+    command = group.commands["explain"]
+    options = [name for one in command.params for name in one.opts if name.startswith("--")]
+    assert {"--csv", "--json", "--parquet", "--as-one", "--connection"} == set(options)
+    for name in options:
+        assert explain_words([name, "1", "one.pcap"]) is not None, name
+
+
+IMPORTS = """
+import sys
+from netspurt.cli import start
+
+sys.argv = ["netspurt", "explain", "--csv", sys.argv[1]]
+try:
+    start()
+finally:
+    print("imported", *sys.modules)
+"""
+
+
+def test_rows_of_a_capture_need_neither_typer_nor_numpy() -> None:
+    capture = next((ROOT / "data" / "captures").rglob("*.pcapng"))
+    command = [sys.executable, "-c", IMPORTS, str(capture)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = ran.stdout.splitlines()[-1].split()
+    assert imported[0] == "imported"
+    assert not {"typer", "pydantic", "numpy", "rich"} & set(imported)
+
+
+def test_a_fault_in_plain_words_ends_the_command_like_any_other(netspurt: Command) -> None:
+    ran = netspurt("explain", "--csv", "--json", "one.pcap")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("error: --csv and --json all say how to give results")
+    ran = netspurt("explain", "there-is-none.pcap")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "there-is-none.pcap" in ran.stderr

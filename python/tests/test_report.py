@@ -1,0 +1,295 @@
+"""The page of a report: what it holds, read without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import netspurt as ns
+from netspurt.pictures import picture
+from netspurt.pictures.marks import Line, Picture, Points, Scale
+from netspurt.report import Section, page, run_section
+from netspurt.report.drawn import drawn, share_of
+from netspurt.report.parts import Flow, Group, Panel, Part, Rows, Side
+from netspurt.report.payload import Payload, decoded
+from netspurt.report.thinning import thinned
+
+from conftest import Command, refused
+
+
+@pytest.fixture(scope="module")
+def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run with spurious retransmissions and losses that wait."""
+    return ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
+
+
+def data(text: str, kind: str) -> str:
+    found = re.search(rf'<script type="{kind}" id="\w+">(.*?)</script>', text, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def description(text: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(data(text, "application/json"))
+    return told
+
+
+def columns_of(text: str) -> list[np.ndarray]:
+    told = description(text)["columns"]
+    return decoded(told, data(text, "application/octet-stream"))
+
+
+def rows_of(text: str, caption: str) -> list[list[str]]:
+    """Return the cells of the table whose caption begins so."""
+    found = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
+    assert found, caption
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", found[0].partition("<tbody>")[2], re.DOTALL)
+    tags = re.compile("<[^>]+>")
+    return [
+        [unescape(tags.sub("", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows
+    ]
+
+
+WHOLE = st.integers(-(2**50), 2**50).map(float)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        arrays.arrays(np.float64, st.integers(0, 20), elements=st.floats(width=64) | WHOLE),
+        max_size=4,
+    )
+)
+def test_what_a_payload_takes_comes_back_to_the_last_bit(columns: list[np.ndarray]) -> None:
+    payload = Payload()
+    places = [payload.add(column) for column in columns]
+    back = decoded(payload.told(), payload.text())
+    for column, place in zip(columns, places, strict=True):
+        np.testing.assert_array_equal(back[place].view(np.uint64), column.view(np.uint64))
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 2**52), max_size=30))
+def test_nanoseconds_are_whole_numbers_in_a_payload(times: list[int]) -> None:
+    payload = Payload()
+    seconds = np.array(times, dtype=np.float64) / 1e9
+    place = payload.add(seconds)
+    if max(times, default=0) < 2**50:
+        assert payload.told()[place][2] > 0
+    assert decoded(payload.told(), payload.text())[place].tolist() == seconds.tolist()
+
+
+def test_a_column_near_another_takes_a_plane() -> None:
+    payload = Payload()
+    low = np.cumsum(np.arange(1, 1000) ** 2.0)
+    first = payload.add(low)
+    second = payload.add(low + 100, first)
+    assert payload.told()[second] == [999, 1, 1, first]
+    assert decoded(payload.told(), payload.text())[second].tolist() == (low + 100).tolist()
+
+
+@settings(deadline=None)
+@given(
+    arrays.arrays(np.float64, st.integers(1, 200), elements=st.floats(-100, 100)),
+    st.integers(4, 60),
+)
+def test_thinning_keeps_the_ends_and_the_extremes(y: np.ndarray, room: int) -> None:
+    x = np.arange(len(y), dtype=np.float64)
+    kept = thinned(x, y, y, room)
+    assert len(kept) <= max(room, 4)
+    assert {0, len(y) - 1} <= set(kept.tolist())
+    assert y[kept].min() == y.min()
+    assert y[kept].max() == y.max()
+
+
+def test_retransmissions_and_losses_are_never_thinned(early: Path) -> None:
+    shown = picture(ns.open_run(early), "time-sequence")
+    payload = Payload()
+    marks = {one["label"]: one for one in drawn(shown, payload, 0.01)["marks"]}
+    assert len(shown.marks) == len(marks)
+    counts = [column[0] for column in payload.told()]
+    for mark in shown.marks:
+        kept = counts[marks[mark.label]["x"]]
+        there = len(getattr(mark, "x"))  # noqa: B009 - all of them have it
+        if mark.label in {"sent", "ACK"}:
+            assert kept < there / 10
+        if mark.rank >= 2.6:
+            assert kept == there > 0
+
+
+def test_the_page_draws_what_the_picture_has(early: Path, tmp_path: Path) -> None:
+    run = ns.open_run(early)
+    text = page([run_section(run, "early")], tmp_path / "page.html")
+    columns = columns_of(text)
+    shown = picture(run, "time-sequence")
+    group = description(text)["groups"][0]
+    panel = group["sides"][0]["flows"][0]["panels"][0]
+    assert [mark["label"] for mark in panel["marks"]] == [mark.label for mark in shown.marks]
+    for mark, told in zip(shown.marks, panel["marks"], strict=True):
+        for name in {"x", "y", "low", "high"} & told.keys():
+            assert columns[told[name]].tolist() == getattr(mark, name).tolist()
+
+
+def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
+    early: Path, netspurt: Command
+) -> None:
+    run = ns.open_run(early)
+    ran = netspurt("report", early, "--out", "page.html")
+    assert ran.stdout == "page.html\n"
+    text = Path("page.html").read_text()
+    spurious = rows_of(text, "Spurious retransmissions: 156")
+    at = run.segments.where(kind="retransmission", spurious=True, node="spacecraft")
+    assert [row[0] for row in spurious] == [f"{t:.6f} s" for t in at.seconds()]
+    assert [row[5] for row in spurious] == at["cause"].tolist()
+    missed = rows_of(text, "Losses that waited for a timeout or were never repaired")
+    assert missed
+    assert {row[7] for row in missed} <= {"rto", "go-back-n"}
+    gone = {f"{t:.6f} s" for t in run.drops.seconds()}
+    assert {row[0] for row in missed} <= gone
+    (direction,) = rows_of(text, "Directions with data")
+    assert direction[3:7] == ["2,224", "224", "156", "2"]
+
+
+def test_a_loss_that_is_never_repaired_is_told(tmp_path: Path) -> None:
+    """The only retransmission of the last segment comes after the end of the run."""
+    scenario = ns.load("rfc2416").replace({"stop": "12 s"})
+    text = page([run_section(scenario.run(), "short")], tmp_path / "page.html")
+    rows = rows_of(text, "Losses that waited for a timeout or were never repaired")
+    assert rows[-1][6:] == ["never", "-", "-"]
+
+
+def test_the_page_asks_for_nothing(early: Path, netspurt: Command) -> None:
+    netspurt("report", early, "--out", "page.html")
+    text = Path("page.html").read_text()
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "default-src 'none'" in text
+    assert not re.findall(r"<(?:link|img|iframe|object|embed)\b|\bsrc=|@import|url\(", text)
+    links = re.findall(r'href="([^"]*)"', text)
+    assert links
+    assert all((Path.cwd() / link).exists() for link in links)
+
+
+def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
+    name = "</script><img src=x onerror=alert(1)>\x1b[2J\u202e"
+    one = Picture((Line(label=name, ink="red", x=np.arange(3.0), y=np.arange(3.0)),), Scale(name))
+    flow = Flow(name, [Panel("rto", name, one)])
+    part = Part(name, words=[name], tables=[Rows(name, [name], [[name]])], notes=[name])
+    section = Section(name, [part], [name], [Group([Side(name, [flow])])])
+    text = page([section], tmp_path / "page.html")
+    assert "<img" not in text
+    assert "\x1b" not in text
+    assert text.count("</script>") == 3
+
+
+def synthetic(count: int) -> Picture:
+    """Return points as packets have them: instants in nanoseconds, some jitter, whole octets."""
+    rng = np.random.default_rng(1)
+    t = np.cumsum(120_000 + rng.integers(0, 2000, count)) / 1e9
+    y = 1460 * np.arange(count, dtype=np.float64)
+    marks = (Points(label="sent", ink="blue", x=t, y=y),)
+    return Picture(marks, Scale("sequence number", "B"))
+
+
+def test_a_hundred_thousand_points_take_less_than_half_a_megabyte(tmp_path: Path) -> None:
+    flow = Flow("one", [Panel("time-sequence", "Points", synthetic(100_000))])
+    section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
+    text = page([section], tmp_path / "page.html")
+    assert len(text) < 500_000
+    assert len(columns_of(text)[0]) == 100_000
+
+
+def test_a_page_without_room_says_what_it_keeps(tmp_path: Path) -> None:
+    shown = synthetic(40_000)
+    assert share_of([shown], 10_000) == 0.25
+    flow = Flow("one", [Panel("time-sequence", "Points", shown)])
+    section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
+    text = page([section], tmp_path / "page.html", 10_000)
+    assert len(columns_of(text)[0]) <= 10_000
+    assert "Of 40,000 marks this page keeps 25%" in text
+
+
+def test_a_capture_is_reported_with_what_explain_prints(saved_run: Path, netspurt: Command) -> None:
+    capture = next(saved_run.glob("*.pcapng"), None) or _capture(netspurt)
+    ran = netspurt("report", capture, "--out", "page.html")
+    assert ran.returncode == 0, ran
+    text = Path("page.html").read_text()
+    explained = netspurt("explain", capture).stdout.splitlines()[0]
+    assert explained in unescape(text)
+    assert rows_of(text, "Directions with data")
+    assert "Time and sequence" in text
+
+
+def _capture(netspurt: Command) -> Path:
+    netspurt("run", "slow-download", "--out", "slow")
+    return Path("slow/server.pcapng")
+
+
+def test_two_runs_stand_side_by_side_and_part_where_compare_says(
+    early: Path, netspurt: Command
+) -> None:
+    other = {"flows.transfer.tcp.rto.min": "1 s"}
+    ns.load("early-timeout").replace(other).run().save("other")
+    netspurt("report", early, "other", "--out", "page.html")
+    text = Path("page.html").read_text()
+    told = json.loads(netspurt("compare", early, "other", "--json").stdout)
+    (group,) = description(text)["groups"]
+    assert [side["name"] for side in group["sides"]] == ["early", "other"]
+    parted = [event["t_s"] for event in told["parted"]]
+    assert group["parting"]["at_s"] == min(parted)
+    assert "First divergence at 8.9540 s" in text
+
+
+def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
+    Path("page.html").write_text("mine")
+    refused(netspurt("report", early, "--out", "page.html"), "page.html exists already")
+    assert Path("page.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nothing", "nothing"),
+        ("empty", "the folder is empty"),
+        ("notes.txt", "notes.txt"),
+        ("empty.pcap", "no packets of TCP"),
+    ],
+)
+def test_what_cannot_be_reported_gets_one_error_and_no_page(
+    name: str, says: str, netspurt: Command
+) -> None:
+    Path("empty").mkdir()
+    Path("notes.txt").write_text("not a recording\n")
+    header = "d4c3b2a1 0200 0400 00000000 00000000 00000400 01000000"
+    Path("empty.pcap").write_bytes(bytes.fromhex(header.replace(" ", "")))
+    refused(netspurt("report", name, "--out", "page.html"), says)
+    assert sorted(path.name for path in Path().iterdir()) == ["empty", "empty.pcap", "notes.txt"]
+
+
+def test_the_same_run_gives_the_same_page(early: Path, netspurt: Command) -> None:
+    for name in ("a.html", "b.html"):
+        netspurt("report", early, "--out", name)
+    assert Path("a.html").read_bytes() == Path("b.html").read_bytes()
+
+
+def test_the_script_is_one_that_programs_can_read(tmp_path: Path) -> None:
+    """Chromium's own test is `test_report_page`; this one needs node alone."""
+    from netspurt.report.page import _script
+
+    file = tmp_path / "page.js"
+    file.write_text(_script())
+    try:
+        ran = subprocess.run(["node", "--check", file], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("node is not installed: the script is not parsed here")
+    assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,477 @@
+"""The page of a report in headless Chromium: it opens, zooms, reads values back, asks for nothing.
+
+Needed are Debian's packages chromium and chromium-driver; without them these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.pictures.marks import Bars, Blocks, Cells, Picture, Scale, Spans
+from netspurt.report import Section, compared_section, page, replay_section, run_section
+from netspurt.report.compared import Subject
+from netspurt.report.parts import Flow, Group, Panel, Part, Side
+
+from conftest import ROOT, Command
+
+webdriver: Any = pytest.importorskip(
+    "selenium.webdriver", reason="selenium is not installed: no page is opened"
+)
+
+#: How long the page may take for anything on a machine that is busy [s].
+PATIENT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start Chromium without a window."""
+    from selenium.webdriver.chrome.service import Service
+
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium or chromedriver is not installed: no page is opened")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    words = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage")
+    for word in (*words, "window-size=1280,1000"):
+        options.add_argument(f"--{word}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(driver))
+    yield started
+    started.quit()
+
+
+@pytest.fixture(scope="module")
+def early(tmp_path_factory: pytest.TempPathFactory) -> ns.Run:
+    folder = ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
+    return ns.open_run(folder)
+
+
+@pytest.fixture(scope="module")
+def one(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of a run."""
+    file = tmp_path_factory.mktemp("pages") / "one.html"
+    file.write_text(page([run_section(early, "early")], file))
+    return file
+
+
+@pytest.fixture(scope="module")
+def two(early: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of two runs that part."""
+    file = tmp_path_factory.mktemp("pages") / "two.html"
+    other = ns.load("early-timeout").replace({"flows.transfer.tcp.rto.min": "1 s"}).run()
+    subjects = [Subject(early, "early"), Subject(other, "patient")]
+    file.write_text(page([compared_section(subjects)], file))
+    return file
+
+
+def opened(browser: Any, file: Path, width: int = 1280) -> Any:
+    """Open a page and wait until it is drawn."""
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    browser.get(file.as_uri())
+    wait(lambda: browser.execute_script("return document.documentElement.dataset.ready"))
+    return browser
+
+
+def wait(until: Any) -> Any:
+    """Return what comes true."""
+    end = time.monotonic() + PATIENT_S
+    while not (found := until()):
+        assert time.monotonic() < end, "the page does not answer"
+        time.sleep(0.02)
+    return found
+
+
+def settled(browser: Any) -> None:
+    """Wait until what was asked for is drawn."""
+    script = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+    browser.execute_async_script(script)
+
+
+def all_of(browser: Any, selector: str) -> list[Any]:
+    found: list[Any] = browser.find_elements("css selector", selector)
+    return found
+
+
+def button(browser: Any, text: str) -> Any:
+    return next(one for one in all_of(browser, "button") if one.text.strip() == text)
+
+
+def span(browser: Any) -> tuple[float, float]:
+    settled(browser)
+    words = all_of(browser, "output.span")[0].text
+    found = re.fullmatch(r"(\S+) to (\S+) s", words)
+    assert found, words
+    return float(found[1]), float(found[2])
+
+
+def press(browser: Any, *keys: str, shift: bool = False) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    all_of(browser, ".frame")[0].send_keys(*((Keys.SHIFT,) if shift else ()), *keys)
+    settled(browser)
+
+
+def canvas(browser: Any, title: str) -> Any:
+    """Return the canvas of a panel that takes the pointer."""
+    panels = (one for one in all_of(browser, ".panel") if title in one.text)
+    return next(panels).find_element("css selector", "canvas.over")
+
+
+def hover(browser: Any, over: Any, x: int, y: int) -> None:
+    """Point at a place, counted from the middle of the canvas."""
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser, duration=0).move_to_element_with_offset(over, x, y).perform()
+    settled(browser)
+
+
+def drawn(browser: Any, n: int = 0) -> str:
+    """Return what a canvas shows."""
+    script = (
+        "return document.querySelectorAll('.stack canvas:first-child')[arguments[0]].toDataURL()"
+    )
+    return str(browser.execute_script(script, n))
+
+
+def test_a_page_opens_without_an_error_and_without_a_request(browser: Any, one: Path) -> None:
+    opened(browser, one)
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
+    sent = [
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    ]
+    # Blobs are the page's own memory.
+    assert [url for url in sent if not url.startswith("blob:")] == [one.as_uri()]
+    assert not all_of(browser, "#trouble:not(:empty)")
+
+
+def test_each_kind_of_picture_is_drawn(browser: Any, one: Path) -> None:
+    opened(browser, one)
+    titles = [heading.text for heading in all_of(browser, ".panel h4")]
+    assert titles == [
+        "Time and sequence",
+        "Round trip and RTO",
+        "Congestion window",
+        "Queues",
+        "Throughput",
+    ]
+    script = """
+    const seen = new Set();
+    const canvas = document.querySelectorAll('.stack canvas:first-child')[arguments[0]];
+    const dots = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    for (let n = 0; n < dots.length; n += 4) seen.add(`${dots[n]},${dots[n + 1]},${dots[n + 2]}`);
+    return [...seen];
+    """
+    inks = set(browser.execute_script(script, 0))
+    # Sent, ACKs, drops and retransmissions have their colours, and the axes their numbers.
+    assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47", "68,74,85"} <= inks
+
+
+def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, one)
+    whole = span(browser)
+    rows = all_of(browser, "tr[data-place]")
+    assert len(rows) > 156
+    for row in (rows[3], rows[100]):
+        cells = [cell.text for cell in row.find_elements("css selector", "td")]
+        row.find_element("css selector", "button").send_keys(Keys.ENTER)
+        settled(browser)
+        told = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text
+        at = float(cells[0].removesuffix(" s"))
+        low, high = span(browser)
+        assert low < at < high
+        assert high - low < (whole[1] - whole[0]) / 10
+        read = re.search(r"^(\S+) s$", told, re.MULTILINE)
+        assert read
+        assert float(read[1]) == pytest.approx(at, abs=1e-6)
+        assert f"packet {cells[2]}" in told
+        assert f"{cells[3]} B to " in told
+        assert "spurious" in told.splitlines()[0]
+        spoken = all_of(browser, ".spoken")[0].get_attribute("value")
+        assert f"packet {cells[2]}" in spoken
+
+
+def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early: ns.Run) -> None:
+    opened(browser, one)
+    over = canvas(browser, "Round trip and RTO")
+    for x in (-300, -100, 0, 210):
+        hover(browser, over, x, 0)
+        readings = [one.text for one in all_of(browser, ".readout")]
+        at = {text.split(" · ")[0] for text in readings if text}
+        assert len(at) == 1, "all pictures have one cursor"
+        t = float(at.pop().removeprefix("at ").removesuffix(" s"))
+        states = early.rto
+        last = int(np.searchsorted(states.seconds(), t, side="right") - 1)
+        for name in ("srtt", "rttvar", "rto"):
+            value = float(states.seconds(f"{name}_ns")[last])
+            read = re.search(rf"\b{name} (\S+) s", readings[1])
+            assert read
+            assert float(read[1]) == pytest.approx(value, abs=1e-9)
+        cwnd = early.cwnd
+        last = int(np.searchsorted(cwnd.seconds(), t, side="right") - 1)
+        assert f"cwnd {int(cwnd['cwnd_bytes'][last]):,} B" in readings[2]
+
+
+def test_the_pointer_reads_the_nearest_mark(browser: Any, one: Path, early: ns.Run) -> None:
+    opened(browser, one)
+    rows = all_of(browser, "tr[data-place]")
+    rows[0].find_element("css selector", "button").click()
+    over = canvas(browser, "Time and sequence")
+    hover(browser, over, -600, -180)
+    told: set[str] = set()
+    for x in range(-300, 300, 50):
+        for y in range(-150, 151, 25):
+            hover(browser, over, x, y)
+            told |= {one.text for one in all_of(browser, ".tip:not([hidden])")}
+    known = {f"{t:.9f}".rstrip("0") for t in early.segments.seconds()}
+    read = {re.search(r"^(\S+) s$", text, re.MULTILINE) for text in told}
+    times = {found[1] for found in read if found}
+    assert len(times) > 3
+    drops = {f"{t:.9f}".rstrip("0") for t in early.drops.seconds()}
+    assert times <= known | drops
+
+
+def test_the_span_follows_buttons_keys_wheel_and_pointer(browser: Any, one: Path) -> None:
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, one)
+    whole = span(browser)
+    button(browser, "+").click()
+    closer = span(browser)
+    assert closer[1] - closer[0] == pytest.approx(0.6 * (whole[1] - whole[0]), rel=1e-3)
+    press(browser, "+")
+    assert span(browser)[1] - span(browser)[0] < closer[1] - closer[0]
+    before = span(browser)
+    press(browser, Keys.ARROW_RIGHT)
+    assert span(browser)[0] > before[0]
+    press(browser, Keys.ARROW_LEFT, "-", "-")
+    press(browser, "0")
+    assert span(browser) == whole
+    over = canvas(browser, "Round trip and RTO")
+    ActionChains(browser).drag_and_drop_by_offset(over, 200, 0).perform()
+    part = span(browser)
+    middle = sum(whole) / 2
+    assert part[0] == pytest.approx(middle, abs=1.5)
+    assert part[1] - part[0] == pytest.approx(200 / 1170 * (whole[1] - whole[0]), rel=0.1)
+    ActionChains(browser).scroll_from_origin(ScrollOrigin.from_element(over), 0, -300).perform()
+    assert span(browser)[1] - span(browser)[0] < part[1] - part[0]
+    ActionChains(browser).double_click(over).perform()
+    assert span(browser) == whole
+
+
+def test_marks_are_read_by_keys_alone(browser: Any, one: Path, early: ns.Run) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    opened(browser, one)
+    data = early.segments.where(kind="data")
+    press(browser, ".")
+    spoken = all_of(browser, ".spoken")[0].get_attribute("value")
+    assert spoken.startswith(f"Time and sequence: sent, {data.seconds()[0]:g} s, ")
+    assert "packet 1" in spoken
+    press(browser, Keys.ARROW_DOWN, ".", ".")
+    assert all_of(browser, ".spoken")[0].get_attribute("value").startswith("Round trip and RTO: ")
+    assert browser.switch_to.active_element == all_of(browser, ".frame")[0]
+
+
+def test_a_legend_hides_its_marks(browser: Any, one: Path) -> None:
+    opened(browser, one)
+    full = drawn(browser)
+    name = button(browser, "receive window")
+    name.click()
+    settled(browser)
+    assert name.get_attribute("aria-pressed") == "false"
+    assert drawn(browser) != full
+    name.click()
+    settled(browser)
+    assert drawn(browser) == full
+
+
+def test_two_runs_stand_side_by_side_or_take_turns(browser: Any, two: Path) -> None:
+    opened(browser, two)
+
+    def shown() -> set[str]:
+        return {one.text for one in all_of(browser, ".panel .side")}
+
+    assert shown() == {"early", "patient"}
+    labels = [
+        one.get_attribute("aria-label") for one in all_of(browser, ".stack canvas:first-child")
+    ]
+    ends = [re.search(r"from .* to .*", label) for label in labels[:2]]
+    assert {end[0] for end in ends if end} == {ends[0][0] if ends[0] else ""}, "the same axes"
+    button(browser, "patient").click()
+    settled(browser)
+    assert shown() == {"patient"}
+    press(browser, "s")
+    assert shown() == {"early"}
+    button(browser, "Side by side").click()
+    settled(browser)
+    assert shown() == {"early", "patient"}
+    button(browser, "First divergence").click()
+    low, high = span(browser)
+    assert low < 8.954 < high
+    assert high - low < 5
+
+
+def test_light_and_dark_differ_and_the_button_goes_through_them(browser: Any, one: Path) -> None:
+    opened(browser, one)
+    theme = all_of(browser, "#theme")[0]
+    script = "return getComputedStyle(document.body).backgroundColor"
+    found = {}
+    for _ in range(3):
+        theme.click()
+        settled(browser)
+        found[theme.text] = (browser.execute_script(script), drawn(browser))
+    assert found["Colours: light"][0] == "rgb(255, 255, 255)"
+    assert found["Colours: dark"][0] == "rgb(21, 23, 27)"
+    assert found["Colours: light"][1] != found["Colours: dark"][1]
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+def test_no_width_makes_the_page_scroll_sideways(browser: Any, two: Path, width: int) -> None:
+    opened(browser, two, width)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_what_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
+    opened(browser, two)
+    script = """
+    return [...document.querySelectorAll('button, select, a, canvas[role], [tabindex]')]
+      .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label')))
+      .map((one) => one.outerHTML);
+    """
+    assert browser.execute_script(script) == []
+
+
+def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -> None:
+    opened(browser, one)
+    all_of(browser, "#theme")[0].click()
+    script = """
+    window.widths = [];
+    addEventListener('beforeprint', () => {
+      window.widths.push(document.querySelector('.stack canvas').width);
+    });
+    """
+    browser.execute_script(script)
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {})
+    assert len(printed["data"]) > 20_000
+    assert browser.execute_script("return window.widths") == [1360]
+
+
+def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.support.ui import Select
+
+    file = tmp_path / "flows.html"
+    run = ns.load("slow-download").run()
+    file.write_text(page([run_section(run, "slow")], file))
+    opened(browser, file)
+    choice = Select(all_of(browser, "select")[0])
+    names = [one.text for one in choice.options]
+    assert names[0] == "lossy"
+    assert len(names) == 6
+    first = drawn(browser)
+    choice.select_by_visible_text("tail (reverse)")
+    settled(browser)
+    assert drawn(browser) != first
+    assert "tail (reverse)" in all_of(browser, ".panel .aside")[0].text
+
+
+def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "ping.html"
+    found = ns.replay(ROOT / "data" / "ping.txt")
+    file.write_text(page([replay_section(found, "ping", ["told"], "ping.txt")], file))
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+    titles = [heading.text for heading in all_of(browser, ".panel h4")]
+    assert titles[:2] == ["Delays and timers", "Distributions"]
+    row = all_of(browser, "tr[data-place]")[2]
+    cells = [cell.text for cell in row.find_elements("css selector", "td")]
+    row.find_element("css selector", "button").click()
+    settled(browser)
+    (told,) = [one.text for one in all_of(browser, ".tip:not([hidden])")]
+    read = re.search(r"^(\S+) s$", told, re.MULTILINE)
+    assert read
+    assert float(read[1]) == pytest.approx(float(cells[0].removesuffix(" s")), abs=1e-6)
+
+
+def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
+    """Each kind of mark that no run has."""
+    at = np.arange(3.0)
+    ticks = tuple((float(n), f"label {n}") for n in range(3))
+    blocks = Blocks(label="low", ink="blue", left=at - 0.4, right=at + 0.4, y=at + 1, hatched=True)
+    ends = Bars(label="", ink="black", x=at, low=at, high=at + 2, caps=True)
+    spans = Spans(label="share", ink="red", y=at, left=at, right=at + 1)
+    table = np.array([[1.0, 2.0, 3.0], [4.0, np.nan, 6.0]])
+    cells = Cells(label="heat", ink="black", values=table, texts=(("a", "b", "c"), ("d", "", "f")))
+    rows = Scale("row", low=-0.5, high=1.5, ticks=((0.0, "r0"), (1.0, "r1")))
+    columns = Scale("column", low=-0.5, high=2.5, ticks=ticks)
+    shown = {
+        "blocks": Picture((blocks, ends), Scale("height", "s"), Scale("name", ticks=ticks)),
+        "spans": Picture((spans,), Scale("y"), Scale("share", "%")),
+        "cells": Picture((cells,), rows, columns),
+    }
+    groups = [
+        Group([Side("one", [Flow(name, [Panel(f"apart-{name}", name, picture)])])], "")
+        for name, picture in shown.items()
+    ]
+    file = tmp_path / "kinds.html"
+    file.write_text(page([Section("Kinds", [Part("kinds")], groups=groups)], file))
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+    hover(browser, canvas(browser, "blocks"), 25, 50)
+    assert "label 1" in all_of(browser, ".tip:not([hidden])")[0].text
+    hover(browser, canvas(browser, "cells"), 230, -60)
+    told = all_of(browser, ".tip:not([hidden])")[-1].text
+    assert told.splitlines() == ["heat", "column label 2", "row r1", "6"]
+
+
+def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_path: Path) -> None:
+    Path("sweep.toml").write_text(SWEEP)
+    netspurt("sweep", "sweep.toml", "--out", "sweep")
+    ran = netspurt("report", "sweep")
+    assert ran.stdout == "sweep/report.html\n", ran.stderr
+    opened(browser, tmp_path / "sweep" / "report.html")
+    assert browser.get_log("browser") == []
+    rows = [row.text for row in all_of(browser, "tbody tr")]
+    assert len(rows) == 4
+    assert rows[0].startswith("2400 bit/s 1 segment")
+    titles = [heading.text for heading in all_of(browser, ".panel h4")]
+    assert "Goodput, by rate and window" in titles
+
+
+SWEEP = """
+title = "Windows and rates"
+stop = "30 s"
+[links]
+modem = { between = ["a", "b"], rate = "9600 bit/s", delay = "150 ms", queue = "4 packets" }
+[flows.transfer]
+from = "a"
+to = "b"
+send = "20 kB"
+[sweep]
+seeds = 2
+[sweep.over]
+rate = { path = "links.modem.rate", values = ["2400 bit/s", "9600 bit/s"] }
+window = { path = "flows.transfer.tcp.initial_window", values = ["1 segment", "4 segments"] }
+delay = { path = "links.modem.delay", from = "50 ms", to = "300 ms", draw = true }
+"""
