@@ -370,7 +370,7 @@ def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
     [
         (
             ["plot", "r", "--kind", "foo"],
-            "'foo' is not one of time-sequence, cwnd, rto, queue, outstanding, throughput, "
+            "'foo' is not one of time-sequence, cwnd, rto, queue, path, outstanding, throughput, "
             "density, flows, all",
         ),
         (["run", "mine.toml", "--seed", "x"], "'x' is not a whole number, 0 or more"),

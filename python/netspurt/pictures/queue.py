@@ -60,7 +60,7 @@ def queues(run: Tables, view: View) -> Picture:
     marks: list[Mark] = []
     # The fullest comes first, and is drawn last, above the others.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
-        marks += _length(queue, ink)
+        marks += _length(queue, ink, whole=view.whole)
     marks += _drops(found)
     return Picture(tuple(marks), Scale("queued or in transmission", "packets", low=0.0, whole=True))
 
@@ -99,8 +99,8 @@ def _interesting(queues: list[_Queue]) -> list[_Queue]:
     return chosen or [q for q in queues if longest[id(q)] > 1]
 
 
-def _length(queue: _Queue, ink: Ink) -> list[Mark]:
-    if len(queue.t) <= _CHANGES:
+def _length(queue: _Queue, ink: Ink, *, whole: bool) -> list[Mark]:
+    if whole or len(queue.t) <= _CHANGES:
         x, y = queue.t, queue.packets
         return [Line(label=queue.label, ink=ink, x=x, y=y, steps=True)]
     spans = min(_SPANS, len(queue.t) // _CHANGES_PER_SPAN)

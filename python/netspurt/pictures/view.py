@@ -40,6 +40,8 @@ class View:
         `"reverse"`), the node that sends, and every link that ever queued.
     start, end
         The span of time, in seconds.
+    whole
+        Whether every change is shown, whatever their number, for who can zoom.
     """
 
     flow: str | None = None
@@ -48,6 +50,7 @@ class View:
     link: str | None = None
     start: float | None = None
     end: float | None = None
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if self.direction not in {None, *DIRECTIONS}:

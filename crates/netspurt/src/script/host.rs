@@ -48,6 +48,8 @@ pub struct SocketHost {
     /// The settings of the send buffers of new connections.
     pub(super) send_settings: SendSettings,
     pub(super) clocks: HostClocks,
+    /// Whether a short segment waits since a call said `MSG_MORE`.
+    pub(super) more_follows: bool,
     /// The call that blocks.
     waiting: Option<BlockedCall>,
     /// How much of a blocking `write` is done.
@@ -172,6 +174,7 @@ impl SocketHost {
             send: None,
             send_settings: SendSettings::default(),
             clocks: HostClocks::default(),
+            more_follows: false,
             waiting: None,
             written: 0,
             error_returned: false,
@@ -208,6 +211,7 @@ impl SocketHost {
         self.connection.read_by_hand();
         self.send = self.send_settings.buffer();
         self.clocks.begin(now);
+        self.more_follows = false;
         self.error_returned = false;
     }
 
@@ -232,6 +236,13 @@ impl SocketHost {
         let is_awaited = self.send.as_ref().is_some_and(|send| send.is_awaited);
         let progress = self.progress();
         self.clocks.advance(now, &info, (&progress, is_awaited));
+    }
+
+    /// Whatever arrives ends the wait of a short segment that `MSG_MORE` began.
+    fn release_short(&mut self, now: Time) {
+        if core::mem::take(&mut self.more_follows) {
+            self.connection.set_cork(now, false, &mut self.events);
+        }
     }
 
     /// Whether data arrives for a socket that is closed, so that nobody will ever read it.
@@ -356,6 +367,7 @@ impl Subject for SocketHost {
 
     fn inject(&mut self, now: Time, segment: &Segment) {
         let (before, waits) = (self.signs(), self.connection.unacknowledged());
+        self.release_short(now);
         if self.comes_too_late(segment) {
             return self.refuse_late(now, segment);
         }

@@ -37,6 +37,11 @@ impl SocketHost {
             (SocketOption::NoDelay, OptionValue::Number(on)) => {
                 self.config.nagle = *on == 0;
                 self.connection.set_nagle(now, *on == 0, &mut self.events);
+                if *on != 0 {
+                    // Linux then sends what is held even if the socket is corked.
+                    self.connection.set_cork(now, false, &mut self.events);
+                    self.connection.set_cork(now, socket.cork, &mut self.events);
+                }
                 return returned(0);
             }
             (SocketOption::Cork, OptionValue::Number(on)) => {

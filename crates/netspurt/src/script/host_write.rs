@@ -33,8 +33,11 @@ impl SocketHost {
         }
         self.sockets.insert(fd, SocketState { announced: true, ..socket });
         let corked = socket.cork || flags.more;
-        let at_once = socket.nonblocking || flags.dont_wait;
-        let result = self.fill(now, bytes.into(), flags.more, at_once);
+        self.more_follows = flags.more && !socket.cork;
+        if corked {
+            self.connection.set_cork(now, true, &mut self.events);
+        }
+        let result = self.fill(now, bytes.into(), socket.nonblocking || flags.dont_wait);
         if flags.end_of_record {
             self.connection.end_record();
         }
@@ -46,14 +49,17 @@ impl SocketHost {
                 send.push();
             }
         }
+        if !corked {
+            self.connection.set_cork(now, false, &mut self.events);
+        }
         result
     }
 
     /// Gives the connection as much of `wanted` as the send buffer takes.
-    fn fill(&mut self, now: Time, wanted: u64, more: bool, at_once: bool) -> CallResult {
+    fn fill(&mut self, now: Time, wanted: u64, at_once: bool) -> CallResult {
         let number = |bytes: u64| returned(i64::try_from(bytes).unwrap_or(i64::MAX));
         if self.send.is_none() {
-            self.connection.write_some(now, wanted, more, &mut self.events);
+            self.connection.write(now, wanted, &mut self.events);
             return number(wanted);
         }
         // A writer that waits is woken when a third of the buffer is free.
@@ -73,7 +79,7 @@ impl SocketHost {
                 };
             }
             send.take(part, &progress);
-            self.connection.write_some(now, part, more, &mut self.events);
+            self.connection.write(now, part, &mut self.events);
             self.written += part;
         }
         number(wanted)

@@ -132,7 +132,7 @@ impl Connection {
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
-            Flavour::Rfc(end) => end.awake().write(octets, false, cx),
+            Flavour::Rfc(end) => end.awake().write(octets, cx),
         });
     }
 
@@ -142,12 +142,6 @@ impl Connection {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().end_record();
         }
-    }
-
-    /// The same where the application says that `more` follows (Linux's `MSG_MORE`): a short segment
-    /// waits for the next write, or as [`SendRules::more_until_ack`](super::SendRules) has it.
-    pub fn write_some(&mut self, now: Time, octets: u64, more: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.write(octets, more, cx));
     }
 
     /// The application takes `octets` of what arrived; only after
@@ -199,7 +193,7 @@ impl Connection {
 
     /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
-        self.of_rfc(now, events, |tcb, cx| tcb.set_nagle(nagle, cx));
+        self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
     }
 
     /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding
@@ -361,8 +355,8 @@ impl NsPair {
     }
 
     fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
-        let flags = segment.flags;
-        if segment.len > 0 || flags.has(Flags::SYN) && !flags.has(Flags::ACK) {
+        let syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
+        if segment.len > 0 || syn {
             if let Some(what) = self.receiver.on_data(segment, cx.now) {
                 self.acknowledge(&what, cx);
             }

@@ -166,16 +166,16 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
     Switch::flag(
-        "cwnd.idle_restart",
-        "An idle or unused window shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
-    )
-    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
-    Switch::flag(
         "cwnd.reordered_reports_grow",
         "SACK reports open the window, too, once segments were overtaken by more than `dup_thresh` \
          others (`tcp_may_raise_cwnd`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
+    Switch::flag(
+        "cwnd.idle_restart",
+        "An idle or unused window shrinks (RFC 5681 §4.1; Linux's `tcp_slow_start_after_idle`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_restart)),
 ];
 
 const ALGORITHMS: [Word; 4] = [

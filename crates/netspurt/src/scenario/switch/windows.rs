@@ -115,17 +115,6 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.minshall)),
     Switch::flag(
-        "send.nodelay_uncorks",
-        "Switching `TCP_NODELAY` on releases what `TCP_CORK` holds (`__tcp_sock_set_nodelay`)",
-    )
-    .rfc(|c| Field::Flag(&mut c.send_rules.nodelay_uncorks)),
-    Switch::flag(
-        "send.more_until_ack",
-        "What `MSG_MORE` holds may leave with the next ACK (`tcp_push`), and not only with the next \
-         write",
-    )
-    .rfc(|c| Field::Flag(&mut c.send_rules.more_until_ack)),
-    Switch::flag(
         "send.held_for_an_rto",
         "A segment that is held back for being short leaves after an RTO at the latest \
          (`tcp_check_probe_timer`), and not after 200 ms (RFC 9293 §3.8.6.2.1)",

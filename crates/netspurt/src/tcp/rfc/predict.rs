@@ -138,7 +138,7 @@ mod tests {
         for end in 0..=usize::from(both) {
             let octets = 1 + dice.bits() % 200_000;
             let write = |tcb: &mut Tcb, cx: &mut Context<'_>| {
-                tcb.write(octets, false, cx);
+                tcb.write(octets, cx);
                 tcb.close(cx);
             };
             let quick = |tcb: &mut Tcb, cx: &mut Context<'_>| {

@@ -63,8 +63,8 @@ impl CwndRules {
             growth_by_delivery: on,
             validation: on,
             idle_decay: on,
-            reordered_reports_grow: on,
             idle_restart: true,
+            reordered_reports_grow: on,
         }
     }
 }
@@ -164,11 +164,6 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRules {
-    /// `TCP_NODELAY` lets go what `TCP_CORK` holds (`__tcp_sock_set_nodelay`).
-    pub nodelay_uncorks: bool,
-    /// What `MSG_MORE` holds may leave with the next ACK (`tcp_push`): the flag is of the call and
-    /// not of the connection.
-    pub more_until_ack: bool,
     /// What is held back for being short leaves after an RTO at the latest (`tcp_check_probe_timer`),
     /// and not after the 200 ms of RFC 9293 §3.8.6.2.1.
     pub held_for_an_rto: bool,
@@ -183,7 +178,7 @@ impl SendRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { nodelay_uncorks: on, more_until_ack: on, held_for_an_rto: on, fin_needs_window: on }
+        Self { held_for_an_rto: on, fin_needs_window: on }
     }
 }
 

@@ -30,11 +30,11 @@ pub(in crate::tcp) struct SendWindow {
     /// The sequence and acknowledgment numbers that told it (SND.WL1, SND.WL2).
     told: (u64, u64),
     pub(super) short: ShortSegments,
+    /// Whether the FIN waits for room in the peer's window.
+    fin_needs_window: bool,
     /// The octets after the last one of each record that is not all sent: no segment has octets
     /// from both sides.
     records: VecDeque<u64>,
-    /// Whether the FIN waits for room in the peer's window.
-    fin_needs_window: bool,
 }
 
 packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short, records } keeps { iss, fin_needs_window });
@@ -48,21 +48,17 @@ pub(in crate::tcp) struct ShortSegments {
     minshall: bool,
     /// Whether it waits for more octets, whatever is outstanding.
     pub(in crate::tcp) corked: bool,
-    /// Whether the last write said that more follows (Linux's `MSG_MORE`).
-    pub(in crate::tcp) more: bool,
     /// The octet after the last short segment sent.
     end: u64,
-    /// What ends here or before is not held.
-    released: u64,
 }
 
-packed!(ShortSegments { nagle, minshall, corked, more, end, released });
+packed!(ShortSegments { nagle, minshall, corked, end });
 
 impl ShortSegments {
     /// Whether a short segment waits, with `flight` octets outstanding from `una` on.
     fn wait(&self, una: u64, flight: u64) -> bool {
         let outstanding = if self.minshall { self.end > una } else { flight > 0 };
-        self.nagle && outstanding || self.corked || self.more
+        self.nagle && outstanding || self.corked
     }
 }
 
@@ -82,12 +78,10 @@ impl SendWindow {
                 nagle: config.nagle,
                 minshall: config.minshall,
                 corked: false,
-                more: false,
                 end: 0,
-                released: 0,
             },
-            records: VecDeque::new(),
             fin_needs_window: config.send_rules.fin_needs_window,
+            records: VecDeque::new(),
         }
     }
 
@@ -235,18 +229,10 @@ impl SendWindow {
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
-        if self.nxt + len <= self.short.released {
-            return Some(len);
-        }
         // RFC 9293 §3.8.6.2.1 and, for the last of what was written, RFC 896.
         let held = self.short.wait(self.una, self.flight());
         let half = len >= self.peer_max / 2;
         ((all || half) && !held).then_some(len)
-    }
-
-    /// What was written is not held back for being short.
-    pub(super) fn release(&mut self) {
-        self.short.released = self.end;
     }
 
     /// The next `len` octets leave; whether a FIN follows them.

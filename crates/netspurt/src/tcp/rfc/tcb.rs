@@ -95,19 +95,16 @@ impl Tcb {
     }
 
     /// Takes `octets` more to send; opens the connection where nobody did. One that is over takes
-    /// none. Where the application says that `more` follows (Linux's `MSG_MORE`), a short segment
-    /// waits for it.
-    pub(in crate::tcp) fn write(&mut self, octets: u64, more: bool, cx: &mut Context<'_>) {
+    /// none.
+    pub(in crate::tcp) fn write(&mut self, octets: u64, cx: &mut Context<'_>) {
         if self.tx.window.closing || self.life.is_over() {
             return;
         }
         self.account_for(cx.now);
-        self.tx.window.short.more = more;
         self.tx.window.end = self.tx.window.end.saturating_add(octets);
         self.open(cx);
         self.output(cx);
         self.report(cx);
-        self.tx.window.short.more &= !self.config.send_rules.more_until_ack;
     }
 
     /// No segment has octets from before what was written so far and from behind it.
@@ -120,14 +117,6 @@ impl Tcb {
         if self.rx.read(octets) && self.life.state().is_synchronised() {
             self.send_ack(cx);
         }
-    }
-
-    /// Whether short segments wait for the ACK of what is outstanding.
-    pub(in crate::tcp) fn set_nagle(&mut self, nagle: bool, cx: &mut Context<'_>) {
-        if !nagle && self.config.send_rules.nodelay_uncorks {
-            self.tx.window.release();
-        }
-        self.hold_short(|short| short.nagle = nagle, cx);
     }
 
     /// Changes what short segments wait for.
