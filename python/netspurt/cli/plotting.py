@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -83,7 +83,7 @@ def plot(
     several = kind == "flows"
     if captured and flow is None and direction is None and not several:
         flow, direction = busiest(opened) or (None, None)
-    given = {"flow": flow, "direction": direction, "node": node, "link": link}
+    given: dict[str, Any] = {"flow": flow, "direction": direction, "node": node, "link": link}
     for each in _all_of(captured=captured) if kind == _ALL else [kind]:
         applied = given
         if kind == _ALL:

@@ -95,7 +95,9 @@ def _panels(
     run: Tables, way: Way, kinds: Sequence[str], missing: dict[str, str]
 ) -> Iterator[Panel]:
     for kind in kinds:
-        view = View(flow=way.flow, direction=way.direction) if "flow" in OPTIONS[kind] else View()
+        view = View(whole=True)
+        if "flow" in OPTIONS[kind]:
+            view = View(flow=way.flow, direction=way.direction)
         try:
             shown = picture(run, kind, view)
         except ValueError as error:
