@@ -123,7 +123,7 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("plot r --kind rto --node source", "--node does not apply to rto plots, but to time"),
         ("plot r --kind queue --link x", "no link 'x' in queue: there are lan, t1, modem"),
         ("plot r --kind queue --from 900", "no queue held more than the packet in transmission in"),
-        ("plot r --kind pie", "'pie' is not one of time-sequence, cwnd, rto, queue, outstanding,"),
+        ("plot r --kind pie", "'pie' is not one of time-sequence, cwnd, rto, queue, path,"),
         ("plot r --out absent/a.png", "absent/a.png cannot be written: No such file"),
         ("plot r --out a", "a: the name of a plot's file must end in .png, .svg or .pdf"),
         ("plot r --kind all --out a.png", "--kind all draws several pictures"),
