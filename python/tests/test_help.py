@@ -92,7 +92,7 @@ def test_a_budget_that_is_none_is_told_by_its_option(
     here: Command, words: tuple[str, ...], budget: str
 ) -> None:
     ran = here("live", words[0], "--budget", budget, *words[1:])
-    refused(ran, "'--budget'", f"'{budget}' is not a number of seconds from 0 to a million")
+    refused(ran, "'--budget'", f"'{budget}' is not a time from 0 to a million seconds")
     assert "order" not in ran.stderr
     with pytest.raises(ns.LiveError, match="seconds from 0 to a million"):
         ns.run_live(ns.Scenario.parse(KERNELS), "r", budget=-1)

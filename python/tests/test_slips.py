@@ -88,7 +88,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("sweep status folder", "folder holds no sweep: `netspurt sweep FILE --out DIR`"),
         ("live run good.toml", 'add `endpoint = "kernel"` to one'),
         ("live run absent.toml", "absent.toml cannot be read"),
-        ("live run good.toml --budget soon", "'soon' is not a number of seconds"),
+        ("live run good.toml --budget soon", "'soon' is not a time from 0"),
         ("live exec absent.toml -- true", "absent.toml cannot be read"),
         ("live exec binary.toml -- true", "not a text file\n   --> binary.toml"),
         ("live exec torn.toml -- true", "--> torn.toml:1:"),

@@ -42,12 +42,17 @@ def _seconds(text: str) -> float:
 
 
 def _lateness(text: str) -> float:
-    if not 0 <= _seconds(text) <= 1e6:
+    try:
+        value = float(text)
+    except ValueError:
+        value = quantities.seconds(text)
+    if not 0 <= value <= 1e6:
         raise ValueError
-    return float(text)
+    return value
 
 
-lateness = _reader("a number of seconds from 0 to a million, such as 0.005", _lateness)
+#: Reads a time: 20ms, 0.02, 0.
+lateness = _reader("a time from 0 to a million seconds, such as 5ms or 0.005", _lateness)
 seconds = _reader("a number of seconds, such as 12.5", _seconds)
 count = _reader("a whole number, 0 or more", _count)
 
