@@ -141,3 +141,32 @@ fn what_the_host_does_not_support_is_an_error() {
         assert!(report.contains(word), "{report}");
     }
 }
+
+/// What a fuzz target found: an ACK that reports by SACK what it acknowledges itself, as no receiver
+/// does, and starts a recovery.
+#[test]
+fn an_ack_that_reports_what_it_acknowledges_harms_nothing() {
+    let text = "--title=t
+--profile=linux-6
+--set=timestamps=false
+0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
++0 connect(3, ..., ...) = -1 EINPROGRESS
++0 > S 0:0(0) <...>
++0.1 < S. 0:0(0) ack 1 win 65535 <mss 1000,nop,nop,sackOK>
++0 > . 1:1(0) ack 1
++0 write(3, ..., 10000) = 10000
++0 > . 1:1001(1000) ack 1
++0 > . 1001:2001(1000) ack 1
++0 > . 2001:3001(1000) ack 1
++0 > . 3001:4001(1000) ack 1
++0 > . 4001:5001(1000) ack 1
++0 > . 5001:6001(1000) ack 1
++0 > . 6001:7001(1000) ack 1
++0 > . 7001:8001(1000) ack 1
++0 > . 8001:9001(1000) ack 1
++0 > P. 9001:10001(1000) ack 1
++0.1 < . 1:1(0) ack 2001 win 65535 <nop,nop,sack 5001:9001 1001:3001>
++0 %{ assert tcpi_ca_state == TCP_CA_Recovery }%";
+    let script = Script::parse("hostile.pkt", text).unwrap();
+    run(&script, &mut script.host(None, &[]).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+}

@@ -189,8 +189,9 @@ impl LossRecovery {
             return;
         }
         self.repair.begin_recovery(window.nxt);
-        // RFC 9937 §6.1: RecoverFS leaves out what was reported before this ACK.
-        let reported = self.loss.scoreboard.sacked() - news.sacked;
+        // RFC 9937 §6.1: RecoverFS leaves out what was reported before this ACK. One that reports
+        // what it acknowledges itself, as no receiver does, has more news than is still reported.
+        let reported = self.loss.scoreboard.sacked().saturating_sub(news.sacked);
         self.begin_reduction(window.flight() + news.acked - reported, config);
     }
 
