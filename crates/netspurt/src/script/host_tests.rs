@@ -142,10 +142,9 @@ fn what_the_host_does_not_support_is_an_error() {
     }
 }
 
-/// What a fuzz target found: an ACK that reports by SACK what it acknowledges itself, as no receiver
-/// does, and starts a recovery.
 #[test]
 fn an_ack_that_reports_what_it_acknowledges_harms_nothing() {
+    // A fuzz target found it: no receiver reports by SACK what the same ACK acknowledges.
     let text = "--title=t
 --profile=linux-6
 --set=timestamps=false
