@@ -170,7 +170,8 @@ def explain(
     --------
     >>> import netspurt as ns
     >>> from netspurt.captures import explain
-    >>> folder = ns.new_scenario().replace({"stop": "5 s"}).run().save("a-run")
+    >>> from tempfile import mkdtemp
+    >>> folder = ns.new_scenario().replace({"stop": "5 s"}).run().save(mkdtemp() + "/run")
     >>> found = explain(folder / "source.pcapng")
     >>> found.table("connections")["direction"].tolist()
     ['forward', 'reverse']
