@@ -177,11 +177,11 @@ class Linked:
 
 def _write_link(link: Linked, out: Path | None, plot: Path | None) -> None:
     """Write what a link of a scenario does in a run, and draw it."""
-    from netspurt.timelines import plain, read_followed
+    from netspurt.timelines import printable, read_followed
 
     moves = link.scenario.moves(link.name)
     heading = f"Link {link.name} of {link.file}, seed {link.scenario.seed}."
-    text = f"# {plain(heading)}\n{moves}"
+    text = f"# {printable(heading)}\n{moves}"
     if plot is not None:
         check_picture(plot)
     if out is None and plot is None:

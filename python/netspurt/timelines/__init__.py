@@ -1,10 +1,10 @@
 """Files that links follow: from recordings of delays, and from the formats of other tools."""
 
-from netspurt.timelines.error import TimelineError
+from netspurt.timelines.error import TimelineError, printable
 from netspurt.timelines.files import paired, read_timeline
 from netspurt.timelines.followed import read_followed
 from netspurt.timelines.recorded import OUTAGE, follow
-from netspurt.timelines.timeline import Outage, Timeline, Way, plain
+from netspurt.timelines.timeline import Outage, Timeline, Way
 
 __all__ = [
     "OUTAGE",
@@ -14,7 +14,7 @@ __all__ = [
     "Way",
     "follow",
     "paired",
-    "plain",
+    "printable",
     "read_followed",
     "read_timeline",
 ]

@@ -7,7 +7,7 @@ use crate::observe::{Flows, Lifetimes, Passing, Retired};
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedPacket, Datagrams, TcpView};
 
-use super::hosts::settle;
+use super::hosts::{find_timer_grids, settle};
 use super::{CaptureNotes, CapturedConnection, EndedConnection, SpareWays, Transcript};
 
 /// The packets that passed, by what they were.
@@ -215,6 +215,7 @@ impl Explainer {
         let mut connections: Vec<_> = std::iter::from_fn(|| self.next_ended(true)).collect();
         connections.sort_by_key(|one| one.number);
         settle(&mut connections);
+        find_timer_grids(&mut connections);
         Explanation {
             passed: self.passed,
             notes: self.notes,

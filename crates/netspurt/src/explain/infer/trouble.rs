@@ -109,6 +109,15 @@ impl SenderTrouble {
         self.late = (self.late.0 + 1, self.late.1.max(by));
     }
 
+    /// Whether octets whose original had not been seen came as a retransmission of late. What comes
+    /// next of them may be the original.
+    pub fn filled_by_other(&self, left: u64, right: u64) -> bool {
+        /// So many retransmissions ago, at most.
+        const LATE: usize = 64;
+        let same = |one: &ExplainedRetransmission| one.left <= left && right <= one.right;
+        self.found.iter().rev().take(LATE).any(|one| one.original_missing && same(one))
+    }
+
     /// The first octet that is neither acknowledged, up to `una`, nor SACKed.
     pub fn head(&self, una: u64) -> u64 {
         self.sacked.holding(una).map_or(una, |range| range.1)
