@@ -13,6 +13,8 @@ const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)
 pub struct WireEnds {
     own: Option<SocketAddr>,
     peer: Option<SocketAddr>,
+    /// Whether sockets have addresses of IPv6, which are then mapped ones of IPv4.
+    mapped: bool,
     /// Counts what leaves.
     ip_id: u16,
 }
@@ -37,9 +39,19 @@ impl WireEnds {
         Ok(())
     }
 
-    /// The peer's address.
+    /// A socket is made whose addresses are of IPv6, or of IPv4.
+    pub fn set_mapped(&mut self, mapped: bool) {
+        self.mapped = mapped;
+    }
+
+    /// The peer's address as sockets have it.
     pub fn peer(&self) -> Option<SocketAddr> {
-        self.peer
+        self.peer.map(|peer| match peer.ip() {
+            IpAddr::V4(ip) if self.mapped => {
+                SocketAddr::new(ip.to_ipv6_mapped().into(), peer.port())
+            }
+            _ => peer,
+        })
     }
 
     /// The segment of a packet that arrives. The first one names the ends if no call has. `None` for a
@@ -90,7 +102,7 @@ mod tests {
     #[test]
     fn replies_go_where_the_first_packet_came_from() {
         let (own, peer) = ("10.0.0.1:80".parse().unwrap(), "10.0.0.2:5001".parse().unwrap());
-        let mut far = WireEnds { own: Some(peer), peer: Some(own), ip_id: 0 };
+        let mut far = WireEnds { own: Some(peer), peer: Some(own), ..WireEnds::default() };
         let packet = far.packet(Segment { seq: 7, len: 3, ..Segment::default() });
         let mut ends = WireEnds::default();
         assert_eq!(ends.segment(&packet).unwrap().unwrap().seq, 7);
@@ -111,6 +123,8 @@ mod tests {
         let mut ends = WireEnds::default();
         ends.connect("[::ffff:192.0.2.1]:8080".parse().unwrap()).unwrap();
         assert_eq!(ends.peer(), Some("192.0.2.1:8080".parse().unwrap()));
+        ends.set_mapped(true);
+        assert_eq!(ends.peer(), Some("[::ffff:192.0.2.1]:8080".parse().unwrap()));
         assert!(ends.bind("[fd00::1]:8080".parse().unwrap()).unwrap_err().contains("IPv4 only"));
     }
 }

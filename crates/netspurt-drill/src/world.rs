@@ -1,7 +1,6 @@
 //! The host under test with its clock and its packets.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 
 use netspurt::script::{
     Call, CallOutcome, CallResult, EpollOperation, Fd, Info, SocketHost, Subject,
@@ -185,11 +184,6 @@ impl DrillWorld {
         let now = self.clock.host_time();
         self.run_until(now);
         self.host.as_ref().map(|host| host.info(now)).unwrap_or_default()
-    }
-
-    /// The address of the connection's other end.
-    pub fn peer(&self) -> Option<SocketAddr> {
-        self.ends.peer()
     }
 
     /// Keeps what `epoll_wait` shall say of a socket.

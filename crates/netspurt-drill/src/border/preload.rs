@@ -13,15 +13,16 @@ use super::fds::is_ours;
 use super::guard::current;
 use super::{options, sockets};
 
-/// Whether packetdrill calls the functions here, and not the C library's.
+/// Whether `LD_PRELOAD` names this library, so that packetdrill calls the functions here and not the C
+/// library's.
 pub(super) fn is_active() -> bool {
-    // SAFETY: null stands for the program itself, and the name ends with a zero. What is found is
-    // compared and not called.
+    // SAFETY: null stands for the program with what was loaded at its start, and the name ends with a
+    // zero. What is found is not called.
     let found = unsafe {
         let program = libc::dlopen(ptr::null(), libc::RTLD_NOW);
-        libc::dlsym(program, c"system".as_ptr())
+        libc::dlsym(program, c"packetdrill_interface_init".as_ptr())
     };
-    found == system as *mut c_void
+    !found.is_null()
 }
 
 /// Takes a script's shell command, which is read and not run. Only the Python in which packetdrill

@@ -1,8 +1,6 @@
 //! Calls that make, name and close sockets.
 
 use std::ffi::{c_int, c_long, c_void};
-use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::socklen_t;
 use netspurt::script::{Call, status};
@@ -12,9 +10,6 @@ use super::guard::{BorderResult, Errno, answer, answer_int, make, refuse, value}
 use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
-
-/// Whether sockets have addresses of IPv6, which are then mapped ones of IPv4.
-static MAPPED: AtomicBool = AtomicBool::new(false);
 
 /// A new socket's number for packetdrill.
 fn numbered(machine: &DrillMachine, call: &Call) -> BorderResult {
@@ -35,7 +30,7 @@ pub(super) unsafe extern "C" fn socket(
         if !is_tcp {
             return Err(refuse(machine, "a socket that is not of TCP".to_owned()));
         }
-        MAPPED.store(domain == libc::AF_INET6, Ordering::Relaxed);
+        machine.with(|world| world.ends().set_mapped(domain == libc::AF_INET6));
         let nonblocking = kind & libc::SOCK_NONBLOCK != 0;
         numbered(machine, &Call::Socket { nonblocking, number: None })
     })
@@ -71,22 +66,12 @@ pub(super) unsafe extern "C" fn accept(
 ) -> c_int {
     answer_int(|machine| {
         let number = numbered(machine, &Call::Accept { fd: own_fd(fd), number: None })?;
-        if let Some(peer) = machine.with(|world| world.peer()) {
+        if let Some(peer) = machine.with(|world| world.ends().peer()) {
             // SAFETY: packetdrill's place for an address has as many octets as it says.
-            unsafe { memory::put_address(address, length, shown(peer)) }?;
+            unsafe { memory::put_address(address, length, peer) }?;
         }
         Ok(number)
     })
-}
-
-/// An address in the family of the sockets.
-fn shown(address: SocketAddr) -> SocketAddr {
-    match address.ip() {
-        IpAddr::V4(ip) if MAPPED.load(Ordering::Relaxed) => {
-            SocketAddr::new(ip.to_ipv6_mapped().into(), address.port())
-        }
-        _ => address,
-    }
 }
 
 pub(super) unsafe extern "C" fn connect(
@@ -171,7 +156,7 @@ pub(super) unsafe extern "C" fn splice(
     answer_int(|machine| Err(refuse(machine, "splicing".to_owned())))
 }
 
-/// Whether the number is one of packetdrill's for our sockets; `close` for the rest of the program.
+/// Closes one of our sockets for the rest of the program, which has no use for an error.
 pub(super) fn close_ours(fd: c_int) -> c_int {
     answer(|machine| value(machine, &Call::Close { fd: own_fd(fd) }));
     0

@@ -141,9 +141,11 @@ pub unsafe extern "C" fn packetdrill_interface_init(
             "put this library into LD_PRELOAD, too: without it, the script's shell commands would change this machine",
         );
     }
-    // SAFETY: the caller says so.
-    let flags = unsafe { flags.as_ref().map(|flags| CStr::from_ptr(flags)) };
-    let flags = flags.map(|flags| flags.to_string_lossy().into_owned()).unwrap_or_default();
+    let flags = match flags.is_null() {
+        true => String::new(),
+        // SAFETY: the caller says so.
+        false => unsafe { CStr::from_ptr(flags) }.to_string_lossy().into_owned(),
+    };
     let begun = catch_unwind(move || begin(&flags));
     match begun {
         // SAFETY: the caller says so. The place holds zeros so far, which nothing has to drop.
