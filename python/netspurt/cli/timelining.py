@@ -11,6 +11,7 @@ import typer
 
 from netspurt.cli.options import count, loaded
 from netspurt.cli.output import counted, number, width, wrapped
+from netspurt.picture_files import IN_WORDS, check_ending
 from netspurt.stored import write_new
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Picture = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help="Draw it, as .png, .svg or .pdf: delay, rate and losses, and outages shaded.",
+        help=f"Draw it, as {IN_WORDS}: delay, rate and losses, and outages shaded.",
         show_default=False,
     ),
 ]
@@ -116,7 +117,7 @@ def timeline(
     if linear:
         read = replace(read, between="linear")
     if plot is not None:
-        check_picture(plot)
+        check_ending(plot)
     if out is None and plot is None:
         typer.echo(read.to_toml(), nl=False)
     if out is not None:
@@ -127,19 +128,6 @@ def timeline(
     _tell(read.notes, aside=out is None)
     if out is not None:
         _tell_use(out)
-
-
-def check_picture(file: Path) -> None:
-    """Check the name of a picture before anything is written.
-
-    Raises
-    ------
-    ValueError
-        If it does not end as pictures do.
-    """
-    endings = (".png", ".svg", ".pdf")
-    if file.suffix not in endings:
-        raise ValueError(f"{file}: the name of a picture ends in {', '.join(endings)}")
 
 
 def _contents(read: Timeline) -> Iterator[str]:
@@ -183,7 +171,7 @@ def _write_link(link: Linked, out: Path | None, plot: Path | None) -> None:
     heading = f"Link {link.name} of {link.file}, seed {link.scenario.seed}."
     text = f"# {plain(heading)}\n{moves}"
     if plot is not None:
-        check_picture(plot)
+        check_ending(plot)
     if out is None and plot is None:
         typer.echo(text, nl=False)
     if out is not None:
@@ -239,7 +227,7 @@ def write_recorded(
         raise ValueError(f"no recording {chosen}: there are 1 to {len(found)}")
     read = follow(found[nth])
     if plot is not None:
-        check_picture(plot)
+        check_ending(plot)
     write_new(out, read.to_toml())
     typer.echo(f"{out}: {'; '.join(_of_recording(found[nth], read))}")
     if plot is not None:
