@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.pictures.kinds import check_kind
 from netspurt.pictures.marks import (
     SERIES,
     Band,
@@ -86,8 +87,7 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
     ValueError
         If there is no such kind, or it cannot show this number of names, or of series.
     """
-    if kind not in KINDS:
-        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
+    check_kind(kind, KINDS)
     if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
         wanted = "two names" if kind == "heat-map" else "one name or two"
         there = f"{len(names)}: {', '.join(names)}" if names else "0: name what makes groups"
