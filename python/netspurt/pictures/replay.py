@@ -257,7 +257,14 @@ KINDS: dict[str, Callable[[Judged], Picture]] = {
 
 
 def replayed(replay: Judged, kind: str) -> Picture:
-    """Return a picture of a replay of one kind.
+    """Return a picture of a replay.
+
+    Parameters
+    ----------
+    replay
+        What was replayed.
+    kind
+        One of `KINDS`.
 
     Raises
     ------

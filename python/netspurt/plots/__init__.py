@@ -45,12 +45,8 @@ def draw(
 
     Parameters
     ----------
-    tables
-        A run, or anything with the same tables.
-    kind
-        One of `KINDS`.
-    view
-        What to show of it.
+    tables, kind, view
+        As in `netspurt.pictures.picture`.
     ax
         An axes of the caller's to draw into; its figure is returned.
     size
