@@ -43,6 +43,7 @@ ALONE = {
     "fragments",
     "new",
     "plot",
+    "qlog",
     "replay",
     "report",
     "run",
