@@ -52,6 +52,7 @@ ALONE = {
     "sites",
     "sweep",
     "table",
+    "timeline",
 }
 
 
