@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use netspurt::event::{CwndState, RtoState};
 use netspurt::units::Duration;
 
 use crate::sys;
@@ -50,6 +51,30 @@ impl TcpInfo {
     /// Whether losses found before a timeout are being repaired.
     pub const fn in_recovery(&self) -> bool {
         self.state == Self::RECOVERY
+    }
+
+    /// Its congestion state as models have it.
+    pub fn cwnd_state(&self) -> CwndState {
+        let smss = u64::from(self.smss);
+        CwndState {
+            cwnd_bytes: u64::from(self.cwnd) * smss,
+            // A threshold that was never set is 2^31 - 1 segments.
+            ssthresh_bytes: u64::from(self.ssthresh) * smss,
+            flight_bytes: u64::from(self.unacked) * smss,
+            dupacks: 0,
+            in_recovery: self.in_recovery() || self.in_loss(),
+        }
+    }
+
+    /// Its timer as models have it, which has just `fired` or not.
+    pub fn rto_state(&self, fired: bool) -> RtoState {
+        RtoState {
+            srtt: (!self.srtt.is_zero()).then_some(self.srtt),
+            rttvar: (!self.srtt.is_zero()).then_some(self.rttvar),
+            backoff: 1 << self.backoff.min(31),
+            rto: self.rto,
+            fired,
+        }
     }
 
     /// Asks the kernel about the connection of a socket.

@@ -5,6 +5,7 @@ mod error;
 mod ledger;
 mod outcome;
 mod report;
+mod scene;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use std::thread;
 
 use netspurt::ids::{EndId, Side};
 use netspurt::scenario::{Network, NetworkEnd, Scenario};
-use netspurt::units::{Duration, Time};
+use netspurt::units::Duration;
 
 pub use error::LiveError;
 pub use ledger::Ledger;
@@ -28,6 +29,7 @@ pub use report::{
     DeviceReport, EndReport, FlowFailure, LatenessReport, LiveReport, PacketCounts, ProgramsReport,
     Replayed, RouteReport, SocketReport,
 };
+pub use scene::{Progress, QueueScene, Scene, SenderScene};
 pub use watcher::{Sockets, Watcher, watcher};
 
 use ends::{applications, make_ends};
@@ -52,7 +54,7 @@ pub struct Options {
     /// What hosts' wires are made of.
     pub wiring: Wiring,
     /// Told of the time now and then; whether to go on.
-    pub progress: Box<dyn FnMut(Time) -> bool>,
+    pub progress: Progress,
     /// What is to run at the ends of the flow of programs.
     pub programs: Option<Programs>,
 }
