@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exec::Programs;
 use crate::folder::{DiskFolder, note_others};
-use crate::run::{LiveRun, Options, Progress, Scene, run};
+use crate::run::{LiveRun, Options, Progress, RunScene, run};
 use crate::sandbox::{Wire, Wiring, end_with};
 
 /// What a worker is asked to do.
@@ -56,7 +56,7 @@ pub struct RunOrder {
 }
 
 /// Does what the order in `file` says, or without one the order on the standard input. The run's
-/// folder is whole then, its manifest included. While a run goes on, a [`Scene`] goes to the
+/// folder is whole then, its manifest included. While a run goes on, a [`RunScene`] goes to the
 /// standard output four times a second, unless there are programs, which have it for themselves.
 ///
 /// # Errors
@@ -132,7 +132,7 @@ const AT_ONCE: usize = 4096;
 
 /// Prints scenes. Packets never wait for this: of a scene that the reader has no room for, nothing
 /// is printed.
-fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> Scene) -> bool {
+fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     let mut next = Time::ZERO + EVERY;
     move |now, scene| {
         if now < next {

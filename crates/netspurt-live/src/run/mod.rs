@@ -6,6 +6,7 @@ mod ledger;
 mod outcome;
 mod report;
 mod scene;
+mod sockets;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -29,8 +30,9 @@ pub use report::{
     DeviceReport, EndReport, FlowFailure, LatenessReport, LiveReport, PacketCounts, ProgramsReport,
     Replayed, RouteReport, SocketReport,
 };
-pub use scene::{Progress, QueueScene, Scene, SenderScene};
-pub use watcher::{Sockets, Watcher, watcher};
+pub use scene::{Progress, RunScene, WatchedQueue, WatchedSender};
+pub use sockets::Sockets;
+pub use watcher::{Watcher, watcher};
 
 use ends::{applications, make_ends};
 use outcome::Outcome;

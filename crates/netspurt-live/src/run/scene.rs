@@ -10,7 +10,7 @@ use netspurt::segment::Segment;
 use netspurt::units::Time;
 use serde::Serialize;
 
-use super::watcher::Sockets;
+use super::sockets::Sockets;
 use crate::kernel::TcpInfo;
 
 /// The most senders and the most queues of a scene: a screen has no room for more, and its text
@@ -19,22 +19,22 @@ const SENDERS: usize = 4;
 const QUEUES: usize = 6;
 
 /// Told of the time now and then, with what makes a scene of it; whether to go on.
-pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> Scene) -> bool>;
+pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// What a run looks like.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scene {
+pub struct RunScene {
     /// How long it goes on \[ms\].
     pub passed_ms: u64,
     /// Ends that send data, the first of them.
-    pub senders: Vec<SenderScene>,
+    pub senders: Vec<WatchedSender>,
     /// Queues that ever held a packet, the first of them.
-    pub queues: Vec<QueueScene>,
+    pub queues: Vec<WatchedQueue>,
 }
 
 /// An end that sends data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SenderScene {
+pub struct WatchedSender {
     /// Its flow.
     pub flow: String,
     /// `forward` or `reverse`.
@@ -55,7 +55,7 @@ pub struct SenderScene {
 
 /// A queue after the latest packet that came; links tell of departures when the next one comes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct QueueScene {
+pub struct WatchedQueue {
     /// Its link.
     pub link: String,
     /// `forward` or `reverse`.
@@ -67,14 +67,14 @@ pub struct QueueScene {
 }
 
 /// The last that was heard of models' ends and of queues.
-pub(super) struct Seen {
+pub(super) struct LastHeard {
     names: Names,
     cwnd: BTreeMap<EndId, CwndState>,
     rto: BTreeMap<EndId, RtoState>,
     queues: BTreeMap<u32, (u32, u64)>,
 }
 
-impl Seen {
+impl LastHeard {
     pub(super) const fn new(names: Names) -> Self {
         Self { names, cwnd: BTreeMap::new(), rto: BTreeMap::new(), queues: BTreeMap::new() }
     }
@@ -104,19 +104,19 @@ impl Seen {
     }
 
     /// What the run looks like now; the kernel is asked about its own connections.
-    pub(super) fn scene(&self, now: Time, sockets: &Sockets) -> Scene {
+    pub(super) fn scene(&self, now: Time, sockets: &Sockets) -> RunScene {
         let ends = (0..).map(EndId::at).take(EndId::places(self.names.flows.len()));
         let shown = ends.filter(|end| self.is_shown(*end));
         let senders = shown.filter_map(|end| self.sender(end, sockets)).take(SENDERS).collect();
         let queues = self.queues.iter().take(QUEUES).map(|(link, (packets, bytes))| {
             let of = &self.names.links[*link as usize];
             let (link, direction) = (of.name.clone(), of.direction.name());
-            QueueScene { link, direction, packets: *packets, bytes: *bytes }
+            WatchedQueue { link, direction, packets: *packets, bytes: *bytes }
         });
-        Scene { passed_ms: now.as_nanos() / 1_000_000, senders, queues: queues.collect() }
+        RunScene { passed_ms: now.as_nanos() / 1_000_000, senders, queues: queues.collect() }
     }
 
-    fn sender(&self, end: EndId, sockets: &Sockets) -> Option<SenderScene> {
+    fn sender(&self, end: EndId, sockets: &Sockets) -> Option<WatchedSender> {
         let (cwnd, rto) = match sockets.get(end.index())? {
             Some((socket, _)) => {
                 let info = TcpInfo::of(socket.get()?.as_fd()).ok()?;
@@ -124,7 +124,7 @@ impl Seen {
             }
             None => (*self.cwnd.get(&end)?, *self.rto.get(&end)?),
         };
-        Some(SenderScene {
+        Some(WatchedSender {
             flow: self.names.flows[end.flow().index()].name.clone(),
             direction: Direction::BOTH[end.side().index()].name(),
             cwnd_bytes: cwnd.cwnd_bytes,

@@ -20,17 +20,14 @@ use netspurt::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
 use crate::content::octets;
 use crate::drive::{PacketArrival, Watch};
 use crate::exec::{ProgramsEnding, ProgramsWatch};
-use crate::kernel::{FlowSocket, Poll, TcpInfo};
+use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
-use super::scene::{Progress, Seen};
+use super::scene::{LastHeard, Progress};
+use super::sockets::Sockets;
 use super::trips::{Trip, round_trips};
-
-/// By end: its socket, of which retransmits are asked, and whether it finds losses by time; `None`
-/// of the simulator's ends.
-pub type Sockets = Vec<Option<(FlowSocket, bool)>>;
 
 /// A node's capture.
 pub(super) struct Capture {
@@ -61,7 +58,7 @@ pub struct Watcher {
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Progress,
     /// What was last heard, for scenes.
-    seen: Seen,
+    seen: LastHeard,
     /// Rows that may be recorded.
     most_rows: Option<u64>,
 }
@@ -118,7 +115,7 @@ pub fn watcher(
         programs: None,
         ends: None,
         progress,
-        seen: Seen::new(names.clone()),
+        seen: LastHeard::new(names.clone()),
         most_rows: network.most_rows,
     })
 }

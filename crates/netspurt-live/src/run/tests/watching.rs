@@ -17,8 +17,9 @@ use crate::drive::Watch;
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
-use crate::run::watcher::{Sockets, Watcher, watcher};
-use crate::run::{QueueScene, Scene, SenderScene};
+use crate::run::sockets::Sockets;
+use crate::run::watcher::{Watcher, watcher};
+use crate::run::{RunScene, WatchedQueue, WatchedSender};
 
 /// Flow 0 is a transfer of the kernel's, 1 has requests of the kernel's, 2 is the simulator's.
 fn network(record: &str) -> Network {
@@ -268,7 +269,7 @@ fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
 #[test]
 fn a_run_goes_on_while_its_owner_wants_it_to() {
     let place = Place::new();
-    let progress = Box::new(|now, _: &dyn Fn() -> Scene| now < ms(50));
+    let progress = Box::new(|now, _: &dyn Fn() -> RunScene| now < ms(50));
     let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();
     let goes_on = [0, 49, 50, 60].map(|at| watcher.goes_on(ms(at)));
     assert_eq!(goes_on, [true, true, false, false]);
@@ -279,7 +280,7 @@ fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
     let place = Place::new();
     let scenes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
     let kept = std::rc::Rc::clone(&scenes);
-    let progress = Box::new(move |_, scene: &dyn Fn() -> Scene| {
+    let progress = Box::new(move |_, scene: &dyn Fn() -> RunScene| {
         kept.borrow_mut().push(scene());
         true
     });
@@ -302,7 +303,7 @@ fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
     let queue = What::Queue { link: 1, packets: 3, bytes: 4500 };
     watcher.event(&Event { at: ms(3), what: queue }, None);
     assert!(watcher.goes_on(ms(4)));
-    let sender = SenderScene {
+    let sender = WatchedSender {
         flow: "model".to_owned(),
         direction: "forward",
         cwnd_bytes: 3000,
@@ -313,8 +314,8 @@ fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
         in_recovery: true,
     };
     let queue =
-        QueueScene { link: "wire".to_owned(), direction: "reverse", packets: 3, bytes: 4500 };
-    let empty = Scene { passed_ms: 1, senders: vec![], queues: vec![] };
-    let full = Scene { passed_ms: 4, senders: vec![sender], queues: vec![queue] };
+        WatchedQueue { link: "wire".to_owned(), direction: "reverse", packets: 3, bytes: 4500 };
+    let empty = RunScene { passed_ms: 1, senders: vec![], queues: vec![] };
+    let full = RunScene { passed_ms: 4, senders: vec![sender], queues: vec![queue] };
     assert_eq!(*scenes.borrow(), [empty, full]);
 }
