@@ -2,6 +2,7 @@
 # make test    installs what tests need as well and runs all tests, lints and type checks
 # make setup   only installs: afterwards .venv/bin/netspurt is the command
 # make fuzz    runs each fuzz target for a minute (FUZZ_SECONDS=60); needs a nightly toolchain and cargo-fuzz
+# make drill   builds the library that packetdrill loads (docs/scripts.md)
 # make clean   removes what was installed and built
 #
 # Needed: Python >= 3.11, a C toolchain with make, and cargo.
@@ -18,7 +19,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-
 # Without byte code every process would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test setup fuzz clean lint rust-lint python-lint rust-tests python-tests
+.PHONY: run test setup fuzz drill clean lint rust-lint python-lint rust-tests python-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -77,6 +78,10 @@ FUZZ_SECONDS ?= 60
 
 fuzz:
 	$(PYTHON) fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+drill:
+	cargo build --quiet --profile quick --package netspurt-drill
+	@echo '$(CURDIR)/target/quick/libnetspurt_drill.so'
 
 clean:
 	rm -rf .venv target

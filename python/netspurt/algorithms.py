@@ -163,6 +163,8 @@ def find(kind: str, text: str) -> Algorithm | None:
     if parts is None:
         return None
     where, name = parts["where"].strip(), parts["name"]
+    if name is None and where.endswith(".py"):
+        raise PlaceError(f"`{where}` names a file and no class", f"write `{where}:Class`")
     if name is None:
         point = _entry_point(kind, where)
         if point is None:

@@ -12,7 +12,7 @@ import netspurt as ns
 from netspurt.captures import CaptureError, explain, is_capture
 from netspurt.plots import KINDS, View, draw
 
-from conftest import Command
+from conftest import ROOT, Command
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,26 @@ def test_the_round_trips_of_a_capture_are_those_between_data_and_acks(folder: Pa
     assert len(rtt) == len(rto) > 0
     assert np.array_equal(rtt["t_ns"] - rtt["sent_ns"], rtt["rtt_ns"])
     assert (rto["rto_ns"] >= rto["srtt_ns"]).all()
+
+
+def test_round_trips_are_told_by_acknowledged_octets_and_by_echoed_stamps() -> None:
+    capture = ROOT / "data" / "captures" / "spikes-18-no-tlp-s1" / "sender.pcapng"
+    found = explain(capture, segments=True)
+    rows, rtt = found.table("round_trips"), found.table("rtt")
+    assert np.array_equal(rows["t_ns"] - rows["sent_ns"], rows["rtt_ns"])
+    by_octets = rows.where(method="sequence")
+    assert np.array_equal(by_octets["rtt_ns"], rtt["rtt_ns"])
+    by_stamps = rows.where(method="timestamp", direction="forward")
+    # Each stamp is timed once, and a window leaves within a tick of the stamps' clock.
+    assert len(by_stamps) == 4
+    # The path takes as long by either, to within the tick of the stamps.
+    least = by_octets.where(direction="forward")["rtt_ns"].min()
+    assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
+
+
+def test_without_stamps_round_trips_are_told_by_acknowledged_octets_alone(folder: Path) -> None:
+    rows = explain(folder / "source.pcapng", segments=True).table("round_trips")
+    assert set(rows["method"].tolist()) == {"sequence"}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cwnd", "queue")])

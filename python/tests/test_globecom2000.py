@@ -117,7 +117,7 @@ def test_a_contact_without_its_file_or_its_station_is_told(tmp_path: Path) -> No
     table.write_text(table.read_text().replace("Sputnik,", "Vostok,"))
     with pytest.raises(PaperError, match="no station 'Sputnik'"):
         curve(paper, contacts(paper)["S1"])
-    with pytest.raises(PaperError, match=r"no \[contacts\]"):
+    with pytest.raises(PaperError, match=r"follows no satellites"):
         contacts(read_paper("rfc889"))
     with pytest.raises(PaperError, match="has no study"):
         Study.of(read_paper("rfc889"))

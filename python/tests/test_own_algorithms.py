@@ -219,6 +219,7 @@ def test_an_error_in_a_method_names_class_method_and_line(
     ("text", "message"),
     [
         ("other.py:Own", "the file `other.py` is not there"),
+        ("own.py", "`own.py` names a file and no class"),
         ("own.py:Other", "`own.py` has no class `Other`"),
         ("own.py:Own:j=3", "`Own` cannot be made:"),
         ("json:JSONDecoder", "has no method `on_sample`: an estimator needs"),

@@ -7,6 +7,7 @@ import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -340,7 +341,7 @@ def _command(paper: Paper, run: str) -> str:
         folder = folder.relative_to(Path.cwd())
     placed = paper.placed(about.get("set", {}), folder)
     values = [f"{k}={as_toml(v)}" for k, v in placed.items()]
-    file = folder / about["scenario"]
+    file = normpath(folder / about["scenario"])
     kernels = Bench(paper).scenario(run).kernel_flow
-    words = ["netspurt", *(["live"] if kernels else []), "run", str(file)]
+    words = ["netspurt", *(["live"] if kernels else []), "run", file]
     return shlex.join([*words, *(word for value in values for word in ("--set", value))])

@@ -88,6 +88,8 @@ def check(
         raise ValueError("--explain is of one claim: take --json, which has all of it")
     if study is not None and key is None and explain is None:
         raise ValueError("--study is of one paper: name its key")
+    if study is not None and not study.is_dir():
+        raise ValueError(f"{study} is no folder: `netspurt papers study` makes one")
     papers = [read_paper(k) for k in ([key] if key else shelf())]
     if explain is not None:
         paper_report.explain(papers, explain, as_json=as_json, study=study)

@@ -118,7 +118,7 @@ def contacts(paper: Paper) -> dict[str, Contact]:
 
 def _about(paper: Paper) -> Any:
     if not paper.contacts:
-        raise PaperError(f"{paper.key}: no [contacts] in paper.toml")
+        raise PaperError(f"{paper.key} follows no satellites, so it has no curves of delays")
     return paper.contacts
 
 

@@ -11,15 +11,12 @@ from netspurt.captures import CaptureError, Explained
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, flows_of, ways
 from netspurt.report.parts import Group, Link, Part, Place, Rows, Section, Side
-from netspurt.report.repairs import MOST_ROWS
+from netspurt.report.repairs import BY_TIMER, MOST_ROWS
 from netspurt.report.words import instant, number, plain, rate, span
 from netspurt.table import Table
 
 #: The pictures that a capture has numbers for.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
-
-#: Causes of retransmissions that a timer started, or that follow in order after one.
-_BY_TIMER = ("rto", "syn", "go-back-n")
 
 #: The most rows of the table of directions.
 _LISTED = 60
@@ -133,7 +130,7 @@ def _spurious(found: Explained, here: Sequence[Way], side: int) -> Rows:
 def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
     """Return the retransmissions that were needed and waited for a timer."""
     again = found.table("retransmissions")
-    late = np.isin(again["cause"], _BY_TIMER)
+    late = np.isin(again["cause"], BY_TIMER)
     return _table(
         found,
         again.select((again["verdict"] != "spurious") & late),

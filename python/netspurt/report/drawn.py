@@ -52,7 +52,7 @@ def share_of(pictures: Iterable[Picture], room: int) -> float:
     marks = [mark for picture in pictures for mark in picture.marks]
     loose = sum(count(mark) for mark in marks if not is_kept(mark))
     tight = sum(count(mark) for mark in marks if is_kept(mark))
-    return 1.0 if loose + tight <= room else max(0.0, (room - tight) / loose)
+    return 1.0 if loose + tight <= room or not loose else max(0.0, (room - tight) / loose)
 
 
 def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from netspurt.table import Table
 MOST_ROWS = 500
 
 #: Causes of retransmissions that a timer started, or that follow in order after one.
-_BY_TIMER = ("rto", "syn", "go-back-n", "shim")
+BY_TIMER = ("rto", "syn", "go-back-n", "shim")
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
         if later is None:
             if acked < int(end[n]):
                 yield _Missed(at, *facts, np.nan, "")
-        elif cause[later] in _BY_TIMER:
+        elif cause[later] in BY_TIMER:
             yield _Missed(at, *facts, float(t[later]), cause[later])
 
 

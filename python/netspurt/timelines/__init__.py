@@ -1,10 +1,11 @@
 """Files that links follow: from recordings of delays, and from the formats of other tools."""
 
-from netspurt.timelines.error import TimelineError
+from netspurt.timelines.error import TimelineError, printable
 from netspurt.timelines.files import paired, read_timeline
 from netspurt.timelines.followed import read_followed
 from netspurt.timelines.recorded import OUTAGE, follow
-from netspurt.timelines.timeline import Outage, Timeline, Way, plain
+from netspurt.timelines.timeline import Outage, Timeline, Way
+from netspurt.timelines.traces import delivered, mahimahi
 
 __all__ = [
     "OUTAGE",
@@ -12,9 +13,11 @@ __all__ = [
     "Timeline",
     "TimelineError",
     "Way",
+    "delivered",
     "follow",
+    "mahimahi",
     "paired",
-    "plain",
+    "printable",
     "read_followed",
     "read_timeline",
 ]

@@ -38,7 +38,7 @@ class TimelineError(ValueError):
             return
         line, column = place
         first = max(0, column - 1 - _BEFORE) if len(text) > _SHOWN else 0
-        shown = _printable(text[first : first + _SHOWN])
+        shown = printable(text[first : first + _SHOWN])
         gutter = " " * (len(str(line)) + 1)
         under = " " * (column - 1 - first) + "^" * max(1, min(length, len(shown)))
         super().__init__(
@@ -47,5 +47,6 @@ class TimelineError(ValueError):
         )
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Return a text on one line, without control characters."""
     return "".join(c if c.isprintable() else "?" for c in text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from netspurt.quantities import exactly
+from netspurt.timelines.error import printable
 
 #: The most points of a timeline.
 MOST_POINTS = 200_000
@@ -118,7 +119,10 @@ class Timeline:
 
     def to_toml(self) -> str:
         """Return the file that a link of a scenario follows."""
-        lines = [f"# From {plain(self.name)}.", *(f"# {plain(one)}" for one in self.remarks)]
+        lines = [
+            f"# From {printable(self.name)}.",
+            *(f"# {printable(one)}" for one in self.remarks),
+        ]
         for key, text in (
             ("delay", self._delay),
             ("rate", _rate),
@@ -169,11 +173,6 @@ class Timeline:
 
 #: What a direction has of a key where only the other direction's changes.
 _NONE = {"delay": '"0 s"', "rate": '"unlimited"', "loss": '"none"'}
-
-
-def plain(text: str) -> str:
-    """Return a text on one line, without control characters."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _rate(way: Way) -> str:

@@ -1,10 +1,10 @@
 //! Parquet files with named columns, including our own tables `echo_probes` and `rtt`.
 
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::reader::FileReader;
 use ::parquet::record::Field;
 use bytes::Bytes;
 
-use crate::guard::{guarded, has_sound_footer};
+use crate::guard::{ParquetFault, guarded, open_parquet};
 
 use super::columns::by_names;
 use super::reading::{Hints, Reading, RecordingError};
@@ -18,16 +18,14 @@ const MOST_ROWS: i64 = 1 << 24;
 /// # Errors
 /// When the file is broken or has more than [`MOST_ROWS`] rows, or no column holds delays.
 pub(super) fn parse(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
-    let damaged = || {
-        Err(RecordingError::new(
-            "the Parquet file is damaged: its octets contradict each other",
-            "fetch or make it again",
-        ))
-    };
-    if !has_sound_footer(bytes) {
-        return damaged();
-    }
-    guarded(|| read(name, bytes, hints)).unwrap_or_else(damaged)
+    guarded(|| read(name, bytes, hints)).unwrap_or_else(|| Err(damaged()))
+}
+
+fn damaged() -> RecordingError {
+    RecordingError::new(
+        "the Parquet file is damaged: its octets contradict each other",
+        "fetch or make it again",
+    )
 }
 
 fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
@@ -37,7 +35,10 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
             "netspurt reads plain and Snappy ones",
         )
     };
-    let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(broken)?;
+    let file = open_parquet(Bytes::copy_from_slice(bytes)).map_err(|fault| match fault {
+        ParquetFault::Damaged => damaged(),
+        ParquetFault::Decoder(error) => broken(error),
+    })?;
     let count = file.metadata().file_metadata().num_rows();
     if count > MOST_ROWS {
         return Err(RecordingError::new(

@@ -50,7 +50,7 @@ impl CapturedConnection {
     pub fn rest(&mut self, spare: &mut SpareWays) {
         if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
             let mut rested = |mut way: Box<CapturedWay>| {
-                let resting = RestingWay::of(&mut way);
+                let resting = RestingWay::of(&mut way, &mut spare.packing);
                 spare.keep(way);
                 resting
             };
@@ -154,7 +154,7 @@ impl CapturedConnection {
         if left < octets.sequence().highest() {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
-        sender.sending(at, packet, octets);
+        sender.sending(at, packet, left, octets);
         sender.labelled(at, packet.flow_label);
         let sent = octets.sent(at, packet, CapturedSegment::of(packet));
         statistics.sent(at, packet, sent, octets, shift);

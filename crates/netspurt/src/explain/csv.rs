@@ -80,21 +80,30 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
+/// Digits of the largest number of 64 bits.
+const MOST_DIGITS: usize = u64::MAX.ilog10() as usize + 1;
+
 /// Writes a number in decimal digits, sooner than the general formatting does.
 fn write_whole(mut value: u64, out: &mut Vec<u8>) {
     if value < 10 {
         out.push(b'0' + value as u8);
         return;
     }
-    let mut digits = [b'0'; 20];
-    let mut place = digits.len();
-    while value > 0 {
+    let many = value.ilog10() as usize + 1;
+    let mut digits = [0; MOST_DIGITS];
+    let mut place = many;
+    while place > 1 {
         place -= 2;
         digits[place..place + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
         value /= 100;
     }
-    place += usize::from(digits[place] == b'0');
-    out.extend_from_slice(&digits[place..]);
+    if place == 1 {
+        digits[0] = b'0' + value as u8;
+    }
+    // A copy of a fixed length takes a few instructions, and one of any length a call.
+    let end = out.len() + many;
+    out.extend_from_slice(&digits);
+    out.truncate(end);
 }
 
 /// Writes a number with one digit behind the point.

@@ -34,6 +34,7 @@ fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
         spans("far_ns", rows, |habits| habits.far),
         counts("overtaken_packets", rows, |habits| habits.late.0),
         counts("overtaken_by_segs_max", rows, |habits| habits.late.1 as u64),
+        counts("late_or_again_packets", rows, |habits| habits.late_or_again),
         counts("copied_packets", rows, |habits| habits.copies),
         counts("uncaptured_bytes", rows, |habits| habits.uncaptured_bytes),
     ]
@@ -43,6 +44,12 @@ fn sender(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     vec![
         counts("timeouts", rows, |habits| habits.traits.timeouts.into()),
         spans("timeout_wait_ns_min", rows, |habits| habits.traits.shortest_timeout),
+        spans("timer_grid_ns", rows, |habits| Some(habits.timer_grid?.step)),
+        counts("timer_grid_timeouts", rows, |habits| {
+            habits.timer_grid.map_or(0, |grid| grid.cases.into())
+        }),
+        spans("stamp_tick_ns", rows, |habits| Some(habits.stamps?.step)),
+        counts("stamp_ticks", rows, |habits| habits.stamps.map_or(0, |stamps| stamps.ticks.into())),
         counts("tail_probes", rows, |habits| habits.traits.probes.into()),
         counts("timeouts_without_probe", rows, |habits| {
             habits.traits.timeouts_without_probe.into()

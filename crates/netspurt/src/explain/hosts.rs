@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::ids::Side;
+use crate::units::Time;
 
-use super::infer::{Traits, Vantage};
+use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
 use super::{EndedConnection, Habits};
 
@@ -34,12 +35,48 @@ pub fn settle(connections: &mut [EndedConnection]) {
     }
 }
 
+/// Finds the grid on which the timeouts of each sender's host fall, all its connections together, or
+/// else those of the sender alone: one address may stand for several hosts.
+pub fn find_timer_grids(connections: &mut [EndedConnection]) {
+    let mut hosts: BTreeMap<IpAddr, Vec<Time>> = BTreeMap::new();
+    for one in connections.iter() {
+        for (side, _) in seen_sides(one) {
+            hosts.entry(one.ends[side.index()].ip()).or_default().extend(timeouts(one, side));
+        }
+    }
+    let grids: BTreeMap<IpAddr, Option<TimerGrid>> =
+        hosts.into_iter().map(|(host, instants)| (host, TimerGrid::of(&instants))).collect();
+    for one in connections {
+        let sides: Vec<Side> = seen_sides(one).map(|(side, _)| side).collect();
+        for side in sides {
+            let pooled = grids.get(&one.ends[side.index()].ip()).copied().flatten();
+            let own = || TimerGrid::of(&timeouts(one, side).collect::<Vec<_>>());
+            let grid = pooled.or_else(own);
+            if let Some(habits) = one.ways[side.index()].as_mut().and_then(|w| w.habits.as_mut()) {
+                habits.timer_grid = grid;
+            }
+        }
+    }
+}
+
+/// When the retransmission timer of `side` fired first for each loss: later timeouts of the same
+/// octets follow at multiples of the first wait, on whatever clock.
+fn timeouts(connection: &EndedConnection, side: Side) -> impl Iterator<Item = Time> {
+    let all = connection.way(side).map_or(&[][..], |way| &way.retransmissions[..]);
+    let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);
+    all.iter().filter(move |one| one.is_timeout() && first(one.rule)).map(|one| one.at)
+}
+
 /// The directions of a connection whose senders' habits show, by their hosts: beside a receiver
 /// timers do not.
 fn seen(connection: &EndedConnection) -> impl Iterator<Item = (IpAddr, &Habits)> {
+    seen_sides(connection).map(|(side, habits)| (connection.ends[side.index()].ip(), habits))
+}
+
+/// The same, by their sides.
+fn seen_sides(connection: &EndedConnection) -> impl Iterator<Item = (Side, &Habits)> {
     [Side::From, Side::To].into_iter().filter_map(|side| {
         let habits = connection.way(side)?.habits.as_deref()?;
-        let host = connection.ends[side.index()].ip();
-        (habits.vantage.0 != Vantage::Receiver).then_some((host, habits))
+        (habits.vantage.0 != Vantage::Receiver).then_some((side, habits))
     })
 }

@@ -22,11 +22,12 @@ pub struct RestingWay {
 }
 
 impl RestingWay {
-    /// What a direction is while it rests; nothing is left in `way`.
-    pub fn of(way: &mut CapturedWay) -> Self {
+    /// What a direction is while it rests, packed in the memory of `packed`; nothing is left in
+    /// `way`.
+    pub fn of(way: &mut CapturedWay, packed: &mut Vec<u8>) -> Self {
         let CapturedWay { octets, statistics, sender, floors, earlier, .. } = way;
-        let mut packed = Vec::with_capacity(512);
-        statistics.pack(&mut packed);
+        packed.clear();
+        statistics.pack(packed);
         let habits = sender.habits();
         let mut earlier = take(earlier);
         earlier.extend(take(sender).finish());

@@ -93,6 +93,9 @@ pub struct ExplainedRetransmission {
     /// Whether neither identifications nor time stamps tell that this is another transmission: if its
     /// original is missing, it may be that, come late.
     pub unordered: bool,
+    /// Whether a timeout may have begun the repair to which it belongs, which a capture at the
+    /// receiver need not show.
+    pub maybe_after_timeout: bool,
 }
 
 impl ExplainedRetransmission {

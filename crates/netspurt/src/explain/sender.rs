@@ -7,7 +7,8 @@ use crate::wire::TcpView;
 
 use super::infer::{
     AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, InferenceReport,
-    Inferred, LabelHint, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
+    Inferred, LabelHint, Lately, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
+    Vantage, Waking,
 };
 use super::kept::{Acknowledged, CapturedSegment};
 use super::retransmission::ExplainedRetransmission;
@@ -65,6 +66,10 @@ pub struct Sender {
     answered_at: Time,
     /// When the sender last sent anything.
     sent_at: Time,
+    /// What of the new octets was seen lately.
+    lately: Lately,
+    /// What left after the last long silence.
+    waking: Waking,
     trouble: Option<Box<SenderTrouble>>,
     /// What it did before its connection rested.
     earlier: Option<Box<Habits>>,
@@ -75,10 +80,15 @@ impl Sender {
     /// each SYN.
     const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// A segment that occupies sequence numbers is about to be added to `octets`.
+    /// A segment that occupies sequence numbers, from `left` on, is about to be added to `octets`.
     #[inline]
-    pub fn sending(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
-        let left = octets.sequence().octet(packet.seq);
+    pub fn sending(
+        &mut self,
+        at: Time,
+        packet: &TcpView,
+        left: u64,
+        octets: &OneWay<CapturedSegment>,
+    ) {
         if let Some(stamps) = packet.options.timestamps {
             self.path.stamp_echoed(at, stamps.ecr);
         }
@@ -91,6 +101,13 @@ impl Sender {
         self.order.take(at, packet, fresh);
         self.started = true;
         self.smss_bytes = self.smss_bytes.max(packet.len());
+        let Self { lately, waking, path, .. } = self;
+        if fresh {
+            lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
+        }
+        // What leaves a gap before it is a probe rather than the repeated head.
+        let head = packet.len() == self.smss_bytes && left <= octets.sequence().highest();
+        waking.sending(at, at.saturating_since(self.sent_at), head, || path.estimate());
         let flight = left + u64::from(packet.len());
         self.widest_bytes = self.widest_bytes.max(flight.saturating_sub(octets.una()));
         self.sent_at = at;
@@ -165,9 +182,17 @@ impl Sender {
         if opens && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
             age = Age::Copy;
         }
-        // Nothing is repaired sooner than a round trip after what overtook it.
-        let least = self.path.least().unwrap_or(Duration::ZERO) * 3 / 5;
+        // Nothing is repaired sooner than a round trip after what overtook it. A receiver sees
+        // whether that is so; on the way to it packets may still have been delayed.
+        let round = self.path.least().unwrap_or(Duration::ZERO);
+        let vantage = self.path.vantage().0;
+        let far = age == Age::Unknown && vantage == Vantage::Receiver;
+        let least = if far { round * 7 / 8 } else { round * 3 / 5 };
         let soon = above.is_some_and(|one| at.saturating_since(one.first_sent) < least);
+        let beyond = age == Age::Unknown && vantage != Vantage::Sender;
+        if beyond && !missing && self.lately.holds(at, left, round * 3 / 5) {
+            age = Age::Copy;
+        }
         let overtook = outstanding.len() - first;
         let first_sent = earlier.map(|one| one.first_sent);
         let mut latest = outstanding.iter().rev().map(|one| one.first_sent);
@@ -175,15 +200,17 @@ impl Sender {
             (Some(last), Some(before)) => last.saturating_since(before.max(self.una_at)),
             _ => Duration::ZERO,
         };
+        let unordered = age == Age::Unknown && packet.options.timestamps.is_none();
         let trouble = self.trouble.get_or_insert_default();
+        let original = far && unordered && !missing && trouble.filled_by_other(left, right);
         match age {
+            Age::Unknown if original => trouble.overtaken(overtook),
             Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
                 trouble.overtaken(overtook);
             }
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
                 let una = octets.una();
-                let unordered = age == Age::Unknown && packet.options.timestamps.is_none();
                 let old =
                     Old { left, right, known, una, first_sent, missing, before_tail, unordered };
                 self.again(at, packet, old);
@@ -236,6 +263,7 @@ impl Sender {
             rule,
             original_missing: old.missing,
             unordered: old.unordered,
+            maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
             ..Default::default()
         };
         let val = packet.options.timestamps.map(|stamps| stamps.val);
@@ -280,6 +308,12 @@ impl Sender {
                 .found
                 .last()
                 .is_some_and(|found| found.right == left && self.answered_at <= found.at),
+            trails: right <= una
+                && trouble.found.last().is_some_and(|found| {
+                    let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
+                    found.right <= left && since < rtt + SenderScene::FLOOR
+                }),
+            since_lone: self.waking.since_lone(at),
             overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
             sack,
@@ -444,9 +478,14 @@ impl Sender {
             vantage: self.path.vantage(),
             near: self.path.near_known(),
             far: self.path.far(),
+            timer_grid: None,
+            stamps: self.order.stamp_ticks(),
             acks: self.acks,
             traits: trouble.machine.traits,
             late: trouble.late,
+            late_or_again: self.report().map_or(0, |report| {
+                trouble.found.iter().filter(|one| report.may_be_late(one)).count() as u64
+            }),
             copies: trouble.copies,
             uncaptured_bytes: trouble.uncaptured_bytes,
             reports_duplicates: trouble.reports_duplicates,
@@ -458,17 +497,24 @@ impl Sender {
         self.trouble.as_ref()?.found.last()
     }
 
-    /// The connection has ended, or the capture: all retransmissions, in order.
-    pub fn finish(self) -> Vec<ExplainedRetransmission> {
-        let Some(trouble) = self.trouble else { return Vec::new() };
-        let report = InferenceReport {
+    /// What is known at the end and bears on every retransmission; `None` if there is none.
+    fn report(&self) -> Option<InferenceReport> {
+        let trouble = self.trouble.as_ref()?;
+        Some(InferenceReport {
             vantage: self.path.vantage().0,
             traits: trouble.machine.traits,
             sack: self.sack.known() == Some(true),
             reports_duplicates: trouble.reports_duplicates,
             reorders: trouble.late.0 > 0,
-        };
-        let mut found = trouble.found;
+        })
+    }
+
+    /// The connection has ended, or the capture: all retransmissions, in order. What may as well be
+    /// an original that came late is not among them.
+    pub fn finish(self) -> Vec<ExplainedRetransmission> {
+        let Some(report) = self.report() else { return Vec::new() };
+        let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();
+        found.retain(|one| !report.may_be_late(one));
         found.iter_mut().for_each(|one| report.finish(one));
         found
     }

@@ -8,7 +8,11 @@ use super::CapturedWay;
 /// less than to free it and to allocate it again.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "who takes one keeps it in its box")]
-pub struct SpareWays(Vec<Box<CapturedWay>>);
+pub struct SpareWays {
+    ways: Vec<Box<CapturedWay>>,
+    /// What a direction is packed in before its length is known.
+    pub packing: Vec<u8>,
+}
 
 impl SpareWays {
     /// The most that are kept.
@@ -16,7 +20,7 @@ impl SpareWays {
 
     /// A direction whose first octet is known by `sequence`.
     pub fn begin(&mut self, sequence: Sequence) -> Box<CapturedWay> {
-        match self.0.pop() {
+        match self.ways.pop() {
             Some(mut way) => {
                 way.begin_again(sequence);
                 way
@@ -27,8 +31,8 @@ impl SpareWays {
 
     /// Keeps a direction that is not needed.
     pub fn keep(&mut self, way: Box<CapturedWay>) {
-        if self.0.len() < Self::MOST {
-            self.0.push(way);
+        if self.ways.len() < Self::MOST {
+            self.ways.push(way);
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::seq::to_wire;
 use crate::units::Time;
 use crate::wire::TcpView;
 
+use super::round_trips_table::RoundTripRows;
 use super::{EndedConnection, ExplainedRetransmission, Verdict};
 
 /// The most octets of payload in a row; what network cards cut later may be longer.
@@ -116,8 +117,14 @@ impl Transcript {
                 recorder.take(&Event { at, what: What::Rto { end, state: timer.state() } });
             }
         }
+        let mut round_trips = RoundTripRows::default();
+        for packet in &self.packets {
+            let whose = (packet.connection, packet.side);
+            round_trips.take(packet.at, whose, &packet.view, packet.sample);
+        }
         let flows = flows_table(recorder.names(), &sums(connections, &extents, since));
-        std::iter::once(flows).chain(recorder.finish(&spurious)).collect()
+        let more = [flows, round_trips.table(start)];
+        more.into_iter().chain(recorder.finish(&spurious)).collect()
     }
 
     fn extents(&self, known: &HashMap<u64, Known>) -> HashMap<(u64, Side), Extent> {

@@ -1,9 +1,10 @@
 //! Calls of foreign decoders: a panic in one is a fault of its file, not of ours; and a look ahead at
 //! what would keep one busy without end.
 
+mod parquet;
 mod thrift;
 
-pub use thrift::has_sound_footer;
+pub use parquet::{ParquetFault, open_parquet};
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

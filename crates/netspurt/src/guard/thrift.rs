@@ -1,59 +1,106 @@
-//! Thrift's compact protocol, in which the footer of a Parquet file is written: whether a decoder that
-//! skips what it does not know comes to an end.
+//! A check of octets in Thrift's compact protocol. Parquet files have their footer and page headers
+//! in this protocol; the check refuses those that would keep a decoder busy without end.
+//!
+//! Source: Apache Thrift, `doc/specs/thrift-compact-protocol.md`.
 
-/// Structures that may be inside each other.
+/// The greatest depth of structures and lists inside each other.
 const DEPTH_MAX: u32 = 32;
 
-/// Whether the footer of the Parquet file whose last octets are `end` can be walked.
-///
-/// A list says how many elements it has, and elements of some types take no octet: a decoder that
-/// skips them one by one may take years for a footer of a hundred octets. Here a list has no more
-/// elements than octets follow, and no element is empty.
-///
-/// ```
-/// use netspurt::guard::has_sound_footer;
-/// // Field 1 is a list of 2^28 empty elements.
-/// let footer = [0x19, 0xf1, 0xff, 0xff, 0xff, 0x7f, 0, 6, 0, 0, 0];
-/// assert!(!has_sound_footer(&[&footer[..], b"PAR1"].concat()));
-/// // Field 1 is the number 2.
-/// assert!(has_sound_footer(&[&[0x15, 4, 0, 3, 0, 0, 0], &b"PAR1"[..]].concat()));
-/// ```
-pub fn has_sound_footer(end: &[u8]) -> bool {
-    let Some((rest, [size @ .., b'P', b'A', b'R', b'1'])) = end.split_last_chunk::<8>() else {
-        return false;
-    };
-    let size = usize::try_from(u32::from_le_bytes(*size)).unwrap_or(usize::MAX);
-    let Some(start) = rest.len().checked_sub(size) else { return false };
-    Walk { left: &rest[start..] }.structure(0).is_some()
+/// The greatest id of a field. Ids have 16 bits, and decoders ignore higher bits.
+const ID_MAX: u64 = i16::MAX as u64;
+
+/// The type of a field by its definition. A file may say another type.
+pub(super) enum Holds {
+    Truth,
+    Octet,
+    Whole,
+    Real,
+    Text,
+    List(&'static Holds),
+    Structure(&'static [(u64, Holds)]),
 }
 
-/// What is left to walk through.
-struct Walk<'a> {
+impl Holds {
+    /// Whether a value of the protocol's type `kind` can be read as this type.
+    fn fits(&self, kind: u8) -> bool {
+        match self {
+            Holds::Truth => matches!(kind, 1 | 2),
+            Holds::Octet => kind == 3,
+            Holds::Whole => matches!(kind, 4..=6),
+            Holds::Real => kind == 7,
+            Holds::Text => kind == 8,
+            Holds::List(_) => kind == 9,
+            Holds::Structure(_) => kind == 12,
+        }
+    }
+}
+
+/// A walk through octets of the protocol, and the octets that are left.
+///
+/// A list says how many elements it has, and elements of some types take no octets. A decoder that
+/// skips such elements one by one may need years for a hundred octets. The walk therefore refuses a
+/// list with more elements than octets follow, and a list whose elements take no octets.
+///
+/// A decoder reads a field that it knows by the definition, whatever type the file says. The walk
+/// therefore refuses such a field if it has another type: otherwise the decoder and the walk would
+/// read different octets.
+pub(super) struct Walk<'a> {
     left: &'a [u8],
 }
 
-impl Walk<'_> {
-    /// Fields up to the one that ends them.
-    fn structure(&mut self, depth: u32) -> Option<()> {
+impl<'a> Walk<'a> {
+    pub(super) fn new(left: &'a [u8]) -> Self {
+        Self { left }
+    }
+
+    /// The number of octets that are left.
+    pub(super) fn left(&self) -> usize {
+        self.left.len()
+    }
+
+    /// Reads the id and the type of the field that follows field `last`; `Some(None)` at the end of
+    /// the structure.
+    pub(super) fn field(&mut self, last: u64) -> Option<Option<(u64, u8)>> {
+        let head = self.octet()?;
+        if head == 0 {
+            return Some(None);
+        }
+        let step = u64::from(head >> 4);
+        let id = if step > 0 { last + step } else { self.whole()? };
+        (id <= ID_MAX).then_some(Some((id, head & 15)))
+    }
+
+    /// Walks through the fields up to the end of the structure. A field with a `known` id must have
+    /// its defined type.
+    pub(super) fn structure(&mut self, known: &[(u64, Holds)], depth: u32) -> Option<()> {
         if depth > DEPTH_MAX {
             return None;
         }
-        loop {
-            let head = self.octet()?;
-            if head == 0 {
-                return Some(());
-            }
-            if head >> 4 == 0 {
-                self.number()?;
-            }
-            // A field of truth has its value in its type.
-            if !matches!(head & 15, 1 | 2) {
-                self.value(head & 15, depth)?;
-            }
+        let mut last = 0;
+        while let Some((id, kind)) = self.field(last)? {
+            self.value_of(known, id, kind, depth)?;
+            last = id;
         }
+        Some(())
     }
 
-    fn value(&mut self, kind: u8, depth: u32) -> Option<()> {
+    /// Walks through the value of the field `id`.
+    pub(super) fn value_of(
+        &mut self,
+        known: &[(u64, Holds)],
+        id: u64,
+        kind: u8,
+        depth: u32,
+    ) -> Option<()> {
+        let content = known.iter().find(|(known, _)| *known == id).map(|(_, content)| content);
+        if content.is_some_and(|content| !content.fits(kind)) {
+            return None;
+        }
+        // A boolean has its value in the type of its field.
+        if matches!(kind, 1 | 2) { Some(()) } else { self.value(content, kind, depth) }
+    }
+
+    fn value(&mut self, content: Option<&Holds>, kind: u8, depth: u32) -> Option<()> {
         match kind {
             3 => self.octets(1),
             4..=6 => self.number().map(drop),
@@ -62,21 +109,32 @@ impl Walk<'_> {
                 let length = self.number()?;
                 self.octets(usize::try_from(length).ok()?)
             }
-            9 | 10 => self.list(depth),
-            12 => self.structure(depth + 1),
+            9 | 10 => {
+                let of = if let Some(Holds::List(of)) = content { Some(*of) } else { None };
+                self.list(of, depth)
+            }
+            12 => {
+                let known =
+                    if let Some(Holds::Structure(known)) = content { known } else { &[][..] };
+                self.structure(known, depth + 1)
+            }
             13 => self.octets(16),
             _ => None,
         }
     }
 
-    fn list(&mut self, depth: u32) -> Option<()> {
+    fn list(&mut self, of: Option<&Holds>, depth: u32) -> Option<()> {
         let head = self.octet()?;
+        let kind = head & 15;
         let count = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
         let count = usize::try_from(count).ok().filter(|count| *count <= self.left.len())?;
-        if depth > DEPTH_MAX || count > 0 && matches!(head & 15, 1 | 2) {
+        if count == 0 {
+            return Some(());
+        }
+        if depth > DEPTH_MAX || matches!(kind, 1 | 2) || of.is_some_and(|of| !of.fits(kind)) {
             return None;
         }
-        (0..count).try_for_each(|_| self.value(head & 15, depth + 1))
+        (0..count).try_for_each(|_| self.value(of, kind, depth + 1))
     }
 
     fn octet(&mut self) -> Option<u8> {
@@ -90,7 +148,12 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// A number of seven bits in each octet, the least first.
+    /// Reads a whole number that is not negative. The protocol writes twice its value.
+    pub(super) fn whole(&mut self) -> Option<u64> {
+        self.number().filter(|twice| twice & 1 == 0).map(|twice| twice / 2)
+    }
+
+    /// Reads a number with seven bits in each octet, the lowest bits first.
     fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -108,17 +171,35 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn structures_inside_each_other_have_a_bound() {
-        let mut footer = vec![0x1c; 100_000];
-        footer.extend([0; 100_001]);
-        let size = u32::try_from(footer.len()).unwrap().to_le_bytes();
-        assert!(!has_sound_footer(&[&footer[..], &size, b"PAR1"].concat()));
+    const KNOWN: &[(u64, Holds)] =
+        &[(1, Holds::Whole), (2, Holds::List(&Holds::Text)), (3, Holds::Structure(&[]))];
+
+    fn ends(octets: &[u8]) -> bool {
+        Walk::new(octets).structure(KNOWN, 0).is_some()
     }
 
     #[test]
-    fn what_is_no_end_of_a_file_is_not_sound() {
-        assert!(!has_sound_footer(b"PAR1") && !has_sound_footer(&[]));
-        assert!(!has_sound_footer(b"\x15\x04\x00\x04\x00\x00\x00PAR1"), "longer than the file");
+    fn fields_as_defined_and_unknown_ones_are_walked() {
+        assert!(ends(&[0x15, 4, 0x19, 0x18, 1, b'a', 0x1c, 0, 0]), "all that are known");
+        assert!(ends(&[0xa5, 4, 0]), "field 10 is unknown");
+        assert!(ends(&[0x29, 0, 0]), "an empty list says no type");
+    }
+
+    #[test]
+    fn a_known_field_of_another_type_is_refused() {
+        assert!(!ends(&[0x18, 1, b'a', 0]), "a text for a number");
+        assert!(!ends(&[0x29, 0x15, 4, 0]), "numbers for texts");
+        assert!(!ends(&[0x05, 0x82, 0x80, 0x08, 4, 0]), "an id beyond 16 bits");
+    }
+
+    #[test]
+    fn lists_have_no_more_elements_than_octets_follow() {
+        assert!(!ends(&[0x99, 0xf5, 0xff, 0xff, 0xff, 0x7f, 0]), "2^28 - 1 numbers");
+        assert!(!ends(&[0x99, 0x11, 0]), "a truth takes no octet where a decoder skips it");
+    }
+
+    #[test]
+    fn structures_inside_each_other_have_a_bound() {
+        assert!(!ends(&[vec![0x9c; 100_000], vec![0; 100_001]].concat()));
     }
 }

@@ -14,7 +14,7 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
 use indexmap::IndexSet;
 
-use crate::guard::{guarded, has_sound_footer};
+use crate::guard::{ParquetFault, guarded, open_parquet};
 
 use super::table::{Column, Data, Table};
 
@@ -33,6 +33,15 @@ pub enum TableError {
     /// The column has a kind that our tables do not use.
     #[error("column `{0}` is of a kind that netspurt does not write")]
     Foreign(String),
+}
+
+impl From<ParquetFault> for TableError {
+    fn from(fault: ParquetFault) -> Self {
+        match fault {
+            ParquetFault::Damaged => Self::Damaged,
+            ParquetFault::Decoder(error) => Self::Parquet(error),
+        }
+    }
 }
 
 /// Values that a table may have: 16 GiB of whole numbers.
@@ -180,25 +189,11 @@ fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
 /// # Errors
 /// When `file` is not such a file.
 pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
-    if !is_sound(&file) {
-        return Err(TableError::Damaged);
-    }
     guarded(|| read_columns(name, file)).unwrap_or(Err(TableError::Damaged))
 }
 
-/// Whether the file ends with a footer that can be walked.
-fn is_sound<R: ChunkReader>(file: &R) -> bool {
-    let octets = |count: u64| {
-        let start = file.len().checked_sub(count)?;
-        file.get_bytes(start, usize::try_from(count).ok()?).ok()
-    };
-    let Some(tail) = octets(8) else { return false };
-    let size = tail.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
-    octets(u64::from(size) + 8).is_some_and(|end| has_sound_footer(&end))
-}
-
 fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
-    let file = SerializedFileReader::new(file)?;
+    let file = open_parquet(file)?;
     let count = file.metadata().file_metadata().num_rows();
     let most = MOST_VALUES / file.metadata().file_metadata().schema_descr().num_columns().max(1);
     if usize::try_from(count).is_ok_and(|count| count > most) {

@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::change::{Change, HostChange, SwitchSetting};
 use super::cursor::Cursor;
 use super::error::Mistake;
-use super::shell::{ShellCommand, commands};
+use super::shell::{ShellCommand, commands, on_linux};
 use super::sysctl;
 use crate::place::line_of;
 
@@ -49,7 +49,7 @@ impl CommandReader<'_, '_> {
         match (name.rsplit('/').next().unwrap_or(name), arguments) {
             ("sysctl" | "set_sysctls.py", settings) => self.sysctls(settings).map_err(wrong),
             (script, []) if script.starts_with("sysctl_restore_") => Ok(Vec::new()),
-            (script, []) if script.ends_with(".sh") => self.file(name, &span),
+            (script, []) if script.ends_with(".sh") => self.file(name, &span, FILES_DEPTH),
             ("ethtool", ["-K", _, ..]) => Ok(Vec::new()),
             ("rm", ["-f", path]) => Ok(vec![file(path, None)]),
             ("dd", operands) => zeros(operands).map_err(wrong),
@@ -88,22 +88,34 @@ impl CommandReader<'_, '_> {
         Ok(changes)
     }
 
-    /// Reads the sysctls that a file sets; its other commands are left out.
-    fn file(&mut self, name: &str, span: &Range<usize>) -> Result<Vec<Change>, Mistake> {
+    /// Reads the sysctls that a file sets, and those of files that it names with `.`, one in another
+    /// up to `depth`; its other commands are left out.
+    fn file(
+        &mut self,
+        name: &str,
+        span: &Range<usize>,
+        depth: u32,
+    ) -> Result<Vec<Change>, Mistake> {
         let Some(text) = (self.files)(name) else {
             let mistake = Mistake::new(span.clone(), format!("there is no file `{name}`"));
             return Err(
-                mistake.fix("its sysctls are needed: put the file there, relative to the script")
+                mistake.fix("its sysctls are needed: put it beside the script, or where you are")
             );
         };
         let mut changes = Vec::new();
-        for command in commands(&text) {
+        for command in on_linux(commands(&text)) {
             let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-            if let ["sysctl", settings @ ..] = words.as_slice() {
-                let found = self.sysctls(settings);
-                changes.extend(found.map_err(|(what, why)| {
-                    Mistake::new(span.clone(), format!("in `{name}`: `{what}` {why}")).fix(FIX)
-                })?);
+            match words.as_slice() {
+                ["sysctl", settings @ ..] => {
+                    let found = self.sysctls(settings);
+                    changes.extend(found.map_err(|(what, why)| {
+                        Mistake::new(span.clone(), format!("in `{name}`: `{what}` {why}")).fix(FIX)
+                    })?);
+                }
+                ["." | "source", other] if depth > 0 => {
+                    changes.extend(self.file(other, span, depth - 1)?);
+                }
+                _ => {}
             }
         }
         Ok(changes)
@@ -192,6 +204,9 @@ fn zeros(operands: &[&str]) -> Result<Vec<Change>, (String, String)> {
         }
     }
 }
+
+/// Files that may name each other, one in another.
+const FILES_DEPTH: u32 = 4;
 
 /// The file that says which rules of HyStart are on.
 const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart_detect";

@@ -174,6 +174,17 @@ impl<'a> KnownOption<'a> {
     }
 }
 
+/// The time stamps of options that hold nothing else, in the layout that RFC 7323 appendix A
+/// recommends: most segments have it.
+#[inline]
+pub(super) fn timestamps_alone(octets: &[u8]) -> Option<Timestamps> {
+    let &[NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = octets else {
+        return None;
+    };
+    let [val, ecr] = [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes);
+    Some(Timestamps { val, ecr })
+}
+
 /// The options in the octets of a header, one after the other.
 ///
 /// The rules are those of RFC 9293 §3.1 and of common stacks. An option whose length is below two

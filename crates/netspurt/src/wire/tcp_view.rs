@@ -7,7 +7,7 @@ use crate::segment::{Ecn, Flags, SackBlock, SynOptions, Timestamps};
 
 use super::decode::{DecodeError, Fault, fault, locate_tcp};
 use super::head::TcpHead;
-use super::options::{KnownOption, OptionReader, block_of};
+use super::options::{KnownOption, OptionReader, block_of, timestamps_alone};
 
 /// The options of a captured segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,18 @@ impl CapturedOptions {
 
     /// Reads options; `syn` says whether they belong to a SYN, and `missing` how many octets of
     /// them were not captured.
+    #[inline]
     fn read(octets: &[u8], syn: bool, missing: usize) -> Self {
+        let timestamps = timestamps_alone(octets);
+        if timestamps.is_some() || octets.is_empty() {
+            return Self { timestamps, whole: missing == 0, ..Self::default() };
+        }
+        Self::read_each(octets, syn, missing)
+    }
+
+    /// The same for options of any layout.
+    #[inline(never)]
+    fn read_each(octets: &[u8], syn: bool, missing: usize) -> Self {
         let mut this = Self { whole: missing == 0, ..Self::default() };
         let mut options = OptionReader::new(octets);
         for option in &mut options {
@@ -112,7 +123,7 @@ impl TcpView {
     ///
     /// # Errors
     /// When it is not TCP, or a header contradicts itself or is cut off before.
-    #[inline]
+    #[inline(always)]
     pub fn of(ip: &[u8], original_bytes: usize) -> Result<Self, DecodeError> {
         let located = locate_tcp(ip, original_bytes)?;
         let (at, end) = located.tcp;

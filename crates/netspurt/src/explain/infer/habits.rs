@@ -2,8 +2,10 @@
 
 use crate::units::Duration;
 
+use super::order::StampTicks;
 use super::path::Vantage;
 use super::phase::Traits;
+use super::timer_grid::TimerGrid;
 
 /// The acknowledgements of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,10 +49,16 @@ pub struct Habits {
     pub far: Option<Duration>,
     /// What the sender does.
     pub traits: Traits,
+    /// The grid on which its timeouts fall, and those of its host's other connections.
+    pub timer_grid: Option<TimerGrid>,
+    /// The clock of its time stamps.
+    pub stamps: Option<StampTicks>,
     /// What the receiver does.
     pub acks: AckHabits,
     /// Packets that others had overtaken, and the most that overtook one.
     pub late: (u64, usize),
+    /// Packets that filled a gap at the receiver and were either late or sent again: no mark tells.
+    pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,
     /// Octets that were acknowledged but never captured: the capture lost them, not the path.

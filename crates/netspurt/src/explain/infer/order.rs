@@ -18,6 +18,20 @@ pub enum Age {
     Unknown,
 }
 
+/// The clock of a sender's time stamps (RFC 7323 §5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StampTicks {
+    /// The mean time from one tick to the next.
+    pub step: Duration,
+    /// How many ticks there were from the first segment to the newest stamp.
+    pub ticks: u32,
+}
+
+impl StampTicks {
+    /// With fewer ticks than this, where the first and the last of them began matters too much.
+    const LEAST: u32 = 50;
+}
+
 /// The IP identifications and time stamps of one direction.
 ///
 /// Many stacks number the packets of a connection one by one; others use one counter for all of
@@ -32,6 +46,8 @@ pub struct SendingOrder {
     jumped: u16,
     /// The newest time stamp, and when it was captured.
     stamp: Option<(u32, Time)>,
+    /// Whether a retransmission brought it.
+    stamp_again: bool,
     /// The first time stamp, and when it was captured.
     first: Option<(u32, Time)>,
 }
@@ -64,6 +80,7 @@ impl SendingOrder {
             let newer = |(val, _): (u32, Time)| stamps.val.wrapping_sub(val).cast_signed() > 0;
             if self.stamp.is_none_or(newer) {
                 self.stamp = Some((stamps.val, at));
+                self.stamp_again = !fresh;
             }
         } else if self.first.is_none() {
             // Marks the beginning for identifications.
@@ -108,6 +125,8 @@ impl SendingOrder {
         }
         let (Some(val), Some((newest, _))) = (val, self.stamp) else { return Age::Unknown };
         match val.wrapping_sub(newest).cast_signed() {
+            // What leaves in the same tick as a retransmission was sent before, too.
+            0 if self.stamp_again => Age::Newer,
             0 => Age::Unknown,
             1.. => Age::Newer,
             _ => Age::Older,
@@ -128,6 +147,14 @@ impl SendingOrder {
         }
         let numbered = self.differ() && packet.ip_id != 0;
         numbered || self.ticks(gap) >= 2 || gap < Self::CAPTURED_TWICE && !answered_since
+    }
+
+    /// The clock of the time stamps, if it ticked often enough to be measured.
+    pub fn stamp_ticks(&self) -> Option<StampTicks> {
+        let ((first, from), (last, to)) = (self.first?, self.stamp?);
+        let ticks = last.wrapping_sub(first);
+        let measured = (StampTicks::LEAST..1 << 31).contains(&ticks);
+        measured.then(|| StampTicks { step: to.saturating_since(from) / u64::from(ticks), ticks })
     }
 
     /// Ticks of the sender's time stamps in `gap`; 0 if the clock is not known.

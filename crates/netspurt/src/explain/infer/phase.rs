@@ -1,6 +1,6 @@
 //! The sender's state machine, run beside its packets.
 
-use crate::segment::Cause;
+use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
 
 use super::super::rule::CauseRule;
@@ -87,6 +87,10 @@ pub struct Machine {
     pub went_on: bool,
     /// In a loss phase: a flow label showed the timeout.
     pub by_label: bool,
+    /// In a recovery: it began soon after what may have been a timeout.
+    pub maybe_after_timeout: bool,
+    /// The cause of the last retransmission.
+    last: CauseCode,
     /// The last probe, until its outcome is known; there is no other one before (RFC 8985 §7.3).
     pub probed: Option<OpenProbe>,
     /// What the sender was seen to do.
@@ -151,10 +155,14 @@ impl Machine {
             }
         };
         self.follow(inferred, scene, number);
+        self.last = Some(inferred.cause).into();
         inferred
     }
 
     fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
+        if scene.trails && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN)) {
+            return Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout };
+        }
         match self.phase {
             LossPhase::Open => self.in_open(scene),
             LossPhase::Recovery => self.in_recovery(scene),
@@ -178,6 +186,13 @@ impl Machine {
         Inferred { cause, rule: CauseRule::FlowLabel }
     }
 
+    /// Whether a retransmission of `cause`, by `rule`, belongs to a repair that a timeout may have
+    /// begun.
+    pub fn may_follow_timeout(&self, cause: Cause, rule: CauseRule) -> bool {
+        let repair = matches!(cause, Cause::Fast | Cause::SackRecovery | Cause::Rack);
+        repair && self.maybe_after_timeout && rule != CauseRule::FlowLabel
+    }
+
     /// The phase that a retransmission begins.
     fn follow(&mut self, inferred: Inferred, scene: &SenderScene, number: usize) {
         let next = match inferred.cause {
@@ -187,6 +202,8 @@ impl Machine {
                 if self.phase == LossPhase::Recovery {
                     return;
                 }
+                self.maybe_after_timeout = self.phase == LossPhase::Loss
+                    || scene.since_lone.is_some_and(|since| since <= scene.rtt * Self::AFTER_LONE);
                 LossPhase::Recovery
             }
             Cause::Tlp => {
@@ -261,6 +278,10 @@ impl Machine {
         // A first or second duplicate may be enough where few segments are outstanding (RFC 5827).
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
     }
+
+    /// After a timeout the first segment takes a round trip, what a sender sends to find out whether
+    /// the timeout was spurious takes another one (RFC 5682 §2.1), and then the repair goes on.
+    const AFTER_LONE: u64 = 4;
 
     /// The floor of most timers is this or more (Linux: `TCP_RTO_MIN`, 200 ms, on the variation).
     const USUAL_FLOOR: Duration = Duration::from_millis(190);

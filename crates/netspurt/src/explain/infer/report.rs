@@ -42,7 +42,7 @@ impl InferenceReport {
             Vantage::Unknown => one.original_missing,
         };
         one.cause_confidence = one.rule.confidence(at_receiver);
-        if self.may_be_late(one) {
+        if self.is_hidden(one) {
             one.cause_confidence = 0.0;
         }
         if one.cause_confidence < Self::LEAST {
@@ -51,9 +51,16 @@ impl InferenceReport {
         }
     }
 
+    /// Whether the receiver does not see what its cause depends on: a timeout before the repair; or,
+    /// where without SACK octets that had arrived are repaired, why.
+    fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
+        let blind = !self.sack && !one.original_missing && one.rule == CauseRule::InRecovery;
+        self.vantage == Vantage::Receiver && (one.maybe_after_timeout || blind)
+    }
+
     /// Whether it may be an original that others overtook: behind a path that does so, of a sender
     /// whose packets tell no order.
-    fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
+    pub fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
         let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
         let first_sighting = one.original_missing && one.unordered && !marked;
         first_sighting && self.reorders && self.vantage == Vantage::Receiver
@@ -61,9 +68,7 @@ impl InferenceReport {
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
         let told = matches!(one.evidence, VerdictEvidence::DSack | VerdictEvidence::Acknowledged);
-        if self.may_be_late(one) && !told {
-            (one.verdict, one.evidence) = (Verdict::Unknown, VerdictEvidence::None);
-        } else if self.vantage == Vantage::Receiver && !told {
+        if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
             one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
         }

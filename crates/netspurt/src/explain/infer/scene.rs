@@ -52,6 +52,11 @@ pub struct SenderScene {
     /// Whether the last new segment left after a silence, as a probe with new octets does (RFC 8985
     /// §7.3).
     pub may_be_probed: bool,
+    /// Whether it was acknowledged before, as far as the capture shows, and comes behind the
+    /// retransmission before it, sooner than any timer.
+    pub trails: bool,
+    /// Since a segment that came alone after a silence; `None` if there was none of late.
+    pub since_lone: Option<Duration>,
     /// What its flow label tells.
     pub label: LabelHint,
 }
@@ -61,7 +66,7 @@ impl SenderScene {
     const SLACK: Duration = Duration::from_millis(5);
     /// The least floor of any timer that is widespread: `TCP_RTO_MIN_US` and similar settings reach
     /// some tens of milliseconds; defaults are 200 ms and more.
-    const FLOOR: Duration = Duration::from_millis(40);
+    pub const FLOOR: Duration = Duration::from_millis(40);
 
     /// Whether an acknowledgement may have triggered it.
     pub fn is_clocked(&self) -> bool {

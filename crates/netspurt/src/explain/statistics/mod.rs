@@ -89,7 +89,8 @@ impl Statistics {
         let kind = sent.map(|sent| self.place(at, packet, sent, octets));
         let orderly = !matches!(kind, Some(SegmentKind::Retransmission | SegmentKind::OutOfOrder));
         if orderly && !packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::RST) {
-            let end = octets.sequence().octet(packet.seq) + u64::from(packet.payload_bytes);
+            let begin = sent.map_or_else(|| octets.sequence().octet(packet.seq), |sent| sent.left);
+            let end = begin + u64::from(packet.payload_bytes);
             self.flight.look(end.saturating_sub(octets.una()));
         }
         if sent.is_some() {

@@ -478,3 +478,73 @@ fn octets_acknowledged_but_never_captured_are_lost_by_the_capture() {
     assert_eq!(talk.causes(), []);
     assert_eq!(talk.way().habits.unwrap().uncaptured_bytes, 1000);
 }
+
+/// A connection captured at the receiver, with a round trip of 100 ms.
+fn at_receiver() -> Talk {
+    let mut talk = Talk::midway();
+    talk.handshake(true, 0.01, 100.0);
+    talk
+}
+
+/// The retransmissions of a talk over IPv6, where without time stamps no mark tells the order of
+/// packets.
+fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
+    talk.labels = Some(vec![0; talk.packets.len()]);
+    talk.way().retransmissions
+}
+
+#[test]
+fn without_marks_what_comes_again_sooner_than_a_round_trip_is_a_copy() {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 2).ack(1000.01, 2000).data(1003.0, 0);
+    assert_eq!(unmarked(&mut talk), []);
+    talk.data(1300.0, 1000);
+    assert_eq!(unmarked(&mut talk).len(), 1, "a timer may have sent it");
+}
+
+#[test]
+fn without_marks_nothing_tells_a_late_original_from_a_retransmission_on_a_path_that_reorders() {
+    let mut talk = at_receiver();
+    talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
+    talk.data(1102.0, 1000).ack(1102.01, 3000);
+    let found = unmarked(&mut talk);
+    assert!(found.len() == 1 && found[0].original_missing);
+    // One of the two arrivals is the original.
+    talk.data(1200.0, 1000);
+    assert_eq!(unmarked(&mut talk), []);
+    assert_eq!(talk.way().habits.unwrap().late_or_again, 1);
+}
+
+#[test]
+fn what_follows_a_timeout_at_the_receiver_goes_back_although_all_of_it_had_arrived() {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 10).ack(1000.01, 10_000);
+    for n in 0..3 {
+        talk.data(2000.0 + 1.2 * f64::from(n), n * 1000);
+    }
+    let found = talk.way().retransmissions;
+    let causes: Vec<_> = found.iter().map(|one| one.cause.get()).collect();
+    assert_eq!(causes, [Some(Cause::Rto), Some(Cause::GoBackN), Some(Cause::GoBackN)]);
+}
+
+/// Ten segments, a silence, `woken` segments, a round trip later two of which the octets before are
+/// missing, and another one later what is missing. Returns its causes.
+fn repair_after_silence(woken: u32) -> Vec<Option<Cause>> {
+    let mut talk = at_receiver();
+    talk.flight(1000.0, 0, 10).ack(1000.01, 10_000).flight(2000.0, 10_000, woken);
+    let next = 10_000 + woken * 1000;
+    talk.ack(2000.01, next).data(2100.0, next + 2000).sack(
+        2100.01,
+        next,
+        &[(next + 2000, next + 3000)],
+    );
+    talk.data(2100.1, next + 3000).sack(2100.11, next, &[(next + 2000, next + 4000)]);
+    talk.flight(2200.1, next, 2);
+    talk.way().retransmissions.iter().map(|one| one.cause.get()).collect()
+}
+
+#[test]
+fn at_the_receiver_a_repair_soon_after_a_lone_segment_may_follow_a_timeout() {
+    assert_eq!(repair_after_silence(1), [None, None]);
+    assert_eq!(repair_after_silence(2), [Some(Cause::SackRecovery), Some(Cause::SackRecovery)]);
+}

@@ -127,6 +127,7 @@ pub fn kernel(
             (Some("rto"), _) => {
                 "of its timer the kernel takes only `min`; set any other timer as a `shim`"
             }
+            (_, "sfr") => "a shim has it: `shim = \"sfr\"`, or a pair for one end",
             _ => "leave it out, or give a `model` end to it",
         };
         alone.then(|| [message, fix.to_owned()])

@@ -328,8 +328,15 @@ impl KindVisitor<'_> {
         let steps = number * f64::from(unit.steps());
         let whole = steps.round();
         let fits = (unit.fraction(least)..=unit.fraction(most)).contains(&number);
-        if !fits || (steps - whole).abs() > 1e-9 * whole.max(1.0) {
-            let message = format!("{number} is out of range, or has too many digits");
+        let wrong = if !fits {
+            Some("is out of range")
+        } else if (steps - whole).abs() > 1e-9 * whole.max(1.0) {
+            Some("has too many digits")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            let message = format!("{number:?} {wrong}");
             return Err(E::custom(told(&message, &unit.show_range(least, most))));
         }
         Ok(SwitchValue::Number(whole as u64))

@@ -23,6 +23,11 @@ const MISTAKES: &[[&str; 3]] = &[
         "leave it out",
     ],
     [
+        "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { sfr = { factor = 3.0 } }",
+        "the kernel has no switch `sfr`",
+        "`shim = \"sfr\"`",
+    ],
+    [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { packet_size = \"100 B\" }",
         "fills no packet of 100 B",
         "128 B",

@@ -1,0 +1,29 @@
+//! Explains captures without Python, for measurements: `explain FILE... > ROWS`.
+
+use std::fs::File;
+use std::io::{Write as _, stdout};
+
+use netspurt::explain::{Explainer, JoinedCaptures, RowLayout};
+use netspurt::wire::CaptureReader;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut out = stdout().lock();
+    out.write_all(&RowLayout::Own.heading(true)?)?;
+    for path in std::env::args().skip(1) {
+        let reader = CaptureReader::unpacking(File::open(&path)?).map_err(|e| e.to_string())?;
+        let mut captures = JoinedCaptures::new(vec![reader]);
+        let mut explainer = Explainer::default();
+        let mut more = true;
+        while more {
+            more = captures.explain(&mut explainer);
+            loop {
+                let rows = explainer.rows(RowLayout::Own, !more, Some(&path))?;
+                if rows.is_empty() {
+                    break;
+                }
+                out.write_all(&rows)?;
+            }
+        }
+    }
+    Ok(())
+}

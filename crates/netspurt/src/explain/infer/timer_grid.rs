@@ -1,0 +1,110 @@
+//! The grid of a sender's clock, as its timeouts show it.
+
+use crate::units::{Duration, Time};
+
+/// A grid on which instants fall, and how many of them it rests on.
+///
+/// A stack whose timers are served by a clock that ticks lets timeouts happen only at the ticks.
+/// 4.3BSD's ticks are 500 ms apart, and its successors' 100 or 10 ms (Stevens, TCP/IP Illustrated,
+/// vol. 2, §25.1).
+///
+/// ```
+/// use netspurt::explain::TimerGrid;
+/// use netspurt::units::{Duration, Time};
+/// let at = |ms| Time::ZERO + Duration::from_millis(ms);
+/// let grid = TimerGrid::of(&[at(1230), at(4731), at(9730)]).unwrap();
+/// assert_eq!((grid.step, grid.cases), (Duration::from_millis(500), 3));
+/// assert_eq!(TimerGrid::of(&[at(1230), at(4567), at(9730)]), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerGrid {
+    /// The time from one tick to the next, or a multiple of it.
+    pub step: Duration,
+    /// Instants that fall on the grid: all that there were.
+    pub cases: u32,
+}
+
+impl TimerGrid {
+    /// The steps that are tried, the longest first.
+    const STEPS_MS: [u64; 6] = [500, 200, 100, 50, 20, 10];
+    /// Instants on a grid are this far apart from each other, at most: hosts and captures are late.
+    const WIDTH: Duration = Duration::from_millis(2);
+    /// A grid is told if instants at random would fall on one of those tried more seldom than this.
+    const CHANCE: f64 = 0.01;
+
+    /// The longest step on whose grid all `instants` fall; `None` if they fall on none, or are too
+    /// few to tell.
+    pub fn of(instants: &[Time]) -> Option<Self> {
+        let cases = u32::try_from(instants.len()).unwrap_or(u32::MAX);
+        let steps = Self::STEPS_MS.into_iter().map(Duration::from_millis);
+        let found = steps.filter(|step| Self::is_unlikely(*step, cases));
+        let step = found.into_iter().find(|step| Self::is_grid(*step, instants))?;
+        Some(Self { step, cases })
+    }
+
+    /// Whether so many instants at random would seldom be as close to a grid: all of them lie on an
+    /// arc of a share `s` of a circle with the probability *n s*^(*n* - 1).
+    fn is_unlikely(step: Duration, cases: u32) -> bool {
+        let share = Self::WIDTH.as_nanos() as f64 / step.as_nanos() as f64;
+        let cases = cases.max(1);
+        let power = i32::try_from(cases - 1).unwrap_or(i32::MAX);
+        f64::from(cases) * share.powi(power) * Self::STEPS_MS.len() as f64 <= Self::CHANCE
+    }
+
+    fn is_grid(step: Duration, instants: &[Time]) -> bool {
+        let step = step.as_nanos();
+        let first = instants.first().map_or(0, |first| first.as_nanos() % step);
+        // Half a step is added, so that what lies around the first stays together.
+        let offset = |at: &Time| (at.as_nanos() % step + step + step / 2 - first) % step;
+        let [least, most] = [instants.iter().map(offset).min(), instants.iter().map(offset).max()];
+        let width = most.unwrap_or(0) - least.unwrap_or(0);
+        width <= Self::WIDTH.as_nanos()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Stream;
+
+    /// Instants at the ticks of a clock, each up to 1 ms late; `tick` is in milliseconds.
+    fn ticks(random: &mut Stream, tick: u64, count: usize) -> Vec<Time> {
+        let phase = random.bits() % (tick * 1_000_000);
+        let at = |random: &mut Stream| {
+            let late = random.bits() % 1_000_000;
+            phase + random.bits() % 1000 * tick * 1_000_000 + late
+        };
+        (0..count).map(|_| Time::from_nanos(at(random))).collect()
+    }
+
+    #[test]
+    fn the_grid_of_a_ticking_clock_is_found_whatever_its_phase() {
+        let mut random = Stream::named(1, "ticks");
+        for (tick, count) in [(500, 5), (100, 6), (10, 12)] {
+            for _ in 0..200 {
+                let grid = TimerGrid::of(&ticks(&mut random, tick, count)).unwrap();
+                assert_eq!(grid.step.as_nanos() % (tick * 1_000_000), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn instants_at_random_seldom_fall_on_a_grid() {
+        let mut random = Stream::named(2, "no ticks");
+        let many = 20_000;
+        for count in [2, 3, 5, 8] {
+            let found = (0..many).filter(|_| {
+                let at = |_| Time::from_nanos(random.bits() % 100_000_000_000);
+                TimerGrid::of(&(0..count).map(at).collect::<Vec<_>>()).is_some()
+            });
+            assert!(found.count() < many / 100, "{count} instants");
+        }
+    }
+
+    #[test]
+    fn two_instants_are_too_few() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        assert_eq!(TimerGrid::of(&[at(500), at(1000)]), None);
+        assert_eq!(TimerGrid::of(&[]), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! What a sender sends after a long silence.
+
+use crate::units::{Duration, Time};
+
+use super::scene::SenderScene;
+
+/// The first segment after the last silence that was long enough for a timeout.
+///
+/// After a timeout one segment leaves, and the next ones a round trip later (RFC 5681 §3.1). Where all
+/// that was outstanding was lost before the capture, that segment looks like new data there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waking {
+    at: Time,
+    /// Whether it may be what a timeout sends, and no other one followed at once.
+    alone: bool,
+}
+
+impl Waking {
+    /// A segment leaves at `at`, after a silence of `quiet`; `head` says whether it may be what a
+    /// timeout sends: as large as the largest one so far, and without a gap before it. The `estimate`
+    /// is the round trip with its variation.
+    #[inline]
+    pub fn sending(
+        &mut self,
+        at: Time,
+        quiet: Duration,
+        head: bool,
+        estimate: impl Fn() -> Option<(Duration, Duration)>,
+    ) {
+        if !self.alone && quiet < SenderScene::FLOOR {
+            return;
+        }
+        let Some((rtt, rttvar)) = estimate() else { return };
+        if quiet >= rtt + (rttvar * 2).max(SenderScene::FLOOR) {
+            *self = Self { at, alone: head };
+        } else if at.saturating_since(self.at) < rtt / 2 {
+            self.alone = false;
+        }
+    }
+
+    /// How long ago it left, if it was alone.
+    pub fn since_lone(&self, at: Time) -> Option<Duration> {
+        self.alone.then(|| at.saturating_since(self.at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments at these instants, in milliseconds, on a path of 100 ms: how long before the last of
+    /// them one left alone.
+    fn since_lone(instants: &[u64]) -> Option<Duration> {
+        let ms = Duration::from_millis;
+        let mut waking = Waking::default();
+        let mut before = Time::ZERO;
+        for at in instants.iter().map(|at| Time::ZERO + ms(*at)) {
+            let quiet = at.saturating_since(before);
+            waking.sending(at, quiet, true, || Some((ms(100), ms(10))));
+            before = at;
+        }
+        waking.since_lone(before)
+    }
+
+    #[test]
+    fn a_segment_is_alone_if_none_follows_it_within_half_a_round_trip() {
+        assert_eq!(since_lone(&[1000, 1101, 1102]), Some(Duration::from_millis(102)));
+        assert_eq!(since_lone(&[1000, 1001, 1101]), None);
+        assert_eq!(since_lone(&[1000, 1101, 1102, 1400]), Some(Duration::ZERO), "another silence");
+    }
+}

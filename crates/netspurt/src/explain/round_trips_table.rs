@@ -1,0 +1,187 @@
+//! The table of round trips of a capture, by two methods.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::ids::Side;
+use crate::observe::Observed;
+use crate::record::{Column, Data, Table};
+use crate::sample::RttSample;
+use crate::segment::Flags;
+use crate::units::{Duration, Time};
+use crate::wire::TcpView;
+
+use super::columns::DIRECTIONS;
+
+/// How a round trip was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum RttMethod {
+    /// By the acknowledgement of octets that were sent once.
+    Sequence,
+    /// By the echo of a time stamp (RFC 7323 §4.1).
+    Timestamp,
+}
+
+impl RttMethod {
+    /// The names in the table, in the order of the values.
+    const NAMES: [&str; 2] = ["sequence", "timestamp"];
+}
+
+/// A round trip between the capture and the receiver of `side`.
+struct RoundTripRow {
+    at: Time,
+    connection: u64,
+    side: Side,
+    method: RttMethod,
+    sent: Time,
+    rtt: Duration,
+}
+
+/// The time stamps of one direction whose echoes are awaited.
+#[derive(Debug, Default)]
+struct AwaitedStamps {
+    /// Values, each with the instant of the first segment that had it.
+    values: VecDeque<(u32, Time)>,
+    /// The newest value so far.
+    newest: Option<u32>,
+    /// The highest acknowledgement so far.
+    acked: Option<u32>,
+}
+
+/// Whether the 32-bit number `a` comes after `b` (RFC 7323 §5.2, RFC 9293 §3.4).
+const fn is_after(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() > 0
+}
+
+impl AwaitedStamps {
+    /// The most values that are remembered: hostile captures never echo any.
+    const MOST: usize = 1 << 12;
+
+    /// A segment that occupies sequence numbers left with the value `val`. Of several with the same
+    /// one the first is timed.
+    fn sent(&mut self, at: Time, val: u32) {
+        if self.newest.is_none_or(|newest| is_after(val, newest)) {
+            self.newest = Some(val);
+            self.values.push_back((val, at));
+            if self.values.len() > Self::MOST {
+                self.values.pop_front();
+            }
+        }
+    }
+
+    /// An acknowledgement up to `ack` echoes `ecr`: returns when the first segment with that value
+    /// left. Only acknowledgements of new octets count, since others may echo an old value
+    /// (RFC 7323 §4.1), and each value counts once.
+    fn echoed(&mut self, ack: u32, ecr: u32) -> Option<Time> {
+        if !self.acked.is_none_or(|acked| is_after(ack, acked)) {
+            return None;
+        }
+        self.acked = Some(ack);
+        while self.values.front().is_some_and(|(val, _)| is_after(ecr, *val)) {
+            self.values.pop_front();
+        }
+        let (_, sent) = self.values.front().filter(|(val, _)| *val == ecr).copied()?;
+        self.values.pop_front();
+        Some(sent)
+    }
+}
+
+/// Collects the round trips among the packets of a capture, in their order.
+#[derive(Default)]
+pub struct RoundTripRows {
+    rows: Vec<RoundTripRow>,
+    awaited: HashMap<(u64, Side), AwaitedStamps>,
+}
+
+impl RoundTripRows {
+    /// A packet of `side` of a connection was captured at `at`; `sample` is the round trip that it
+    /// ends by its acknowledgement.
+    pub fn take(
+        &mut self,
+        at: Time,
+        (connection, side): (u64, Side),
+        view: &TcpView,
+        sample: Option<RttSample>,
+    ) {
+        let timed = |method, side, sent: Time| {
+            let rtt = at.saturating_since(sent);
+            RoundTripRow { at, connection, side, method, sent, rtt }
+        };
+        let peer = side.peer();
+        self.rows.extend(sample.map(|sample| timed(RttMethod::Sequence, peer, sample.sent)));
+        let Some(stamps) = view.options.timestamps else { return };
+        if view.seq_len() > 0 && !view.flags.has(Flags::RST) {
+            self.awaited.entry((connection, side)).or_default().sent(at, stamps.val);
+        }
+        if view.flags.has(Flags::ACK)
+            && let Some(awaited) = self.awaited.get_mut(&(connection, peer))
+            && let Some(sent) = awaited.echoed(view.ack, stamps.ecr)
+        {
+            self.rows.push(timed(RttMethod::Timestamp, peer, sent));
+        }
+    }
+
+    /// The table `round_trips`: a row for each; times count from `start`.
+    pub fn table(self, start: Time) -> Table {
+        let rows = self.rows;
+        let ns = |span: Duration| span.as_nanos().cast_signed();
+        let since = |of: fn(&RoundTripRow) -> Time| {
+            Data::I64(rows.iter().map(|row| ns(of(row).saturating_since(start))).collect())
+        };
+        let sides = rows.iter().map(|row| row.side.index() as u8).collect();
+        let methods = rows.iter().map(|row| row.method as u8).collect();
+        Table::new(
+            "round_trips",
+            vec![
+                Column::new("t_ns", since(|row| row.at)),
+                Column::new(
+                    "connection",
+                    Data::U64(rows.iter().map(|row| row.connection).collect()),
+                ),
+                Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+                Column::new("method", Data::Tag { codes: methods, texts: &RttMethod::NAMES }),
+                Column::new("sent_ns", since(|row| row.sent)),
+                Column::new("rtt_ns", Data::I64(rows.iter().map(|row| ns(row.rtt)).collect())),
+            ],
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn the_first_segment_with_a_time_stamp_is_timed_by_the_first_new_acknowledgement_that_echoes_it()
+     {
+        let mut stamps = AwaitedStamps::default();
+        for (ms, val) in [(0, 7), (1, 7), (10, 8), (20, 9)] {
+            stamps.sent(at(ms), val);
+        }
+        assert_eq!(stamps.echoed(100, 7), Some(at(0)));
+        assert_eq!(stamps.echoed(100, 8), None, "a duplicate ACK");
+        assert_eq!(stamps.echoed(200, 7), None, "it was counted");
+        assert_eq!(stamps.echoed(300, 9), Some(at(20)), "8 was never echoed");
+        assert_eq!(stamps.echoed(400, 8), None);
+    }
+
+    #[test]
+    fn time_stamps_and_acknowledgements_wrap() {
+        let mut stamps = AwaitedStamps::default();
+        stamps.sent(at(0), u32::MAX);
+        stamps.sent(at(1), 0);
+        assert_eq!(stamps.echoed(u32::MAX, u32::MAX), Some(at(0)));
+        assert_eq!(stamps.echoed(5, 0), Some(at(1)));
+    }
+
+    #[test]
+    fn values_that_are_never_echoed_take_a_bounded_memory() {
+        let mut stamps = AwaitedStamps::default();
+        (0..100_000).for_each(|val| stamps.sent(at(0), val));
+        assert_eq!(stamps.values.len(), AwaitedStamps::MOST);
+    }
+}
