@@ -51,6 +51,8 @@ impl CommandReader<'_, '_> {
             (script, []) if script.starts_with("sysctl_restore_") => Ok(Vec::new()),
             (script, []) if script.ends_with(".sh") => self.file(name, &span, FILES_DEPTH),
             ("ethtool", ["-K", _, ..]) => Ok(Vec::new()),
+            ("rm", ["-f", path]) => Ok(vec![file(path, None)]),
+            ("dd", operands) => zeros(operands).map_err(wrong),
             ("ip", ["tcp_metrics", "flush", "all"]) => Ok(Vec::new()),
             ("ip", ["route", "change" | "replace", route @ ..])
             | ("ip", ["-6", "route", "change" | "replace", route @ ..]) => {
@@ -176,6 +178,30 @@ impl CommandReader<'_, '_> {
 
     fn switch(&self, path: &str, value: String) -> Change {
         Change::Switch(SwitchSetting { path: path.to_owned(), value, line: self.line })
+    }
+}
+
+/// A file that is there with so many octets, or not there.
+fn file(path: &str, bytes: Option<u64>) -> Change {
+    Change::Host(HostChange::File { path: path.to_owned(), bytes })
+}
+
+/// Reads what `dd` makes: a file of zeros.
+fn zeros(operands: &[&str]) -> Result<Vec<Change>, (String, String)> {
+    let operand = |name: &str| {
+        let of = |word: &&str| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+        operands.iter().find_map(of)
+    };
+    let number = |name| operand(name).and_then(|text| text.parse::<u64>().ok());
+    let source = operand("if").filter(|source| source == "/dev/zero");
+    match (source, operand("of"), number("bs"), number("count")) {
+        (Some(_), Some(path), Some(size), Some(count)) => {
+            Ok(vec![file(&path, Some(size.saturating_mul(count)))])
+        }
+        _ => {
+            let why = "makes no file of zeros: write `bs`, `count`, `if=/dev/zero` and `of`";
+            Err((format!("dd {}", operands.join(" ")), why.to_owned()))
+        }
     }
 }
 

@@ -297,12 +297,66 @@ fn the_times_of_a_sender_are_told() {
 }
 
 #[test]
-fn what_a_full_queue_drops_is_lost() {
-    let dropped = open(
-        "+0 `tc qdisc replace dev tun0 root pfifo limit 0`
-+0 write(4, ..., 1000) = 1000
-+.15 `tc qdisc replace dev tun0 root pfifo`
-+.15~+.2 > P. 1:1001(1000) ack 1",
+fn what_a_full_queue_drops_stays_and_is_offered_again() {
+    let text = open(
+        "+0 write(4, ..., 100) = 100
++0 > P. 1:101(100) ack 1
++.1 < . 1:1(0) ack 101 win 65535
++0 `tc qdisc replace dev tun0 root pfifo limit 0`
++0 write(4, ..., 200) = 200
++.28 %{ assert tcpi_probes == 0 and tcpi_unacked == 0 and tcpi_notsent_bytes == 200 }%
++.1 %{ assert tcpi_probes == 1 and tcpi_unacked == 0 and tcpi_backoff == 0 }%
++.5 %{ assert tcpi_probes == 2 and tcpi_retransmits == 0 }%
++0 `tc qdisc replace dev tun0 root pfifo`
++.4~+.56 > P. 101:301(200) ack 1",
     );
-    passes(&dropped);
+    passes(&text);
+    let counted = fails(&format!("--set=send.learns_drops=false\n{text}"));
+    assert!(counted.actual.contains("tcpi_unacked is 1"), "{counted}");
+}
+
+#[test]
+fn a_retransmission_that_a_full_queue_drops_leaves_with_the_next_ack() {
+    let text = open(
+        "+0 write(4, ..., 2000) = 2000
++0 > P. 1:2001(2000) ack 1
++0 `tc qdisc replace dev tun0 root pfifo limit 0`
++.1 < . 1:1(0) ack 1 win 65535 <sack 1001:2001>
++.05 %{ assert tcpi_ca_state == TCP_CA_Recovery and tcpi_lost == 1 and tcpi_snd_cwnd == 1 }%
++0 %{ assert tcpi_retrans == 0 }%
++0 `tc qdisc replace dev tun0 root pfifo`
++.01 < . 1:1(0) ack 1 win 65535 <sack 1001:2001>
++0 > . 1:1001(1000) ack 1",
+    );
+    passes(&text);
+    let counted = fails(&format!("--set=send.learns_drops=false\n{text}"));
+    assert_eq!(counted.actual, "tcpi_retrans is 1");
+}
+
+#[test]
+fn a_file_that_dd_made_is_sent_up_to_its_end() {
+    passes(&format!(
+        "`rm -f /tmp/zeros\ndd bs=1 count=5 if=/dev/zero of=/tmp/zeros status=none`\n{}",
+        open(
+            "+0 open(\"/tmp/other\", O_RDONLY) = -1 ENOENT
++0 open(\"/tmp/zeros\", O_RDONLY) = 5
++0 sendfile(4, 5, [2], 10) = 3
++0 > P. 1:4(3) ack 1
++.1 < . 1:1(0) ack 4 win 65535
++0 sendfile(4, 5, NULL, 4) = 4
++0 sendfile(4, 5, NULL, 4) = 1
++0 sendfile(4, 5, NULL, 4) = 0
++0 close(5) = 0
++0 sendfile(4, 5, NULL, 4) = -1 EBADF"
+        )
+    ));
+    assert!(refused("`dd if=/etc/passwd of=a`\n0 close(3) = 0").contains("makes no file of zeros"));
+}
+
+#[test]
+fn arrivals_are_merged_of_segments_of_mss_octets() {
+    passes(&format!(
+        "--mss=1000\n{}",
+        open("+0 < P. 1:5001(5000) ack 1 win 65535\n+0 %{ assert tcpi_rcv_mss == 1000 }%")
+    ));
 }

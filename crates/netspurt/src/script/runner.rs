@@ -270,7 +270,7 @@ impl<'a> Runner<'a> {
         for change in changes {
             self.note(self.now, format!("change to {change}"));
             self.subject
-                .change(self.now, *change)
+                .change(self.now, change)
                 .map_err(|what| self.fail(FailureKind::NotSupported, change.to_string(), what))?;
         }
         self.drain().map(|_| ())
