@@ -3,6 +3,7 @@
 # make setup   only installs: afterwards .venv/bin/netspurt is the command
 # make docs    runs all that the pages show, checks links and the reference, and builds the site and the man pages
 # make fuzz    runs each fuzz target for a minute (FUZZ_SECONDS=60); needs a nightly toolchain and cargo-fuzz
+# make drill   builds the library that packetdrill loads (docs/scripts.md)
 # make clean   removes what was installed and built
 #
 # Needed: Python >= 3.11, a C toolchain with make, and cargo.
@@ -20,7 +21,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-
 # Without byte code every process would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test setup docs site fuzz clean lint rust-lint python-lint rust-tests python-tests
+.PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint rust-tests python-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -97,6 +98,10 @@ FUZZ_SECONDS ?= 60
 
 fuzz:
 	$(PYTHON) fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+drill:
+	cargo build --quiet --profile quick --package netspurt-drill
+	@echo '$(CURDIR)/target/quick/libnetspurt_drill.so'
 
 clean:
 	rm -rf .venv target docs/_build

@@ -43,6 +43,7 @@ ALONE = {
     "fragments",
     "new",
     "plot",
+    "qlog",
     "replay",
     "report",
     "run",
@@ -51,6 +52,7 @@ ALONE = {
     "sites",
     "sweep",
     "table",
+    "timeline",
 }
 
 

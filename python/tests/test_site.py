@@ -123,6 +123,7 @@ CHECKED = {
     "console": "test_docs.py runs each line",
     "python": "test_docs.py runs it",
     "toml": "read below; test_docs.py runs scenarios that have a name",
+    "cddl": "test_qlog.py reads it",
     "csv": "test_docs.py writes it, for the commands of its page",
     "rust": "the core's tests compile docs/estimators.md",
     "pkt": "crates/netspurt/tests/scripts.rs plays it",

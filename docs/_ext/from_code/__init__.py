@@ -54,7 +54,7 @@ def setup(app: Any) -> dict[str, bool]:
     from pygments.lexers.special import TextLexer
 
     # Languages of this repository alone are shown as they are.
-    for language in ("csv", "floors", "pkt"):
+    for language in ("cddl", "csv", "floors", "pkt"):
         app.add_lexer(language, TextLexer)
     app.connect("source-read", _fill)
     app.connect("missing-reference", resolve)

@@ -17,9 +17,18 @@ if TYPE_CHECKING:
 
 
 def _simulating() -> list[Any]:
-    from netspurt.cli import comparing, plotting, reporting, running, shipped, sweeping, tables
+    from netspurt.cli import (
+        comparing,
+        plotting,
+        qlogging,
+        reporting,
+        running,
+        shipped,
+        sweeping,
+        tables,
+    )
 
-    looking = [plotting.plot, tables.table, comparing.compare, reporting.report]
+    looking = [plotting.plot, tables.table, qlogging.qlog, comparing.compare, reporting.report]
     return [running.new, shipped.scenarios, running.run, sweeping.app, *looking]
 
 
@@ -57,7 +66,7 @@ def _checking() -> list[Any]:
 
 #: The commands, by what one wants to do, and what imports them.
 _COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
-    "Simulate and look": ("new scenarios run sweep plot table compare report", _simulating),
+    "Simulate and look": ("new scenarios run sweep plot table qlog compare report", _simulating),
     "Choose a timer for recorded delays": ("delays replay", _choosing),
     "Make links that move": ("orbit timeline", _moving),
     "Explain captures": ("explain", _explaining),

@@ -1,4 +1,4 @@
-//! System calls without a safe wrapper: the only `unsafe` code of this project.
+//! System calls without a safe wrapper: the only `unsafe` code of this crate.
 //!
 //! Each function here is safe to call. The types of its arguments check them, the memory lent to
 //! the kernel lives as long as the call, and the result is read only up to the length that the

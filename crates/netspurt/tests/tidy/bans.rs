@@ -1,8 +1,8 @@
-//! What the core may not touch: clocks, files, sockets, threads.
+//! What the core may not touch: clocks, files, sockets, threads. Where `unsafe` code is.
 
 use std::fs;
 
-use crate::source::{Facts, all, module_of, root, sources};
+use crate::source::{Facts, all, module_of, root, sources, text_of};
 
 /// What the core may not touch, as beginnings of paths.
 const BANNED: &[&str] = &[
@@ -76,6 +76,53 @@ fn one_room_of_the_core_has_threads() {
     }
     with_threads.dedup();
     assert_eq!(with_threads, [THREADED]);
+}
+
+/// The crates of the table of borders, each with the one room that may have `unsafe` code.
+fn unsafe_rooms(text: &str) -> Vec<(String, Option<String>)> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `crates/"));
+    let room = |row: &str| {
+        let (_, rest) = row.split_once("use `unsafe` outside of `")?;
+        Some(rest.split('`').next().unwrap_or_default().to_owned())
+    };
+    rows.map(|row| (row.split('`').next().unwrap_or_default().to_owned(), room(row))).collect()
+}
+
+/// Whether a text has `unsafe` code.
+fn is_unsafe(facts: &Facts) -> bool {
+    facts.words.iter().any(|(word, _)| word == "unsafe")
+}
+
+#[test]
+fn unsafe_code_is_where_the_table_of_borders_allows_it() {
+    let crates = unsafe_rooms(&text_of("ARCHITECTURE.md"));
+    let folders = fs::read_dir(root().join("crates")).unwrap().count();
+    assert_eq!(crates.len(), folders, "each crate has a row: {crates:?}");
+    for (name, room) in crates {
+        let src = root().join("crates").join(&name).join("src");
+        let mut found = Vec::new();
+        for file in sources(&src) {
+            let module = module_of(&file, &src);
+            let facts = Facts::of(&fs::read_to_string(&file).unwrap(), &module);
+            if is_unsafe(&facts) {
+                found.push(module.first().cloned().unwrap_or_default());
+            }
+        }
+        found.dedup();
+        assert_eq!(found, Vec::from_iter(room), "the rooms of {name} with `unsafe` code");
+    }
+}
+
+#[test]
+fn unsafe_code_is_found_wherever_it_stands() {
+    for bad in ["fn f() { unsafe { g() } }", "unsafe fn f() {}", "#[unsafe(no_mangle)] fn f() {}"] {
+        assert!(is_unsafe(&Facts::of(bad, &[])), "{bad}");
+    }
+    assert!(!is_unsafe(&Facts::of("#![expect(unsafe_code)] fn f() {}", &[])));
+    let table =
+        "| `crates/a` | x | use `unsafe` |\n| `crates/b` | y | use `unsafe` outside of `c` |";
+    let rooms = [("a".to_owned(), None), ("b".to_owned(), Some("c".to_owned()))];
+    assert_eq!(unsafe_rooms(table), rooms);
 }
 
 #[test]

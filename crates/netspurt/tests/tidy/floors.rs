@@ -7,8 +7,11 @@ use crate::source::{Facts, Written, all, module, module_of, root, text_of};
 type Floors = BTreeMap<String, u32>;
 
 /// The crates with floors: the name of the table, and the sources.
-const CRATES: &[(&str, &str)] =
-    &[("core", "crates/netspurt/src"), ("live", "crates/netspurt-live/src")];
+const CRATES: &[(&str, &str)] = &[
+    ("core", "crates/netspurt/src"),
+    ("drill", "crates/netspurt-drill/src"),
+    ("live", "crates/netspurt-live/src"),
+];
 
 /// The text behind the opening of the table of floors called `name`.
 fn behind<'a>(text: &'a str, name: &str) -> &'a str {
@@ -113,7 +116,7 @@ fn imports_point_down() {
 #[test]
 fn every_room_with_a_floor_is_described_and_every_described_room_has_a_floor() {
     let text = text_of("ARCHITECTURE.md");
-    for name in ["core", "live", "python"] {
+    for name in ["core", "drill", "live", "python"] {
         assert_eq!(differences(&text, name), [""; 0], "floors and descriptions of `{name}`");
     }
 }

@@ -1,0 +1,16 @@
+//! The numbers of our sockets.
+
+use netspurt::script::Fd;
+
+/// The numbers of our sockets start here, above every number that Linux gives.
+pub(super) const FIRST: Fd = 1 << 30;
+
+/// The number of a socket on our host, of the number that packetdrill has.
+pub(super) const fn own_fd(fd: Fd) -> Fd {
+    if is_ours(fd) { fd - FIRST } else { -1 }
+}
+
+/// Whether packetdrill's number is that of a socket of our host.
+pub(super) const fn is_ours(fd: Fd) -> bool {
+    fd >= FIRST
+}

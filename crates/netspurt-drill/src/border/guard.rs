@@ -1,0 +1,81 @@
+//! What every function at the border does: it finds the machine, catches panics and sets `errno`.
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use netspurt::script::{Call, CallOutcome};
+
+use crate::machine::DrillMachine;
+use crate::numbers;
+
+/// The machine of the script that packetdrill plays. It plays one after the other.
+static CURRENT: Mutex<Option<Arc<DrillMachine>>> = Mutex::new(None);
+
+/// Another script begins, or the last one has ended.
+pub(super) fn set_current(machine: Option<DrillMachine>) {
+    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = machine.map(Arc::new);
+}
+
+/// The machine of the script.
+pub(super) fn current() -> Option<Arc<DrillMachine>> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// An error's number.
+pub(super) struct Errno(pub(super) c_int);
+
+/// What a function at the border finds, before it is a C number.
+pub(super) type BorderResult<T = i64> = Result<T, Errno>;
+
+/// Runs `work` on the machine. Returns -1 and sets `errno` if that fails or panics.
+pub(super) fn answer(work: impl FnOnce(&DrillMachine) -> BorderResult) -> i64 {
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let machine = current().ok_or(Errno(libc::ENOSYS))?;
+        let inside = catch_unwind(AssertUnwindSafe(|| work(&machine)));
+        inside.unwrap_or_else(|_| {
+            Err(refuse(&machine, "a fault of our own: the library panicked".to_owned()))
+        })
+    }));
+    match result {
+        Ok(Ok(value)) => value,
+        Ok(Err(Errno(number))) => {
+            set_errno(number);
+            -1
+        }
+        Err(_) => {
+            set_errno(libc::EIO);
+            -1
+        }
+    }
+}
+
+/// As [`answer`], for functions that return an `int`.
+pub(super) fn answer_int(work: impl FnOnce(&DrillMachine) -> BorderResult) -> c_int {
+    c_int::try_from(answer(work)).unwrap_or(c_int::MAX)
+}
+
+/// Refuses the script for something that our host does not have.
+pub(super) fn refuse(machine: &DrillMachine, what: String) -> Errno {
+    machine.with(|world| world.refuse(what));
+    Errno(libc::EOPNOTSUPP)
+}
+
+/// Makes a call. What it returns is not negative.
+pub(super) fn make(machine: &DrillMachine, call: &Call) -> BorderResult<CallOutcome> {
+    let outcome = machine.call(call).ok_or(Errno(libc::EOPNOTSUPP))?;
+    match outcome.errno {
+        Some(name) => Err(Errno(numbers::error(name))),
+        None => Ok(outcome),
+    }
+}
+
+/// Makes a call and returns its number.
+pub(super) fn value(machine: &DrillMachine, call: &Call) -> BorderResult {
+    make(machine, call).map(|outcome| outcome.value)
+}
+
+fn set_errno(number: c_int) {
+    // SAFETY: the pointer is to the calling thread's own `errno`, which lives as long as the thread.
+    unsafe { *libc::__errno_location() = number };
+}

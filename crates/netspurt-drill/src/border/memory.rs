@@ -1,0 +1,147 @@
+//! Reads and writes what packetdrill points to.
+//!
+//! Each function takes the pointers as packetdrill gives them, and says what must hold of them. Null
+//! pointers are found here.
+
+use std::ffi::{c_int, c_void};
+use std::mem;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ptr;
+use std::slice;
+
+use super::guard::{BorderResult, Errno};
+
+/// The octets at `place`.
+///
+/// # Safety
+/// Unless `place` is null, `length` octets there can be read for the time of the call.
+pub(super) unsafe fn octets<'a>(place: *const c_void, length: usize) -> BorderResult<&'a [u8]> {
+    if place.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
+    // SAFETY: the caller says so.
+    Ok(unsafe { slice::from_raw_parts(place.cast(), length) })
+}
+
+/// Writes octets to `place`, as many as fit into `room`; how many.
+///
+/// # Safety
+/// Unless `place` is null, `room` octets there can be written.
+pub(super) unsafe fn write(place: *mut c_void, room: usize, octets: &[u8]) -> BorderResult<usize> {
+    if place.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
+    let length = octets.len().min(room);
+    // SAFETY: `length` octets fit both, and the caller's memory is not ours.
+    unsafe { ptr::copy_nonoverlapping(octets.as_ptr(), place.cast(), length) };
+    Ok(length)
+}
+
+/// Writes a value to `place`.
+///
+/// # Safety
+/// Unless `place` is null, it is a place for such a value.
+pub(super) unsafe fn put<T: Copy>(place: *mut T, value: T) -> BorderResult<()> {
+    if place.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
+    // SAFETY: the caller says so; places within packed structures need no alignment.
+    unsafe { place.write_unaligned(value) };
+    Ok(())
+}
+
+/// Reads a value at `place`.
+///
+/// # Safety
+/// Unless `place` is null, there is such a value, whose every pattern of bits is valid.
+pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
+    if place.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
+    // SAFETY: the caller says so.
+    Ok(unsafe { place.read_unaligned() })
+}
+
+/// Octets of all pieces of a message together, and whether one of them is nowhere.
+///
+/// # Safety
+/// Unless `pieces` is null, `count` pieces can be read there.
+pub(super) unsafe fn pieces(
+    pieces: *const libc::iovec,
+    count: usize,
+) -> BorderResult<(usize, bool)> {
+    if count == 0 {
+        return Ok((0, false));
+    }
+    if pieces.is_null() {
+        return Err(Errno(libc::EFAULT));
+    }
+    // SAFETY: the caller says so.
+    let pieces = unsafe { slice::from_raw_parts(pieces, count) };
+    let length = pieces.iter().fold(0_usize, |sum, piece| sum.saturating_add(piece.iov_len));
+    Ok((length, pieces.iter().any(|piece| piece.iov_base.is_null() && piece.iov_len > 0)))
+}
+
+/// Octets of the family at the start of an address.
+const FAMILY_BYTES: usize = mem::size_of::<libc::sa_family_t>();
+
+/// The address at `place`; `None` if it has another family than IPv4 and IPv6.
+///
+/// # Safety
+/// Unless `place` is null, `length` octets there can be read.
+pub(super) unsafe fn address(
+    place: *const c_void,
+    length: libc::socklen_t,
+) -> BorderResult<Option<SocketAddr>> {
+    // SAFETY: the caller says so.
+    let octets = unsafe { octets(place, length as usize) }?;
+    let short = || Errno(libc::EINVAL);
+    let family = octets.first_chunk::<FAMILY_BYTES>().ok_or_else(short)?;
+    let port = |octets: &[u8]| u16::from_be_bytes([octets[2], octets[3]]);
+    match c_int::from(libc::sa_family_t::from_ne_bytes(*family)) {
+        libc::AF_INET => {
+            let octets = octets.first_chunk::<8>().ok_or_else(short)?;
+            let ip = Ipv4Addr::new(octets[4], octets[5], octets[6], octets[7]);
+            Ok(Some(SocketAddr::new(ip.into(), port(octets))))
+        }
+        libc::AF_INET6 => {
+            let octets = octets.first_chunk::<24>().ok_or_else(short)?;
+            let ip: [u8; 16] = octets[8..].try_into().expect("sixteen octets");
+            Ok(Some(SocketAddr::new(Ipv6Addr::from(ip).into(), port(octets))))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// An address as C has it.
+pub(super) fn address_octets(address: SocketAddr) -> Vec<u8> {
+    let port = address.port().to_be_bytes();
+    let family = |family: c_int| (family as libc::sa_family_t).to_ne_bytes();
+    match address.ip() {
+        IpAddr::V4(ip) => [&family(libc::AF_INET)[..], &port, &ip.octets(), &[0; 8]].concat(),
+        IpAddr::V6(ip) => {
+            [&family(libc::AF_INET6)[..], &port, &[0; 4], &ip.octets(), &[0; 4]].concat()
+        }
+    }
+}
+
+/// Writes an address and its length to where a call wants them; both may be null.
+///
+/// # Safety
+/// Unless they are null, `length` says how many octets can be written to `place`.
+pub(super) unsafe fn put_address(
+    place: *mut c_void,
+    length: *mut libc::socklen_t,
+    address: SocketAddr,
+) -> BorderResult<()> {
+    if place.is_null() || length.is_null() {
+        return Ok(());
+    }
+    let octets = address_octets(address);
+    // SAFETY: the caller says so.
+    unsafe {
+        let room = get(length)?;
+        write(place, room as usize, &octets)?;
+        put(length, octets.len() as libc::socklen_t)
+    }
+}

@@ -1,0 +1,48 @@
+//! Packets to our host and from it.
+
+use std::ffi::{c_int, c_void};
+
+use super::guard::{Errno, answer_int};
+use super::memory;
+
+pub(super) unsafe extern "C" fn packet_in(
+    _: *mut c_void,
+    place: *const c_void,
+    length: usize,
+) -> c_int {
+    answer_int(|machine| {
+        // SAFETY: the packet is `length` octets long.
+        let packet = unsafe { memory::octets(place, length) }?;
+        if machine.inject(packet) { Ok(0) } else { Err(Errno(libc::EOPNOTSUPP)) }
+    })
+}
+
+/// Writes the next packet that our host sends.
+///
+/// packetdrill asks again for ever as long as this fails. If no packet will come, it gets one of no
+/// octets, which it takes for a broken one: the script fails.
+pub(super) unsafe extern "C" fn packet_out(
+    _: *mut c_void,
+    place: *mut c_void,
+    length: *mut usize,
+    micros: *mut i64,
+) -> c_int {
+    let result = answer_int(|machine| {
+        let (at, packet) = machine.receive().unwrap_or_else(|| {
+            eprintln!("netspurt: the host sends nothing more");
+            (machine.read_us(), Vec::new())
+        });
+        // SAFETY: `length` says how many octets can be written to `place`.
+        unsafe {
+            let room = memory::get(length)?;
+            memory::put(length, memory::write(place, room, &packet)?)?;
+            memory::put(micros, at)?;
+        }
+        Ok(0)
+    });
+    if result < 0 {
+        // SAFETY: as above. A failure inside must not be one that is tried again.
+        let _ = unsafe { memory::put(length, 0) };
+    }
+    0
+}

@@ -1,0 +1,235 @@
+//! Calls that read and write. What is written counts, but not its content, and zeros are read.
+
+use std::ffi::{c_int, c_void};
+
+use libc::{iovec, msghdr, socklen_t};
+use netspurt::script::{Call, Fd, MessageFlags, OptionValue};
+
+use super::fds::own_fd;
+use super::guard::{BorderResult, Errno, answer, make, refuse, value};
+use super::memory;
+use crate::machine::DrillMachine;
+use crate::numbers;
+
+/// Octets of a control message with one number, and with its padding.
+const CONTROL_BYTES: usize = 20;
+const CONTROL_SPACE: usize = 24;
+
+/// A call that writes `bytes` octets, or `name` with a buffer that is nowhere.
+fn writes(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
+    match nowhere {
+        Some(name) => Call::BadBuffer { fd: own_fd(fd), name },
+        None => Call::Write { fd: own_fd(fd), bytes: limited(bytes), flags },
+    }
+}
+
+/// As [`writes`], for reading.
+fn reads(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
+    match nowhere {
+        Some(name) => Call::BadBuffer { fd: own_fd(fd), name },
+        None => Call::Read { fd: own_fd(fd), bytes: limited(bytes), flags },
+    }
+}
+
+/// Linux moves no more in one call (`MAX_RW_COUNT`).
+fn limited(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(0x7fff_f000).min(0x7fff_f000)
+}
+
+fn flags_of(machine: &DrillMachine, flags: c_int) -> BorderResult<MessageFlags> {
+    numbers::message_flags(flags).map_err(|what| refuse(machine, what))
+}
+
+/// Reads into one buffer, which is filled with zeros.
+fn read_into(
+    name: &'static str,
+    fd: c_int,
+    (place, room): (*mut c_void, usize),
+    flags: c_int,
+) -> isize {
+    let result = answer(|machine| {
+        let flags = flags_of(machine, flags)?;
+        let taken = value(machine, &reads(fd, room, flags, place.is_null().then_some(name)))?;
+        let zeros = vec![0; usize::try_from(taken).unwrap_or(0)];
+        // SAFETY: packetdrill's buffer has `room` octets, and no more were read.
+        unsafe { memory::write(place, room, &zeros) }?;
+        Ok(taken)
+    });
+    isize::try_from(result).unwrap_or(isize::MAX)
+}
+
+pub(super) unsafe extern "C" fn read(
+    _: *mut c_void,
+    fd: c_int,
+    place: *mut c_void,
+    room: usize,
+) -> isize {
+    read_into("read", fd, (place, room), 0)
+}
+
+pub(super) unsafe extern "C" fn recv(
+    _: *mut c_void,
+    fd: c_int,
+    place: *mut c_void,
+    room: usize,
+    flags: c_int,
+) -> isize {
+    read_into("recv", fd, (place, room), flags)
+}
+
+pub(super) unsafe extern "C" fn recvfrom(
+    _: *mut c_void,
+    fd: c_int,
+    place: *mut c_void,
+    room: usize,
+    flags: c_int,
+    _: *mut c_void,
+    _: *mut socklen_t,
+) -> isize {
+    read_into("recvfrom", fd, (place, room), flags)
+}
+
+pub(super) unsafe extern "C" fn readv(
+    _: *mut c_void,
+    fd: c_int,
+    pieces: *const iovec,
+    count: c_int,
+) -> isize {
+    vector("readv", (pieces, count), |bytes, nowhere| {
+        reads(fd, bytes, MessageFlags::default(), nowhere)
+    })
+}
+
+pub(super) unsafe extern "C" fn writev(
+    _: *mut c_void,
+    fd: c_int,
+    pieces: *const iovec,
+    count: c_int,
+) -> isize {
+    vector("writev", (pieces, count), |bytes, nowhere| {
+        writes(fd, bytes, MessageFlags::default(), nowhere)
+    })
+}
+
+/// Makes a call for the octets of all pieces. What is read is not written into them: packetdrill has
+/// made them of zeros.
+fn vector(
+    name: &'static str,
+    (pieces, count): (*const iovec, c_int),
+    call: impl FnOnce(usize, Option<&'static str>) -> Call,
+) -> isize {
+    let result = answer(|machine| {
+        let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL))?;
+        // SAFETY: there are `count` pieces.
+        let (bytes, nowhere) = unsafe { memory::pieces(pieces, count) }?;
+        value(machine, &call(bytes, nowhere.then_some(name)))
+    });
+    isize::try_from(result).unwrap_or(isize::MAX)
+}
+
+pub(super) unsafe extern "C" fn recvmsg(
+    _: *mut c_void,
+    fd: c_int,
+    message: *mut msghdr,
+    flags: c_int,
+) -> isize {
+    let result = answer(|machine| {
+        let flags = flags_of(machine, flags)?;
+        // SAFETY: packetdrill's message is a `msghdr`, whose pieces are as many as it says.
+        let (mut head, (bytes, nowhere)) = unsafe {
+            let head = memory::get(message)?;
+            (head, memory::pieces(head.msg_iov, head.msg_iovlen)?)
+        };
+        let call = match nowhere {
+            true => Call::BadBuffer { fd: own_fd(fd), name: "recvmsg" },
+            false => Call::ReadMessage { fd: own_fd(fd), bytes: limited(bytes), flags },
+        };
+        let outcome = make(machine, &call)?;
+        head.msg_flags = 0;
+        head.msg_namelen = 0;
+        head.msg_controllen = put_unread(&head, outcome.out.as_ref())?;
+        // SAFETY: the message was read from there.
+        unsafe { memory::put(message, head) }?;
+        Ok(outcome.value)
+    });
+    isize::try_from(result).unwrap_or(isize::MAX)
+}
+
+/// Writes how much is left unread (`TCP_CM_INQ`) where a message has room for it; how many octets.
+fn put_unread(head: &msghdr, out: Option<&OptionValue>) -> BorderResult<usize> {
+    let room = head.msg_controllen;
+    let Some(OptionValue::Unread(left)) = out else { return Ok(0) };
+    if head.msg_control.is_null() || room < CONTROL_BYTES {
+        return Ok(0);
+    }
+    let left = c_int::try_from(*left).unwrap_or(c_int::MAX);
+    let mut octets = CONTROL_BYTES.to_ne_bytes().to_vec();
+    octets.extend([libc::IPPROTO_TCP, libc::TCP_CM_INQ, left].map(c_int::to_ne_bytes).concat());
+    octets.resize(CONTROL_SPACE, 0);
+    // SAFETY: the message has `room` octets for this.
+    unsafe { memory::write(head.msg_control, room, &octets) }
+}
+
+/// Writes from one buffer.
+fn write_from(
+    name: &'static str,
+    fd: c_int,
+    (place, bytes): (*const c_void, usize),
+    flags: c_int,
+) -> isize {
+    let result = answer(|machine| {
+        let flags = flags_of(machine, flags)?;
+        value(machine, &writes(fd, bytes, flags, place.is_null().then_some(name)))
+    });
+    isize::try_from(result).unwrap_or(isize::MAX)
+}
+
+pub(super) unsafe extern "C" fn write(
+    _: *mut c_void,
+    fd: c_int,
+    place: *const c_void,
+    bytes: usize,
+) -> isize {
+    write_from("write", fd, (place, bytes), 0)
+}
+
+pub(super) unsafe extern "C" fn send(
+    _: *mut c_void,
+    fd: c_int,
+    place: *const c_void,
+    bytes: usize,
+    flags: c_int,
+) -> isize {
+    write_from("send", fd, (place, bytes), flags)
+}
+
+/// The address has no effect on a connection.
+pub(super) unsafe extern "C" fn sendto(
+    _: *mut c_void,
+    fd: c_int,
+    place: *const c_void,
+    bytes: usize,
+    flags: c_int,
+    _: *const c_void,
+    _: socklen_t,
+) -> isize {
+    write_from("sendto", fd, (place, bytes), flags)
+}
+
+pub(super) unsafe extern "C" fn sendmsg(
+    _: *mut c_void,
+    fd: c_int,
+    message: *const msghdr,
+    flags: c_int,
+) -> isize {
+    let result = answer(|machine| {
+        let flags = flags_of(machine, flags)?;
+        // SAFETY: packetdrill's message is a `msghdr`, whose pieces are as many as it says.
+        let (bytes, nowhere) = unsafe {
+            let head = memory::get(message)?;
+            memory::pieces(head.msg_iov, head.msg_iovlen)?
+        };
+        value(machine, &writes(fd, bytes, flags, nowhere.then_some("sendmsg")))
+    });
+    isize::try_from(result).unwrap_or(isize::MAX)
+}

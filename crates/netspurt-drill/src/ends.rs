@@ -1,0 +1,130 @@
+//! The two ends of the connection on the wire.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use netspurt::segment::Segment;
+use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
+
+/// Our address where no call has named one.
+const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);
+
+/// The addresses of the connection, as far as they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WireEnds {
+    own: Option<SocketAddr>,
+    peer: Option<SocketAddr>,
+    /// Whether sockets have addresses of IPv6, which are then mapped ones of IPv4.
+    mapped: bool,
+    /// Counts what leaves.
+    ip_id: u16,
+}
+
+impl WireEnds {
+    /// A call named our address.
+    ///
+    /// # Errors
+    /// It is one of IPv6.
+    pub fn bind(&mut self, own: SocketAddr) -> Result<(), String> {
+        self.own = Some(of_ipv4(own)?);
+        Ok(())
+    }
+
+    /// A call named the peer's address.
+    ///
+    /// # Errors
+    /// It is one of IPv6.
+    pub fn connect(&mut self, peer: SocketAddr) -> Result<(), String> {
+        self.peer = Some(of_ipv4(peer)?);
+        self.own.get_or_insert(OWN);
+        Ok(())
+    }
+
+    /// A socket is made whose addresses are of IPv6, or of IPv4.
+    pub fn set_mapped(&mut self, mapped: bool) {
+        self.mapped = mapped;
+    }
+
+    /// The peer's address as sockets have it.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.peer.map(|peer| match peer.ip() {
+            IpAddr::V4(ip) if self.mapped => {
+                SocketAddr::new(ip.to_ipv6_mapped().into(), peer.port())
+            }
+            _ => peer,
+        })
+    }
+
+    /// The segment of a packet that arrives. The first one names the ends if no call has. `None` for a
+    /// packet to an address of IPv6, which is not for this host: with mapped addresses, packetdrill
+    /// sends one when a script has ended.
+    ///
+    /// # Errors
+    /// It is not a whole TCP segment, or one of another connection.
+    pub fn segment(&mut self, packet: &[u8]) -> Result<Option<Segment>, String> {
+        let Decoded { source, destination, segment, .. } =
+            decode(packet, Checks::Whole).map_err(|error| format!("a packet: {error}"))?;
+        let (Ok(own), Ok(peer)) = (of_ipv4(destination), of_ipv4(source)) else { return Ok(None) };
+        if *self.peer.get_or_insert(peer) != peer {
+            return Err(format!("a second connection on this host, with {peer}"));
+        }
+        self.own = Some(own);
+        Ok(Some(segment))
+    }
+
+    /// The packet of a segment that leaves.
+    pub fn packet(&mut self, segment: Segment) -> Vec<u8> {
+        self.ip_id = self.ip_id.wrapping_add(1);
+        let mut octets = Vec::new();
+        let packet = Packet {
+            source: self.own.unwrap_or(OWN),
+            destination: self.peer.unwrap_or(OWN),
+            ip_id: self.ip_id,
+            segment,
+            payload: None,
+        };
+        encode(&packet, &mut octets);
+        octets
+    }
+}
+
+/// An address of IPv4, which may be written as one of IPv6 (RFC 4291 §2.5.5.2).
+fn of_ipv4(address: SocketAddr) -> Result<SocketAddr, String> {
+    match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => Ok(SocketAddr::new(ip, address.port())),
+        IpAddr::V6(ip) => Err(format!("the address {ip}: scripts play over IPv4 only")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_go_where_the_first_packet_came_from() {
+        let (own, peer) = ("10.0.0.1:80".parse().unwrap(), "10.0.0.2:5001".parse().unwrap());
+        let mut far = WireEnds { own: Some(peer), peer: Some(own), ..WireEnds::default() };
+        let packet = far.packet(Segment { seq: 7, len: 3, ..Segment::default() });
+        let mut ends = WireEnds::default();
+        assert_eq!(ends.segment(&packet).unwrap().unwrap().seq, 7);
+        let reply = ends.packet(Segment::default());
+        let reply = decode(&reply, Checks::Whole).unwrap();
+        assert_eq!((reply.source, reply.destination), (own, peer));
+        far.own = Some("10.0.0.2:5002".parse().unwrap());
+        let other = far.packet(Segment::default());
+        assert!(ends.segment(&other).unwrap_err().contains("second connection"));
+        assert!(ends.segment(&other[..30]).unwrap_err().contains("too early"));
+        (far.own, far.peer) = ("[fd00::1]:1".parse().ok(), "[fd00::2]:2".parse().ok());
+        let foreign = far.packet(Segment::default());
+        assert_eq!(ends.segment(&foreign), Ok(None));
+    }
+
+    #[test]
+    fn addresses_of_ipv4_may_be_mapped() {
+        let mut ends = WireEnds::default();
+        ends.connect("[::ffff:192.0.2.1]:8080".parse().unwrap()).unwrap();
+        assert_eq!(ends.peer(), Some("192.0.2.1:8080".parse().unwrap()));
+        ends.set_mapped(true);
+        assert_eq!(ends.peer(), Some("[::ffff:192.0.2.1]:8080".parse().unwrap()));
+        assert!(ends.bind("[fd00::1]:8080".parse().unwrap()).unwrap_err().contains("IPv4 only"));
+    }
+}

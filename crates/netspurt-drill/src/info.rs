@@ -1,0 +1,137 @@
+//! The connection's state as the octets of Linux's `struct tcp_info` and of `SO_MEMINFO`.
+
+use netspurt::script::{Field, Info};
+
+/// Octets of `struct tcp_info` up to the counters of accurate ECN.
+pub const TCP_INFO_BYTES: usize = 280;
+/// Octets of `SO_MEMINFO`: nine numbers.
+pub const MEMORY_BYTES: usize = 36;
+
+/// Where a field is, and how many octets it has.
+const PLACES: [(Field, usize, usize); 48] = [
+    (Field::State, 0, 1),
+    (Field::CaState, 1, 1),
+    (Field::Retransmits, 2, 1),
+    (Field::Probes, 3, 1),
+    (Field::Backoff, 4, 1),
+    (Field::Options, 5, 1),
+    (Field::Rto, 8, 4),
+    (Field::Ato, 12, 4),
+    (Field::SndMss, 16, 4),
+    (Field::RcvMss, 20, 4),
+    (Field::Unacked, 24, 4),
+    (Field::Sacked, 28, 4),
+    (Field::Lost, 32, 4),
+    (Field::Retrans, 36, 4),
+    (Field::LastDataSent, 44, 4),
+    (Field::LastDataRecv, 52, 4),
+    (Field::LastAckRecv, 56, 4),
+    (Field::Pmtu, 60, 4),
+    (Field::RcvSsthresh, 64, 4),
+    (Field::Rtt, 68, 4),
+    (Field::Rttvar, 72, 4),
+    (Field::SndSsthresh, 76, 4),
+    (Field::SndCwnd, 80, 4),
+    (Field::Advmss, 84, 4),
+    (Field::Reordering, 88, 4),
+    (Field::RcvRtt, 92, 4),
+    (Field::RcvSpace, 96, 4),
+    (Field::TotalRetrans, 100, 4),
+    (Field::PacingRate, 104, 8),
+    (Field::BytesAcked, 120, 8),
+    (Field::BytesReceived, 128, 8),
+    (Field::SegsOut, 136, 4),
+    (Field::SegsIn, 140, 4),
+    (Field::NotsentBytes, 144, 4),
+    (Field::MinRtt, 148, 4),
+    (Field::DataSegsIn, 152, 4),
+    (Field::DataSegsOut, 156, 4),
+    (Field::DeliveryRate, 160, 8),
+    (Field::BusyTime, 168, 8),
+    (Field::RwndLimited, 176, 8),
+    (Field::SndbufLimited, 184, 8),
+    (Field::Delivered, 192, 4),
+    (Field::DeliveredCe, 196, 4),
+    (Field::BytesSent, 200, 8),
+    (Field::BytesRetrans, 208, 8),
+    (Field::DsackDups, 216, 4),
+    (Field::ReordSeen, 220, 4),
+    (Field::SndWnd, 228, 4),
+];
+
+/// The octet with both window shifts: the peer's in its lower half, ours in its upper half.
+const SHIFTS_AT: usize = 6;
+/// Our receive window.
+const RCV_WND: (usize, usize) = (232, 4);
+/// The numbers of `SO_MEMINFO` that our host knows.
+const MEMORY: [(Field, usize, usize); 2] =
+    [(Field::SendBufferSize, 12, 4), (Field::SendBufferQueued, 20, 4)];
+
+/// `struct tcp_info`. A field that our connection does not have is 0.
+///
+/// ```
+/// use netspurt::script::{Field, Info};
+/// let mut info = Info::default();
+/// info.set(Field::SndCwnd, 10);
+/// assert_eq!(netspurt_drill::info::tcp_info(&info)[80..84], 10_u32.to_ne_bytes());
+/// ```
+pub fn tcp_info(info: &Info) -> [u8; TCP_INFO_BYTES] {
+    let mut octets = [0; TCP_INFO_BYTES];
+    for (field, at, size) in PLACES {
+        put(&mut octets, (at, size), info.get(field));
+    }
+    let shift = |field| info.get(field).and_then(|shift| u8::try_from(shift).ok()).unwrap_or(0);
+    octets[SHIFTS_AT] = shift(Field::SndWscale) & 15 | shift(Field::RcvWscale) << 4;
+    put(&mut octets, RCV_WND, info.get(Field::RcvWnd));
+    octets
+}
+
+/// `SO_MEMINFO`.
+pub fn memory(info: &Info) -> [u8; MEMORY_BYTES] {
+    let mut octets = [0; MEMORY_BYTES];
+    for (field, at, size) in MEMORY {
+        put(&mut octets, (at, size), info.get(field));
+    }
+    octets
+}
+
+/// Writes a number, the largest if it does not fit.
+fn put(octets: &mut [u8], (at, size): (usize, usize), value: Option<i64>) {
+    let value = value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+    let place = &mut octets[at..at + size];
+    match size {
+        1 => place.copy_from_slice(&u8::try_from(value).unwrap_or(u8::MAX).to_ne_bytes()),
+        4 => place.copy_from_slice(&u32::try_from(value).unwrap_or(u32::MAX).to_ne_bytes()),
+        _ => place.copy_from_slice(&value.to_ne_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_a_connection_has_a_place_of_its_own() {
+        let mut taken = [false; TCP_INFO_BYTES];
+        for (field, at, size) in PLACES {
+            assert!(taken[at..at + size].iter().all(|taken| !taken), "{}", field.name());
+            taken[at..at + size].fill(true);
+        }
+        for (name, field) in Field::ALL {
+            let mut info = Info::default();
+            info.set(*field, 1);
+            let told = tcp_info(&info).iter().chain(&memory(&info)).any(|octet| *octet != 0);
+            assert!(told, "{name} has no place");
+        }
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_the_largest() {
+        let mut info = Info::default();
+        info.set(Field::Retransmits, 300);
+        info.set(Field::SndWscale, 7);
+        info.set(Field::RcvWscale, 8);
+        let octets = tcp_info(&info);
+        assert_eq!((octets[2], octets[SHIFTS_AT]), (255, 0x87));
+    }
+}

@@ -1,0 +1,21 @@
+//! Our connection as a library that an unmodified packetdrill loads with `--so_filename`.
+//!
+//! The library has the host of `netspurt script`: the same sockets and the same TCP. packetdrill reads
+//! the script, makes its calls, injects its packets, and judges what it gets. The library owns the
+//! clock, so time is virtual, and a script takes no longer than its computation.
+//!
+//! packetdrill's interface for libraries has no place for three things, so the library must be in
+//! `LD_PRELOAD`, too: there it takes the place of `system`, which would run a script's shell commands
+//! on this machine, and of `getsockopt` and `close` for the numbers of its own sockets.
+//! `docs/scripts.md` has the command line.
+
+#![cfg(target_os = "linux")]
+
+pub mod border;
+pub mod clock;
+pub mod ends;
+pub mod info;
+pub mod machine;
+pub mod numbers;
+pub mod shell;
+pub mod world;

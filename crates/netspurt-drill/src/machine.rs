@@ -1,0 +1,210 @@
+//! The world as packetdrill's two threads share it: one makes calls that block, the other goes on.
+
+use std::fs;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Duration as RealSpan;
+
+use netspurt::script::{Call, CallOutcome, CallResult};
+use netspurt::units::Duration;
+
+use crate::world::DrillWorld;
+
+/// How long somebody waits for a packet: longer, and none will come.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// How long one thread waits for the other one, in real time, and how often it looks.
+const GLANCES: u32 = 2000;
+const GLANCE: RealSpan = RealSpan::from_micros(500);
+
+/// A world that several threads use, one at a time.
+///
+/// The thread that made it is the one that goes on: it moves the clock. A call of that thread that
+/// blocks moves the clock itself. Any other thread that blocks waits until the first one has moved the
+/// clock so far.
+#[derive(Debug)]
+pub struct DrillMachine {
+    shared: Mutex<Shared>,
+    changed: Condvar,
+    first: ThreadId,
+}
+
+#[derive(Debug)]
+struct Shared {
+    world: DrillWorld,
+    blocked: Option<BlockedThread>,
+    /// The thread whose blocking call has returned and which has not read the clock since, and what
+    /// the clock said then.
+    returned: Option<(ThreadId, i64)>,
+}
+
+/// A call of another thread that blocks.
+#[derive(Debug)]
+struct BlockedThread {
+    thread: ThreadId,
+    outcome: Option<CallOutcome>,
+    /// Where Linux says what the thread does.
+    state: Option<String>,
+}
+
+type Guard<'a> = MutexGuard<'a, Shared>;
+
+impl DrillMachine {
+    /// Shares a world. The calling thread is the one that moves the clock.
+    pub fn new(world: DrillWorld) -> Self {
+        let shared = Mutex::new(Shared { world, blocked: None, returned: None });
+        Self { shared, changed: Condvar::new(), first: thread::current().id() }
+    }
+
+    fn lock(&self) -> Guard<'_> {
+        // Whoever panicked has refused the rest of the script.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the world, or changes it.
+    pub fn with<T>(&self, work: impl FnOnce(&mut DrillWorld) -> T) -> T {
+        work(&mut self.lock().world)
+    }
+
+    /// Reads the clock, in microseconds since 1970. The first reading after a call that blocked says
+    /// when the call returned, although the clock may have moved on.
+    pub fn read_us(&self) -> i64 {
+        let mut shared = self.lock();
+        let own = thread::current().id();
+        if let Some((_, at)) = shared.returned.take_if(|(thread, _)| *thread == own) {
+            self.changed.notify_all();
+            return at;
+        }
+        shared.world.clock().read_us()
+    }
+
+    /// Makes a call and waits for its result. `None` if the script is refused.
+    pub fn call(&self, call: &Call) -> Option<CallOutcome> {
+        let mut shared = self.lock();
+        if shared.world.is_refused() {
+            return None;
+        }
+        if shared.blocked.is_some() {
+            shared.world.refuse(format!("{call} while another call blocks"));
+            return None;
+        }
+        match shared.world.call(call) {
+            CallResult::Returned(outcome) => Some(outcome),
+            CallResult::NotSupported(what) => {
+                shared.world.refuse(what);
+                None
+            }
+            CallResult::Blocks if thread::current().id() == self.first => drive(&mut shared, call),
+            CallResult::Blocks => self.block(shared),
+        }
+    }
+
+    /// Waits until the first thread has moved the clock to where the call returns.
+    fn block(&self, mut shared: Guard<'_>) -> Option<CallOutcome> {
+        let own = fs::read_link("/proc/thread-self").ok();
+        let state = own.map(|own| format!("/proc/{}/stat", own.display()));
+        shared.blocked =
+            Some(BlockedThread { thread: thread::current().id(), outcome: None, state });
+        loop {
+            let outcome = shared.blocked.as_mut().and_then(|blocked| blocked.outcome.take());
+            if outcome.is_some() || shared.world.is_refused() {
+                shared.blocked = None;
+                return outcome;
+            }
+            shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether a call of another thread blocks.
+    #[cfg(test)]
+    pub fn is_blocked(&self) -> bool {
+        self.lock().blocked.is_some()
+    }
+
+    /// A packet arrives; whether it can be played.
+    pub fn inject(&self, packet: &[u8]) -> bool {
+        let mut shared = self.lock();
+        let taken = !shared.world.is_refused() && shared.world.inject(packet);
+        drop(self.release(shared));
+        taken
+    }
+
+    /// A shell command of the script; whether it can be played.
+    pub fn command(&self, text: &str) -> bool {
+        let mut shared = self.lock();
+        let taken = shared.world.command(text);
+        drop(self.release(shared));
+        taken
+    }
+
+    /// Lets time pass.
+    pub fn sleep(&self, span: Duration) {
+        let mut shared = self.lock();
+        let until = shared.world.after(span);
+        while shared.world.step(until) {
+            shared = self.release(shared);
+        }
+        drop(self.release(shared));
+    }
+
+    /// The next packet that leaves, with the microsecond of its departure; lets time pass until there
+    /// is one. `None` if none will come.
+    pub fn receive(&self) -> Option<(i64, Vec<u8>)> {
+        let mut shared = self.lock();
+        let until = shared.world.after(LONGEST);
+        loop {
+            if let Some(packet) = shared.world.take_packet() {
+                return Some(packet);
+            }
+            if !shared.world.has_plans() || !shared.world.step(until) {
+                return None;
+            }
+            shared = self.release(shared);
+        }
+    }
+
+    /// If the call that blocks returns now, wakes its thread and waits until that thread has read the
+    /// clock and sleeps again. So what it finds does not depend on chance.
+    fn release<'a>(&'a self, mut shared: Guard<'a>) -> Guard<'a> {
+        let Shared { world, blocked, returned } = &mut *shared;
+        let Some(waiting) = blocked.as_mut().filter(|waiting| waiting.outcome.is_none()) else {
+            return shared;
+        };
+        let outcome = world.returned();
+        if outcome.is_none() && !world.is_refused() {
+            return shared;
+        }
+        *returned = Some((waiting.thread, world.clock().read_us()));
+        waiting.outcome = outcome;
+        let state = waiting.state.clone();
+        self.changed.notify_all();
+        for _ in 0..GLANCES {
+            let is_back = shared.returned.is_none() && shared.blocked.is_none();
+            if is_back && state.as_deref().is_none_or(sleeps) {
+                break;
+            }
+            let waited = self.changed.wait_timeout(shared, GLANCE);
+            shared = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        shared
+    }
+}
+
+/// Whether a thread sleeps, by the file in which Linux says so. A thread that has ended sleeps.
+fn sleeps(state: &str) -> bool {
+    let Ok(text) = fs::read_to_string(state) else { return true };
+    // The name before the state is in parentheses and may have any mark inside.
+    let behind_name = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    behind_name.starts_with('S')
+}
+
+/// Moves the clock until the call returns. A call that never does is interrupted.
+fn drive(shared: &mut Guard<'_>, call: &Call) -> Option<CallOutcome> {
+    let until = shared.world.after(LONGEST);
+    while shared.world.step(until) {
+        if let Some(outcome) = shared.world.returned() {
+            return Some(outcome);
+        }
+    }
+    eprintln!("netspurt: {call} blocks for ever");
+    Some(CallOutcome::failed("EINTR"))
+}

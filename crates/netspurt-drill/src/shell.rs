@@ -1,0 +1,118 @@
+//! The shell commands of a script, which are read as our own player reads them and never run.
+
+use std::fs;
+
+use netspurt::script::{
+    HostChange, Script, ScriptAction, ScriptDialect, SocketHost, SwitchSetting,
+};
+
+/// The profile if the library is given none.
+const PROFILE: &str = "linux-6";
+
+/// What a host is made of: its profile, its switches, and the commands before the first call.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    profile: String,
+    set: Vec<SwitchSetting>,
+    /// Texts of commands, one behind the other.
+    commands: String,
+}
+
+impl Setup {
+    /// Reads the text of `--so_flags`: a profile and switches with `;` between them, as in
+    /// `rfc-2026;tlp=false`. An empty text stands for `linux-6`.
+    ///
+    /// # Errors
+    /// An unknown profile or switch, or a wrong value.
+    ///
+    /// ```
+    /// use netspurt_drill::shell::Setup;
+    /// assert!(Setup::read("rfc-2026;dup_thresh=2").is_ok());
+    /// assert!(Setup::read("rfc-2026;dup_trhesh=2").unwrap_err().contains("did you mean"));
+    /// ```
+    pub fn read(flags: &str) -> Result<Self, String> {
+        let mut words = flags.split(';').map(str::trim).filter(|word| !word.is_empty()).peekable();
+        let named = words.next_if(|word| !word.contains('='));
+        let setting = |word: &str| {
+            let (path, value) = word.split_once('=').ok_or_else(|| {
+                format!("`{word}` is not `switch=value`: write --so_flags='linux-6;tlp=false'")
+            })?;
+            Ok(SwitchSetting { path: path.to_owned(), value: value.to_owned(), line: 0 })
+        };
+        let set: Result<_, String> = words.map(setting).collect();
+        let profile = named.unwrap_or(PROFILE).to_owned();
+        let setup = Self { profile, set: set?, commands: String::new() };
+        setup.host()?;
+        Ok(setup)
+    }
+
+    /// Takes a command that comes before the first call.
+    ///
+    /// # Errors
+    /// It is one that scripts cannot use here, or sets what our connection does not have.
+    pub fn command(&mut self, text: &str) -> Result<(), String> {
+        let before = self.commands.len();
+        self.commands.push_str(text);
+        self.commands.push('\n');
+        let result = self.host().map(|_| ());
+        if result.is_err() {
+            self.commands.truncate(before);
+        }
+        result
+    }
+
+    /// The host.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn host(&self) -> Result<SocketHost, String> {
+        let script = parse(&format!("`{}`\n0 close(3) = 0", self.commands))?;
+        script.host(Some(&self.profile), &self.set).map_err(|error| error.to_string())
+    }
+}
+
+/// What a command between events changes.
+///
+/// # Errors
+/// It is one that scripts cannot use here, or sets what cannot change any more.
+pub fn changes(text: &str) -> Result<Vec<HostChange>, String> {
+    let mut script = parse(&format!("0 `{text}`"))?;
+    let actions = script.events.drain(..).map(|event| event.action);
+    let changes = actions.filter_map(|action| match action {
+        ScriptAction::Change(changes) => Some(changes),
+        _ => None,
+    });
+    Ok(changes.flatten().collect())
+}
+
+/// Reads commands as part of a script. The files that they name are looked for from the folder where
+/// packetdrill runs.
+fn parse(text: &str) -> Result<Script, String> {
+    let mut files = |name: &str| fs::read_to_string(name).ok();
+    let script = Script::parse_with(ScriptDialect::Packetdrill, "commands", text, &mut files);
+    script.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_set_switches_until_the_first_call() {
+        let mut setup = Setup::read("").unwrap();
+        setup.command("sysctl -q net.ipv4.tcp_sack=0; ip tcp_metrics flush all").unwrap();
+        assert!(setup.command("rm -rf /").unwrap_err().contains("cannot use here"));
+        setup.command("/tmp/sysctl_restore_7.sh").unwrap();
+        assert!(setup.host().is_ok());
+        let drops = changes("tc qdisc replace dev tun0 root pfifo limit 0").unwrap();
+        assert_eq!(drops, [HostChange::DropsAll(true)]);
+        assert!(changes("sysctl -q net.ipv4.tcp_sack=0").unwrap_err().contains("cannot change"));
+    }
+
+    #[test]
+    fn flags_name_a_profile_and_switches() {
+        assert!(Setup::read("rto.min=\"1 s\"").is_ok());
+        assert!(Setup::read("linux-7").unwrap_err().contains("linux-7"));
+        assert!(Setup::read("linux-6;tlp").unwrap_err().contains("switch=value"));
+    }
+}

@@ -1,0 +1,203 @@
+//! The host under test with its clock and its packets.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use netspurt::script::{
+    Call, CallOutcome, CallResult, EpollOperation, Fd, Info, SocketHost, Subject,
+};
+use netspurt::segment::Segment;
+use netspurt::units::{Duration, Time};
+
+use crate::clock::DrillClock;
+use crate::ends::WireEnds;
+use crate::shell::{Setup, changes};
+
+/// How many steps without progress at one instant mean that the host is stuck.
+const STEPS_MAX: u32 = 10_000;
+
+/// The host, from the first call on, and what is around it.
+#[derive(Debug)]
+pub struct DrillWorld {
+    setup: Setup,
+    host: Option<SocketHost>,
+    clock: DrillClock,
+    ends: WireEnds,
+    /// What has left the host and was not looked at yet.
+    sent: VecDeque<(Time, Segment)>,
+    /// What `epoll_ctl` said that `epoll_wait` shall say of a socket.
+    marks: BTreeMap<(Fd, Fd), u64>,
+    /// What the host does not have and was asked for, or what broke it.
+    refused: Option<String>,
+    /// Steps since something happened.
+    idle: u32,
+}
+
+impl DrillWorld {
+    /// A world without a host yet.
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            host: None,
+            clock: DrillClock::default(),
+            ends: WireEnds::default(),
+            sent: VecDeque::new(),
+            marks: BTreeMap::new(),
+            refused: None,
+            idle: 0,
+        }
+    }
+
+    /// The clock that packetdrill reads.
+    pub fn clock(&mut self) -> &mut DrillClock {
+        &mut self.clock
+    }
+
+    /// The addresses of the connection.
+    pub fn ends(&mut self) -> &mut WireEnds {
+        &mut self.ends
+    }
+
+    /// Says why the script cannot be played; from then on nothing works.
+    pub fn refuse(&mut self, what: impl Into<String>) {
+        self.host = None;
+        let what = self.refused.get_or_insert(what.into());
+        eprintln!("netspurt refuses: {what}");
+    }
+
+    /// Whether the script cannot be played.
+    pub fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// A shell command of the script; whether it can be played.
+    pub fn command(&mut self, text: &str) -> bool {
+        let result = match &self.host {
+            _ if self.is_refused() => return false,
+            None => self.setup.command(text),
+            Some(_) => changes(text).and_then(|found| {
+                found.into_iter().try_for_each(|change| {
+                    let (now, host) = self.host()?;
+                    host.change(now, &change)
+                })
+            }),
+        };
+        self.collect();
+        result.map_err(|what| self.refuse(what)).is_ok()
+    }
+
+    /// The time and the host, which is made of the commands so far where there was none.
+    fn host(&mut self) -> Result<(Time, &mut SocketHost), String> {
+        let now = self.clock.host_time();
+        if self.host.is_none() {
+            self.host = Some(self.setup.host()?);
+        }
+        Ok((now, self.host.as_mut().expect("made above")))
+    }
+
+    /// Makes a call.
+    pub fn call(&mut self, call: &Call) -> CallResult {
+        let now = self.clock.host_time();
+        self.run_until(now);
+        let result = match self.host() {
+            Ok((now, host)) => host.call(now, call),
+            Err(what) => CallResult::NotSupported(what),
+        };
+        self.collect();
+        result
+    }
+
+    /// The result of the call that blocks, once it has returned.
+    pub fn returned(&mut self) -> Option<CallOutcome> {
+        let now = self.clock.host_time();
+        let outcome = self.host.as_mut()?.returned(now);
+        self.collect();
+        outcome
+    }
+
+    /// A packet arrives; whether it can be played.
+    pub fn inject(&mut self, packet: &[u8]) -> bool {
+        let now = self.clock.host_time();
+        self.run_until(now);
+        let segment = self.ends.segment(packet);
+        let result = segment.and_then(|segment| {
+            let (now, host) = self.host()?;
+            if let Some(segment) = segment {
+                host.inject(now, &segment);
+            }
+            Ok(())
+        });
+        self.collect();
+        result.map_err(|what| self.refuse(what)).is_ok()
+    }
+
+    /// The oldest packet that left and was not looked at, with the microsecond of its departure.
+    pub fn take_packet(&mut self) -> Option<(i64, Vec<u8>)> {
+        let (at, segment) = self.sent.pop_front()?;
+        Some((self.clock.host_us(at), self.ends.packet(segment)))
+    }
+
+    /// Moves the clock to the next instant at which something is due, and no further than `until`.
+    /// Returns whether something was due.
+    pub fn step(&mut self, until: Time) -> bool {
+        let due = self.host.as_ref().and_then(Subject::next_wakeup);
+        let Some(at) = due.filter(|at| *at <= until) else {
+            self.clock.wait_until(until);
+            return false;
+        };
+        let before = (self.clock.host_time(), self.sent.len());
+        self.clock.wait_until(at);
+        self.collect();
+        self.idle =
+            if (self.clock.host_time(), self.sent.len()) == before { self.idle + 1 } else { 0 };
+        if self.idle > STEPS_MAX {
+            self.refuse("the host is stuck: something stays due");
+            return false;
+        }
+        true
+    }
+
+    /// The instant that is `span` from now.
+    pub fn after(&mut self, span: Duration) -> Time {
+        self.clock.host_time() + span
+    }
+
+    /// Whether the host waits for an instant.
+    pub fn has_plans(&self) -> bool {
+        self.host.as_ref().and_then(Subject::next_wakeup).is_some()
+    }
+
+    /// Runs what is due until now.
+    fn run_until(&mut self, now: Time) {
+        while self.step(now) {}
+    }
+
+    /// Takes what has left the host.
+    fn collect(&mut self) {
+        let now = self.clock.host_time();
+        while let Some(sent) = self.host.as_mut().and_then(|host| host.poll(now)) {
+            self.sent.push_back(sent);
+        }
+    }
+
+    /// The state of the connection.
+    pub fn info(&mut self) -> Info {
+        let now = self.clock.host_time();
+        self.run_until(now);
+        self.host.as_ref().map(|host| host.info(now)).unwrap_or_default()
+    }
+
+    /// Keeps what `epoll_wait` shall say of a socket.
+    pub fn mark(&mut self, epoll: Fd, socket: Fd, operation: EpollOperation, data: u64) {
+        match operation {
+            EpollOperation::Remove => self.marks.remove(&(epoll, socket)),
+            EpollOperation::Add | EpollOperation::Modify => {
+                self.marks.insert((epoll, socket), data)
+            }
+        };
+    }
+
+    /// What `epoll_wait` shall say of a socket.
+    pub fn marked(&self, epoll: Fd, socket: Fd) -> u64 {
+        self.marks.get(&(epoll, socket)).copied().unwrap_or(0)
+    }
+}
