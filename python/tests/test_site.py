@@ -117,6 +117,22 @@ def test_every_page_is_reached_from_the_front_page() -> None:
     assert {page.resolve() for page in PAGES} - reached == set()
 
 
+#: Pages under *Rooms* that are about files and words, and not about results.
+NO_ROOMS = {"interchange.md", "report.md", "writing-an-estimator.md"}
+
+
+def test_the_page_of_each_room_tells_its_validation_and_its_limits() -> None:
+    rooms = (
+        (ROOT / "docs" / "index.md").read_text().partition(":caption: Rooms")[2].partition("```")[0]
+    )
+    names = [f"{name}.md" for name in rooms.split()]
+    assert len(names) > 12
+    for name in set(names) - NO_ROOMS:
+        titles = re.findall(r"^## (.+)$", (ROOT / "docs" / name).read_text(), re.MULTILINE)
+        assert any("alidation" in title for title in titles), name
+        assert any(re.search("[Ll]imits|ot supported", title) for title in titles), name
+
+
 #: Languages of blocks, and what runs or checks the blocks; output alone has no language.
 CHECKED = {
     "": "what a command printed, shown once; files and formulas",
