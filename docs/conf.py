@@ -45,3 +45,5 @@ myst_enable_extensions = ["deflist"]
 html_theme = "furo"
 html_title = "netspurt"
 html_show_copyright = False
+# Pages keep their places in the repository, so the front page of the site leads to that of `docs`.
+html_extra_path = ["_ext/front"]

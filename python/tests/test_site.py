@@ -104,7 +104,8 @@ def in_toctrees(page: Path) -> Iterator[Path]:
     for block in re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(), re.S | re.M):
         for entry in block.splitlines():
             if entry and not entry.startswith(":"):
-                yield from page.parent.glob(f"{entry}.md")
+                named = re.fullmatch(r".+ <(.+)>", entry)
+                yield from page.parent.glob(f"{named[1] if named else entry}.md")
 
 
 def test_every_page_is_reached_from_the_front_page() -> None:

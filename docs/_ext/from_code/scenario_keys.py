@@ -10,12 +10,12 @@ from from_code.markdown import code, heading, table
 
 Schema = dict[str, Any]
 
-#: What stands for the texts of a pattern, by how the schema describes them.
+#: What a text with a unit is, by the unit of its example.
 _UNITS = {
-    "a bit rate": "a bit rate, as",
-    "a time": "a time, as",
-    "a size in bytes": "a size, as",
-    "an amount": "an amount, as",
+    "a time": {"ns", "us", "ms", "s", "min", "h"},
+    "a bit rate": {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"},
+    "a size": {"B", "kB", "MB", "GB", "KiB", "MiB", "GiB"},
+    "a count": {"packets", "segment", "segments"},
 }
 #: Tables of TCP's mechanisms have a page of their own.
 _ELSEWHERE = {"TcpSpec": "switches: see [mechanisms](mechanisms.md)"}
@@ -171,6 +171,8 @@ def _number(kind: str, one: Schema) -> str:
 
 
 def _text(one: Schema) -> str:
-    shown = " or ".join(code(f'"{text}"') for text in one.get("examples", ())[:2])
-    words = _UNITS.get(one.get("description", ""), "a text, as")
-    return f"{words} {shown}" if shown else "a text"
+    examples = one.get("examples", ())[:2]
+    shown = " or ".join(code(f'"{text}"') for text in examples)
+    unit = examples[0].rpartition(" ")[2] if examples else ""
+    words = next((what for what, units in _UNITS.items() if unit in units), "a text")
+    return f"{words}, as {shown}" if shown else words
