@@ -239,6 +239,12 @@ def test_every_command_and_every_option_is_explained() -> None:
     assert silent == []
 
 
+def test_commands_stand_under_what_one_wants_to_do_once_each() -> None:
+    panels = re.findall(r"^## (.+)$", PARTS["commands"](), re.MULTILINE)
+    assert panels[0] == "Simulate and look"
+    assert len(panels) == len(set(panels)) > 4
+
+
 def test_every_measure_of_claims_is_explained() -> None:
     from netspurt.papers.registry import _MEASURES
 

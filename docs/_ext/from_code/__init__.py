@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from from_code.columns import columns
@@ -15,7 +16,7 @@ from from_code.estimators import estimators
 from from_code.measures import measures
 from from_code.mechanisms import mechanisms
 from from_code.python_names import python_names
-from from_code.references import no_types, resolve
+from from_code.references import no_types, resolve, without_links
 from from_code.scenario_keys import scenario_keys
 from from_code.statuses import statuses
 
@@ -49,6 +50,11 @@ def _fill(_app: Any, _name: str, source: list[str]) -> None:
     source[0] = filled(source[0])
 
 
+def _outdated(_app: Any, env: Any, *_of: set[str]) -> list[str]:
+    """Return the pages with marks: the code may have changed though their files have not."""
+    return [name for name in env.found_docs if _MARK.search(Path(env.doc2path(name)).read_text())]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the extension; Sphinx calls this."""
     from pygments.lexers.special import TextLexer
@@ -56,8 +62,10 @@ def setup(app: Any) -> dict[str, bool]:
     # Languages of this repository alone are shown as they are.
     for language in ("cddl", "csv", "floors", "pkt"):
         app.add_lexer(language, TextLexer)
+    app.connect("env-get-outdated", _outdated)
     app.connect("source-read", _fill)
     app.connect("missing-reference", resolve)
+    app.connect("doctree-resolved", without_links)
     # Before napoleon, which comes at 500.
     app.connect("autodoc-process-docstring", no_types, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,15 +11,12 @@ from from_code.markdown import code, heading, table
 
 def commands() -> str:
     """Return a section for each command, with its arguments and options."""
-    parts = []
-    panel = None
+    panels: dict[str, list[str]] = {}
     for path, command in all_commands():
-        told = getattr(command, "rich_help_panel", None)
-        if len(path) == 2 and isinstance(told, str) and told != panel:
-            panel = told
-            parts.append(f"## {panel}\n")
-        parts.append(_section(path, command))
-    return "\n".join(parts)
+        if len(path) == 2:
+            panel = panels.setdefault(command.rich_help_panel, [])
+        panel.append(_section(path, command))
+    return "\n".join(f"## {name}\n\n" + "\n".join(parts) for name, parts in panels.items())
 
 
 def all_commands() -> Iterator[tuple[tuple[str, ...], Any]]:

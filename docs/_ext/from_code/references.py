@@ -28,3 +28,14 @@ def no_types(_app: Any, what: str, _name: str, _one: Any, _options: Any, lines: 
     """Keep the colon of a property's first line, before which napoleon would look for a type."""
     if what in ("attribute", "data", "property"):
         lines[:0] = ["..", ""]
+
+
+def without_links(app: Any, doctree: Any, _name: str) -> None:
+    """Leave the words of links alone in man pages, where a link to another page leads nowhere."""
+    if app.builder.name != "man":
+        return
+    from docutils import nodes
+
+    for link in list(doctree.findall(nodes.reference)):
+        if not link.get("refuri", "").startswith("http"):
+            link.replace_self(link.children)
