@@ -83,14 +83,13 @@ def application(words: Sequence[str] = ()) -> App:
 
     The imports and the options of all parts take longer than many commands.
     """
-    from netspurt.cli.words import App, root
+    from netspurt.cli.words import STATUSES, App, root
 
+    statuses = "; ".join(f"{number}: {meaning}" for number, meaning in STATUSES.items())
     app = App(
         name="netspurt",
         help="When should a transport send again, and what does it cost to be wrong?",
-        epilog="Exit status: 0; 1 if a check failed, a run does not count or a strict sweep met an "
-        "error; 2 if the input is wrong; 130 after an interrupt, 143 after SIGTERM. `netspurt live "
-        "exec` has its command's.\n\n"
+        epilog=f"Exit status: {statuses}. `netspurt live exec` has its command's.\n\n"
         "`netspurt --install-completion` installs the shell's completion of commands and names.",
         pretty_exceptions_enable=False,
     )

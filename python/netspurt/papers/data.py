@@ -160,16 +160,18 @@ def shelf(folder: Path = SHELF) -> list[str]:
 
 
 def read_paper(key: str, folder: Path = SHELF) -> Paper:
-    """Read a paper.
+    """Read a paper: one that is installed, or a folder of your own that has a `paper.toml`.
 
     Raises
     ------
     PaperError
         If there is no such paper, or its data are inconsistent.
     """
-    if key not in shelf(folder):
-        raise PaperError(f"no paper {key!r}: there are {', '.join(shelf(folder))}")
-    home = folder / key
+    own = Path(key)
+    if not (own / "paper.toml").is_file() and key not in shelf(folder):
+        there = ", ".join(shelf(folder))
+        raise PaperError(f"no paper {key!r}: there are {there}, and folders with a paper.toml")
+    home = own if (own / "paper.toml").is_file() else folder / key
     about = tomllib.loads((home / "paper.toml").read_text(encoding="utf-8"))
     with (home / "expected.csv").open(encoding="utf-8", newline="") as file:
         claims = [_claim(row) for row in csv.DictReader(file)]
