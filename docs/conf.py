@@ -24,6 +24,8 @@ include_patterns = [
 ]
 exclude_patterns = ["docs/_build"]
 highlight_language = "none"
+# Options of commands keep their hyphens.
+smartquotes = False
 nitpicky = True
 # Types that no page documents stand as plain text; links of pages are checked all the same.
 nitpick_ignore_regex = [("py:(class|data|exc|obj)", ".*")]
