@@ -87,7 +87,7 @@ def check(
             why = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
         found.note(rule, why)
     if not isinstance(subject, str):
-        found.note("it is found again where it says it is", _lost(subject))
+        found.note("its class can be imported by its module and name", _lost(subject))
     return found
 
 
@@ -99,4 +99,4 @@ def _lost(made: object) -> str | None:
         found = None
     if found is made:
         return None
-    return f"`{module}:{name}` is not it: define it at the top of a module, to be saved by name"
+    return f"`{module}:{name}` is not this class: define it at the top level of a module"
