@@ -128,9 +128,8 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        The file has the instant at which the recording began. It does not have notes, late marks,
-        duplicates and the delays and losses of single directions. The file appears only when it is
-        complete.
+        The file has the instant at which the recording began. It has no notes, late marks,
+        duplicates or single directions. The file appears only when it is complete.
 
         Parameters
         ----------
@@ -289,8 +288,7 @@ class Delays:
     def forward_s(self) -> NDArray[np.float64]:
         """The delays of the probes' requests in seconds by the clocks of both ends, shape (n,).
 
-        NaN if the recording does not have the delay. If the two clocks differ, all delays are
-        shifted by the difference, and may be below zero.
+        NaN if the recording does not have it. Clocks that differ shift it, also below zero.
         """
         forward = self._core.forward_ns()
         if forward is None:
@@ -368,8 +366,7 @@ class Delays:
     def pause_words(self) -> list[str]:
         """Return a sentence on the pauses in sending, or no sentence without a pause.
 
-        A pause is a time between two probes that exceeds five times the median. What the path did
-        in a pause is not known.
+        A pause is a time between two probes that exceeds five times the median.
 
         Examples
         --------
@@ -516,8 +513,7 @@ _RRD = b"RRD\0"
 def _interruptible(call: Callable[[], T]) -> T:
     """Return the result of a call of the core. Ctrl-C ends the wait for it.
 
-    The core may read a long file for minutes, and does not check for signals during that time. It
-    does not hold Python's lock, so the call runs on another thread.
+    The core may read a file for minutes, and does not check for signals during that time.
     """
     results: list[T] = []
     errors: list[BaseException] = []
