@@ -1,4 +1,4 @@
-"""How fast `netspurt explain` is beside tcptrace, and how much memory both take.
+"""Compares the speed and the memory of `netspurt explain` with those of tcptrace.
 
     python bench/captures.py make FOLDER        # the captures of both workloads, some 320 MB
     python bench/captures.py run FOLDER [N]     # N runs of each program, in turns
@@ -35,7 +35,7 @@ Packet = tuple[int, bytes, int]
 
 
 class Flow:
-    """One connection's packets as the sender's side captures them."""
+    """The packets of one connection, as captured beside the sender of the data."""
 
     def __init__(self, number: int, start: int, segments: int) -> None:
         self.random = random.Random(number)
@@ -60,7 +60,7 @@ class Flow:
         length: int = 0,
         sack: tuple[int, int] | None = None,
     ) -> None:
-        """Add a packet of side 0, the client, or 1, which sends the data."""
+        """Add a packet of side 0, the client, or 1, which sends the data; `at` is in ns."""
         stamp = struct.pack(
             ">BBBBII", 1, 1, 8, 10, at // MS & 0xFFFFFFFF, (at - self.rtt) // MS & 0xFFFFFFFF
         )
@@ -84,7 +84,7 @@ class Flow:
         self.packets.append((at, captured[:SNAP], on_link))
 
     def play(self) -> list[Packet]:
-        """Return all packets, in the order of time."""
+        """Make all packets of the connection and return them in the order of time."""
         rtt, at = self.rtt, self.start
         self.send(at, 0, SYN, 0)
         self.send(at + 20_000, 1, SYN | ACK, 0, 1)
@@ -103,7 +103,10 @@ class Flow:
         return self.packets
 
     def flight(self, at: int, first: int, many: int) -> int:
-        """Send segments back to back, and what repairs them; return when all is acknowledged."""
+        """Send segments back to back, with their ACKs and the repair of a loss.
+
+        Return the instant, in ns, at which the next flight may leave: all is acknowledged then.
+        """
         gap, seq = 12_000, lambda index: 1 + index * MSS
         for index in range(first, first + many):
             self.send(at + (index - first) * gap, 1, ACK | PSH, seq(index), 201, MSS)
@@ -134,7 +137,7 @@ class Flow:
 
 
 def record(packet: Packet) -> bytes:
-    """Return a packet as a pcap file has it."""
+    """Return a packet's record for a pcap file."""
     at, captured, on_link = packet
     us = at // 1_000
     return struct.pack("<IIII", us // 10**6, us % 10**6, len(captured), on_link) + captured
@@ -176,7 +179,7 @@ def make(folder: Path) -> None:
 
 
 def spent(command: list[str]) -> tuple[float, float, float]:
-    """Run a command: return its CPU time and its time in seconds, and its peak memory in MB."""
+    """Run a command. Return its CPU time [s], its wall-clock time [s] and its peak memory [MB]."""
     began = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
@@ -187,7 +190,7 @@ def spent(command: list[str]) -> tuple[float, float, float]:
 
 
 def run(folder: Path, times: int) -> None:
-    """Run each program in turns, and print medians."""
+    """Run the programs in turns `times` times, and print medians."""
     netspurt = [sys.executable, "-m", "netspurt", "explain", "--csv"]
     many, small = str(folder / "many.pcap"), str(folder / "small")
     commands = {

@@ -3,10 +3,10 @@
 
     python3 bench/compare.py [--rounds N] [--workloads W1,...,W6] [--peers ns2,ns3]
 
-Programs take turns, all on one core, each as a whole process: start, set-up, run. A figure is the
-user and system time that the kernel charged to it. Ratios are taken round by round, so that a
-machine that slows down slows all of them. Peers are Debian's packages ns2 and libns3-dev; a missing
-one is left out with a message.
+Programs take turns on one core. A figure is the user and system time of a whole process: start,
+set-up and run. Ratios are computed round by round, because a machine that slows down then slows all
+programs of the round. Peers are Debian's packages ns2 and libns3-dev. A missing peer is left out
+with a message.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SIMULATE = ROOT / "target" / "release" / "examples" / "simulate"
-#: Workloads that measure memory; the peers do not have them.
+#: Workloads that measure memory. The peers have no program for them.
 OURS_ALONE = {"W4", "W5", "W6"}
 NS3_LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One run of a program."""
+    """The costs of one run of a program, and the number of hops that its packets made."""
 
     cpu_s: float
     memory_mb: float
@@ -40,7 +40,7 @@ class Timing:
 
 
 def time_once(command: Sequence[str]) -> Timing:
-    """Run a program that prints `hops N`, on the first core we may use."""
+    """Run a program that prints `hops N`, on the first core that this process may use."""
     core = min(os.sched_getaffinity(0))
     process = subprocess.Popen(
         command,
@@ -60,13 +60,13 @@ def time_once(command: Sequence[str]) -> Timing:
 
 
 def build() -> None:
-    """Build netspurt's engine as a program of its own."""
+    """Build the example program `simulate`, which runs netspurt's engine without Python."""
     command = ["cargo", "build", "--quiet", "--release", "--package", "netspurt"]
     subprocess.run([*command, "--example", "simulate"], cwd=ROOT, check=True)
 
 
 def build_ns3(folder: Path) -> Path | None:
-    """Build the ns-3 driver; `None` where ns-3 is not there."""
+    """Build the ns-3 driver and return its path; `None` if it does not build, as without ns-3."""
     program = folder / "ns3"
     libraries = [f"-lns3-{name}" for name in NS3_LIBRARIES]
     source = HERE / "ns3.cc"
@@ -76,7 +76,7 @@ def build_ns3(folder: Path) -> Path | None:
 
 
 def programs(workload: str, peers: set[str], folder: Path) -> dict[str, list[str]]:
-    """Return the commands to time, netspurt's first."""
+    """Return the commands to time by name. netspurt's come first."""
     scenario = str(HERE / f"{workload.lower()}.toml")
     found = {
         "netspurt": [str(SIMULATE), scenario],

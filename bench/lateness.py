@@ -1,8 +1,9 @@
-"""How late real packets are delivered while every core is busy.
+"""Measures how late real packets are delivered while every core is busy.
 
-`cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. A transfer at
-10 Mbit/s over 2 x 5 ms, about 1 200 deliveries a second, once as an ordinary user (slack of 1 ns)
-and once with SCHED_FIFO and 60 us of polling the clock, while a busy loop runs on each core.
+Run `cargo build --release -p netspurt-live`, then, as root, `python3 bench/lateness.py`. Each run
+is a transfer at 10 Mbit/s with a delay of 5 ms each way, about 1 200 deliveries a second, while a
+busy loop runs on each core. Two variants take turns: an ordinary user with a timer slack of 1 ns,
+and SCHED_FIFO with 60 us of polling the clock.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ QUANTILES = ("p50_ns", "p99_ns", "p999_ns", "max_ns")
 
 
 def count() -> None:
-    """Keep a core busy."""
+    """Keep a core busy without end."""
     number = 0
     while True:
         number += 1
 
 
 def run(program: Path, seconds: int, user: int | None, spin_ns: int) -> dict[str, Any]:
-    """Return what a run says of itself."""
+    """Run the scenario and return its `live.json`. Without `user` the run keeps root's rights."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         words = [str(program), str(os.getpid()), folder, "5000000", str(spin_ns)]
@@ -95,7 +96,7 @@ def main() -> None:
 
 
 def report(told: dict[str, list[dict[str, Any]]]) -> None:
-    """Print a table of quantiles: median of the rounds, least to most."""
+    """Print quantiles of the lateness: for each the median, least and greatest of all rounds."""
     print("| | deliveries a run | p50 us | p99 us | p99.9 us | max us |")
     print("|---|---|---|---|---|---|")
     for way, runs in told.items():

@@ -1,4 +1,4 @@
-"""What an algorithm in Python costs beside the same one in Rust: `python bench/own.py`, a minute.
+"""Compares the cost of an algorithm in Python and in Rust: `python bench/own.py`, a minute.
 
 Both variants of each workload take turns in one run. Times are CPU seconds of this process.
 """
@@ -17,7 +17,7 @@ import numpy as np
 import netspurt as ns
 from netspurt import _core
 
-#: RFC 6298 and RFC 5681, as `rfc6298` and `reno` have them.
+#: RFC 6298's timer and RFC 5681's congestion control, like the built-in `rfc6298` and `reno`.
 CODE = """
 class Timer:
     def __init__(self):
@@ -88,14 +88,14 @@ Work = Callable[[], object]
 
 
 def spent(work: Work) -> float:
-    """Return the CPU seconds of a piece of work."""
+    """Do a piece of work and return the CPU seconds that it took."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
 def compare(title: str, count: int, what: str, rust: Work, python: Work) -> None:
-    """Print the medians of both, by the piece, and the median of their ratios."""
+    """Print the median CPU time of both, in total and for each `what`, and their median ratio."""
     rounds = [(spent(rust), spent(python)) for _ in range(ROUNDS)]
     medians = [statistics.median(one) for one in zip(*rounds, strict=True)]
     ratios = sorted(python / rust for rust, python in rounds)
@@ -107,7 +107,7 @@ def compare(title: str, count: int, what: str, rust: Work, python: Work) -> None
 
 
 def main() -> None:
-    """Measure."""
+    """Measure all workloads."""
     print(f"netspurt {ns.__version__}, Python {sys.version.split()[0]}, {ROUNDS} rounds")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "own.py"

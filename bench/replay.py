@@ -1,7 +1,8 @@
-"""Times replays: `python3 bench/replay.py`, after `cargo build --release --example replay`.
+"""Measures the speed of replays: `python3 bench/replay.py`.
 
-Every figure is user time of a whole process, least of three, less the time that making the
-recording takes. Estimators in Python are timed within this process, if netspurt is installed.
+First run `cargo build --release --example replay`. Each figure is the user time of a whole process,
+the least of three runs, less the time that it takes to make the recording. Estimators in Python are
+timed within this process, if netspurt is installed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PROBES = 512
 
 
 def user(*words: str) -> tuple[float, int]:
-    """Return user seconds, least of three, and resident kilobytes."""
+    """Run the program three times. Return its least user time [s] and its resident memory [kB]."""
     least, memory = float("inf"), 0
     for _ in range(3):
         timed = ["/usr/bin/time", "-f", "%U %M", str(PROGRAM), *words]
@@ -32,13 +33,13 @@ def user(*words: str) -> tuple[float, int]:
 
 
 class Thrice:
-    """Three times the last round trip."""
+    """An estimator whose timer is three times the last round trip."""
 
     def __init__(self) -> None:
         self.timer = 1.0
 
     def on_sample(self, sample: object) -> None:
-        """Take a round trip."""
+        """Set the timer from a sample."""
         self.timer = 3 * sample.rtt  # type: ignore[attr-defined]
 
     def on_timeout(self, _now: float) -> None:
@@ -51,7 +52,7 @@ class Thrice:
 
 
 def in_python() -> float:
-    """Return samples a second of an estimator written in Python."""
+    """Return how many samples per second an estimator written in Python handles."""
     import numpy as np
 
     import netspurt as ns

@@ -1,7 +1,7 @@
-"""The costs of a sweep other than its cases: `python bench/sweep.py`, a few minutes.
+"""Measures what a sweep costs besides its cases: `python bench/sweep.py`, a few minutes.
 
-Every ratio is between variants that took turns in one run. A *case* is the simulation of a transfer
-of some thousand segments, about a millisecond; `--segments` makes it longer.
+The two variants of a ratio take turns in one run. A *case* is the simulation of a transfer of some
+thousand segments. It takes about a millisecond, and longer with a larger `--segments`.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ Maker = Callable[[Sweep], Engine]
 
 
 def sweep_of(cases: int, segments: int) -> Sweep:
-    """Return a sweep of so many cases, each a transfer of so many segments."""
+    """Return a sweep of `cases` cases. Each case is a transfer of `segments` segments."""
     text = TEXT.format(stop="60 s", segments=segments, seeds=cases // 20, windows=10, delays=2)
     return Sweep.of(ns.Scenario.parse(text, "bench"))
 
 
 class Watched:
-    """An engine whose cases' time is added up."""
+    """An engine that adds up the time that its cases take, in seconds."""
 
     def __init__(self, sweep: Sweep, maker: Maker) -> None:
         self._engine = maker(sweep)
@@ -67,18 +67,18 @@ class Watched:
 
     @property
     def room(self) -> int:
-        """How many chunks it should have at once."""
+        """The number of chunks that the engine should have at once."""
         return self._engine.room
 
     def as_completed(self) -> Iterator[tuple[Chunk, Any]]:
-        """Yield chunks as they are done."""
+        """Yield each chunk with its results when it is finished."""
         for chunk, outcome in self._engine.as_completed():
             self.busy += outcome[6]
             yield chunk, outcome
 
 
 def timed(sweep: Sweep, maker: Maker, chunk: int | None = None) -> tuple[float, float, float]:
-    """Return seconds on the wall, seconds of the cases, and CPU seconds of this process."""
+    """Run a sweep; return its wall-clock time, its cases' time and this process's CPU time [s]."""
     made: list[Watched] = []
 
     def watched(sweep: Sweep) -> Watched:
@@ -93,7 +93,7 @@ def timed(sweep: Sweep, maker: Maker, chunk: int | None = None) -> tuple[float, 
 
 
 def threads(rounds: int, cases: int, segments: int) -> None:
-    """Time one thread and two in turns."""
+    """Run a sweep on one thread and on two in turns, and print the ratios of their times."""
     sweep = sweep_of(cases, segments)
     speed_up, share, added = [], [], []
     for _ in range(rounds):
@@ -112,12 +112,12 @@ def threads(rounds: int, cases: int, segments: int) -> None:
 
 
 def told(what: str, values: list[float]) -> None:
-    """Print a ratio's median and ends."""
+    """Print the median, the least and the greatest of a ratio."""
     print(f"  {what}: {statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})")
 
 
 def fixed(rounds: int) -> None:
-    """Time cases of one segment, which are all set-up, reading and summing up."""
+    """Print the time of cases of one segment: reading, set-up and summing up, and no transfer."""
     kinds = {"the same values, another seed": (250, 2), "other values": (1, 500)}
     for what, (seeds, delays) in kinds.items():
         text = TEXT.format(stop="2 s", segments=1, seeds=seeds, delays=delays, windows=2)
@@ -131,7 +131,7 @@ def fixed(rounds: int) -> None:
 
 
 def clustered(rounds: int, cases: int, segments: int) -> None:
-    """Time the same sweep on Ray's workers and on threads of this process."""
+    """Run the same sweep on Ray's workers and on threads, and print the ratios of their times."""
     import ray
 
     from netspurt.sweep.cluster import Ray
@@ -168,7 +168,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def main() -> None:
-    """Run what is asked for."""
+    """Run the measurements that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--segments", type=int, default=2000)

@@ -1,13 +1,13 @@
-"""Pages with tail losses: the effect of a timer at the server's edge, for two profiles of Linux.
+"""Measures what a timer at the server's edge does for pages with tail losses, with two profiles.
 
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 
 An unmodified curl fetches a page of 72 000 octets again and again, each time by a connection of
 its own, from Python's http.server, across `scenarios/live/page.toml`: 5 Mb/s, 10 ms each way, 3 %
-of the server's packets lost at random. A time lasts from the instant at which the reply's first
-octet enters the path until its last octet reaches the client, in logical time. It includes neither
-the handshake, whose losses no shim repairs, nor the server's own time. The rows take turns, 25
-pages a run; a run with a delivery more than 10 ms late is repeated, at most ten times. Each row is
+of the server's packets lost at random. The measured time begins when the reply's first octet enters
+the path and ends when its last octet reaches the client, in logical time. It does not contain the
+handshake, whose losses no shim repairs, nor the server's own time. The rows take turns, with 25
+pages a run. A run with a delivery more than 10 ms late is repeated, at most ten times. Each row is
 compared with the same transfer in simulation. The program prints a table with 95 % bootstrap
 intervals, and writes all times to `times.csv`.
 """
@@ -45,7 +45,7 @@ ROWS = {
 
 
 def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict[str, int]]:
-    """Make one run of a row; times in milliseconds, and counts."""
+    """Run a row once; return the times of its pages in milliseconds, and its counts by name."""
     values = {f"flows.web.{key}": value for key, value in ROWS[row][1].items()}
     if values.pop("flows.web.loss", None):
         values["links.wire.loss"] = "none"
@@ -70,7 +70,7 @@ def fetch(row: str, block: int, pages: int, out: Path) -> tuple[np.ndarray, dict
 
 
 def measured(table: Table, fetches: int) -> tuple[np.ndarray, dict[str, int]]:
-    """Return the times of a run in milliseconds, and counts."""
+    """Return the times of a run's pages in milliseconds, and the run's counts by name."""
     column = {name: np.asarray(table[name]) for name in table}
     assert len(column["syn_ns"]) == fetches, "a connection for each page"
     assert (column["from_bytes"] > PAGE).all(), "every page is whole"
@@ -120,7 +120,7 @@ MODELS = {
 
 
 def simulate(row: str, fetches: int) -> np.ndarray:
-    """Return the times of such pages in simulation, in milliseconds, of those that were whole."""
+    """Simulate the pages of a row; return the times of the complete ones in milliseconds."""
     values = {f"flows.page.{key}": value for key, value in MODELS[row].items()}
     if values.pop("flows.page.loss", None):
         values["links.wire.loss"] = "none"
@@ -137,7 +137,7 @@ def simulate(row: str, fetches: int) -> np.ndarray:
 
 
 def interval(times: np.ndarray, of: str, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Return a statistic and its 95 % interval by the bootstrap."""
+    """Return the mean, or the percentile `of`, and the ends of its 95 % bootstrap interval."""
     drawn = times[rng.integers(0, len(times), (4000, len(times)))]
     many = drawn.mean(axis=1) if of == "mean" else np.percentile(drawn, float(of), axis=1)
     one = times.mean() if of == "mean" else np.percentile(times, float(of))
@@ -146,7 +146,7 @@ def interval(times: np.ndarray, of: str, rng: np.random.Generator) -> tuple[floa
 
 
 def told(times: np.ndarray, rng: np.random.Generator) -> list[str]:
-    """Return the cells of a row of times."""
+    """Return the cells of a row: mean, percentiles and maximum of the times."""
     cells = []
     for of in ("mean", "50", "90", "99"):
         one, low, high = interval(times, of, rng)

@@ -1,8 +1,8 @@
 """The cost of forwarding real packets, compared with a bare forwarder.
 
-`cargo build --release -p netspurt-live --example wire`, then `python3 bench/wire.py`, as root for
-TUN devices whose node is root's. Variants take turns; ratios are taken round by round. CPU time is
-that of the forwarding thread, including the kernel's work on its behalf.
+Run `cargo build --release -p netspurt-live --example wire`, then `python3 bench/wire.py`. TUN
+devices need root if only root may open /dev/net/tun. Variants take turns, and ratios are computed
+round by round. CPU time is that of the forwarding thread and includes the kernel's work for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "target" / "release" / "examples" / "wire"
 
-#: Traffic, wire, offload.
+#: The cases: the traffic, the kind of wire, and whether segmentation offload is on.
 CASES = [
     ("blast", "veth", False),
     ("blast", "tun", False),
@@ -34,7 +34,7 @@ LOGS = ("logs", "tables", "captures")
 def measure(
     way: str, logs: str, case: tuple[str, str, bool], seconds: int
 ) -> dict[str, Any] | None:
-    """Return what one run says, or nothing where it cannot be had."""
+    """Run the program once and return its figures; `None` with a message if it fails."""
     traffic, wire, offload = case
     words = [
         str(PROGRAM),
@@ -53,7 +53,7 @@ def measure(
 
 
 def spread(values: list[float], digits: int) -> str:
-    """Return a median with the least and the most."""
+    """Return the median, the least and the greatest of some values as text."""
     if not values:
         return ""
     least, most = min(values), max(values)
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def compare(case: tuple[str, str, bool], logs: list[str], rounds: int, seconds: int) -> None:
-    """Take turns, and print the lines of one case."""
+    """Run the variants of one case in turns, and print a line for each."""
     ways = [("bare", "logs"), *(("driver", kind) for kind in logs)]
     told: dict[tuple[str, str], list[dict[str, Any]]] = {way: [] for way in ways}
     for _ in range(rounds):
@@ -96,7 +96,7 @@ def compare(case: tuple[str, str, bool], logs: list[str], rounds: int, seconds: 
     for way, all_ in told.items():
         rate = [one["packets_per_cpu_s"] for one in all_]
         bare = [one["packets_per_cpu_s"] for one in told["bare", "logs"]]
-        # With offload a bare forwarder's packets are not the driver's segments.
+        # With offload the bare forwarder counts packets and the driver counts segments.
         share = [] if case[2] else [a / b for a, b in zip(rate, bare, strict=True)]
         goodput = [one.get("gbit_per_s", 0.0) for one in all_]
         beside = [one.get("gbit_per_s", 0.0) for one in told["bare", "logs"]]

@@ -1,8 +1,8 @@
 """Run the fuzz targets, one after the other, and print how often each was executed.
 
-`python fuzz/run.py [--seconds N] [TARGET...]`, from anywhere. It needs a nightly toolchain and
-cargo-fuzz; the target `stored`, which is in Python, needs atheris and the package. Inputs to begin
-with come from the repository's own files. A target that stops early leaves its input under
+Run `python fuzz/run.py [--seconds N] [TARGET...]` in any folder. It needs a nightly toolchain and
+cargo-fuzz. The target `stored`, which is written in Python, needs atheris and netspurt. The first
+inputs come from files of the repository. If a target stops early, its input is in
 `fuzz/artifacts/`, and the exit status is 1.
 """
 
@@ -19,12 +19,12 @@ FUZZ = Path(__file__).resolve().parent
 ROOT = FUZZ.parent
 STORED = "stored"
 
-#: No input may take more than so many seconds or MiB; none is longer than so many octets.
+#: The most time [s] and memory [MiB] that an input may take, and the longest input [octets].
 LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=1024", "-max_len=8192"]
 
 
 def seeds(target: str) -> Iterator[bytes]:
-    """Yield inputs to begin with."""
+    """Yield the first inputs of a target, from files of the repository."""
 
     def files(pattern: str) -> Iterator[bytes]:
         return (path.read_bytes() for path in sorted(ROOT.glob(pattern)) if path.is_file())
@@ -35,7 +35,7 @@ def seeds(target: str) -> Iterator[bytes]:
         case "script":
             yield from files("crates/netspurt/scripts/**/*.pkt")
         case "delays":
-            # The first octet names no format, so that the reader has to find it.
+            # The first octet, 0xff, names no format, so the reader has to detect the format.
             yield from (b"\xff" + octets for octets in files("data/*.*"))
         case "capture_reader":
             for octets in files("data/captures/**/*.pcap*"):
@@ -59,7 +59,7 @@ def targets() -> list[str]:
 
 
 def run(target: str, seconds: int) -> tuple[int, bool]:
-    """Run a target; return how often it was executed, and whether it held."""
+    """Run a target; return the number of its executions, and whether it found no failure."""
     corpus = FUZZ / "corpus" / target
     corpus.mkdir(parents=True, exist_ok=True)
     for number, octets in enumerate(seeds(target)):
@@ -81,7 +81,7 @@ def run(target: str, seconds: int) -> tuple[int, bool]:
 
 
 def main() -> None:
-    """Run what the command line names."""
+    """Run the targets that the command line names."""
     parser = argparse.ArgumentParser(description="Run the fuzz targets.")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("target", nargs="*", help=f"of {', '.join(targets())}; all if none")

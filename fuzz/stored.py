@@ -1,7 +1,7 @@
-"""Fuzz the manifests `sweep.json` and `run.json`: each is read, or refused with a clear error.
+"""Fuzz the readers of `sweep.json` and `run.json`: each accepts an input or raises its own error.
 
-Run it by `python fuzz/run.py stored`. Half of the inputs get a valid checksum, so that what lies
-behind the checksum is reached.
+Run it by `python fuzz/run.py stored`. Half of the inputs get a valid checksum, so that the checks
+after the checksum are tested, too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ SWEEP = {
 
 
 def content(octets: bytes, reseals: bool) -> bytes:
-    """Return a manifest: the octets, or what they change in a good one, sealed again."""
+    """Return a manifest to read.
+
+    It is the input itself, or with `reseals` a good manifest with the input's keys and a new
+    checksum.
+    """
     if not reseals:
         return octets
     try:
@@ -50,7 +54,7 @@ def content(octets: bytes, reseals: bool) -> bytes:
 
 
 def test_one_input(octets: bytes) -> None:
-    """Read one input as both manifests."""
+    """Read one input as `sweep.json` and as `run.json`."""
     if not octets:
         return
     text = content(octets[1:], bool(octets[0] & 1))

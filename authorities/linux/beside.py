@@ -2,7 +2,7 @@
 
 ``.venv/bin/python authorities/linux/beside.py`` runs every case of ``beside_cases.py`` with the
 running kernel at both ends, and again in simulation, and writes ``beside.csv`` and
-``beside.json``: about a minute. Where the machine was too late a group is run again.
+``beside.json``. It takes about a minute. If the machine was too late, a group is run again.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from netspurt.table import Table
 
 HERE = Path(__file__).resolve().parent
-#: How late a delivery may be, and how often a group is tried until none is later.
+#: How late a delivery may be, and how often a group is run until no delivery is later.
 BUDGET_S = 0.003
 TRIES = 6
-#: How far from the kernel's answer the model's value may be looked for.
+#: The model's timer is compared within this time of each instant at which the kernel was asked.
 POLLED_S = 0.003
 JIFFY_MS = 4.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """A case's outcome; times in seconds from the first data segment, or in milliseconds."""
+    """The comparison of one case. Instants count from the first data segment."""
 
     group: str
     case: str
@@ -55,30 +55,31 @@ class Row:
 
 
 def parse(group: str, endpoint: str, seed: int) -> Scenario:
-    """Return the scenario of a group."""
+    """Return the scenario of a group, parsed."""
     text = "\n".join(f"{k} = {as_toml(v)}" for k, v in scenario(group, endpoint, seed).items())
     return Scenario.parse(text, name=group)
 
 
 def causes(found: dict[str, int]) -> str:
-    """Return retransmissions by cause in a line."""
+    """Return the numbers of retransmissions by cause as one line of text."""
     return " ".join(f"{cause}:{n}" for cause, n in sorted(found.items())) or "none"
 
 
 def by_instant(table: Table, start: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return when the timer was changed, from `start` on, and to what, in milliseconds."""
+    """Return when the timer changed, in seconds from `start`, and its new values [ms]."""
     return table.seconds() - start, np.asarray(table["rto_ns"], float) / 1e6
 
 
 def rto_difference(
     kernel: Run, model: Run, flow: str, seen: list[list[Seen]], same: int
 ) -> tuple[float, int]:
-    """Return the largest difference of the two timers until the runs part, and how many there are.
+    """Return the largest difference of the two timers [ms], and how many values were compared.
 
-    The kernel was asked every 10 ms. The model's instant is the one as long after the segment
-    that both saw last; a value counts that its timer had within `POLLED_S` of that. The table has
-    both ends' timers, and the receiver's may stand last before the first data segment, so the
-    value before counts, too.
+    Values are compared until the runs differ. The kernel was asked every 10 ms. The model's instant
+    for an answer lies as long after the last segment that both runs have as the answer does. The
+    nearest of the model's values within `POLLED_S` of that instant counts. The value before them
+    counts, too: the table has the timers of both ends, and the last value before the first data
+    segment may be the receiver's.
     """
     ours, theirs = (np.array([event.t_s for event in run[:same]]) for run in seen)
     over = min(run[same].t_s if same < len(run) else np.inf for run in seen)
@@ -97,7 +98,7 @@ def rto_difference(
 
 
 def row(group: str, name: str, kernel: Run, model: Run) -> Row:
-    """Set one case of two runs side by side."""
+    """Return the comparison of one case in the kernel's and in the model's run."""
     seen = [events(run.segments, name, f"{name}-a") for run in (model, kernel)]
     told = compare(*seen)
     end = min(run[told.same].t_s if told.same < len(run) else 1e9 for run in seen)
@@ -119,12 +120,12 @@ def row(group: str, name: str, kernel: Run, model: Run) -> Row:
 
 
 def live(group: str, seed: int, folder: Path) -> Run:
-    """Run a group live until the machine was in time.
+    """Run a group live, until no delivery in a run is too late, and return that run.
 
     Raises
     ------
     RuntimeError
-        When it never was.
+        If a delivery was too late in each of `TRIES` runs.
     """
     for attempt in range(TRIES):
         run = run_live(parse(group, "kernel", seed), folder / f"{group}-{attempt}", budget=BUDGET_S)
@@ -137,7 +138,7 @@ def live(group: str, seed: int, folder: Path) -> Run:
 
 
 def beside(group: str, seed: int, folder: Path) -> list[Row]:
-    """Run a group both ways."""
+    """Run a group with the model and with the kernel, and return the comparison of each case."""
     model = parse(group, "model", seed).run()
     kernel = live(group, seed, folder)
     model.save(folder / f"{group}-model")
@@ -145,7 +146,7 @@ def beside(group: str, seed: int, folder: Path) -> list[Row]:
 
 
 def main() -> None:
-    """Run all and file it."""
+    """Compare all groups, and write the files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--group", choices=CASES, action="append")

@@ -1,15 +1,15 @@
 """Paths and transfers on which the kernel's TCP and the profile `linux-6` are set side by side.
 
-A case is a link and a flow of its own, with two nodes that no other case has, so that a group of
-cases is one scenario and one run. A case gives what differs from `LINK` and `FLOW`, as in
-scenarios.
+A case is a link and a flow of its own, with two nodes that no other case has. So a group of cases
+is one scenario and one run. A case gives only the keys that differ from `LINK` and `FLOW`, with the
+names and values that scenarios have.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-#: What a case's link is, and its flow; `loss` and the like are of the data's direction.
+#: The usual link and flow of a case. Effects such as `loss` apply to the direction of the data.
 LINK: dict[str, Any] = {"rate": "5 Mbit/s", "delay": "10 ms", "queue": "60 packets"}
 FLOW: dict[str, Any] = {"send": "207 segments", "pause": "200 ms"}
 
@@ -17,18 +17,21 @@ Case = tuple[dict[str, Any], dict[str, Any]]
 
 
 def case(congestion: str = "reno", send: str = FLOW["send"], **link: Any) -> Case:
-    """Return a case whose receiver acknowledges each segment and has room for all."""
+    """Return a case whose receiver acknowledges each segment and has a buffer for all data."""
     tcp = {"congestion": congestion, "acks": "every segment", "receive_buffer": "2 MB"}
     return LINK | link, FLOW | {"send": send, "tcp": tcp}
 
 
 def lossy(congestion: str, probability: float, **more: Any) -> Case:
-    """Return a case in which each data packet may be lost."""
+    """Return a case in which each data packet is lost with this probability."""
     return case(congestion, loss=[{"probability": probability}, "none"], **more)
 
 
 def listed(congestion: str, *packets: int, **more: Any) -> Case:
-    """Return a case in which these are lost; a number given twice loses its retransmission, too."""
+    """Return a case in which the links lose these packets.
+
+    If a number is given twice, the packet's retransmission is lost, too.
+    """
     return case(congestion, loss=[{"packets": list(packets)}, "none"], **more)
 
 
@@ -152,7 +155,7 @@ def _acks_and_queues() -> dict[str, Case]:
     }
 
 
-#: By group and name.
+#: The cases by group and name.
 CASES: dict[str, dict[str, Case]] = {
     "random": _random(),
     "bursts": _bursts(),
@@ -164,7 +167,7 @@ CASES: dict[str, dict[str, Case]] = {
 
 
 def scenario(group: str, endpoint: str, seed: int = 1) -> dict[str, Any]:
-    """Return the scenario of a group, its ends the kernel's or the model's."""
+    """Return the scenario of a group. All flows have this `endpoint`: `kernel` or `model`."""
     links, flows = {}, {}
     for name, (link, flow) in CASES[group].items():
         ends = [f"{name}-a", f"{name}-b"]

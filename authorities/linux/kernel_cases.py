@@ -1,4 +1,4 @@
-"""The cases for the kernel. Each is one connection; its results are numbers by name."""
+"""The cases that measure the kernel. Each case is one connection; its results are named numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from kernel_peer import ACK, FULL, JIFFY_NS, PSH, SYN, Flow, Packet
 
 @dataclass
 class Answers:
-    """What one run of a case found."""
+    """The results of one run of a case."""
 
-    jiffies_offset: int  # jiffies in ns less CLOCK_MONOTONIC
+    jiffies_offset: int  # the count of jiffies in ns, less CLOCK_MONOTONIC
     values: dict[str, int] = field(default_factory=dict)
     timers: list[tuple[str, int, int, int]] = field(default_factory=list)
 
     def timer(self, name: str, nominal_us: int, armed: int, fired: int) -> None:
-        """Note a timer of known length, with the jiffy count at which it was armed."""
+        """Store a timer's nominal and measured length, and the jiffy count when it was armed.
+
+        `armed` and `fired` are instants of CLOCK_MONOTONIC in ns.
+        """
         count = (armed + self.jiffies_offset) % (4096 * JIFFY_NS)
         self.timers.append((name, nominal_us, count, (fired - armed) // 1000))
         self.values[name] = (fired - armed) // 1000
@@ -27,17 +30,21 @@ class Answers:
 
 Case = Callable[[Flow, Answers], Awaitable[None]]
 PATIENCE = 0.004
-# What the kernel adds to the wait of a probe and of RACK, and to a probe of one segment.
+# What the kernel adds to the wait before a tail loss probe and to RACK's wait. Before a probe of a
+# flight of one segment it adds `RTO_MIN_US` instead.
 SLACK_US, RTO_MIN_US = 2_000, 200_000
 
 
 def at_once(packets: list[Packet]) -> int:
-    """Return the highest octet acknowledged, 0 where nothing was."""
+    """Return the highest acknowledgment number of these packets, or 0 without packets."""
     return max((p.ack for p in packets), default=0)
 
 
 async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> list[int]:
-    """Send segments `gap` seconds apart; return what each got acknowledged at once, or 0."""
+    """Send segments `gap` seconds apart.
+
+    Return for each segment the acknowledgment number that the kernel sent at once, or 0.
+    """
     found = []
     due = time.monotonic()
     for _ in range(segments):
@@ -49,12 +56,12 @@ async def stream(flow: Flow, segments: int, gap: float, length: int = FULL) -> l
 
 
 def quick_count(acks: list[int]) -> int:
-    """Count the leading segments that were acknowledged each at once."""
+    """Return how many segments from the first on were each acknowledged at once."""
     return next((n for n, ack in enumerate(acks) if ack == 0), len(acks))
 
 
 async def quick(flow: Flow, out: Answers) -> None:
-    """Count ACKs at once at the start, then segments per ACK; the application reads."""
+    """Count the immediate ACKs at the start, then the segments per ACK. The application reads."""
     flow.read_at_once()
     acks = await stream(flow, 30, 0.005)
     n = quick_count(acks)
@@ -64,35 +71,35 @@ async def quick(flow: Flow, out: Answers) -> None:
 
 
 async def quick_passive(flow: Flow, out: Answers) -> None:
-    """Ask the end that was connected to."""
+    """Count the quick ACKs of a kernel that accepts the connection."""
     await flow.accept()
     await quick(flow, out)
 
 
 async def quick_active(flow: Flow, out: Answers) -> None:
-    """Ask the end that connected."""
+    """Count the quick ACKs of a kernel that opens the connection."""
     await flow.connect()
     await quick(flow, out)
 
 
 async def quick_small_buffer(flow: Flow, out: Answers) -> None:
-    """Bound the count by a small receive window: window / (2 * segment)."""
+    """Limit the number of quick ACKs by a small receive window: window / (2 * segment)."""
     syn_ack = await flow.accept(receive_buffer=12_000)
     out.values["window"] = syn_ack.window
     await quick(flow, out)
 
 
 async def quick_short_segments(flow: Flow, out: Answers) -> None:
-    """Send segments of 600 octets."""
+    """Count the quick ACKs for segments of 600 octets."""
     await flow.accept()
     flow.read_at_once()
     out.values["acks_at_once"] = quick_count(await stream(flow, 30, 0.005, 600))
 
 
 async def delayed(flow: Flow, out: Answers) -> None:
-    """Send beyond the quick ACKs, to an application that reads at once.
+    """Send more segments after the quick ACKs, to an application that reads at once.
 
-    A full segment waits for its ACK, a short one or one with PSH does not.
+    The ACK of a full segment is delayed. The ACK of a short segment or of one with PSH is not.
     """
     await flow.accept()
     flow.read_at_once()
@@ -109,7 +116,7 @@ async def delayed(flow: Flow, out: Answers) -> None:
 
 
 async def delayed_unread(flow: Flow, out: Answers) -> None:
-    """Send the same where nobody reads: PSH and shortness do not matter."""
+    """Do the same with an application that does not read: PSH and the length do not matter."""
     await flow.accept()
     await stream(flow, 20, 0.005)
     await flow.quiet(0.1)
@@ -120,7 +127,7 @@ async def delayed_unread(flow: Flow, out: Answers) -> None:
 
 
 def adapting(gap_ms: int) -> Case:
-    """Let the wait follow gaps between arrivals, on a path of 150 ms."""
+    """Send segments `gap_ms` apart: the delayed ACK's timer adapts. The round trip is 150 ms."""
 
     async def case(flow: Flow, out: Answers) -> None:
         await flow.accept(rtt=0.15)
@@ -139,7 +146,11 @@ def adapting(gap_ms: int) -> Case:
 
 
 async def inflating(flow: Flow, out: Answers) -> None:
-    """Let waits be in vain: each doubles the next, up to a limit; a path of 400 ms."""
+    """Send each segment after the delayed ACK's timer fired for the one before.
+
+    Each time that it fires, the next delay is twice as long, up to a limit. The round trip is
+    400 ms.
+    """
     await flow.accept(rtt=0.4)
     flow.read_at_once()
     await stream(flow, 30, 0.005)
@@ -151,10 +162,10 @@ async def inflating(flow: Flow, out: Answers) -> None:
 
 
 async def interactive(flow: Flow, out: Answers) -> None:
-    """Ask a server that answers.
+    """Send requests to a server that answers the first two and no later ones.
 
-    The first request is acknowledged apart from the answer; then ACKs wait for an answer to ride
-    on, until one waited in vain.
+    The first request's ACK leaves before the answer. Later ACKs wait for an answer that carries
+    them, until one of them waited in vain.
     """
     await flow.accept()
     answers = [True, True, False, False]
@@ -177,7 +188,7 @@ async def interactive(flow: Flow, out: Answers) -> None:
 
 
 async def out_of_order(flow: Flow, out: Answers) -> None:
-    """Send twenty segments at once beyond a hole, on a path of 100 ms, and count ACKs."""
+    """Send segments 2 to 21 without the first, and count ACKs. The round trip is 100 ms."""
     await flow.accept(rtt=0.1)
     flow.read_at_once()
     for n in range(1, 21):
@@ -188,7 +199,10 @@ async def out_of_order(flow: Flow, out: Answers) -> None:
 
 
 async def duplicate(flow: Flow, out: Answers) -> None:
-    """Send a segment again beyond the quick ACKs: it is answered at once, and 16 more are."""
+    """Send the first segment again when the quick ACKs are over.
+
+    It is acknowledged at once, and so are the next 16 segments.
+    """
     await flow.accept()
     flow.read_at_once()
     await stream(flow, 30, 0.005)
@@ -200,7 +214,7 @@ async def duplicate(flow: Flow, out: Answers) -> None:
 
 
 async def black(flow: Flow, out: Answers) -> None:
-    """Send one short segment into a path gone black: the instants of its copies."""
+    """Let the kernel send a short segment, answer nothing, and measure the gaps between copies."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto
@@ -214,7 +228,7 @@ async def black(flow: Flow, out: Answers) -> None:
 
 
 async def black_timers(flow: Flow, out: Answers) -> None:
-    """Do the same without probes: each gap is a timer of known length."""
+    """Do the same without tail loss probes: each gap is a timer of known length."""
     await flow.connect()
     rto = flow.info()["rto"]
     out.values["rto_us"] = rto
@@ -228,7 +242,7 @@ async def black_timers(flow: Flow, out: Answers) -> None:
 
 
 async def syn(flow: Flow, out: Answers) -> None:
-    """Answer no SYN."""
+    """Do not answer the kernel's SYN, and measure the gaps between its copies."""
     flow.open()
     last = await flow.get()
     for n in range(1, 7):
@@ -238,7 +252,7 @@ async def syn(flow: Flow, out: Answers) -> None:
 
 
 async def syn_ack(flow: Flow, out: Answers) -> None:
-    """Answer no SYN-ACK."""
+    """Do not answer the kernel's SYN-ACK, and measure the gaps between its copies."""
     last = await flow.ask()
     for n in range(1, 4):
         copy = await flow.get(8)
@@ -247,7 +261,7 @@ async def syn_ack(flow: Flow, out: Answers) -> None:
 
 
 async def after_handshake(flow: Flow, out: Answers) -> None:
-    """Shake hands in 400 ms, then go black: the first timer is three times that."""
+    """Answer nothing after a handshake of 400 ms: the first timer is three times as long."""
     await flow.connect(rtt=0.4)
     info = flow.info()
     out.values["rto_us"], out.values["cwnd"] = info["rto"], info["snd_cwnd"]
@@ -257,7 +271,10 @@ async def after_handshake(flow: Flow, out: Answers) -> None:
 
 
 def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
-    """Answer the SYN after `rtt` seconds, having lost `drops` of them."""
+    """Ignore `drops` SYNs and answer the next one after `rtt` seconds.
+
+    With `echo` the answer echoes that SYN's time stamp; otherwise it has no time stamps.
+    """
 
     async def case(flow: Flow, out: Answers) -> None:
         flow.stamps = echo
@@ -276,7 +293,7 @@ def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
 
 
 async def zero_window(flow: Flow, out: Answers) -> None:
-    """Close the window: when probes come, how long they are, and which octet they are at."""
+    """Close the receive window, and measure when window probes come and how long they are."""
     await flow.connect()
     flow.send(window=0)
     rto = flow.info()["rto"]
@@ -290,7 +307,10 @@ async def zero_window(flow: Flow, out: Answers) -> None:
 
 
 async def restart(flow: Flow, out: Answers) -> None:
-    """Acknowledge the first of two segments, sent 50 ms apart: what the timer counts from."""
+    """Acknowledge only the first of two segments that the kernel sent 50 ms apart.
+
+    The length of the timer from that ACK shows from which instant the timer counts.
+    """
     await flow.connect(rtt=0.1)
     flow.write(FULL)
     first = await flow.get()
@@ -310,7 +330,10 @@ async def initial_window(flow: Flow, out: Answers) -> None:
 
 
 def probe(segments: int) -> Case:
-    """Wait for a tail loss probe on a path of 300 ms, and the timeout behind it."""
+    """Let the kernel send segments and answer none: a tail loss probe comes, then a timeout.
+
+    The round trip is 300 ms.
+    """
 
     async def case(flow: Flow, out: Answers) -> None:
         await flow.connect(rtt=0.3)
@@ -331,9 +354,9 @@ def probe(segments: int) -> Case:
 
 
 async def reordering(flow: Flow, out: Answers) -> None:
-    """Miss one segment of five, and report the next.
+    """Report the second of five segments, and leave the first unacknowledged.
 
-    It goes out again a quarter of the least round trip later, and a little.
+    The kernel retransmits the first one a little more than a quarter of the least round trip later.
     """
     await flow.connect(rtt=0.2)
     flow.write(5 * FULL)
@@ -348,7 +371,7 @@ async def reordering(flow: Flow, out: Answers) -> None:
 
 
 async def three_reports(flow: Flow, out: Answers) -> None:
-    """Report three: that waives the wait."""
+    """Report three segments behind a missing one: the kernel then retransmits without a wait."""
     await flow.connect(rtt=0.2)
     flow.write(5 * FULL)
     sent = [await flow.get() for _ in range(5)]
@@ -361,7 +384,7 @@ async def three_reports(flow: Flow, out: Answers) -> None:
 
 
 def spurious(stamps: bool) -> Case:
-    """Let the original arrive after all, having lost nothing but time."""
+    """Acknowledge the originals after a timeout: they were late, and the timeout was spurious."""
 
     async def case(flow: Flow, out: Answers) -> None:
         flow.stamps = stamps
@@ -385,7 +408,7 @@ def spurious(stamps: bool) -> Case:
 
 
 def fresh_sample(stamps: bool) -> Case:
-    """Acknowledge the last copy after two timeouts: whether the backoff ends."""
+    """Acknowledge the last copy after two timeouts, and read whether the backoff has ended."""
 
     async def case(flow: Flow, out: Answers) -> None:
         flow.stamps = stamps
@@ -405,10 +428,10 @@ TRIPS = [50] * 6 + [120, 50, 50, 200, 200, 200] + [50] * 6 + [20] * 4 + [400, 40
 
 
 async def estimator(flow: Flow, out: Answers) -> None:
-    """Acknowledge lone segments after the times of `TRIPS` (ms): the timer after each."""
+    """Acknowledge single segments after the times of `TRIPS` [ms], and read the RTO after each."""
     await flow.connect(rtt=0.05)
     for n, trip in enumerate(TRIPS, 1):
-        await flow.quiet(0.002)  # a copy of the last one
+        await flow.quiet(0.002)  # discards copies of the last segment
         flow.write(100)
         sent = await flow.get()
         flow.rcv += 100
@@ -421,9 +444,10 @@ async def estimator(flow: Flow, out: Answers) -> None:
 
 
 async def recovery(flow: Flow, out: Answers) -> None:
-    """Miss segments 1 and 5 of ten, and report the others one by one.
+    """Leave segments 1 and 5 of ten missing, and report the others one by one.
 
-    What each report lets go out is a number whose digits in base 100 are segments in order.
+    The result of each report is a number in base 100, whose digits are the segments that the
+    kernel sent next, in order.
     """
     await flow.connect(rtt=0.05)
     flow.write(40 * FULL)
@@ -494,7 +518,7 @@ DEFAULT: dict[str, Case] = {
     "recovery": recovery,
     "told": told,
 }
-# Without tail loss probes.
+# Cases for a kernel without tail loss probes.
 NO_PROBES: dict[str, Case] = {
     "black_timers": black_timers,
     "restart": restart,

@@ -1,4 +1,4 @@
-"""The remote end of the kernel's connections, which makes its packets itself on a TUN device."""
+"""The remote end of the kernel's connections. It makes its own packets on a TUN device."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FULL = 1448  # octets of a full segment with time stamps, MTU 1500
 
 @dataclass
 class Packet:
-    """A segment that the kernel sent, its numbers counted from the initial ones."""
+    """A segment that the kernel sent. Its `seq` and `ack` count from the initial numbers."""
 
-    t: int  # CLOCK_MONOTONIC in ns, when it was read
+    t: int  # when it was read from the device: CLOCK_MONOTONIC in ns
     flags: int
     seq: int
     ack: int
     len: int
-    window: int  # as on the wire
+    window: int  # the header's value, not scaled
     tsval: int = 0
     sack: list[tuple[int, int]] = field(default_factory=list)
 
@@ -42,7 +42,7 @@ def checksum(data: bytes) -> int:
 
 
 def cubic_socket() -> socket.socket:
-    """Make a socket of the kernel's; a namespace may start from another algorithm than CUBIC."""
+    """Return a TCP socket that uses CUBIC, which need not be the default in a namespace."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setblocking(False)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
@@ -51,7 +51,7 @@ def cubic_socket() -> socket.socket:
 
 
 class Tun:
-    """A TUN device whose far side is played here, many addresses at once."""
+    """A TUN device, behind which this program acts as many hosts."""
 
     def __init__(self) -> None:
         self.fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
@@ -60,11 +60,11 @@ class Tun:
         self.flows: dict[tuple[str, int], Flow] = {}
 
     def start(self) -> None:
-        """Hand packets to their flows from now on."""
+        """Begin to read packets from the device and to give them to their flows."""
         asyncio.get_running_loop().add_reader(self.fd, self.read)
 
     def read(self) -> None:
-        """Take in everything that waits."""
+        """Read all packets that are ready at the device."""
         while True:
             try:
                 raw = os.read(self.fd, 65536)
@@ -90,13 +90,13 @@ class Flow:
         self.iss, self.irs = 1_000_000, 0
         self.kernel_port = 0
         self.nxt, self.rcv = 1, 1
-        self.newest = 0  # the kernel's last time stamp
+        self.newest = 0  # the latest time stamp from the kernel
         self.packets: asyncio.Queue[Packet] = asyncio.Queue()
         self.sock = cubic_socket()
         self.listener: socket.socket | None = None
 
     def on_packet(self, t: int, raw: bytes) -> None:
-        """Read a segment of the kernel's."""
+        """Parse a segment from the kernel and queue it; `t` is when it was read [ns]."""
         sport, _, seq, ack, offset, flags, window = struct.unpack("!HHIIBBH", raw[:16])
         head = (offset >> 4) * 4
         if flags & SYN:
@@ -131,7 +131,7 @@ class Flow:
         syn: bool = False,
         window: int = 8192,
     ) -> int:
-        """Send a segment to the kernel; return when."""
+        """Send a segment to the kernel and return when it was sent [ns]."""
         if seq is None:
             seq = self.nxt
             self.nxt += length
@@ -170,11 +170,11 @@ class Flow:
         return t
 
     async def get(self, within: float = 5.0) -> Packet:
-        """Wait for the kernel's next segment."""
+        """Wait at most `within` seconds for the kernel's next segment and return it."""
         return await asyncio.wait_for(self.packets.get(), within)
 
     async def quiet(self, span: float) -> list[Packet]:
-        """Return what comes within `span` seconds."""
+        """Return the segments that the kernel sends within `span` seconds."""
         until, found = time.monotonic() + span, []
         while (left := until - time.monotonic()) > 0:
             try:
@@ -184,11 +184,11 @@ class Flow:
         return found
 
     def open(self) -> None:
-        """Let the kernel connect."""
+        """Let the kernel open the connection, and leave its SYN without an answer."""
         self.sock.connect_ex((self.address, self.port))
 
     async def connect(self, rtt: float = 0.0) -> None:
-        """Let the kernel connect, and answer its SYN after `rtt` seconds."""
+        """Let the kernel open the connection, and answer its SYN after `rtt` seconds."""
         self.open()
         syn = await self.get()
         await asyncio.sleep(max(0.0, rtt - (time.monotonic_ns() - syn.t) / 1e9))
@@ -196,7 +196,7 @@ class Flow:
         await self.get()
 
     async def ask(self, receive_buffer: int = 0) -> Packet:
-        """Send a SYN to the kernel, which listens; return its SYN-ACK."""
+        """Let the kernel listen, send it a SYN and return its SYN-ACK."""
         self.listener = cubic_socket()
         if receive_buffer:
             self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -207,7 +207,10 @@ class Flow:
         return await self.get()
 
     async def accept(self, rtt: float = 0.0, receive_buffer: int = 0) -> Packet:
-        """Connect to the kernel, the last ACK `rtt` seconds after its SYN-ACK."""
+        """Open a connection to the kernel and return its SYN-ACK.
+
+        The last ACK of the handshake leaves `rtt` seconds after the SYN-ACK.
+        """
         syn_ack = await self.ask(receive_buffer)
         await asyncio.sleep(rtt)
         self.send()
@@ -224,7 +227,7 @@ class Flow:
         return syn_ack
 
     def read_at_once(self, then: Callable[[bytes], None] = lambda _: None) -> None:
-        """Let the kernel's application read as data comes."""
+        """Let the kernel's application read data as it arrives, and pass the data to `then`."""
 
         def read() -> None:
             try:
@@ -239,14 +242,14 @@ class Flow:
         asyncio.get_running_loop().add_reader(self.sock, read)
 
     def write(self, octets: int) -> int:
-        """Let the kernel's application write; return when."""
+        """Let the kernel's application write, and return when it did [ns]."""
         t = time.monotonic_ns()
         if self.sock.send(bytes(octets)) != octets:
             raise RuntimeError("the socket's buffer is full")
         return t
 
     def info(self) -> dict[str, int]:
-        """Return TCP_INFO, times in microseconds."""
+        """Return the fields of TCP_INFO by name; times are in microseconds."""
         raw = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 152)
         small = dict(
             zip(("state", "ca_state", "retransmits", "probes", "backoff"), raw[:5], strict=True)

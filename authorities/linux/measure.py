@@ -37,11 +37,11 @@ Values = dict[str, dict[str, list[int]]]
 
 
 class UnableError(Exception):
-    """Nothing can be measured here."""
+    """The machine cannot measure: it is not Linux, or lacks a permission or a device."""
 
 
 def enter_namespace(sysctls: dict[str, str]) -> Tun:
-    """Enter a network namespace with nothing in it but a TUN device whose far side is ours."""
+    """Enter a new network namespace and return the TUN device in it."""
     clone_newnet = 0x40000000
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(clone_newnet) != 0:
@@ -58,33 +58,36 @@ def enter_namespace(sysctls: dict[str, str]) -> Tun:
 
 
 def jiffies_offset() -> int:
-    """Return ns from CLOCK_MONOTONIC to the count of jiffies; ticks are whole jiffies of it."""
+    """Return how far the count of jiffies is ahead of CLOCK_MONOTONIC [ns].
+
+    CLOCK_MONOTONIC plus this offset is a multiple of `JIFFY_NS` at each tick.
+    """
     try:
         text = Path("/proc/timer_list").read_text()
     except OSError as error:
-        raise UnableError(f"the count of jiffies is not told: {error}") from error
+        raise UnableError(f"the count of jiffies cannot be read: {error}") from error
     now = re.search(r"now at (\d+)", text)
     count = re.findall(r"^jiffies: (\d+)", text, re.MULTILINE)
     if not now or not count:
-        raise UnableError("the count of jiffies is not told by /proc/timer_list")
+        raise UnableError("/proc/timer_list does not contain the count of jiffies")
     return int(count[0]) * JIFFY_NS - int(now[1]) // JIFFY_NS * JIFFY_NS
 
 
 def be_prompt() -> None:
-    """Take real-time priority where that is allowed."""
+    """Take real-time priority if the machine allows it."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
 
 
 async def measure(group: str, tun: Tun, runs: int) -> tuple[Values, Timers]:
-    """Run every case of a group `runs` times, the runs of all cases side by side."""
+    """Run every case of a group `runs` times. All runs of all cases go on at the same time."""
     tun.start()
     offset = jiffies_offset()
     values: Values = {}
     timers: Timers = []
 
     async def one(number: int, run: int, name: str, case: cases.Case) -> None:
-        # Spread over phases of jiffies and buckets, and over time.
+        # Runs start at different phases of the jiffies and of the timer wheel's buckets.
         await asyncio.sleep(run * 0.0377 + number * 0.0113)
         flow = Flow(tun, f"10.9.{1 + number}.{1 + run}")
         out = cases.Answers(offset)
@@ -105,7 +108,10 @@ async def measure(group: str, tun: Tun, runs: int) -> tuple[Values, Timers]:
 
 
 def in_child(group: str, runs: int) -> tuple[int, int]:
-    """Start a group in a process and a namespace of its own; its pid and where it answers."""
+    """Measure a group in a process and a namespace of its own.
+
+    Return the process's pid, and the descriptor of a pipe from which its answer is read.
+    """
     read, write = os.pipe()
     pid = os.fork()
     if pid:
@@ -129,7 +135,7 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
     Raises
     ------
     UnableError
-        Where there is no namespace or no TUN device.
+        If the machine is not Linux, or has no namespace, TUN device or count of jiffies.
     """
     if platform.system() != "Linux":
         raise UnableError("this is not Linux")
@@ -147,7 +153,7 @@ def measure_all(runs: int) -> tuple[Values, Timers]:
 
 
 def main() -> None:
-    """Measure and file."""
+    """Measure all groups, and write the files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--to", type=Path, default=HERE)

@@ -7,12 +7,13 @@ import random
 
 RECOVERIES = ("tahoe", "reno", "newreno", "sack", "fack")
 
-#: How long a case runs: as many packets of the bottleneck's time as this, or the transfer.
+#: The approximate length of a case, in transmission times of a packet at the bottleneck. A transfer
+#: with a given number of packets may end earlier.
 LENGTH_PACKETS = 140
 
 
 def draw(seed: int, count: int) -> list[dict[str, object]]:
-    """Return `count` cases, the five senders in turn."""
+    """Return `count` cases. The five kinds of sender take turns."""
     dice = random.Random(seed)
     return [_case(dice, RECOVERIES[place % len(RECOVERIES)]) for place in range(count)]
 
@@ -45,7 +46,7 @@ def _case(dice: random.Random, recovery: str) -> dict[str, object]:
 
 
 def _hops(dice: random.Random, slow: str) -> tuple[list[str], int]:
-    """Return the links and which of them is the bottleneck."""
+    """Return the links, and the index of the bottleneck among them."""
     return dice.choice(
         (
             (["1e9,0.0005,1000", slow], 1),
@@ -57,7 +58,7 @@ def _hops(dice: random.Random, slow: str) -> tuple[list[str], int]:
 
 
 def _drops(dice: random.Random, at: int) -> str:
-    """Return losses by number: single ones, runs and scattered ones, of data and of ACKs."""
+    """Return the numbers of lost packets: single ones and runs of data, and scattered ACKs."""
     data: set[int] = set()
     for _ in range(dice.choice((0, 1, 1, 2, 3))):
         first = dice.randint(1, 60)

@@ -1,10 +1,13 @@
-"""Runs ns-2.35 on one flow over a chain of links and tells what its sender did.
+"""Runs ns-2.35 with one flow over a chain of links, and returns what its sender did.
 
-A case is a dictionary of the settings in `CASE`.  Rows come back as (microseconds, event,
-packet, rtt in ticks), with packets counted from 1 and these events, all but the last seen
-beside the sender: `send` and `retransmission` of a packet, `ack` and `dupack` with the highest
-packet acknowledged, `timeout` (a send that no ACK came with: nothing else makes this sender send
-later than the start), `drop` of a data packet where it was lost.
+A case is a dictionary of the settings in `CASE`. A row is (microseconds, event, packet, rtt in
+ticks). Packets count from 1. The events are:
+
+- `send` and `retransmission` of a packet, `ack` and `dupack` with the highest packet acknowledged:
+  as seen beside the sender;
+- `timeout`: the sender sent something and no ACK arrived at that instant. After the start, only a
+  timeout makes this sender do that;
+- `drop` of a data packet, at the link that lost or dropped it.
 """
 
 import bisect
@@ -63,7 +66,7 @@ def available() -> bool:
 
 
 def run(case: dict[str, object]) -> list[Row]:
-    """Return what ns-2's sender does in `case`; settings left out are those of `CASE`."""
+    """Return what ns-2's sender does in `case`. `CASE` provides the settings that `case` lacks."""
     settings = {**CASE, **case}
     packets, variables = _traces(settings)
     hops = len(str(settings["links"]).split())
@@ -77,7 +80,7 @@ def trace(case: dict[str, object]) -> str:
 
 
 def _traces(settings: dict[str, object]) -> tuple[str, str]:
-    """Return the packets at every link, and the sender's variables."""
+    """Run ns-2; return its traces of the packets at every link and of the sender's variables."""
     unknown = set(settings) - set(CASE)
     if unknown:
         raise ValueError(f"no such settings: {sorted(unknown)}")
@@ -96,7 +99,7 @@ def _raw(packets: str) -> Iterator[Raw]:
 
 
 def _events(packets: str, hops: int) -> Iterator[tuple[float, str, int]]:
-    """(seconds, send | ack | drop, packet), unordered."""
+    """Yield (seconds, `send`, `ack` or `drop`, packet), in no order."""
     arrived: list[dict[str, tuple[float, int]]] = [{} for _ in range(hops)]
     entered: list[set[str]] = [set() for _ in range(hops)]
     end = 0.0
@@ -115,7 +118,8 @@ def _events(packets: str, hops: int) -> Iterator[tuple[float, str, int]]:
             entered[hop].add(raw.uid)
         if raw.kind == "r" and raw.link[1] < hops:
             arrived[raw.link[1]][raw.uid] = (raw.time, raw.packet)
-    # What reached a node and not the next queue met the loss model in between.
+    # The loss model lies between a node and its next queue. It lost a packet that reached the node
+    # and did not enter the queue.
     for hop in range(1, hops):
         for uid, (time, packet) in arrived[hop].items():
             if uid not in entered[hop] and time < end - 1e-3:

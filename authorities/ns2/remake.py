@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes rfc2416/*.csv and random.* anew from ns-2.35 (Debian's package `ns2`).  A minute."""
+"""Runs ns-2.35 (Debian's package `ns2`) and rewrites rfc2416/*.csv and random.*, in a minute."""
 
 import csv
 import sys
@@ -12,13 +12,13 @@ import ties
 
 HERE = Path(__file__).parent
 
-#: The stored random cases.
+#: The seed and the number of the random cases that are stored.
 SEED = 20260
 COUNT = 200
 
 
 def rfc2416() -> None:
-    """One file for each sender, initial window, and Limited Transmit off or on."""
+    """Write a file for each sender and initial window, with Limited Transmit off and on."""
     folder = HERE / "rfc2416"
     folder.mkdir(exist_ok=True)
     for recovery in cases.RECOVERIES:
@@ -37,13 +37,13 @@ def rfc2416() -> None:
 
 
 def answer(case: dict[str, object]) -> table.Answer:
-    """Ask ns-2 one case, and whether a nudge would change its answer."""
+    """Return what ns-2 does in a case, and which small change of the case would change that."""
     rows = drive.run(case)
     return table.Answer(case, ties.kind(case, rows), rows)
 
 
 def main() -> None:
-    """Write everything."""
+    """Write all files."""
     if not drive.available():
         sys.exit("remake.py: ns-2 is not installed (Debian: apt install ns2)")
     rfc2416()

@@ -1,4 +1,4 @@
-"""The stored answers of ns-2 to the random cases: settings in JSON, events in a compressed CSV."""
+"""The stored results of ns-2 in the random cases: settings in JSON, events in a compressed CSV."""
 
 import csv
 import gzip
@@ -15,7 +15,7 @@ EVENTS = HERE / "random.csv.gz"
 
 
 class Answer(NamedTuple):
-    """What ns-2 did in a case, and which nudge would have changed it (see `ties.kind`)."""
+    """The result of ns-2 in a case, and which small change would change it (see `ties.kind`)."""
 
     case: dict[str, object]
     tie: str
@@ -38,7 +38,7 @@ def write(answers: list[Answer]) -> None:
 
 
 def read() -> list[Answer]:
-    """Return what `write` wrote."""
+    """Return the answers that `write` stored."""
     rows: dict[int, list[drive.Row]] = {}
     with gzip.open(EVENTS, "rt", newline="") as file:
         for number, us, event, packet, ticks in list(csv.reader(file))[1:]:

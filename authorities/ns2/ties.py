@@ -1,7 +1,8 @@
-"""Whether ns-2 itself decides a case by less than a nanosecond.
+"""A test for ties: whether a nanosecond changes what ns-2 does in a case.
 
-Packets that follow their own ACKs reach a queue in the very instant in which another leaves.
-ns-2 adds doubles; at such a coincidence the last bit may decide, and with it the whole run.
+A packet that an ACK caused often reaches a queue at the instant at which another packet leaves it.
+ns-2 computes its times as sums of doubles. At such a tie the last bit of a double may decide
+whether the packet is dropped, and so change the rest of the run.
 """
 
 import drive
@@ -11,17 +12,17 @@ Order = tuple[list[tuple[str, int]], list[tuple[str, int]]]
 
 
 def order(rows: list[drive.Row]) -> Order:
-    """Return what the sender did and what was dropped, without times."""
+    """Return the events at the sender and the drops, each in order and without times."""
     beside = [(row.event, row.packet) for row in rows if row.event != "drop"]
     return beside, [(row.event, row.packet) for row in rows if row.event == "drop"]
 
 
 def kind(case: Case, rows: list[drive.Row]) -> str:
-    """Return which nudge changes the order of ns-2's `rows`, "" where none does.
+    """Return which small change of the case changes the order of ns-2's `rows`; "" if none does.
 
-    `delay`: the bottleneck's delay by 1 ns either way. `rate`: its rate by 1e-8 of it, or the
-    wait of a delayed ACK by 1 ns, where the delay changes nothing: then departures and arrivals
-    coincide whatever the delay is.
+    `delay`: 1 ns more or less of the bottleneck's delay. `rate`: a change of the bottleneck's rate
+    by 1e-8 of it, or of the delayed ACKs' time by 1 ns. These two are tried if `delay` has no
+    effect: then departures and arrivals coincide with any delay.
     """
     for name, nudged in (
         ("delay", [with_delay(case, 1), with_delay(case, -1)]),
@@ -33,7 +34,7 @@ def kind(case: Case, rows: list[drive.Row]) -> str:
 
 
 def with_delay(case: Case, nanoseconds: int) -> Case:
-    """Return `case` with the bottleneck's delay longer by so much, its steps included."""
+    """Return `case` with `nanoseconds` more delay at the bottleneck, in all steps of the delay."""
     rate, delay, limit = _bottleneck(case)
     steps = []
     for step in str(case["delays"]).split():
@@ -45,13 +46,13 @@ def with_delay(case: Case, nanoseconds: int) -> Case:
 
 
 def with_rate(case: Case, part: float) -> Case:
-    """Return `case` with a bottleneck faster by `part` of its rate."""
+    """Return `case` with the bottleneck's rate increased by the share `part`."""
     rate, delay, limit = _bottleneck(case)
     return _with_bottleneck(case, (repr(float(rate) * (1 + part)), delay, limit))
 
 
 def with_wait(case: Case) -> list[Case]:
-    """Return `case` with delayed ACKs held a nanosecond longer and shorter, if it holds any."""
+    """Return `case` with ACKs delayed 1 ns longer, and 1 ns shorter; none without delayed ACKs."""
     wait = float(str(case["delayed_ack"]))
     return [{**case, "delayed_ack": f"{wait + by:.9f}"} for by in (1e-9, -1e-9) if wait]
 

@@ -1,8 +1,8 @@
 """Contacts of six satellites with a relay during 1999-07-01, by the Python package sgp4.
 
-Nothing of netspurt is used. The package propagates, numpy does the geometry: the path is looked at
-once a second, and a contact is a run of seconds with line of sight. `python3 contacts.py` needs
-`pip install sgp4 numpy` and writes contacts.csv; half a minute.
+The program uses no code of netspurt. sgp4 computes the satellites' positions, and numpy computes
+the line of sight for each second. A contact is a run of seconds with line of sight.
+`python3 contacts.py` needs `pip install sgp4 numpy`. It writes contacts.csv in half a minute.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Array = NDArray[np.float64]
 DAY = jday(1999, 7, 1, 0, 0, 0)[0]
 SECONDS = np.arange(86401.0)
 
-#: Name, apogee and perigee [km] and inclination [degrees] of Allman, Griner, Richard 2000, table I
-#: (Mir's heights exchanged, LAGEOS-2's apogee as in its first row), and the member of a family of
-#: planes and phases, which the paper leaves open.
+#: Name, apogee and perigee [km] and inclination [degrees] from table I of Allman, Griner, Richard
+#: 2000. Mir's two heights are exchanged, and LAGEOS-2 has the apogee of its first row. The paper
+#: does not give planes and phases: the last number chooses a point of a low-discrepancy series.
 SATELLITES = [
     ("Sputnik", 293, 286, 51.6, 48),
     ("Mir", 356, 351, 51.65, 62),
@@ -35,7 +35,7 @@ SATELLITES = [
     ("RADCAL", 891, 770, 89.55, 57),
     ("LAGEOS-2", 5951, 5619, 52.64, None),
 ]
-#: LAGEOS-2's node, argument of perigee and anomaly [degrees], from its later elements run back.
+#: LAGEOS-2's node, argument of perigee and anomaly [degrees], computed back from later elements.
 LAGEOS = (9.459530831967186, 201.50648440704026, 355.43095961771905)
 #: Longitude, inclination and node of the relay, TDRS-5 [degrees].
 RELAY = (-174.17, 1.25, 88.0)
@@ -81,7 +81,7 @@ def relay(longitude: float, inclination: float, node: float) -> Array:
 
 
 def contacts(a: Array, b: Array) -> Iterator[tuple[int, int, Array]]:
-    """Yield the first and the last second of each contact, and the delays of its seconds [s]."""
+    """Yield the contacts of `a` and `b`: first and last second, and the delay each second [s]."""
     apart = b - a
     length = np.linalg.norm(apart, axis=1)
     share = np.clip(-(a * apart).sum(1) / length**2, 0, 1)

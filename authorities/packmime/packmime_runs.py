@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes runs.csv and quantiles.csv anew from ns-2.35 (Debian's package `ns2`).  Two minutes."""
+"""Runs ns-2.35 (Debian's package `ns2`) and rewrites runs.csv and quantiles.csv, in two minutes."""
 
 import csv
 import math
@@ -14,14 +14,14 @@ from statistics import fmean, pvariance
 
 HERE = Path(__file__).parent
 
-#: New connections a second, and the substreams of the random generators.
+#: The numbers of new connections per second, and the substreams of the random generators.
 RATES = (18, 36, 54)
 RUNS = range(1, 21)
 
-#: Seconds.
+#: The length of a run, in seconds.
 STOP = 400
 
-#: The settings of the driver that stay the same.
+#: The driver's settings that all runs share.
 SETTINGS: dict[str, object] = {
     "stop": STOP,
     "segment": 536,
@@ -53,17 +53,17 @@ QUANTILES = (
     0.99,
 )
 
-#: The windows, in seconds, in which arrivals are counted.
+#: The lengths of the spans in which arrivals are counted, in seconds.
 WINDOWS = (0.1, 1, 10)
 
 
 def quantile(ascending: Sequence[float], q: float) -> float:
-    """Return the smallest value that at least the share `q` of all values do not exceed."""
+    """Return the smallest value that at least the share `q` of all values does not exceed."""
     return ascending[max(math.ceil(q * len(ascending)) - 1, 0)]
 
 
 def dispersion(times: Sequence[float], window: float) -> float:
-    """Return the variance of the counts in successive windows over their mean."""
+    """Return the variance over the mean of the counts in successive spans of `window` seconds."""
     counts = [0] * round(STOP / window)
     for time in times:
         counts[min(int(time / window), len(counts) - 1)] += 1
@@ -71,7 +71,7 @@ def dispersion(times: Sequence[float], window: float) -> float:
 
 
 def columns(path: Path, wanted: int) -> list[list[float]]:
-    """Read the first columns of a file of PackMime's, but for a last line that is cut."""
+    """Return the first `wanted` columns of a file from PackMime. A cut last line is ignored."""
     lines = [
         line.split() for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")
     ]
@@ -79,7 +79,7 @@ def columns(path: Path, wanted: int) -> list[list[float]]:
 
 
 def run(rate: int, number: int) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """Make a run: its row of runs.csv and its rows of quantiles.csv."""
+    """Run ns-2 once; return the run's row of runs.csv and its rows of quantiles.csv."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         words = [f"{name}={value}" for name, value in SETTINGS.items()]
@@ -127,7 +127,7 @@ def write(path: Path, rows: Sequence[dict[str, object]]) -> None:
 
 
 def main() -> None:
-    """Write everything."""
+    """Write both files."""
     if shutil.which("ns") is None:
         sys.exit("packmime_runs.py: ns-2 is not installed (Debian: apt install ns2)")
     runs, quantiles = [], []

@@ -1,7 +1,7 @@
 """Algorithms written in Python: how they are named, where their code is, how they fail.
 
 A text names a class by its place, ``"file.py:Class"`` or ``"package.module:Class"``, or by the name
-of an entry point of an installed package; constants may follow, ``"file.py:Class:k=3"``.
+of an entry point of an installed package. Constants may follow, as in ``"file.py:Class:k=3"``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from typing import Any
 
 from netspurt._core import ReturnedError
 
-#: The entry points of installed packages, by what an algorithm is for.
+#: The groups of entry points of installed packages, by the kind of algorithm.
 GROUPS = {"timer": "netspurt.estimators", "congestion": "netspurt.congestion"}
 
-#: Digits of a fingerprint in a text.
+#: The number of hexadecimal digits of a fingerprint in a text.
 _DIGITS = 16
 
-#: A place or a name, perhaps the beginning of its code's fingerprint, perhaps a class, constants.
+#: The parts of a text: a place or a name; then optionally the beginning of the fingerprint of its
+#: code, a class, and constants.
 _TEXT = re.compile(
     rf"(?P<where>[^:=@]+)(?:@(?P<pin>[0-9a-f]{{{_DIGITS}}}))?"
     r"(?::(?P<name>[A-Za-z_]\w*)(?=:|$))?(?::(?P<constants>.*))?",
@@ -39,7 +40,7 @@ _TEXT = re.compile(
 
 
 class PlaceError(ValueError):
-    """A text names no algorithm.
+    """A text does not name an algorithm.
 
     Attributes
     ----------
@@ -84,11 +85,11 @@ class Algorithm:
     Attributes
     ----------
     text
-        The text that names it, with the beginning of its code's fingerprint.
+        The text that names the class, with the beginning of its code's fingerprint.
     file, sha256
         The file of its code without folders, and the SHA-256 of the file in hexadecimal.
     make
-        Makes an instance.
+        A function that makes an instance.
     """
 
     text: str
@@ -111,10 +112,10 @@ class _Code:
         return self.sha256[:_DIGITS]
 
 
-#: What is known of files, by their names with fingerprints.
+#: The code of files, by the files' names with fingerprints.
 _known: dict[str, _Code] = {}
 
-#: Where files with code were read, by their SHA-256.
+#: The paths at which files with code were read, by the files' SHA-256.
 _read_at: dict[str, str] = {}
 
 
@@ -124,9 +125,9 @@ def read_code(path: Path) -> str:
     Raises
     ------
     PlaceError
-        If it is no text.
+        If the file's content is not text.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     code = _read(path)
     _read_at[code.sha256] = code.path
@@ -134,7 +135,7 @@ def read_code(path: Path) -> str:
 
 
 def learn(name: str, text: str) -> None:
-    """Make the code of a file known under ``file.py@fingerprint``; the core does that."""
+    """Store the code of a file under the name ``file.py@fingerprint``. The core calls this."""
     if name not in _known:
         file, sha256 = Path(name.rpartition("@")[0]).name, _fingerprint(text)
         _known[name] = _Code(file, _read_at.get(sha256, f"<{name}>"), text, sha256)
@@ -145,12 +146,12 @@ def _fingerprint(text: str) -> str:
 
 
 def find(kind: str, text: str) -> Algorithm | None:
-    """Return the algorithm that a text names; `None` if it has the form of no place.
+    """Return the algorithm that a text names; `None` if it is no place and no such name.
 
     Parameters
     ----------
     kind
-        What it is for: `"timer"` or `"congestion"`.
+        The kind of algorithm: `"timer"` or `"congestion"`.
     text
         A file, a module or the name of an entry point, with a class and constants.
 
@@ -206,14 +207,14 @@ def unpinned(text: str) -> str:
     return re.sub(rf"^([^:=@]+)@[0-9a-f]{{{_DIGITS}}}(?=:|$)", r"\1", text)
 
 
-#: A text that names a class in a file: one in quotes, or all of a line.
+#: A text that names a class in a file: either in quotes, or a whole line.
 _IN_TEXT = re.compile(
     rf"""(?:^|["'])\s*([^"'\n:=@,]+\.py)(?:@[0-9a-f]{{{_DIGITS}}})?:[A-Za-z_]""", re.M
 )
 
 
 def files_named(text: str) -> list[str]:
-    """Return the names of files with classes that texts in quotes, or bare lines, name, sorted.
+    """Return the names, in order, of the files with classes that quoted texts or lines name.
 
     Examples
     --------
@@ -238,7 +239,7 @@ def takes(method: Callable[..., object], parameter: str) -> bool:
 
 
 def failure(text: str, method: str, instance: object, error: BaseException) -> BaseException:
-    """Return what to raise for an error in a method: an interrupt stays what it is."""
+    """Return the exception to raise for an error in a method. An interrupt is not replaced."""
     if not isinstance(error, Exception | SystemExit):
         return error
     made = type(instance)
@@ -260,7 +261,7 @@ def in_one_line(error: BaseException) -> str:
 
 
 def _check(found: Algorithm, shown: str) -> None:
-    """Make it once, and check the bounds that it says it keeps."""
+    """Make an instance, and check that its attribute `bounds` is valid, if it has one."""
     try:
         bounds = getattr(found.make(), "bounds", None)
         if bounds is not None and not _are_bounds(bounds):
@@ -331,7 +332,7 @@ def _member(module: ModuleType, where: str, name: str) -> Callable[..., object]:
 
 
 def _code(where: str, pin: str | None) -> _Code:
-    """Return the code of a file that was learnt, or that is there."""
+    """Return the code of a file: the stored code, or else the file's content."""
     if pin is not None and f"{where}@{pin}" in _known:
         return _known[f"{where}@{pin}"]
     path = Path(where)
@@ -352,7 +353,7 @@ def _read(path: Path) -> _Code:
 
 
 def _code_of(module: ModuleType, where: str) -> _Code:
-    """Return the code of a module; what a notebook defines has none."""
+    """Return the code of a module. It must have a file, unlike a module of a notebook."""
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
         raise PlaceError(f"the code of `{where}` is in no file", "put the class into a file")
@@ -362,7 +363,7 @@ def _code_of(module: ModuleType, where: str) -> _Code:
 
 
 def _module(where: str, code: _Code) -> ModuleType:
-    """Return the module of a file's code, run once in this process."""
+    """Return the module of a file's code. The code runs once in each process."""
     name = f"netspurt_algorithms_{hashlib.sha256(code.path.encode()).hexdigest()[:8]}_{code.pin}"
     if name in sys.modules:
         return sys.modules[name]
@@ -385,7 +386,7 @@ def _module(where: str, code: _Code) -> ModuleType:
 
 
 def _of_running(where: str, code: _Code, error: Exception) -> tuple[str, str]:
-    """Return what is wrong with a file that cannot be run, and where."""
+    """Return the message and the fix for a file whose code raised an error."""
     if isinstance(error, SyntaxError):
         return f"`{where}` is not Python: {error.msg}", f"see line {error.lineno}"
     own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == code.path]
@@ -394,7 +395,7 @@ def _of_running(where: str, code: _Code, error: Exception) -> tuple[str, str]:
 
 
 def _constants(written: str | None) -> dict[str, Any]:
-    """Read ``k=3,name=word`` as keyword arguments: Python literals, or else texts."""
+    """Read ``k=3,name=word`` as keyword arguments. Values are Python literals, or else texts."""
     constants: dict[str, Any] = {}
     for setting in written.split(",") if written is not None else []:
         key, equals, value = (part.strip() for part in setting.partition("="))

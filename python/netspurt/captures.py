@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from netspurt.table import Table
 
-#: The layouts of rows of connections: ours, and those of tcptrace's `-lr` and `-lrW`.
+#: The layouts for rows of connections: netspurt's, and the layouts of tcptrace's `-lr` and `-lrW`.
 LAYOUTS = ("netspurt", "tcptrace", "tcptrace-W")
 
-#: How files of captures begin: pcap in both byte orders and resolutions, pcapng, gzip, Zstandard.
+#: The first octets of captures: pcap in both byte orders and resolutions, pcapng, gzip, Zstandard.
 _MAGIC = (
     b"\xd4\xc3\xb2\xa1",
     b"\xa1\xb2\xc3\xd4",
@@ -33,31 +33,33 @@ class CaptureError(ValueError):
 
 
 class Explained:
-    """A capture and what was found in it.
+    """A capture that was explained, with the results.
 
-    Plots and comparisons take it like a run if it was explained with `segments`. Its flows are
-    called `c` and the number of the connection, its one node is `capture`, and times count from
-    its first packet of TCP.
+    If it was explained with `segments`, plots and comparisons accept it in place of a run. The name
+    of a flow is `c` and the number of the connection. The only node is `capture`. Times count from
+    the first packet of TCP.
 
     Attributes
     ----------
     path
         The file.
     tables
-        `connections`, a row for each direction of each connection; `retransmissions`, a row for
-        each retransmission with its cause, a verdict and the evidence; on request those of a run's
-        packets: `segments`, `sack_blocks`, `syns`.
+        `connections` has a row for each direction of each connection. `retransmissions` has a row
+        for each retransmission with its cause, a verdict and the evidence. On request there are
+        the packets' tables that a run has: `segments`, `sack_blocks`, `syns`.
     fault
-        Where and why the reading stopped early, or None; of several captures it names the files.
+        Where and why the reading stopped early, or None. For several captures it names the files.
     notes
-        What limits the answer, in words: times that go back, link types that cannot be read.
+        Properties of the capture that limit the results, such as times that go back, or link types
+        that cannot be read.
     packets, tcp, no_ip, fragments, other
-        How many packets there are, and how many of them are TCP, are not IP, are fragments of TCP
-        other than those that complete a datagram, or are IP without a readable TCP header.
+        The numbers of all packets; of packets of TCP; of packets without IP; of fragments of TCP,
+        without the fragments that complete a datagram; and of IP packets without a readable TCP
+        header.
     start_ns
         When the first packet of TCP was captured, in nanoseconds since 1970.
     files
-        Of captures that are pooled: each file, with the number of its first connection.
+        If several captures are pooled: each file with the number of its first connection.
     sources
         The files of one capture.
     """
@@ -150,7 +152,7 @@ def explain(
     segments: bool = False,
     connection: int | None = None,
 ) -> Explained:
-    """Explain a capture, or several that are joined in the order of time.
+    """Explain a capture. Several files are joined to one capture, in the order of time.
 
     Parameters
     ----------
@@ -230,7 +232,7 @@ def _finished(
 
 
 class Rows:
-    """The rows of a capture's connections as text, in the order in which connections end.
+    """The rows of a capture's connections as text, in the order in which the connections end.
 
     They name the file if `file` is given.
 
@@ -246,10 +248,10 @@ class Rows:
         self.core = _core.Explaining(paths)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield rows, several at once.
+        """Yield rows as octets, several rows at a time.
 
-        Those of connections that have ended are yielded while the capture is read, so that the
-        memory needed depends on the connections that are open at the same time.
+        The rows of ended connections are yielded while the capture is read. So the memory needed
+        depends on the number of connections that are open at the same time.
         """
         more = True
         while more:
@@ -259,5 +261,5 @@ class Rows:
 
 
 def heading(layout: str, *, file: bool = False) -> bytes:
-    """Return the heading of such rows; `file` says whether they name their files."""
+    """Return the heading of rows; `file` says whether the rows name their files."""
     return _core.Explaining.heading(layout, file)

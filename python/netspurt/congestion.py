@@ -1,8 +1,8 @@
 """Congestion control algorithms: by name or written in Python, and their contract.
 
 An algorithm is any object with ``on_ack(ack, window)`` and ``on_congestion(now, kind, flight_bytes,
-smss, window)``. Times are seconds, sizes octets. A text names one as in `netspurt.estimators`;
-installed packages offer them in the group ``netspurt.congestion``.
+smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm by the rules of
+`netspurt.estimators`. Installed packages offer algorithms in the group ``netspurt.congestion``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
     "congestion",
 ]
 
-#: The core's algorithms.
+#: The names of the core's algorithms.
 NAMES = ("reno", "cubic", "bbr", "westwood")
 
 
@@ -42,7 +42,7 @@ class CongestionLike(Protocol):
     """
 
     def on_ack(self, ack: Ack, window: Window, /) -> object:
-        """Take an ACK, and set `window.cwnd` where it may grow."""
+        """Process an ACK: set `window.cwnd` if cwnd may grow."""
 
     def on_congestion(
         self, now: float, kind: str, flight_bytes: int, smss: int, window: Window, /
@@ -51,14 +51,14 @@ class CongestionLike(Protocol):
 
 
 def congestion(text: str) -> CongestionLike:
-    """Make an algorithm at the start of a connection.
+    """Make an algorithm in the state that it has at the start of a connection.
 
     Parameters
     ----------
     text
-        A name of the core's, ``"reno"``, ``"cubic"``, ``"bbr"`` or ``"westwood"``; the place of a
-        class in Python, as in ``"file.py:Class:beta=0.7"``; or the name under which an installed
-        package offers one.
+        The name of an algorithm of the core: ``"reno"``, ``"cubic"``, ``"bbr"`` or ``"westwood"``;
+        the place of a class in Python, as in ``"file.py:Class:beta=0.7"``; or the name under which
+        an installed package offers an algorithm.
 
     Raises
     ------
@@ -110,19 +110,19 @@ def check_congestion(subject: str | Callable[[], CongestionLike]) -> Check:
 _SMSS = 1000
 
 Maker = Callable[[], CongestionLike]
-#: After each event: which it was, the window, the threshold.
+#: The state after an event: the event, cwnd and ssthresh.
 State = tuple[str, int, int]
 
 
 def _call(made: CongestionLike, name: str, *arguments: object) -> None:
-    """Call a method that an algorithm need not have."""
+    """Call a method of an algorithm, if the algorithm has the method."""
     method = getattr(made, name, None)
     if callable(method):
         method(*arguments)
 
 
 class _Sender:
-    """What a sender does to an algorithm and its window, as the core's does it."""
+    """A sender that calls an algorithm with its window as the core's sender does."""
 
     def __init__(self, made: CongestionLike, rtt: float | None = 0.1) -> None:
         self.made, self.window, self.now, self.una = made, Window(10 * _SMSS), 0.0, 0
@@ -161,7 +161,7 @@ class _Sender:
 
 
 def _walk(made: CongestionLike, seed: int, count: int = 600) -> Iterator[State]:
-    """Yield an algorithm's window along a path with losses, marks, timeouts, pauses and undos."""
+    """Yield an algorithm's states on a path with losses, marks, timeouts, pauses and undos."""
     draw, sender = random.Random(seed), _Sender(made)
     for _ in range(count):
         event = draw.choices(

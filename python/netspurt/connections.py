@@ -1,4 +1,4 @@
-"""Connections to sites from what there is: polls, captures, runs, tables of figures."""
+"""Reads connections to sites from polls, captures, runs and tables of figures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from netspurt.table import Table
 
 Row = dict[str, Any]
 
-#: What a row of a table may have, beside the site.
+#: The columns that a table may have, in addition to `site`.
 COLUMNS = tuple(one.name for one in fields(Connections))[1:]
 
 
 class SourceError(ValueError):
-    """A file or a folder that has no connections, or has them in a way that cannot be read."""
+    """A file or a folder has no connections, or they cannot be read."""
 
     def __init__(self, place: str, why: str) -> None:
         super().__init__(f"{place}: {why}")
@@ -36,17 +36,17 @@ class SourceError(ValueError):
 def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     """Return the connections of a folder of `netspurt poll`, a run's folder, a capture or a table.
 
-    Of a poll, a row is a fetch: its time, octets and handshake are those of `fetches.jsonl`, and
-    the rest is what its capture tells. Of a run, a row is a flow and its site the node that sends
-    the most; of a capture, its site is the address that does. A table is CSV, or JSON lines, whose
-    columns are `site` and any others of `COLUMNS`.
+    A row of a poll is a fetch: its time, octets and handshake come from `fetches.jsonl`, and the
+    rest from its capture. A row of a run is a flow, and its site is the node that sends the most
+    data. A row of a capture is a connection, and its site is the address that sends the most data.
+    A table is CSV or JSON lines, with the column `site` and any of `COLUMNS`.
 
     Parameters
     ----------
     path
         The folder or file.
     notes
-        To which is added where and why the reading of a capture stopped early.
+        A list to which messages are added: where and why the reading of a capture stopped early.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _number(value: Any) -> float:
 
 
 def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
-    """Return what a fetch's capture tells of its connection, if there is one."""
+    """Return the values of a fetch that its capture gives; none without a capture."""
     name = row.get("capture")
     if not name or not (folder / name).exists():
         return {}
@@ -160,7 +160,7 @@ def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
 
 
 def _captured(found: Explained, notes: list[str]) -> Iterator[Row]:
-    """Yield what a capture tells of each of its connections that carried data."""
+    """Yield a row for each connection of a capture that carried data."""
     if found.fault is not None:
         notes.append(f"{found.path}: {found.fault}")
     table = found.table("connections")
@@ -176,10 +176,10 @@ def _captured(found: Explained, notes: list[str]) -> Iterator[Row]:
 
 
 def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
-    """Return what a capture tells of the end of a connection that sent the most data.
+    """Return a row with the values of the end of a connection that sent the most data.
 
-    Round trips are those of the direction whose handshake took longer at the point of the capture,
-    since that is most of the path.
+    Round trips are taken from the direction whose part of the handshake's round trip was longer at
+    the point of the capture, because that part covers most of the path.
     """
     told = _seen(packets, forward=str(far["direction"][0]) == "forward") | {
         "site": str(far["source"][0]),
@@ -189,7 +189,7 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
         "retransmissions": float(far["retransmissions"][0]),
         "throughput_bps": float(far["throughput_bps"][0]),
     }
-    # What one end sends is acknowledged after the other end's reaction.
+    # A sample contains the reaction time of the end that acknowledges.
     near = reaction_s(packets, forward=False) >= reaction_s(packets, forward=True)
     opened = packets.t_s[packets.syn][-1] if packets.syn.any() else -1.0
     own = samples.where(direction="forward" if near else "reverse")
@@ -200,11 +200,11 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
 
 
 def of_run(run: Run) -> Connections:
-    """Return a row for each flow of a run; its site is the node that sends the most.
+    """Return a row for each flow of a run. Its site is the node that sends the most data.
 
-    Packets, silences and the handshake are those that a spied node saw: the one that receives the
-    most if it was spied, otherwise any. Without a spied node they are not known. Later round trips
-    are the sender's samples.
+    Packets, silences and the handshake are taken from a spied node: the node that receives the most
+    data, or if that was not spied, any other. Without a spied node they are not known. Later round
+    trips are the sender's samples.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def _optional(run: Run, name: str) -> Table | None:
 
 
 def _seen(packets: Packets, *, forward: bool) -> Row:
-    """Return what the packets of a connection tell of the end that sends in a direction."""
+    """Return the values of the end that sends in a direction, from a connection's packets."""
     told: Row = {
         "began_s": float(packets.t_s[0]),
         "lasts_s": _nanoseconds(packets.t_s[-1] - packets.t_s[0]),
@@ -271,7 +271,7 @@ def _seen(packets: Packets, *, forward: bool) -> Row:
 
 
 def _nanoseconds(span_s: float) -> float:
-    """Return a time of whole nanoseconds: equal ones must not differ in their last bits."""
+    """Round a time to whole nanoseconds, so that equal times do not differ in their last bits."""
     return round(float(span_s), 9)
 
 
@@ -295,7 +295,8 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
     segments
         The rows of one flow at one node.
     syns
-        The table `syns`, for the scale of windows; without it windows are as on the wire.
+        The table `syns`, from which the scale of windows is taken. Without it windows are not
+        scaled.
     """
     forward = segments["direction"] == "forward"
     flags = segments["flags"]

@@ -1,4 +1,4 @@
-"""Contracts of algorithms: rules that each of a kind keeps, and what a check of them found."""
+"""Contracts of algorithms: the rules for all algorithms of a kind, and the results of a check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Check:
         return not self.failed
 
     def note(self, rule: str, why: str | None) -> None:
-        """Note that a rule holds, or why it does not."""
+        """Store that an algorithm keeps a rule (`why` is `None`), or why it breaks the rule."""
         if why is None:
             self.passed.append(rule)
         else:
@@ -65,16 +65,17 @@ def check(
     make: Callable[[], A],
     rules: Mapping[str, Callable[[Callable[[], A]], str | None]],
 ) -> Check:
-    """Check the rules on what `make` makes; each returns why it is broken, or `None`.
+    """Check whether an algorithm keeps some rules.
 
     Parameters
     ----------
     subject
-        The text that names an algorithm, or its class; a class must be found by its name.
+        The text that names an algorithm, or its class. A class must be importable by its name.
     make
-        Makes a fresh one.
+        A function that returns a new instance.
     rules
-        Rules as sentences, with their functions.
+        Rules as sentences, each with a function that takes `make` and returns why the rule is
+        broken, or `None`.
     """
     name = subject if isinstance(subject, str) else getattr(subject, "__qualname__", repr(subject))
     found = Check(name)
@@ -86,7 +87,7 @@ def check(
             why = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
         found.note(rule, why)
     if not isinstance(subject, str):
-        found.note("it is found again where it says it is", _lost(subject))
+        found.note("its class can be imported by its module and name", _lost(subject))
     return found
 
 
@@ -98,4 +99,4 @@ def _lost(made: object) -> str | None:
         found = None
     if found is made:
         return None
-    return f"`{module}:{name}` is not it: define it at the top of a module, to be saved by name"
+    return f"`{module}:{name}` is not this class: define it at the top level of a module"

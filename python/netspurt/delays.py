@@ -18,12 +18,12 @@ from netspurt import _core
 #: The longest delay, and the longest recording: thirty years.
 _LONGEST_S = 1e9
 
-#: A time between two probes of more than so many median ones is a pause in sending.
+#: A time between two probes that exceeds this multiple of the median is a pause in sending.
 PAUSE = 5
 
 T = TypeVar("T")
 
-#: How probes followed each other: one in flight, or by the clock.
+#: How probes followed each other: `sequence` is one in flight, `causal` is by the clock.
 Order = Literal["sequence", "causal"]
 
 
@@ -61,9 +61,9 @@ class Delays:
         rtt
             Delays in seconds, shape (n,); NaN or `None` if no reply came.
         sent
-            When each probe left, in seconds, shape (n,), in ascending order; or
+            When each probe left, in seconds, shape (n,), in ascending order. Give this or `every`.
         every
-            the seconds from one probe to the next. Without either the times are unknown.
+            The seconds from one probe to the next. Without both the times are unknown.
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
@@ -128,8 +128,8 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        The instant at which it began is kept; notes, late marks, duplicates and what is known of
-        the directions are left out. The file appears only when it is complete.
+        The file has the instant at which the recording began. It has no notes, late marks,
+        duplicates or single directions. The file appears only when it is complete.
 
         Parameters
         ----------
@@ -173,17 +173,17 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The name: the file, and the path within it if there are several."""
+        """The name: the file's, with the name of the path if the file has several."""
         return self._core.name
 
     @property
     def format(self) -> str:
-        """The format as which it was read."""
+        """The format of the file from which it was read."""
         return self._core.format
 
     @property
     def measure(self) -> str:
-        """What its numbers are: `round-trip`, `one-way`, or `smoothed` (the output of a filter)."""
+        """What its delays are: `round-trip`, `one-way`, or `smoothed` (the output of a filter)."""
         return self._core.measure
 
     @property
@@ -193,7 +193,7 @@ class Delays:
 
     @property
     def send_times(self) -> str:
-        """Where the times of sending come from: `recorded`, `reckoned` or `unknown`."""
+        """The source of the times of sending: `recorded`, `reckoned` (computed) or `unknown`."""
         return self._core.send_times
 
     @property
@@ -222,32 +222,32 @@ class Delays:
 
     @property
     def sent(self) -> int:
-        """How many probes were sent."""
+        """The number of probes that were sent."""
         return self._core.counts[0]
 
     @property
     def received(self) -> int:
-        """How many were answered, in time or late."""
+        """The number of probes that were answered, in time or late."""
         return self._core.counts[1]
 
     @property
     def lost(self) -> int:
-        """How many have no known reply."""
+        """The number of probes without a known reply."""
         return self._core.counts[2]
 
     @property
     def late(self) -> int:
-        """How many were answered after the tool had given up waiting."""
+        """The number of probes that were answered after the tool had given up waiting."""
         return self._core.counts[3]
 
     @property
     def untimed(self) -> int:
-        """How many were answered without a recorded delay."""
+        """The number of probes that were answered without a recorded delay."""
         return self._core.counts[4]
 
     @property
     def duplicates(self) -> int:
-        """Replies beyond the first to a probe."""
+        """The number of replies after the first reply to the same probe."""
         return self._core.counts[5]
 
     @property
@@ -256,7 +256,7 @@ class Delays:
         return self._core.notes
 
     def __len__(self) -> int:
-        """Return how many probes have a row."""
+        """Return the number of probes that have a row."""
         return len(self._core)
 
     def __repr__(self) -> str:
@@ -270,7 +270,7 @@ class Delays:
 
     @property
     def sent_s(self) -> NDArray[np.float64]:
-        """When each left, in seconds since the recording began, shape (n,)."""
+        """When each probe left, in seconds since the recording began, shape (n,)."""
         return self._core.sent_ns() / 1e9
 
     @property
@@ -281,14 +281,14 @@ class Delays:
 
     @property
     def late_replies(self) -> NDArray[np.bool_]:
-        """Which replies came after the tool had given up waiting, shape (n,)."""
+        """Whether each probe's reply came after the tool had given up waiting, shape (n,)."""
         return self._core.late()
 
     @property
     def forward_s(self) -> NDArray[np.float64]:
         """The delays of the probes' requests in seconds by the clocks of both ends, shape (n,).
 
-        NaN where the recording does not have them. Clocks that differ shift them, below zero too.
+        NaN if the recording does not have it. Clocks that differ shift it, also below zero.
         """
         forward = self._core.forward_ns()
         if forward is None:
@@ -303,7 +303,7 @@ class Delays:
 
     @property
     def wire_bytes(self) -> NDArray[np.uint32]:
-        """Octets of each probe on the wire, shape (n,); zero where unknown."""
+        """Octets of each probe on the wire, shape (n,); zero if unknown."""
         return self._core.wire_bytes()
 
     @property
@@ -313,11 +313,11 @@ class Delays:
 
     @property
     def sent_ns(self) -> NDArray[np.int64]:
-        """When each left, in whole nanoseconds since the recording began, shape (n,)."""
+        """When each probe left, in whole nanoseconds since the recording began, shape (n,)."""
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:
-        """Return when each left: nanoseconds, since 1970 if known, or a local time as text."""
+        """Return when each probe left: in nanoseconds, since 1970 if known, or as a local time."""
         if self._core.began is None:
             return list(self.sent_ns.tolist())
         began_ns, local = self._core.began
@@ -364,9 +364,9 @@ class Delays:
         return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:
-        """Return a sentence on pauses in sending, in which nothing is known, or none without one.
+        """Return a sentence on the pauses in sending, or no sentence without a pause.
 
-        A pause is a time between two probes of more than five times the median one.
+        A pause is a time between two probes that exceeds five times the median.
 
         Examples
         --------
@@ -387,7 +387,7 @@ class Delays:
         return [f"{told}: what the path did then is not known"]
 
     def _since(self, place: int) -> str:
-        """Say when a probe left, from the beginning of the recording."""
+        """Return in words when a probe left, counted from the beginning of the recording."""
         if self.send_times == "unknown":
             return f", from probe {place + 1:,} on"
         seconds = round(float(self.sent_s[place]))
@@ -478,9 +478,9 @@ class Malformed:
     Attributes
     ----------
     line
-        Its number, from 1.
+        The line's number, from 1.
     text
-        Its beginning.
+        The beginning of the line.
     why
         What is wrong.
     """
@@ -506,14 +506,14 @@ class Recordings(list[Delays]):
         self.malformed = malformed
 
 
-#: How RRDtool's files begin.
+#: The first octets of a file of RRDtool.
 _RRD = b"RRD\0"
 
 
 def _interruptible(call: Callable[[], T]) -> T:
-    """Return what a call returns that holds no lock of Python's; Ctrl-C ends the wait for it.
+    """Return the result of a call of the core. Ctrl-C ends the wait for it.
 
-    The core reads a file in one go, for minutes if it is long, and asks for no signals meanwhile.
+    The core may read a file for minutes, and does not check for signals during that time.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -527,7 +527,7 @@ def _interruptible(call: Callable[[], T]) -> T:
             done.set()
 
     done = threading.Event()
-    # The process does not wait for it when it ends.
+    # A daemon thread: the process may end before the call has ended.
     thread = threading.Thread(target=run, name="reading delays", daemon=True)
     thread.start()
     done.wait()
@@ -566,9 +566,9 @@ def read_delays(
     Raises
     ------
     DelaysError
-        When the file is empty, of no format that is known, or without a single delay.
+        If the file is empty, has no known format, or has no delay.
     ValueError
-        When the interval is no time, or a column is none.
+        If the interval is not a time, or a column is not valid.
     OSError
         If the file cannot be read.
     """

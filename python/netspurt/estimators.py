@@ -1,9 +1,9 @@
 """Estimators of the retransmission timer: by name or written in Python, and their contract.
 
 An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
-seconds. A text names one: the core's by their name, those in Python by their place,
-``"module:Class"`` or ``"file.py:Class"``, with constants after another colon, or by the name of an
-entry point in the group ``netspurt.estimators``.
+seconds. A text names an estimator. The text is the name of an estimator of the core; or the place
+of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with constants after another colon;
+or the name of an entry point in the group ``netspurt.estimators``.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def estimator(text: str) -> EstimatorLike:
         found = find("timer", text)
     except PlaceError as error:
         raise _slip(text, error.message, error.fix) from error
-    # The core knows what is wrong with a text that names nothing.
+    # The core's error explains a text that names no estimator.
     return Estimator(text) if found is None else cast("EstimatorLike", found.make())
 
 
@@ -123,7 +123,7 @@ _TIMEOUT = math.nan
 
 
 def _walk(seed: int, count: int = 400) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return round trips with timeouts in between."""
+    """Return random round trips [s], with the marker of a timeout between some of them."""
     rng = np.random.default_rng(seed)
     exponents = np.cumsum(rng.normal(0, 0.2, count)).clip(-4, 4)
     steps: np.ndarray[Any, np.dtype[np.float64]] = 0.1 * np.exp(exponents)

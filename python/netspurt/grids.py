@@ -25,7 +25,7 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of one constant, made when they are needed.
+    """The values of one constant. A value is made when it is needed.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Axis:
     kind: str = "decimal"
 
     def __len__(self) -> int:
-        """Return how many values there are."""
+        """Return the number of values."""
         return self.steps + 1
 
     def __getitem__(self, place: int) -> str:
-        """Return a value with its key."""
+        """Return the value at `place`, as text with its key."""
         value = self.low + (self.high - self.low) * place / max(self.steps, 1)
         if self.kind == "ratio":
             return f"{self.key}={ratio(value)}"
@@ -63,9 +63,9 @@ class Axis:
 def expand(text: str) -> Iterator[str]:
     """Yield the estimators that a text describes.
 
-    A value may be a range, `FROM..TO/COUNT`, with both ends included. Several ranges make all
-    combinations. Values between the ends are written so that they are read again: ratios as
-    fractions where decimals do not suffice, times to the nanosecond, counts as whole numbers.
+    A value may be a range, `FROM..TO/COUNT`, with both ends included. Several ranges give all
+    combinations. Values between the ends are written exactly: ratios as fractions if decimals do
+    not suffice, times to the nanosecond, counts as whole numbers.
 
     Raises
     ------
@@ -135,13 +135,13 @@ def two_gain_axes(text: str) -> dict[str, list[float]] | None:
     return axes
 
 
-#: The number of values of one constant that are held at once.
+#: The number of a constant's values that are kept in memory at the same time.
 _MOST_OF_AN_AXIS = 100_000
 
 
 @dataclass(frozen=True)
 class _One:
-    """A constant with one value, as it was written."""
+    """A constant with one value, in the form in which it was written."""
 
     setting: str
 
@@ -185,7 +185,7 @@ def _axis(setting: str, text: str) -> Axis | _One:
 
 
 def _kind(name: str, key: str, unit: str) -> str:
-    """Return how the values of a constant are written, as the core reads them.
+    """Return the form in which the core reads the values of a constant.
 
     Constants of estimators in Python, and keys that do not exist, are decimal numbers.
     """

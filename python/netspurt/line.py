@@ -19,10 +19,11 @@ from typing import Any
 from netspurt.live import run_programs
 from netspurt.scenario import Scenario
 
-#: The addresses of a line's two ends.
+#: The addresses of the two ends of a line.
 NEAR, FAR = "10.0.0.1", "10.0.0.2"
 
-#: The run ends when its command ends. The line's rate, delay and queue replace these values.
+#: The scenario of a line. Rate, delay and queue are added to it. The run ends when the command
+#: `near` ends, so `stop` is only an upper bound.
 _SCENARIO = """
 title = "an emulated line"
 stop = "10000 h"
@@ -41,7 +42,7 @@ def over_line(
     there: str,
     back: str | None = None,
 ) -> int:
-    """Run a command on a host whose only neighbour is behind an emulated line.
+    """Run a command on a host that an emulated line connects with a second host.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def over_line(
     far
         A command on the other host, `FAR`; `near` starts when it listens on a port.
     there, back
-        The line's directions, ``"56 kbit/s, 20 ms, 50 packets"``. One may serve for both, and the
-        queue may be left out.
+        The two directions of the line, such as ``"56 kbit/s, 20 ms, 50 packets"``. Without the
+        second, both directions are the same. The queue may be left out.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def over_line(
     Raises
     ------
     ValueError
-        If a text describes no line; a `ScenarioError` if one of its values is wrong.
+        If a text does not describe a line; a `ScenarioError` if one of its values is wrong.
     LiveError
         If the machine does not allow namespaces.
     """
@@ -93,7 +94,7 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
     Parameters
     ----------
     address, port
-        Where the host is.
+        The address and the port of the host.
     octets
         The number to send.
     timeout
@@ -102,8 +103,9 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
     Returns
     -------
     dict
-        `sent` and `returned` octets; `acked_s`, when all was acknowledged; `rate_bps`, the rate up
-        to then; `total_s`, when the host had closed, and an echo had returned everything.
+        `sent` and `returned`: octets. `acked_s`: when all octets were acknowledged. `rate_bps`: the
+        rate until then. `total_s`: when the host had closed the connection; an echo host had then
+        returned all octets.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Live runs: the kernel's TCP on the scenario's links, in real time.
 
-A live run is a process of its own, which makes namespaces for itself. All of them end with that
-process, and the process ends with the one that started it. docs/live.md describes live runs.
+A live run is a process of its own, which makes its own namespaces. The namespaces end with that
+process. The process ends when the program that started it ends. docs/live.md describes live runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from netspurt.typed import read
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario
 
-#: How late a delivery may be in a run that counts, in seconds.
+#: The greatest lateness of a delivery in a run that counts, in seconds.
 BUDGET = 0.005
 
 #: How long before a wake-up the driver polls the clock instead of sleeping, in seconds; only with
@@ -37,14 +37,15 @@ SPIN = 0.00006
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
 WIRES = ("veth", "tun")
 
-#: A function that takes the seconds that have passed and the seconds in all.
+#: A function that takes the seconds that have passed, and the length of the run in seconds.
 Progress = Callable[[float, float], None]
 
-#: A function that takes what a run looks like.
+#: A function that takes the state of a run.
 Watch = Callable[[Scene], None]
 
-#: The process: the order of a run comes from an open file, with another one for complaints, which
-#: no program inherits, or else from the standard input.
+#: The program of the process. With arguments it reads the run's order from an open file and writes
+#: an error to another one; programs of the run do not inherit these files. Without arguments it
+#: uses the standard input and standard error.
 _PROCESS = """\
 import os, sys
 from netspurt._core import live_work
@@ -62,7 +63,7 @@ except RuntimeError as error:
 
 @dataclass(frozen=True)
 class ProgramsOrder:
-    """What runs at the two ends: a command with its arguments, and a line for the shell."""
+    """The programs at the two ends: a command with its arguments, and a line for the shell."""
 
     command: list[str]
     server: str | None
@@ -70,25 +71,25 @@ class ProgramsOrder:
 
 @dataclass(frozen=True)
 class RunOrder:
-    """What the process of a live run is told.
+    """The order that the process of a live run reads.
 
     Attributes
     ----------
     parent
-        The process with which it ends.
+        The number of the process that started the run. The run ends when that process ends.
     folder
-        The run folder, which is there.
+        The run folder, which exists.
     source, scenario
         Where the scenario came from, and the resolved scenario.
     code
-        The files with algorithms that it names: names and texts.
+        The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        How late a delivery may be, and for how long before an appointment the driver does not
-        sleep.
+        How late a delivery may be, and how long before a wake-up the driver polls the clock instead
+        of sleeping.
     wire, offload
-        What the hosts' wires are made of.
+        The devices of the hosts, and whether they take many segments at a time.
     programs
-        What runs at the ends of the flow of programs, if the scenario has one.
+        The programs at the ends of the flow of programs, if the scenario has one.
     """
 
     parent: int
@@ -103,7 +104,7 @@ class RunOrder:
     programs: ProgramsOrder | None = None
 
     def text(self) -> str:
-        """Return it as JSON."""
+        """Return the order as JSON."""
         return json.dumps(asdict(self))
 
 
@@ -155,7 +156,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     progress
         Called four times a second with the seconds that have passed and the seconds in all.
     watch
-        Called as often with what the run looks like. The run does not wait for either.
+        Called four times a second with the state of the run. The run waits for neither function.
 
     Raises
     ------
@@ -189,9 +190,9 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
 ) -> Run:
     """Run programs at two nodes of a scenario and keep the run in a new folder.
 
-    They have this process's input, output and working directory. The first one's exit status is
-    `run.live.programs.status`: 124 where the scenario's `stop` ended it, and then `stopped`
-    is true.
+    The programs have this process's input, output and working directory. The command's exit status
+    is `run.live.programs.status`. If the scenario's `stop` ended the command, the status is 124,
+    and `stopped` is true.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
 
 
 def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: bool) -> RunOrder:
-    """Return the order of a run whose folder is not known yet."""
+    """Return the order of a run, with an empty text for the folder, which is not known yet."""
     if wire not in WIRES:
         raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
     if not (0 <= budget <= 1e6 and 0 <= spin <= 1e6):
@@ -249,8 +250,8 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
 
 
 def _work_for_programs(order: RunOrder) -> None:
-    """Have a process of its own do it; programs have the input and the output for themselves."""
-    # Files without names: nothing is left of them if this process is killed.
+    """Run an order in a process that leaves its standard input and output to the programs."""
+    # Temporary files have no names, so nothing is left of them if this process is killed.
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complaint:
         told.write(order.text())
         told.flush()
@@ -269,7 +270,7 @@ def _work_for_programs(order: RunOrder) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait, and leave keyboard interrupts to the programs."""
+    """Wait for a process and return its status. Keyboard interrupts are left to the programs."""
     if threading.current_thread() is not threading.main_thread():
         return process.wait()
     before = {key: signal.signal(key, signal.SIG_IGN) for key in (signal.SIGINT, signal.SIGQUIT)}
@@ -281,7 +282,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 
 def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch | None) -> None:
-    """Have a process of its own do it."""
+    """Run an order in a process, and pass its progress on."""
     with tempfile.TemporaryFile("w+") as complaints:
         words = [sys.executable, "-P", "-c", _PROCESS]
         process = subprocess.Popen(

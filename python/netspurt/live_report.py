@@ -1,4 +1,4 @@
-"""What a live run tells beside its tables: `live.json`, which its process writes."""
+"""The report `live.json` of a live run, which the run's process writes beside the tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netspurt.typed import parse, read
 
 @dataclass(frozen=True)
 class SenderScene:
-    """An end that sends data, at an instant; `srtt_ns` is `None` before the first sample."""
+    """The state of an end that sends data; `srtt_ns` is `None` before the first sample."""
 
     flow: str
     direction: str
@@ -25,7 +25,7 @@ class SenderScene:
 
 @dataclass(frozen=True)
 class QueueScene:
-    """A queue after the latest packet that came, with the packet in transmission."""
+    """A queue after its latest arrival. The counts contain the packet in transmission."""
 
     link: str
     direction: str
@@ -35,9 +35,9 @@ class QueueScene:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a live run looks like while it goes on: its first senders, its first queues.
+    """The state of a live run at an instant: some of its senders and of its queues.
 
-    `passed_ms` is how long it has been going on.
+    `passed_ms` is the time since its start.
     """
 
     passed_ms: int
@@ -47,7 +47,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late packets were delivered: how many there were, and quantiles in nanoseconds."""
+    """How late packets were delivered: their number, and quantiles of the lateness."""
 
     deliveries: int
     p50_ns: int
@@ -58,7 +58,15 @@ class Lateness:
 
 @dataclass(frozen=True)
 class Replayed:
-    """Drops of the live run, those of the same arrivals in virtual time, and whether they agree."""
+    """The drops of a live run, compared with a simulation of the same arrivals.
+
+    Attributes
+    ----------
+    drops, drops_again
+        The number of drops in the live run, and in the simulation.
+    same
+        Whether both dropped the same packets.
+    """
 
     drops: int
     drops_again: int
@@ -67,18 +75,18 @@ class Replayed:
 
 @dataclass(frozen=True)
 class PacketCounts:
-    """Packets that are not as they should be.
+    """The numbers of packets that something was wrong with.
 
     Attributes
     ----------
     strange
-        No TCP segments of their flow.
+        Packets that are not TCP segments of their flow.
     damaged
-        With octets that nobody wrote there.
+        Packets whose octets changed on the way through the machine.
     missed
-        Lost for want of room before they were read.
+        Packets that were lost because a buffer was full, before the driver read them.
     refused
-        Not taken by a host's device.
+        Packets that a host's device did not accept.
     """
 
     strange: int
@@ -89,9 +97,9 @@ class PacketCounts:
 
 @dataclass(frozen=True)
 class EndReport:
-    """What one end of a flow was given, by the names that the kernel has for it.
+    """The settings that one end of a flow was given, by the kernel's names for them.
 
-    `counters` are what its kernel counted of TCP until the run's end.
+    `counters` are the TCP counters of the end's kernel at the end of the run.
     """
 
     flow: str
@@ -104,7 +112,7 @@ class EndReport:
     counters: dict[str, int]
 
     def values(self) -> dict[str, Any]:
-        """Return all values that are set; those of the route have it in their names."""
+        """Return all values that are set, by name. Names of the route's begin with `route`."""
         route = {f"route {name}": value for name, value in self.route.items()}
         every = {**self.sysctls, **route, **self.device, **self.socket}
         return {name: value for name, value in every.items() if value is not None}
@@ -120,22 +128,22 @@ class FlowFailure:
 
 @dataclass(frozen=True)
 class ProgramsReport:
-    """Programs, and how the first one ended.
+    """The programs of a run, and how the first one ended.
 
     Attributes
     ----------
     command, server
-        What ran at the two ends.
+        The program with its arguments at one end, and the shell command at the other end.
     status
-        The command's status, or what stands for it.
+        The command's exit status, or the status that stands for it.
     ran
-        Whether it ran at all.
+        Whether the command was started.
     stopped
-        Whether the scenario's stop ended it.
+        Whether the scenario's `stop` ended the command.
     other_packets
         Packets that belong to no connection.
     kernel_told
-        Whether the kernels told of connections.
+        Whether the kernels reported the states of the connections.
     """
 
     command: list[str]
@@ -149,7 +157,7 @@ class ProgramsReport:
 
 @dataclass(frozen=True)
 class LiveReport:
-    """What a live run tells of itself.
+    """The report of a live run.
 
     Attributes
     ----------
@@ -157,20 +165,20 @@ class LiveReport:
         Whether the run counts: nothing was too late, no packet went missing in this machine, and
         the same arrivals had the same drops in virtual time.
     back_end, wire, offload
-        What the hosts' wires were made of.
+        The devices of the hosts, and whether they took many segments at a time.
     kernel
-        Its release.
+        The kernel's release.
     real_time
-        Whether the driver ran before all others.
+        Whether the driver had real-time priority.
     budget_ns, lateness
-        How late a delivery was allowed to be, and how late they were.
+        How late a delivery was allowed to be, and how late deliveries were.
     replayed, packets, ends, failures
-        What the run in virtual time said; packets that are not as they should be; what the ends
-        were given; connections that ended with an error.
+        The comparison with the same arrivals in virtual time; the packets that something was wrong
+        with; the settings of the ends; the connections that ended with an error.
     programs
-        Of a run of programs: what they were, and how they ended.
+        The programs and how the first one ended; `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows
-        As in the manifest.
+        As in the run's manifest.
     """
 
     valid: bool
@@ -201,14 +209,14 @@ class LiveReport:
         Raises
         ------
         TypedError
-            When the file holds none.
+            If the file's content is not a report.
         OSError
-            When it cannot be read.
+            If the file cannot be read.
         """
         return read(cls, parse(file.read_bytes()))
 
     def why_not(self) -> str:
-        """Return why the run does not count, in words; empty if it does."""
+        """Return the reasons why the run does not count, in words; empty if it counts."""
         if self.valid:
             return ""
         late_ms, budget_ms = (ns / 1e6 for ns in (self.lateness.max_ns, self.budget_ns))
@@ -221,5 +229,5 @@ class LiveReport:
         return "; ".join(reasons)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as it stands in its file."""
+        """Return the report as its file has it."""
         return asdict(self)

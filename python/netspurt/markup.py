@@ -9,7 +9,7 @@ from html import escape
 def html_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
 ) -> str:
-    """Return a table; the columns numbered in `right` are right-aligned.
+    """Return a table as HTML. `right` has the numbers of the columns that are right-aligned.
 
     Examples
     --------
@@ -30,5 +30,5 @@ def _row(kind: str, cells: Sequence[str], sides: Sequence[str]) -> str:
 
 
 def html_lines(title: str, lines: Iterable[str] = ()) -> str:
-    """Return a heading and lines of text below it."""
+    """Return a heading and lines of text below it, as HTML."""
     return f"<p><b>{escape(title)}</b>{''.join(f'<br>{escape(line)}' for line in lines)}</p>"

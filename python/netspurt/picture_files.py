@@ -1,4 +1,4 @@
-"""The names of picture files: their endings, and a check that needs nothing that draws."""
+"""The endings of picture files, and a check of file names that needs no drawing library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_ending(file: Path) -> None:
     Raises
     ------
     ValueError
-        If it has none of the endings.
+        If the name has none of the endings.
     """
     if file.suffix not in ENDINGS:
         raise ValueError(f"{file}: the name of a plot's file must end in {IN_WORDS}")

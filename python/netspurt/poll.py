@@ -1,7 +1,7 @@
 """Pages fetched at fixed intervals, with a capture of each fetch and echoes for comparison.
 
-Each site of a catalogue is fetched once a minute, always at the same address. docs/probe.md
-describes it.
+By default each site of a catalogue is fetched once a minute, always at the same address.
+docs/probe.md describes polls.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from netspurt.worker import CaptureTask, ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
 EVERY = 60.0
-#: The number of echoes for each fetch, and their octets: as many as a SYN with its options has.
+#: The number of echoes for each fetch, and their length in octets, which is that of a SYN with its
+#: options.
 PINGS, PING_OCTETS = 5, 60
 
 
@@ -53,7 +54,7 @@ class Site:
     address
         The IP address to fetch it from; `None` until it is resolved.
     ping
-        The IP address to which echoes are sent; by default the same one.
+        The IP address to which echoes are sent; by default `address`.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Site:
 
     @property
     def secure(self) -> bool:
-        """Whether it is https."""
+        """Whether the URL begins with https."""
         return urlsplit(self.url).scheme == "https"
 
     @property
@@ -107,7 +108,7 @@ class Catalogue:
 
 _KEYS = {"every": "a time such as 60 s", "timeout": "a time such as 30 s", "pings": "a number"}
 _SITE_KEYS = ("url", "address", "ping")
-#: Files are called by sites' names, and file systems know names of 255 octets.
+#: The most octets of a site's name. Names of files contain it, and have at most 255 octets.
 _NAME_MOST = 200
 
 
@@ -151,7 +152,7 @@ def read_catalogue(path: Path) -> Catalogue:
 
 
 def _time(value: Any, wrong: Callable[[str], CatalogueError]) -> float:
-    """Return the seconds of a number or of a text with a unit."""
+    """Return a time in seconds, given as a number or as a text with a unit."""
     try:
         found = seconds(str(value))
     except ValueError:
@@ -204,7 +205,7 @@ def _is_address(text: str) -> bool:
 
 
 def settled(catalogue: Catalogue) -> list[Site]:
-    """Return the sites with their addresses; names are resolved only here.
+    """Return the sites with their addresses. This is the only place that resolves names.
 
     Raises
     ------
@@ -224,7 +225,7 @@ def settled(catalogue: Catalogue) -> list[Site]:
 
 
 class _Fixed(http.client.HTTPConnection):
-    """A connection to a given address, for any host name."""
+    """An HTTP connection to a given address, whatever the name of the host is."""
 
     def __init__(self, site: Site, timeout: float) -> None:
         super().__init__(site.host, site.port, timeout=timeout)
@@ -270,7 +271,7 @@ def fetch(site: Site, timeout: float) -> dict[str, Any]:
 
 
 def _tcp_info(connection: socket.socket) -> dict[str, Any]:
-    """Return the kernel's round trips and retransmissions of a connection (`struct tcp_info`)."""
+    """Return a connection's round trips and retransmissions from the kernel (`struct tcp_info`)."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     srtt, rttvar = struct.unpack_from("=II", info, 68)
     told: dict[str, Any] = {"srtt_s": srtt / 1e6, "rttvar_s": rttvar / 1e6}
@@ -281,19 +282,19 @@ def _tcp_info(connection: socket.socket) -> dict[str, Any]:
 
 @dataclass
 class Capture:
-    """A capture that goes on, and once all is written how many packets it has."""
+    """A capture. `packets`, the number of its packets, is known when all are written."""
 
     packets: int = 0
 
 
 @contextlib.contextmanager
 def capturing(peer: str, port: int, path: Path) -> Iterator[Capture]:
-    """Capture what goes to and comes from an address and its port of TCP, 0 for all of them.
+    """Capture the packets to and from an address and a port of TCP; port 0 stands for all ports.
 
     Yields
     ------
     Capture
-        `packets` is known once all is written.
+        `packets` is known when the capture is closed.
 
     Raises
     ------
@@ -381,8 +382,8 @@ def poll(
 ) -> int:
     """Poll the sites of a catalogue at fixed intervals, each independently, into a folder.
 
-    ``sites.json`` has the addresses. ``fetches.jsonl`` has a row for each fetch, written when it is
-    over. Each fetch has a capture. An interrupt ends the polling.
+    ``sites.json`` has the addresses. ``fetches.jsonl`` has a row for each fetch, written when the
+    fetch is over. Each fetch has a capture. An interrupt ends the polling.
 
     Parameters
     ----------
@@ -391,16 +392,16 @@ def poll(
     folder
         The folder to make.
     rounds
-        Fetches of each site; `None` for no limit.
+        The number of fetches of each site; `None` for no limit.
     captures
-        Whether to capture.
+        Whether to capture each fetch.
     on_row
-        Called with each row.
+        A function that is called with each row.
 
     Returns
     -------
     int
-        How many fetches were made.
+        The number of fetches.
 
     Raises
     ------
@@ -443,9 +444,9 @@ class Matched:
     client, server
         Its two ends.
     segments
-        Segments with sequence numbers that either capture has.
+        The number of segments with sequence numbers that are in at least one of the captures.
     paired, only_first, only_second
-        Segments that both captures have, and those that only one has.
+        The number of segments that both captures have, and of those that only one of them has.
     out_s, back_s
         The median time from the first point to the second for the client's segments, and from the
         second to the first for the server's; NaN without any.
@@ -483,9 +484,10 @@ class CutCapture:
     Attributes
     ----------
     records
-        The complete records before it, with the blocks that hold no packet in pcapng.
+        The number of complete records before the cut. In pcapng this includes blocks without a
+        packet.
     octets, of
-        The octets of the last record that are there, and how many it should have.
+        The number of octets that the last record has, and the number that it should have.
     """
 
     records: int
@@ -493,7 +495,7 @@ class CutCapture:
     of: int
 
 
-#: The first octets of a pcap file, by the order of its octets.
+#: The first octets of a pcap file, for each byte order.
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": "<",
     b"\x4d\x3c\xb2\xa1": "<",
@@ -523,7 +525,7 @@ def cut_off(file: Path) -> CutCapture | None:
         if left >= head and head == 16:
             length = head + int(struct.unpack_from(order + "I", data, at + 8)[0])
         elif left >= head:
-            # The order of octets is that of the section, whose header names it.
+            # The header of a pcapng section gives the byte order of the section.
             if data[at : at + 4] == _PCAPNG:
                 order = "<" if data[at + 8 : at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
             length = max(head, int(struct.unpack_from(order + "I", data, at + 4)[0]))
@@ -535,7 +537,7 @@ def cut_off(file: Path) -> CutCapture | None:
 
 
 def _matched(group: list[tuple[str, str, int, int, bool, int, int]]) -> Matched:
-    # The initiator is the client; if the capture does not show the handshake, the first sender is.
+    # The client is the initiator, or the first sender if the capture does not have the handshake.
     client, server = next((pair for pair in group if pair[4]), group[0])[:2]
     sent = np.array([pair[0] == client for pair in group])
     first = np.array([pair[5] for pair in group], dtype=np.int64)

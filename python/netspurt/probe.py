@@ -99,7 +99,7 @@ class Lengths:
         )
 
     def order(self) -> dict[str, Any]:
-        """Return them as the process reads them."""
+        """Return the rule in the form that the probing process reads."""
         names = {"uniform": ("low", "high"), "fixed": ("octets",), "bursts": ("each",)}
         return {"rule": self.rule, **dict(zip(names.get(self.rule, ()), self.values, strict=True))}
 
@@ -160,7 +160,7 @@ class Plan:
     rotate_span: float | None = None
 
     def task(self) -> EchoProbesTask:
-        """Return what the process is told.
+        """Return the task of the probing process for this plan.
 
         Raises
         ------
@@ -185,12 +185,12 @@ class Plan:
         )
 
     def survey_task(self, most: int, echo_probes: int) -> HopsTask:
-        """Return what the process is told where it looks at hops.
+        """Return the task of the probing process for a survey of the hops to the host.
 
         Raises
         ------
         ProbeError
-            When the host has no address, or the data file is there already.
+            If the host has no address, or the data file exists.
         """
         return HopsTask(
             target=self._target(),
@@ -215,7 +215,7 @@ class Plan:
         return Target(self.host, address, port, self.kind)
 
     def _out(self) -> str | None:
-        """Return the data file, which is not there."""
+        """Return the path of the data file, after a check that it can be made."""
         if self.out is None:
             return None
         rotated = bool(self.rotate_echo_probes or self.rotate_span)
@@ -264,7 +264,7 @@ PER_DECADE = 200
 
 @dataclass
 class Histogram:
-    """A histogram of delays, logarithmic; its bins sum up to the answers so far.
+    """A histogram of delays with logarithmic bins. Its counts sum up to the answers so far.
 
     Examples
     --------
@@ -278,12 +278,12 @@ class Histogram:
     bins: dict[int, int] = field(default_factory=dict)
 
     def add(self, rtt: float) -> None:
-        """Count a delay, in seconds."""
+        """Count a delay of `rtt` seconds."""
         place = math.floor(math.log10(max(rtt, 1e-9)) * PER_DECADE + 1e-9)
         self.bins[place] = self.bins.get(place, 0) + 1
 
     def spans(self) -> list[tuple[float, float, int]]:
-        """Return the used range of bins: both ends in seconds, and counts."""
+        """Return the bins from the least delay to the greatest: both ends [s], and the count."""
         if not self.bins:
             return []
         places = range(min(self.bins), max(self.bins) + 1)
@@ -294,7 +294,7 @@ class Histogram:
 
 
 class Shadow:
-    """An estimator that runs along with the echo probes, and its results so far.
+    """An estimator that runs beside the echo probes, and its results so far.
 
     Attributes
     ----------
@@ -303,7 +303,7 @@ class Shadow:
     timer
         Its current timer, in seconds.
     spurious, lost
-        How many answers came after the timer, and how many echo probes were lost.
+        The number of answers that came after the timer, and the number of lost echo probes.
     good, waited, spurious_time
         RFC 889's sums, in seconds.
     """
@@ -354,7 +354,7 @@ class Watch:
     hops: dict[int, list[HopLine]] = field(default_factory=dict)
 
     def take(self, line: Line) -> None:
-        """Take in a line."""
+        """Update the state with a line of the data file."""
         match line:
             case HeaderLine():
                 self.header = self.header or line
@@ -406,9 +406,9 @@ def run(
     plan
         The plan.
     estimators
-        Algorithms that run along, by name.
+        The names of estimators that run beside the echo probes.
     on_line
-        Called with each line of the data file and with what is known then.
+        A function that is called with each line of the data file and the state of the run.
 
     Returns
     -------
@@ -473,7 +473,7 @@ def _follow(
 
 @contextlib.contextmanager
 def _interrupts_close(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Let a first interrupt close a process's input, so that it completes its file."""
+    """Let the first keyboard interrupt close a process's input: it then completes its file."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -501,7 +501,7 @@ class Hop:
     names
         The addresses that answered.
     sent, answered
-        Echo probes.
+        The numbers of echo probes sent and answered.
     least, median
         Statistics of the round trips; NaN without any.
     adds
@@ -535,7 +535,7 @@ USUAL_TIMES = 3.0
 
 
 def length_line(recording: Delays) -> LengthLine | None:
-    """Return delay against length, or `None` where lengths are too few or too much alike."""
+    """Return the line of delay on length; `None` if there are too few probes or lengths."""
     octets = recording.wire_bytes.astype(float)
     rtt = np.where(recording.late_replies, np.nan, recording.rtt_s)
     try:
@@ -547,7 +547,7 @@ def length_line(recording: Delays) -> LengthLine | None:
 def bursts(
     recording: Delays, line: LengthLine | None, *, times: float = USUAL_TIMES
 ) -> list[Glitch]:
-    """Return bursts of delays above `times` the typical one, lengths allowed for."""
+    """Return bursts of delays above `times` the typical one, corrected for the probes' lengths."""
     rtt = recording.rtt_s
     if line is not None and line.slope_s > 0:
         expected = line.intercept_s + line.slope_s * recording.wire_bytes

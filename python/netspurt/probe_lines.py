@@ -1,4 +1,4 @@
-"""The lines that the probing process writes: those of a data file, and what it tells besides."""
+"""The lines that the probing process writes: the lines of a data file, and its other messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SpanCounts:
-    """How many spans there were, and quantiles in nanoseconds."""
+    """The number of some spans of time, and their quantiles in nanoseconds."""
 
     count: int
     p50_ns: int
@@ -23,7 +23,7 @@ class SpanCounts:
 
 @dataclass(frozen=True)
 class Noise:
-    """Round trips over loopback, by the program's stamps and by the kernel's."""
+    """Round trips over loopback, measured by the program's time stamps and by the kernel's."""
 
     where: str
     user: SpanCounts
@@ -32,14 +32,14 @@ class Noise:
 
 @dataclass(frozen=True)
 class NoNoise:
-    """Why there were no round trips over loopback."""
+    """The reason why round trips over loopback could not be measured."""
 
     failed: str
 
 
 @dataclass(frozen=True)
 class PathReport:
-    """The way to the target as the machine knows it, and what the first probe met."""
+    """The route to the target by the machine's routing table, and the outcome of a first probe."""
 
     source: str
     device: str | None
@@ -50,7 +50,7 @@ class PathReport:
 
 @dataclass(frozen=True)
 class Began:
-    """When a run began, by a clock that nobody sets and by the machine's, in nanoseconds."""
+    """When a run began: by CLOCK_MONOTONIC_RAW, and in nanoseconds since 1970."""
 
     raw_ns: int
     unix_ns: int
@@ -58,7 +58,7 @@ class Began:
 
 @dataclass(frozen=True)
 class HeaderLine:
-    """The first line of a data file: all that is known before the first echo probe."""
+    """The first line of a data file: everything that is known before the first echo probe."""
 
     netspurt: str
     version: int
@@ -87,24 +87,25 @@ class HeaderLine:
 
 @dataclass(frozen=True)
 class EchoProbeLine:
-    """An echo probe that is over. An answered one has both round trips.
+    """An echo probe that was answered or given up. An answered one has both round trips.
 
     Attributes
     ----------
     echo_probe, octets
         Its number from 1, and its length.
     raw_ns, user_tx_ns, kernel_tx_ns
-        When it left, by three clocks.
+        When it left, by three clocks [ns].
     lost, why
-        Whether no answer came, and what came instead.
+        Whether no answer came in time, and what came instead, if anything did.
     rtt_ns, by
-        The round trip, by the stamps of the kernel or of the program (`user`).
+        The round trip [ns], and whose time stamps it is from: the kernel's or the program's
+        (`user`).
     user_rtt_ns, user_rx_ns, kernel_rx_ns
-        The program's round trip, and when the answer came.
+        The round trip by the program's time stamps, and when the answer came by two clocks [ns].
     ttl
-        What was left of the answer's hop limit.
+        The hop limit in the answer's IP header.
     clock_step_ns
-        By how much the machine's clock was set meanwhile.
+        By how many nanoseconds the machine's clock was set between the probe and its answer.
     """
 
     echo_probe: int
@@ -125,7 +126,7 @@ class EchoProbeLine:
 
 @dataclass(frozen=True)
 class HopLine:
-    """A probe that lived for some hops, and who answered it."""
+    """A probe with a hop limit, and the address that answered it (`from_`)."""
 
     hop: int
     echo_probe: int
@@ -153,21 +154,21 @@ class _Stray:
 
 @dataclass(frozen=True, kw_only=True)
 class LateLine(_Stray):
-    """The first answer to an echo probe that was given up."""
+    """The first answer to an echo probe, after the give-up time."""
 
     late: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuplicateLine(_Stray):
-    """A further answer to an echo probe."""
+    """A second or later answer to an echo probe."""
 
     duplicate: int
 
 
 @dataclass(frozen=True)
 class ClockStepLine:
-    """By how much the machine's clock was set before an echo probe left."""
+    """A step of the machine's clock [ns], and the number of the next echo probe after it."""
 
     clock_step_ns: int
     before: int
@@ -189,28 +190,28 @@ class EndLine:
 
 @dataclass(frozen=True)
 class ServingLine:
-    """Where a host serves."""
+    """The address and port at which a host serves."""
 
     serving: str
 
 
 @dataclass(frozen=True)
 class ReadyLine:
-    """Whether a capture misses nothing from now on."""
+    """Whether a capture has begun: it contains each packet after this line."""
 
     ready: bool
 
 
 @dataclass(frozen=True)
 class CapturedLine:
-    """How many packets a capture has."""
+    """The number of packets in a finished capture."""
 
     packets: int
 
 
 Line = HeaderLine | EchoProbeLine | HopLine | LateLine | DuplicateLine | ClockStepLine | EndLine
 
-#: The key that tells each kind of line, in the order in which they are looked for.
+#: The key that identifies each kind of line. Keys are tried in this order.
 _KINDS: dict[str, type[Any]] = {
     "netspurt": HeaderLine,
     "end": EndLine,
@@ -223,12 +224,12 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def read_line(text: str) -> Line:
-    """Return a line of a data file.
+    """Return a line of a data file, parsed as its kind.
 
     Raises
     ------
     TypedError
-        When it is none.
+        If the text is not such a line.
 
     Examples
     --------
@@ -245,11 +246,11 @@ def read_line(text: str) -> Line:
 
 
 def read_as(kind: type[T], text: str) -> T:
-    """Return a line that is of a kind known beforehand.
+    """Return a line that must be of a given kind.
 
     Raises
     ------
     TypedError
-        When it is of another.
+        If the line is of another kind.
     """
     return read(kind, parse(text))

@@ -1,4 +1,4 @@
-"""Quantities in text form; the core reads them, as it does in scenarios."""
+"""Quantities in text form. The core reads them by the same rules as in scenarios."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def quantity(text: str) -> tuple[str, float]:
     Raises
     ------
     ValueError
-        If the text is none of these.
+        If the text is not such a quantity.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def seconds(text: str) -> float:
     Raises
     ------
     ValueError
-        If it is not a time above zero.
+        If the text is not a time above zero.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def seconds(text: str) -> float:
 
 
 def exactly(ns: int, unit: str = "s") -> str:
-    """Return a time of whole nanoseconds as scenarios write it, exactly.
+    """Return a time of whole nanoseconds as text with a unit, exactly.
 
     Parameters
     ----------
@@ -80,5 +80,5 @@ def exactly(ns: int, unit: str = "s") -> str:
 
 
 def known(value: float) -> float | None:
-    """Return a value, or none for one that is not a number: JSON has no NaN."""
+    """Return a value, or `None` for NaN, which JSON does not have."""
     return float(value) if math.isfinite(value) else None

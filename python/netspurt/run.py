@@ -1,9 +1,9 @@
 """Runs, in memory and in folders.
 
-A run folder holds `run.json` (version, seed, fingerprints, contents, the SHA-256 of each file and
-of itself),
-`scenario.toml` (the resolved scenario), a Parquet file for each table, and a pcapng file for each
-spied node. It appears under its name only when it is complete.
+A run folder contains `run.json`, `scenario.toml` (the resolved scenario), a Parquet file for each
+table, and a pcapng file for each spied node. `run.json` has the version, the seed, fingerprints,
+the names of the contents, the SHA-256 of each file, and its own checksum. The folder appears under
+its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ RECORDED = (
     "connections",
 )
 
-#: What a live run tells beside its tables.
+#: The file with the report of a live run.
 LIVE = _core.RUN_LIVE
 
 
 class RunError(ValueError):
-    """A run cannot be used as requested: it is no run, is unfinished, or lacks the table."""
+    """A run cannot be used as requested: it is not a run, is unfinished, or lacks the table."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class Run:
     version
         The version of netspurt that ran it.
     stop_ns
-        When it ended.
+        When the run ended, in nanoseconds.
     digest, flows_digest
-        Fingerprints of all tables, and of the flows' results, which do not depend on what was
-        recorded.
+        Fingerprints of all tables, and of the flows' results. The second one does not depend on
+        which tables were recorded.
     scenario
         The resolved scenario, as TOML.
     tables
@@ -199,7 +199,7 @@ class Run:
 
     @property
     def flows(self) -> Table:
-        """A row for each direction with data: sent, retransmitted, acknowledged, delivered."""
+        """A row for each direction with data: what was sent, retransmitted and delivered."""
         return self.table("flows")
 
     @property
@@ -214,7 +214,7 @@ class Run:
 
     @property
     def populations(self) -> Table:
-        """A row for each population: its connections, their durations, what both ends sent.
+        """A row for each population: its connections, their durations, and the octets sent.
 
         A duration is the time from a connection's first SYN to the last acknowledgement of data.
         Quantiles are known to 1 in 1000.
@@ -238,12 +238,12 @@ class Run:
 
     @property
     def sack_blocks(self) -> Table:
-        """The SACK blocks of those segments."""
+        """The SACK blocks of the segments in `segments`."""
         return self.table("sack_blocks")
 
     @property
     def syns(self) -> Table:
-        """The options that the SYNs among those segments offer."""
+        """The TCP options that the SYNs in `segments` offer."""
         return self.table("syns")
 
     @property
@@ -317,7 +317,7 @@ class Run:
         return [one for one in found if low <= one.t <= high]
 
     def timelines(self) -> dict[str, Timeline]:
-        """Return what the links follow that change during the run, by their names.
+        """Return the timelines of the links that change during the run, by the links' names.
 
         Examples
         --------
@@ -335,7 +335,7 @@ class Run:
         try:
             scenario = _core.Scenario(SCENARIO, self.scenario, list(known.items()))
         except _core.ScenarioError:
-            # One of programs is no scenario without them.
+            # A scenario for programs cannot be read without the programs.
             return {}
         return {name: read_followed(scenario.moves(name), name) for name in scenario.moving()}
 
@@ -420,7 +420,7 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `run.json` says: which run it is, what it has, and the SHA-256 of each file."""
+    """The content of `run.json`: which run it is, its files, and their SHA-256."""
 
     format: int
     netspurt: str
@@ -440,7 +440,7 @@ class Manifest:
 
 
 def seal(folder: Path) -> None:
-    """Have `run.json` hold its own checksum, as the last thing written into a run's folder."""
+    """Write the checksum of `run.json` into `run.json`, as the last step of making a run folder."""
     file = folder / MANIFEST
     replace_file(file, sealed(json.loads(file.read_bytes())), folder / f".{MANIFEST}.partial")
 
@@ -451,9 +451,9 @@ def _check_files(folder: Path, manifest: Manifest) -> None:
     Raises
     ------
     RunError
-        If one is damaged or a symbolic link, or if a table or the scenario has no checksum.
+        If a file is damaged or a symbolic link, or a table or the scenario has no checksum.
     OSError
-        If one cannot be read.
+        If a file cannot be read.
     """
     read = [SCENARIO, *(f"{table}.parquet" for table in manifest.tables)]
     for name in dict.fromkeys([*read, *manifest.files]):
@@ -463,7 +463,7 @@ def _check_files(folder: Path, manifest: Manifest) -> None:
 
 
 def _manifest(folder: Path) -> Manifest:
-    """Return what `run.json` says, with all that it must say."""
+    """Return the content of `run.json`, after a check that it is complete and undamaged."""
     file = folder / MANIFEST
     refuse_link(file, "run", RunError)
     try:

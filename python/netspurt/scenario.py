@@ -14,7 +14,7 @@ from netspurt.algorithms import files_named, read_code
 from netspurt.run import Run
 from netspurt.shipped import resolve
 
-#: A function that takes the seconds simulated so far and the seconds in all.
+#: A function that takes the seconds simulated so far, and the length of the run in seconds.
 Progress = Callable[[float, float], None]
 
 _STEPS = 200
@@ -47,10 +47,10 @@ class Scenario:
     def parse(
         cls, text: str, name: str = "scenario", folder: str | os.PathLike[str] | None = None
     ) -> Scenario:
-        """Read a scenario from text; errors call it `name`.
+        """Read a scenario from text. `name` is its name in errors.
 
-        Files that its links follow, and those with algorithms that it names, are looked for in
-        `folder`.
+        The files that it names are in `folder`: files that links follow, and files with
+        algorithms.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class Scenario:
             The nodes; by default those of the flow with `app = "programs"`, or the two ends of the
             path.
         folder
-            Where the files are that it names.
+            The folder of the files that the scenario names.
 
         Raises
         ------
@@ -156,7 +156,10 @@ class Scenario:
         return self._with(values)
 
     def _with(self, values: Mapping[str, str]) -> Scenario:
-        """Return it with values in TOML or bare; files that they name are where the program is."""
+        """Return the scenario with some values replaced, given as TOML or as bare text.
+
+        Files that the values name are looked for in the working directory.
+        """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
         code = _code(files_named("\n".join(values.values())), Path())
         before = dict(self._core.source()[2])
@@ -170,12 +173,12 @@ class Scenario:
 
     @property
     def algorithms(self) -> list[tuple[str, str, str]]:
-        """The algorithms in it that are not netspurt's: text, file, SHA-256 of the file."""
+        """The algorithms in it that netspurt does not provide: text, file, SHA-256 of the file."""
         return self._core.algorithms()
 
     @property
     def code(self) -> list[tuple[str, str]]:
-        """The files with algorithms that it names: names and texts."""
+        """The files with algorithms that the scenario names: their names and texts."""
         return [(name, text) for name, text in self._core.source()[2] if name.endswith(".py")]
 
     def alone(self) -> Scenario:
@@ -183,10 +186,10 @@ class Scenario:
         return Scenario(self._core.alone())
 
     def moves(self, link: str) -> str:
-        """Return what a link does in a run, as the text of a file that links follow.
+        """Return the changes of a link during a run, as the text of a file that a link can follow.
 
-        The text has the link's delay, rate and handovers, as far as they change. What `slots` draw
-        is drawn with the scenario's seed.
+        The text has the link's delay, rate and handovers, as far as they change. Random values of
+        `slots` are drawn with the scenario's seed.
 
         Raises
         ------
@@ -196,9 +199,9 @@ class Scenario:
         return self._core.moves(link)
 
     def notes(self) -> list[str]:
-        """Return what to know about a run: files that links follow and that end before it.
+        """Return a sentence for each file whose last change comes before the end of the run.
 
-        Behind the last change of such a file its last values hold.
+        Links follow these files. After its last change, a file's last values hold.
         """
         stop = self.stop
         return [
@@ -261,7 +264,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
 
 
 def cases(scenario: Scenario) -> int | None:
-    """Return how many cases the `[sweep]` of a scenario has; `None` if it has none."""
+    """Return the number of cases of a scenario's `[sweep]`; `None` if it has no `[sweep]`."""
     sweep = _core.Sweep.of(scenario._core)
     return None if sweep is None else len(sweep)
 
@@ -272,9 +275,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     ScenarioError
-        When it is no text.
+        If the file's content is not text.
     OSError
-        When it cannot be read.
+        If the file cannot be read.
     """
     try:
         return Path(path).read_text(encoding="utf-8")
@@ -284,7 +287,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise type(error)(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
 
 
-#: The key of a link that names a file with values of the link.
+#: The key of a link that names the file that the link follows.
 _FOLLOWS = "follows"
 
 
@@ -296,7 +299,7 @@ def _files(text: str, folder: str | os.PathLike[str] | None) -> list[tuple[str, 
 
 
 def _code(names: Iterable[str], folder: Path) -> list[tuple[str, str]]:
-    """Return the names and texts of files with classes.
+    """Return the names and texts of the files with algorithms.
 
     A run folder has the files that its scenario names, without their folders.
     """
@@ -314,7 +317,7 @@ def _followed(text: str, folder: str | os.PathLike[str]) -> list[tuple[str, str]
     try:
         names = followed_names(text)
     except (tomllib.TOMLDecodeError, RecursionError):
-        return []  # The core says what is wrong.
+        return []  # The core reports the mistake in the text.
     there = {name: Path(folder, name) for name in names}
     return [(name, read_text(path)) for name, path in there.items() if path.is_file()]
 
@@ -331,7 +334,7 @@ def followed_names(text: str) -> list[str]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """Return the names of files that are followed in or below a value."""
+    """Yield the names of files to follow in a value of a scenario, and in the values below it."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if _ends(key) and isinstance(inner, str):
@@ -357,7 +360,7 @@ def _named(values: Mapping[str, str]) -> list[tuple[str, str]]:
         if path.endswith(f".{_FOLLOWS}"):
             names.add(value.strip("\"'"))
         elif _FOLLOWS in value:
-            # The core says what is wrong with other values.
+            # The core reports the mistakes in other values.
             with suppress(tomllib.TOMLDecodeError, RecursionError):
                 names.update(_names(tomllib.loads(f"value = {value}")))
     return [(name, read_text(name)) for name in sorted(names) if Path(name).is_file()]
@@ -385,7 +388,10 @@ def as_toml(value: Any) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Return the text, or raise an error if it has lone surrogates from the command line."""
+    """Return the text, or raise an error if it contains lone surrogates.
+
+    Python makes them from octets of the command line that are not UTF-8.
+    """
     broken = [character for character in text if 0xD800 <= ord(character) < 0xE000]
     if broken:
         raise ValueError(f"a scenario cannot hold a lone surrogate: {broken[0]!r} in {text!r}")
@@ -393,7 +399,7 @@ def _unbroken(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    """Return a character in the form of a TOML string."""
+    """Return a character as a TOML string writes it, escaped if necessary."""
     code = ord(_unbroken(character))
     plain = character not in '"\\' and code >= 0x20 and code != 0x7F
     return character if plain else f"\\u{code:04x}"

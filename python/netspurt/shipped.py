@@ -14,7 +14,7 @@ from pathlib import Path
 #: The folder of the scenarios.
 SHELF = Path(__file__).parent / "shelf" / "scenarios"
 
-#: Only scenarios have the key `stop`; files that links follow do not.
+#: The key that tells a scenario from a file that links follow: only scenarios have it.
 _STOP = re.compile(r"^stop\s*=", re.MULTILINE)
 
 #: The folder of the scenarios whose ends are the kernel's.
@@ -26,7 +26,7 @@ class UnknownScenarioError(ValueError):
 
 
 def names() -> list[str]:
-    """Return the names of all scenarios, sorted, those of live runs last."""
+    """Return the names of all scenarios in order. The names of live runs come last."""
     files = [file for file in SHELF.rglob("*.toml") if _STOP.search(file.read_text("utf-8"))]
     found = [file.relative_to(SHELF).with_suffix("").as_posix() for file in files]
     return sorted(found, key=lambda name: ("/" in name, name))
@@ -38,7 +38,7 @@ def file_of(name: str) -> Path:
     Raises
     ------
     UnknownScenarioError
-        If none has the name; the error names the nearest one.
+        If no scenario has the name. The error suggests the most similar name.
     """
     known = names()
     if name in known:
@@ -49,19 +49,20 @@ def file_of(name: str) -> Path:
 
 
 def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
-    """Return the file that a path or the name of a scenario means.
+    """Return the file of a scenario, which is given by its path or by its name.
 
     Parameters
     ----------
     scenario
-        The path of a file, or a name. A file that exists comes first.
+        The path of a file, or the name of a scenario that comes with netspurt. If such a file
+        exists, the text is taken as its path.
     live
         Whether the name `x` means `live/x` if there is such a scenario.
 
     Raises
     ------
     UnknownScenarioError
-        If it is neither, and does not end in `.toml`.
+        If it is neither a file nor a name, and does not end in `.toml`.
 
     Examples
     --------

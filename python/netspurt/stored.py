@@ -1,7 +1,7 @@
-"""Files that outlive the process: what appears when it is whole, and checksums.
+"""Files and folders that appear under their names only when they are complete, and checksums.
 
-A folder is filled under a hidden name, which holds the machine and the process that fill it. What
-a killed process has left is removed when the next folder is made beside it.
+A folder is filled under a hidden name, which contains the machine and the process that fill it. If
+a process is killed, its partial folder is removed when the next folder is made beside it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-#: The key under which JSON holds the SHA-256 of its own text, in which the key's value is empty.
+#: The key for the SHA-256 of a JSON text. The checksum is computed with an empty value of the key.
 SEAL = "sha256"
 
 
 def sealed(told: Mapping[str, Any]) -> bytes:
-    """Return an object as JSON that holds its own checksum.
+    """Return an object as JSON that contains its own checksum.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def sealed(told: Mapping[str, Any]) -> bytes:
 
 
 def is_sealed(content: bytes) -> bool:
-    """Return whether JSON is, octet by octet, what `sealed` returned."""
+    """Return whether these are exactly the octets that `sealed` returned for some object."""
     return content == sealed(json.loads(content))
 
 
@@ -48,14 +48,14 @@ def _rendered(told: Mapping[str, Any]) -> bytes:
 
 
 def refuse_link(path: Path, what: str, error: type[ValueError]) -> None:
-    """Check that a path within a stored folder is no symbolic link to files elsewhere.
+    """Raise an error if a path within a stored folder is a symbolic link.
 
     Parameters
     ----------
     path
         The path.
     what
-        What is stored there: `run` or `sweep`.
+        What the folder stores: `run` or `sweep`.
     error
         The error to raise if it is a link.
     """
@@ -64,7 +64,7 @@ def refuse_link(path: Path, what: str, error: type[ValueError]) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the renaming of a folder's files durable against a loss of power."""
+    """Write a folder's list of names to the disk, so that renamed files survive a power loss."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -87,9 +87,9 @@ def replace_file(path: Path, content: bytes, partial: Path) -> None:
 
 
 def locked(opened: int) -> bool:
-    """Return whether the lock of an open folder was free, and is ours now.
+    """Take the lock of an open folder, and return whether it was free.
 
-    File systems without locks cannot tell, and then it counts as free.
+    On file systems without locks, the lock counts as free.
     """
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,9 +100,9 @@ def locked(opened: int) -> bool:
 
 @contextmanager
 def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Provide a folder to fill, which appears under its name when it is complete.
+    """Provide a hidden folder to fill, and rename it when it is complete.
 
-    What killed processes of this machine have left beside it is removed first.
+    First, partial folders that killed processes of this machine have left beside it are removed.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock, so that no other process takes it for one that is left over."""
+    """Hold a folder's lock, so that no other process removes the folder as a leftover."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         locked(opened)
@@ -174,7 +174,7 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
 
 
 def check_free(folder: str | os.PathLike[str], what: str = "folder") -> Path:
-    """Return the path of a folder or of a file to be made, and make its parents.
+    """Check that a folder or a file can be made, make its parent folders, and return its path.
 
     Raises
     ------
@@ -197,15 +197,15 @@ def check_free(folder: str | os.PathLike[str], what: str = "folder") -> Path:
 
 
 def _machine() -> str:
-    """Return eight digits that stand for this machine among those that share a file system."""
+    """Return eight digits that identify this machine among those that share a file system."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def leftovers(folder: Path) -> list[Path]:
     """Return the partial folders that killed processes of this machine have left in a folder.
 
-    Their process is gone, and nobody holds their lock: a process in another namespace may have any
-    number here.
+    No process with the number in their name runs, and no process holds their lock. The lock is
+    needed, too: a running process may have another number in its own namespace.
     """
     named = re.compile(rf"\..+\.partial-{_machine()}-(\d+)-[0-9a-f]{{8}}")
     found = [(path, named.fullmatch(path.name)) for path in folder.glob(".*.partial-*")]
@@ -214,13 +214,13 @@ def leftovers(folder: Path) -> list[Path]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes have left in a folder."""
+    """Remove the partial folders that killed processes have left in a folder."""
     for path in leftovers(folder):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_free(folder: Path) -> bool:
-    """Return whether nobody holds the folder's lock; one that cannot be opened is let alone."""
+    """Return whether the folder's lock is free; false if the folder cannot be opened."""
     try:
         opened = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -242,7 +242,7 @@ def _alive(process: int) -> bool:
 
 
 def bounded_octets(path: str | os.PathLike[str], most: int) -> bytes:
-    """Return what a file holds, which may be a device or a pipe without an end.
+    """Return the content of a file. It is read in bounds, because it may be an endless device.
 
     Raises
     ------

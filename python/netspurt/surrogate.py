@@ -1,4 +1,4 @@
-"""Surrogates: recordings made up to fit a printed row whose own recording is lost."""
+"""Surrogates: recordings made up to fit a printed row, because the original recording is lost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from netspurt.delays import Delays
 #: How the delays of a surrogate follow each other.
 Structure = Literal["independent", "glitches", "levels", "queue"]
 
-#: Lengths in octets: one; the bounds of random ones; or two runs, each a length and a number.
+#: Lengths in octets: one length; the two bounds of random lengths; or two alternating runs, each as
+#: a length and a number of probes.
 Lengths = int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Row:
-    """The properties that a surrogate must fit, and those that a printed row leaves open.
+    """The properties that a surrogate must fit, and the choices that a printed row leaves open.
 
     Attributes
     ----------
@@ -29,7 +30,7 @@ class Row:
     probes, lost
         The number of probes, and how many of them are lost.
     burst
-        How many losses come together.
+        The number of consecutive losses in a burst.
     lengths
         The length of the probes in octets; or the bounds of random lengths, which are drawn from
         zero and raised to the lower bound; or, for two alternating runs, the length and the number
@@ -111,7 +112,7 @@ MOST = 10_000_000
 
 
 def _flat(lengths: int | tuple[object, ...]) -> list[int]:
-    """Return lengths as a list of numbers: one, two bounds, or two runs of two."""
+    """Return lengths as a flat list: one number, two bounds, or two pairs of length and number."""
     if isinstance(lengths, int):
         return [lengths]
     flat: list[int] = []

@@ -67,7 +67,7 @@ def pandas() -> ModuleType:
 
 
 def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
-    """Return a column for pandas; what a masked array lacks is `NA` there."""
+    """Return a column for pandas. The masked values of a masked array become `NA`."""
     if not isinstance(column, np.ma.MaskedArray):
         return column
     values = library.array(column.data)
@@ -77,7 +77,7 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class _Column:
-    """Values; with `texts`, indices into that list; with `valid`, which of them exist."""
+    """A column. With `texts`, the values are indices into it; `valid` says which values exist."""
 
     values: NDArray[Any]
     texts: list[str] | None
@@ -87,8 +87,8 @@ class _Column:
 class Table(Mapping[str, NDArray[Any]]):
     """A table of a run, as numpy columns.
 
-    pandas, polars, duckdb and all else that reads Arrow take it as it is if pyarrow is
-    installed: `pandas.DataFrame.from_arrow(table)`.
+    If pyarrow is installed, all libraries that read Arrow accept a table: pandas, polars, duckdb
+    and others, as in `pandas.DataFrame.from_arrow(table)`.
     `table["rtt_ns"]` is a column: whole numbers, booleans, or texts. If some values do not exist,
     such as the end of an endless flow, it is a masked array. Names end in the unit; `seconds`
     returns a column that ends in `_ns` as floats.
@@ -113,7 +113,7 @@ class Table(Mapping[str, NDArray[Any]]):
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         return len(self._core) if self._rows is None else len(self._rows)
 
     def _column(self, name: str) -> _Column:
@@ -143,7 +143,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return iter(self._core.columns)
 
     def __len__(self) -> int:
-        """Return how many rows the table has, as `len` of a data frame does."""
+        """Return the number of rows, as for a data frame."""
         return self.rows
 
     def __repr__(self) -> str:
@@ -165,7 +165,7 @@ class Table(Mapping[str, NDArray[Any]]):
         )
 
     def texts(self) -> Iterator[tuple[str, ...]]:
-        """Yield the rows as texts; empty if a value does not exist."""
+        """Yield each row as texts. The text of a value that does not exist is empty."""
         columns = []
         for name in self:
             column = self._column(name)
@@ -175,7 +175,7 @@ class Table(Mapping[str, NDArray[Any]]):
         yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries of Python's values; `None` if one does not exist.
+        """Return each row as a dictionary of Python values; `None` for values that do not exist.
 
         Examples
         --------
@@ -227,7 +227,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return Table(self._core, rows if self._rows is None else self._rows[rows])
 
     def to_arrow(self) -> pa.Table:
-        """Return the table as one of Arrow's; needs `pip install 'netspurt[arrow]'`."""
+        """Return the table as an Arrow table; needs `pip install 'netspurt[arrow]'`."""
         library = pyarrow()
         return library.table({name: self._arrow_column(library, name) for name in self})
 
@@ -243,7 +243,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return library.DictionaryArray.from_arrays(rows, library.array(texts, library.string()))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the table as a stream of Arrow's, for pandas, polars, duckdb and others."""
+        """Return the table as an Arrow stream, for pandas, polars, duckdb and others."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""JSON objects read as dataclasses: a key or a type that does not fit is an error that names it."""
+"""JSON objects read as dataclasses. If a key or a type is wrong, the error names the key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-#: Whole numbers are those of 64 bits, with a sign or without: a greater one is no float, either.
+#: The bounds of whole numbers: 64 bits, signed or unsigned. A larger one is not read as a float.
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
@@ -25,7 +25,7 @@ def parse(text: str | bytes) -> Any:
     Raises
     ------
     TypedError
-        If it is no JSON, or nested too deeply to be read.
+        If the text is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(text)
@@ -41,16 +41,16 @@ def read(kind: type[T], value: object) -> T:
     Parameters
     ----------
     kind
-        The dataclass. Its fields may be dataclasses, `list[...]`, `dict[str, ...]`, unions, `Any`,
-        and the types of JSON; a field with a default may be missing. A field whose key is no name
-        of Python's has it as `metadata={"key": ...}`.
+        The dataclass. Its fields may be dataclasses, `list[...]`, `dict[str, ...]`, unions, `Any`
+        and the types of JSON. A field with a default may be missing. If a key is not a valid name
+        in Python, the field has the key as `metadata={"key": ...}`.
     value
-        What `parse` returned.
+        A value that `parse` returned.
 
     Raises
     ------
     TypedError
-        When a key is missing or unknown, or a value has another type or more than 64 bits.
+        If a key is missing or unknown, or a value has another type or more than 64 bits.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _read(kind: Any, value: Any, key: str) -> Any:
     if origin is dict:
         pairs = _each(value, dict, key)
         return {name: _read(arguments[1], one, _below(key, name)) for name, one in pairs}
-    # In JSON true is no number, and a whole number is one.
+    # In Python `True` is an `int`; in JSON it is not a number. A whole number may be a float.
     wanted = (int, float) if kind is float else kind
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
         raise TypedError(f"`{key}` is not a value of type {kind.__name__}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: An interrupt from the keyboard is left to the program that the process serves.
+#: The process ignores keyboard interrupts. The program that started it handles them.
 _PROCESS = """
 import signal, sys
 signal.signal(signal.SIGINT, lambda *_: None)
@@ -26,12 +26,12 @@ except RuntimeError as error:
 
 
 class ProbeError(RuntimeError, ValueError):
-    """Probing is impossible: a wrong address, or a socket that the machine forbids."""
+    """Probing is impossible: the address is wrong, or the machine forbids the socket."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Whom probes are sent to: its name, address and port, and the kind of probes."""
+    """The host that probes are sent to: its name, address and port, and the kind of the probes."""
 
     host: str
     address: str
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True)
 class EchoProbesTask:
-    """Echo probes, one after the other; `netspurt.probe.Plan` has what each field means."""
+    """A series of echo probes; `netspurt.probe.Plan` explains the fields."""
 
     target: Target
     count: int | None
@@ -59,7 +59,7 @@ class EchoProbesTask:
 
 @dataclass(frozen=True)
 class HopsTask:
-    """Probes that live for one hop, then for two, up to `most`: `count` each, of `octets`."""
+    """Probes with a hop limit of 1, then 2, up to `most`: `count` of each, `octets` long."""
 
     target: Target
     most: int
@@ -74,7 +74,7 @@ class HopsTask:
 
 @dataclass(frozen=True)
 class ServeTask:
-    """A host that sends back what it gets (`echo`) or swallows it (`sink`)."""
+    """A host that sends back all data that it receives (`echo`) or discards the data (`sink`)."""
 
     service: str
     address: str
@@ -84,7 +84,7 @@ class ServeTask:
 
 @dataclass(frozen=True)
 class CaptureTask:
-    """A capture of what crosses the device to a peer; port 0 stands for all of TCP's."""
+    """A capture of the packets to and from an address; port 0 stands for all ports of TCP."""
 
     address: str
     port: int
@@ -97,17 +97,17 @@ Task = EchoProbesTask | HopsTask | ServeTask | CaptureTask
 
 @contextlib.contextmanager
 def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
-    """Start the process that does a task; it ends once its input does.
+    """Start a process that does a task. It ends when its standard input is closed.
 
     Parameters
     ----------
     task
-        What it is to do.
+        The task.
 
     Raises
     ------
     ProbeError
-        If it fails.
+        If the process fails.
     """
     with tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(
@@ -116,7 +116,7 @@ def worker(task: Task) -> Iterator[subprocess.Popen[str]]:
             stdout=subprocess.PIPE,
             stderr=complaints,
             text=True,
-            # The keyboard interrupt goes to this process, which then closes the input.
+            # A keyboard interrupt reaches only this process, which then closes the other's input.
             process_group=0,
         )
         try:

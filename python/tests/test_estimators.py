@@ -159,7 +159,7 @@ def test_a_class_that_breaks_a_rule_is_told_which(methods: dict[str, object], ru
 
 def test_a_class_that_cannot_be_found_again_is_told() -> None:
     check = ns.check_estimator(broken())
-    assert list(check.failed) == ["it is found again where it says it is"]
+    assert list(check.failed) == ["its class can be imported by its module and name"]
     assert isinstance(check, Check)
 
 

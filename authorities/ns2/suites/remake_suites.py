@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes events.csv.gz anew from ns-2.35 (Debian's package `ns2`): 97 cases, half a minute."""
+"""Runs ns-2.35 (Debian's package `ns2`) on 97 cases, and rewrites events.csv.gz. Half a minute."""
 
 import sys
 
@@ -7,7 +7,7 @@ import suites
 
 
 def main() -> None:
-    """Write everything."""
+    """Write the file."""
     if not suites.available():
         sys.exit("remake.py: ns-2 is not installed (Debian: apt install ns2)")
     suites.write({case.title: suites.run(case) for case in suites.read_cases()})

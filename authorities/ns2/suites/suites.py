@@ -1,8 +1,9 @@
 """The cases of ns-2's own test suites: their table, their runs in ns-2.35, and the stored answers.
 
-A row is an event beside a flow's sender: `send` and `retransmission` of a packet where it enters
-its first queue, `ack` and `dupack` with the highest packet acknowledged, and where it happens the
-`drop` of a data packet or a `lost-ack`.  Packets have ns-2's numbers: from 0, the SYN included.
+A row is an event of a flow. Beside the sender these are: `send` and `retransmission` of a packet,
+when it enters its first queue; `ack` and `dupack` with the highest packet acknowledged. On any
+link these are: the `drop` of a data packet, and a `lost-ack`. Packets have ns-2's numbers, which
+count from 0 and include the SYN.
 """
 
 import csv
@@ -20,10 +21,10 @@ HERE = Path(__file__).parent
 CASES = HERE / "cases.toml"
 EVENTS = HERE / "events.csv.gz"
 
-#: How long `late` packets are held back, in seconds.
+#: How long the packets that a case lists as `late` are held back, in seconds.
 LATE = 0.05
 
-#: Switches of ns-2's senders, and the variables that they stand for.
+#: The switches of senders in the table, and the variables of ns-2 that each one sets.
 SENDER: dict[str, tuple[str, ...]] = {
     "packet_size": ("packetSize_",),
     "headers_on_top": ("useHeaders_",),
@@ -57,7 +58,7 @@ SINK: dict[str, tuple[str, ...]] = {
     "sink.echoes_next": ("ts_echo_rfc1323_",),
 }
 
-#: ns-2's defaults, which no suite changes without saying so in the table.
+#: ns-2's defaults. They hold in each case unless the table gives another value.
 DEFAULTS: dict[str, Any] = {
     "packet_size": "1000 B",
     "headers_on_top": False,
@@ -90,7 +91,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Row(NamedTuple):
-    """One event beside the sender of a flow."""
+    """One event of a flow. `rtt_ticks` is the sender's latest round-trip reading."""
 
     flow: int
     us: int
@@ -100,7 +101,7 @@ class Row(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link: its nodes, bit/s, seconds, packets."""
+    """A link: its nodes, its rate [bit/s], its delay [s], and its queue's limit [packets]."""
 
     source: str
     target: str
@@ -110,7 +111,7 @@ class Link(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow; `switches` has them all, and `phase` the number of its clock's random draw."""
+    """A flow. `switches` has all switches; `phase` is the number of its clock's random draw."""
 
     number: int
     source: str
@@ -122,7 +123,7 @@ class Flow(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A case of a suite; the last of its links is the one on which it loses packets."""
+    """A case of a suite. The packets in `lost` are lost on the last of its links."""
 
     suite: str
     name: str
@@ -211,7 +212,7 @@ def _words(case: Case) -> Iterator[str]:
             yield f"lost={way} {{{' '.join(map(str, numbers))}}}"
     if case.late:
         yield f"late=s1 r1 {{{' '.join(map(str, case.late))}}} {LATE}"
-    # The agents are made in the order of their draws.
+    # ns-2 draws a number when it makes an agent, so agents are made in the order of the draws.
     for flow in sorted(case.flows, key=lambda flow: flow.phase):
         yield "flow=" + _flow_words(flow)
 
@@ -250,7 +251,7 @@ NODES = {"s1": "0", "s2": "1", "r1": "2", "k1": "3"}
 
 
 def _events(trace: str, flow: Flow) -> list[tuple[float, str, int]]:
-    """(seconds, send | ack | drop | lost-ack, packet)."""
+    """Return a flow's events: (seconds, `send`, `ack`, `drop` or `lost-ack`, packet)."""
     source = NODES[flow.source]
     found = []
     for line in trace.splitlines():
@@ -275,9 +276,10 @@ def _rtts(path: Path, tick: float) -> Iterator[tuple[float, int]]:
 def rows_of(
     flow: int, events: list[tuple[float, str, int]], rtts: list[tuple[float, int]], stop: float
 ) -> list[Row]:
-    """Name and order a flow's events before `stop`; `rtts` are readings in ticks and their times.
+    """Return a flow's events before `stop` in order, as rows with their final names.
 
-    Of events at one instant an acknowledgment comes first, as it causes what is sent.
+    `rtts` are (seconds, round-trip reading in ticks). If events have the same instant, ACKs come
+    first, because they cause the sends.
     """
     rank = {"ack": 0, "send": 1, "drop": 2, "lost-ack": 3}
     kept = [(place, event) for place, event in enumerate(events) if event[0] < stop - 1e-5]
@@ -311,7 +313,7 @@ def write(answers: dict[str, list[Row]]) -> None:
 
 
 def read() -> dict[str, list[Row]]:
-    """Return what `write` wrote, by the cases' titles."""
+    """Return the answers that `write` stored, by the titles of the cases."""
     answers: dict[str, list[Row]] = {}
     with gzip.open(EVENTS, "rt", newline="") as file:
         for title, flow, us, event, packet, ticks in list(csv.reader(file))[1:]:

@@ -1,7 +1,7 @@
-"""Connections as qlog: what a run or a capture tells, in the events of QUIC's logs.
+"""Connections of a run or of a capture in qlog, the format of QUIC's logs.
 
-There is no qlog schema of TCP. Packets are events of a namespace of their own; recovery has the
-names and units that draft-ietf-quic-qlog-quic-events-13 gives it. docs/interchange.md has both.
+qlog has no schema for TCP. Packets are events of netspurt's own namespace. Events of loss recovery
+have the names and units of draft-ietf-quic-qlog-quic-events-13. docs/interchange.md describes both.
 """
 
 from netspurt.qlog.files import ENDINGS, write_qlog

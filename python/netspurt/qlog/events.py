@@ -1,4 +1,4 @@
-"""Events of a trace: an instant, a name and data for each, as columns."""
+"""The events of a trace as columns: each event has an instant, a name and data."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from netspurt.qlog.forms import Form
 from netspurt.qlog.texts import TEXT, Texts, member, milliseconds, of, quoted
 
-#: The order of events at one instant: what arrives comes before what it changes, and that before
-#: what is sent.
+#: The order of events at one instant: first arrivals, then the changes that they cause, then the
+#: packets that are sent.
 _RANKS = ("received", "timer", "rto", "metrics", "state", "lost", "sent")
 
 
 @dataclass(frozen=True)
 class Events:
-    """Events of one kind, a word of `netspurt.qlog.forms.EVENTS`.
+    """All events of one kind.
 
     Attributes
     ----------
     what
-        The kind.
+        The kind: a word of `netspurt.qlog.forms.EVENTS`.
     t_ns
         When they happened [ns], shape (n,).
     data

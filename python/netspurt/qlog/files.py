@@ -1,4 +1,4 @@
-"""Files of qlog: records of one trace, or one object of several."""
+"""Files of qlog: a sequence of records with one trace, or one JSON object with several traces."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from netspurt.qlog.recovery import recovery_events
 from netspurt.qlog.vantage import Tables, Vantage
 from netspurt.stored import write_new
 
-#: The endings of files: JSON text sequences (RFC 7464), which hold one trace, and JSON.
+#: The endings of files: `.sqlog` for JSON text sequences (RFC 7464), and `.qlog` for JSON.
 ENDINGS = (".sqlog", ".qlog")
 
-#: What begins a record (RFC 7464 §2.2).
+#: The character that begins a record (RFC 7464 §2.2).
 _RECORD = "\x1e"
 
 
@@ -34,8 +34,8 @@ def write_qlog(
     Parameters
     ----------
     path
-        The file: `.sqlog` for a sequence of records, which is of one connection at one node, or
-        `.qlog` for one object with a trace for each.
+        The file: `.sqlog` for a sequence of records with one connection at one node, or `.qlog` for
+        one JSON object with a trace for each connection and node.
     tables
         A run or a capture, with its segments.
     seen
@@ -46,7 +46,7 @@ def write_qlog(
     Returns
     -------
     int
-        How many events were written.
+        The number of events that were written.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def write_qlog(
 
 
 def _events(tables: Tables, seen: Vantage, form: Form) -> list[str]:
-    """Return the events of a trace as JSON."""
+    """Return the events of a trace in the order of time, each as JSON."""
     kinds = [*packet_events(tables, seen, form)]
     if seen.knows:
         kinds += recovery_events(tables, seen, form)
@@ -79,7 +79,7 @@ def _events(tables: Tables, seen: Vantage, form: Form) -> list[str]:
 
 
 def _trace(tables: Tables, seen: Vantage, form: Form) -> dict[str, Any]:
-    """Return what a trace says of itself."""
+    """Return the members of a trace that describe it: all but its events."""
     return {
         "title": f"{seen.flow} at {seen.node}",
         "description": tables.title,
@@ -102,7 +102,7 @@ def _object(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form
 def _parts(
     head: dict[str, Any], traces: Sequence[tuple[dict[str, Any], list[str]]]
 ) -> Iterator[str]:
-    """Yield an object's text; each event has a line of its own."""
+    """Yield the text of a JSON object with all traces. Each event has a line of its own."""
     yield json.dumps(head)[:-1] + ', "traces": ['
     for n, (about, events) in enumerate(traces):
         yield ("," if n else "") + "\n" + json.dumps(about)[:-1] + ', "events": [\n'

@@ -1,4 +1,4 @@
-"""The two forms of qlog: that of the present drafts, and the one that the viewer qvis reads."""
+"""The two forms of qlog: the form of the current drafts, and the one that the viewer qvis reads."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: The events that are written, by the names that the code has for them.
+#: The code's names of the events that are written.
 EVENTS = ("sent", "received", "metrics", "state", "lost", "timer", "rto")
 
-#: The event schemas: QUIC's of draft-ietf-quic-qlog-quic-events-13, and netspurt's, which
-#: docs/interchange.md has. Its URI must be absolute and name the namespace; it is that of a UUID
-#: (RFC 9562) with a q-component (RFC 8141 §2.3.2), since the project owns no domain.
+#: The event schemas: QUIC's from draft-ietf-quic-qlog-quic-events-13, and netspurt's, which
+#: docs/interchange.md describes. The URI of netspurt's must be absolute and name the namespace. The
+#: project owns no domain, so the URI is a UUID (RFC 9562) with a q-component (RFC 8141 §2.3.2).
 _SCHEMAS = (
     "urn:ietf:params:qlog:events:quic-13",
     "urn:uuid:530d590e-7ba7-48c2-bf63-9b26597dc1fc?=netspurt",
@@ -25,9 +25,9 @@ class Form:
     Attributes
     ----------
     name
-        Its name.
+        The form's name.
     names
-        The names of events; those without one are left out.
+        The names of events in files. Events without a name are not written.
     sequential, contained
         The first members of a file of records, and of a file of one object.
     common
@@ -35,7 +35,7 @@ class Form:
     of_trace
         Further members of a trace.
     frames
-        Whether packets tell of their data and acknowledgements as QUIC's frames.
+        Whether packets have their data and acknowledgements as QUIC frames.
     """
 
     name: str

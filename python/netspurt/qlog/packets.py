@@ -1,4 +1,4 @@
-"""Packets that a node sent and received, and those that were given up as lost."""
+"""Events of packets: sent by a node, received by it, or given up as lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netspurt.qlog.texts import Texts, grouped, member, of, quoted, texts
 from netspurt.qlog.vantage import Tables, Vantage
 from netspurt.table import Table
 
-#: Why a packet was sent, in QUIC's words (RFC 9002 §6.1.1, §6.1.2, §6.2.4), by the cause.
+#: QUIC's word for each cause of a retransmission (RFC 9002 §6.1.1, §6.1.2, §6.2.4).
 _SENT = {
     "fast": "retransmit_reordered",
     "sack-recovery": "retransmit_reordered",
@@ -26,8 +26,8 @@ _SENT = {
     "shim": "pto_probe",
 }
 
-#: Why the sender gave the earlier transmission up. A tail loss probe gives nothing up, and a timer
-#: at a host's edge is not the sender's.
+#: QUIC's word for the reason why the sender gave up the earlier transmission, by the cause of the
+#: retransmission. A tail loss probe gives nothing up, and a shim's timer is not the sender's.
 _LOST = {
     "fast": "reordering_threshold",
     "sack-recovery": "reordering_threshold",
@@ -38,12 +38,12 @@ _LOST = {
     "sfr": "pto_expired",
 }
 
-#: The bit of an ACK.
+#: The bit of the ACK flag.
 _ACK = 16
 
 
 def packet_events(tables: Tables, vantage: Vantage, form: Form) -> Iterator[Events]:
-    """Yield what a node sent and received of a connection, and what was given up."""
+    """Yield the packets of a connection that a node sent and received, and the lost ones."""
     seen = tables.table("segments").where(flow=vantage.flow, node=vantage.node)
     seen = seen.select(np.isin(seen["kind"], ("request", "reply", "other"), invert=True))
     ours = seen["direction"] == vantage.sends
@@ -56,7 +56,7 @@ def packet_events(tables: Tables, vantage: Vantage, form: Form) -> Iterator[Even
 
 
 def _header(numbers: NDArray[np.int64]) -> Texts:
-    """Return headers: a segment counts as a packet of type 1RTT, whose number is its id."""
+    """Return headers: each segment is a packet of type 1RTT, and its id is the packet number."""
     kind = quoted(np.full(len(numbers), "1RTT"))
     return of(member("packet_type", kind), member("packet_number", texts(numbers)))
 
@@ -67,7 +67,7 @@ def _raw(own: Table) -> Texts:
 
 
 def _segments(own: Table, blocks: Table) -> Texts:
-    """Return packets as netspurt's own schema has them."""
+    """Return the data of packets in netspurt's own schema."""
     cause = own["cause"]
     spans = np.strings.add(np.strings.add("[", texts(blocks["left"])), ",")
     spans = np.strings.add(np.strings.add(spans, texts(blocks["right"])), "]")
@@ -102,9 +102,9 @@ def _words(values: NDArray[np.str_], words: Mapping[str, str]) -> NDArray[np.str
 
 
 def _frames(own: Table, sent: Table) -> Texts:
-    """Return packets as QUIC's: data as a stream's, ACKs with the packets that they newly cover.
+    """Return the data of packets in QUIC's schema: STREAM frames, and ACK frames with new ranges.
 
-    What a SACK block alone covers counts as acknowledged when the cumulative ACK covers it.
+    A packet counts as acknowledged when the cumulative ACK covers it, not when a SACK block does.
     """
     stream = of(
         member("frame_type", quoted(np.full(len(own), "stream"))),
@@ -133,7 +133,7 @@ def _array(first: Texts, second: Texts) -> Texts:
 
 
 def _acked(own: Table, sent: Table) -> Texts:
-    """Return for each packet the ranges of numbers that it is the first to acknowledge."""
+    """Return for each packet the ranges of packet numbers that it acknowledges first."""
     acks = np.flatnonzero((own["flags"] & _ACK) != 0)
     data = sent.select(sent["len_bytes"] > 0)
     highest = np.maximum.accumulate(own["ack"][acks])
@@ -151,9 +151,9 @@ def _acked(own: Table, sent: Table) -> Texts:
 
 
 def _lost(sent: Table) -> Events:
-    """Return what was given up, when it was sent again: tables tell no earlier instant.
+    """Return the losses, at the instants of the retransmissions: tables have no earlier instants.
 
-    The header is that of the last transmission that began at the same octet, where there is one.
+    The header is that of the last transmission that began at the same octet, if there is one.
     """
     order = np.lexsort((np.arange(len(sent)), sent["seq"]))
     same = np.diff(sent["seq"][order], prepend=-1) == 0

@@ -1,4 +1,4 @@
-"""What a sender knows and decides: round trips, windows, states, its timer."""
+"""Events of a sender's loss recovery: its round trips, windows, states and timer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Whole = NDArray[np.int64]
 
 
 def recovery_events(tables: Tables, vantage: Vantage, form: Form) -> Iterator[Events]:
-    """Yield what the tables of a sender tell; a table that was not recorded tells nothing."""
+    """Yield the events that follow from a sender's tables `rtt`, `rto` and `cwnd`, if recorded."""
     found = {name: _of(tables, name, vantage) for name in ("rtt", "rto", "cwnd")}
     rto, cwnd = found["rto"], found["cwnd"]
     yield _metrics(found)
@@ -38,7 +38,7 @@ def _of(tables: Tables, name: str, vantage: Vantage) -> Table | None:
 
 
 def _metrics(found: dict[str, Table | None]) -> Events:
-    """Return the values of each instant at which one changed (RFC 9002 A.3, B.2)."""
+    """Return the metrics that changed, at each instant with a change (RFC 9002 A.3, B.2)."""
     rtt, rto, cwnd = found["rtt"], found["rto"], found["cwnd"]
     tables = [one for one in (rtt, rto, cwnd) if one is not None]
     t = np.unique(np.concatenate([one["t_ns"] for one in tables] or [np.empty(0, np.int64)]))
@@ -50,7 +50,7 @@ def _metrics(found: dict[str, Table | None]) -> Events:
     if rto is not None:
         for name, column in (("smoothed_rtt", "srtt_ns"), ("rtt_variance", "rttvar_ns")):
             members.append(_changes(name, t, rto, rto[column], in_ms=True))
-        # The timer's factor is a power of two, the count its exponent.
+        # The backoff is a power of two, and QUIC's count is its exponent.
         count = np.floor(np.log2(np.maximum(rto["backoff"], 1))).astype(np.int64)
         members.append(_changes("pto_count", t, rto, count))
     if cwnd is not None:
@@ -70,10 +70,13 @@ def _metrics(found: dict[str, Table | None]) -> Events:
 def _changes(  # noqa: PLR0913 - what, when, and how it is written
     name: str, t: Whole, table: Table, values: Whole, *, in_ms: bool = False, always: bool = False
 ) -> Texts:
-    """Return a metric at the instants `t` at which it changed, or at which there is one."""
+    """Return a metric at those of the instants `t` at which it changed, else empty texts.
+
+    With `always` it is at each instant at which the table has a value.
+    """
     there = ~np.ma.getmaskarray(values)
     at, known = table["t_ns"][there], np.ma.getdata(values)[there].astype(np.int64)
-    # Of several rows of one instant the last one holds.
+    # If several rows have the same instant, the last one counts.
     last = np.append(at[1:] != at[:-1], True)[: len(at)]
     at, known = at[last], known[last]
     if not always and len(known):
@@ -97,7 +100,10 @@ def _states(cwnd: Table) -> Events:
 
 
 def _expired(count: int, form: Form) -> Texts:
-    """Return that many expiries of the timer: RFC 6298's is nearest to QUIC's probe timeout."""
+    """Return the data of `count` expired timers.
+
+    RFC 6298's timer becomes QUIC's probe timeout, which resembles it most.
+    """
     kind = "pto" if form.frames else "loss_timeout"
     return of(
         member("timer_type", quoted(np.full(count, kind))),
@@ -106,7 +112,7 @@ def _expired(count: int, form: Form) -> Texts:
 
 
 def _values(rto: Table) -> Events:
-    """Return the timer's values as they change. Tables do not tell when it was armed with them."""
+    """Return the RTO at each change. The tables do not have the instants at which it was armed."""
     changed = np.append(True, np.diff(rto["rto_ns"]) != 0)[: len(rto)]
     own = rto.select(changed)
     data = of(member("rto", milliseconds(own["rto_ns"])), member("backoff", texts(own["backoff"])))

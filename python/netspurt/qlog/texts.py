@@ -1,4 +1,4 @@
-"""Columns of tables as columns of JSON, without a loop over rows."""
+"""Turns columns of tables into columns of JSON texts, without a loop over rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Texts, shape (n,), of numpy's type of texts of any length.
+#: An array of texts of any length, shape (n,), dtype `StringDType`.
 Texts = NDArray[Any]
 
 TEXT: Any = np.dtypes.StringDType()
@@ -16,7 +16,7 @@ _NS_IN_MS = 1_000_000
 
 
 def texts(values: NDArray[Any]) -> Texts:
-    """Return whole numbers, texts or truth values as they stand in JSON, texts without quotes."""
+    """Return whole numbers or truth values as JSON, and texts unchanged, without quotes."""
     given = np.asarray(np.ma.getdata(values))
     if given.dtype == np.bool_:
         return np.where(given, "true", "false").astype(TEXT)
@@ -33,18 +33,18 @@ def milliseconds(nanos: NDArray[Any]) -> Texts:
 
 
 def quoted(values: Texts) -> Texts:
-    """Return texts of letters, digits and hyphens in quotes."""
+    """Return texts in quotes. They may contain only characters that JSON need not escape."""
     return np.strings.add(np.strings.add('"', texts(values)), '"')
 
 
 def member(name: str, values: Texts, there: NDArray[np.bool_] | None = None) -> Texts:
-    """Return a member of objects, empty where it is not there."""
+    """Return `"name":value` for each value; an empty text where `there` is false."""
     made = np.strings.add(f'"{name}":', values)
     return made if there is None else np.where(there, made, np.array("", dtype=TEXT))
 
 
 def of(*members: Texts) -> Texts:
-    """Return objects of members; empty ones are left out."""
+    """Return JSON objects from columns of members. Empty members are left out."""
     joined = members[0]
     for one in members[1:]:
         both = (joined != "") & (one != "")
@@ -54,16 +54,16 @@ def of(*members: Texts) -> Texts:
 
 
 def grouped(values: Texts, groups: NDArray[np.intp], count: int) -> Texts:
-    """Return texts joined by commas in arrays, one for each group; empty without any.
+    """Return a JSON array for each group, with its texts in order; empty for groups without any.
 
     Parameters
     ----------
     values
-        The texts, those of a group in their order.
+        The texts. The texts of a group are in order.
     groups
-        The number of each one's group.
+        The number of each text's group.
     count
-        How many groups there are.
+        The number of groups.
     """
     order = np.argsort(groups, kind="stable")
     sorted_, own = groups[order], values[order]

@@ -1,4 +1,4 @@
-"""Where connections are seen from: at an end, or on the way."""
+"""The points from which connections are seen: an end, or a node on the path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from netspurt.table import Table
 
-#: What the initiator sends, and what the other end sends.
+#: The directions: the initiator's packets, and those of the other end.
 _DIRECTIONS = ("forward", "reverse")
 
 
@@ -18,7 +18,7 @@ class Tables(Protocol):
 
     @property
     def title(self) -> str:
-        """What the tables are of."""
+        """The title of the run or of the capture."""
 
     def table(self, name: str) -> Table:
         """Return a table, or raise a `ValueError`."""
@@ -37,8 +37,8 @@ class Vantage:
     sends
         The direction of the packets that count as sent.
     knows
-        Whether `rtt`, `rto` and `cwnd` of that direction are this node's: an end's of a run, or
-        what a capture lets its reader infer.
+        Whether the tables `rtt`, `rto` and `cwnd` of that direction describe this node: it is an
+        end of a run, or the values are inferred from a capture.
     """
 
     flow: str
@@ -48,7 +48,7 @@ class Vantage:
     knows: bool = True
 
     def told(self) -> dict[str, str]:
-        """Return it as a trace has it (draft-ietf-quic-qlog-main-schema-14 §6)."""
+        """Return the vantage point in qlog's form (draft-ietf-quic-qlog-main-schema-14 §6)."""
         told = {"name": self.node, "type": self.kind}
         if self.kind == "network":
             told["flow"] = "client" if self.sends == _DIRECTIONS[0] else "server"
@@ -63,18 +63,19 @@ def vantages(
     direction: str | None = None,
     ends: bool = True,
 ) -> list[Vantage]:
-    """Return the connections and nodes that tables tell of, those of a flow or a node alone.
+    """Return each connection at each node that saw it, or only those of one flow or node.
 
     Parameters
     ----------
     tables
         A run or a capture, with its segments.
     flow, node
-        The only flow, the only node.
+        The flow and the node to return; `None` for all.
     direction
-        Which direction counts as sent between the ends; by default `forward`.
+        The direction that counts as sent at a node between the ends; by default `forward`.
     ends
-        Whether what leaves a node was sent there; a capture does not know where it was made.
+        Whether a node that sends packets is an end. For a capture this is false, because a capture
+        does not tell where it was made.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def vantages(
 
 
 def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:
-    """Return flows, nodes, ways and directions that occur together, in the order of flows."""
+    """Return the combinations of flow, node, way and direction that occur, in that order."""
     columns = [segments[name] for name in ("flow", "node", "way", "direction")]
     codes = [np.unique(column, return_inverse=True)[1] for column in columns]
     _, first = np.unique(np.stack(codes), axis=1, return_index=True)

@@ -1,7 +1,7 @@
-"""Reports: one page of HTML that opens without a network and holds all it shows.
+"""Reports: one page of HTML that contains all its data and needs no network.
 
-Runs, captures, recordings and sweeps become sections of words, tables and pictures; the page draws
-the pictures of the room `pictures` on canvases, on one axis of time.
+Each run, capture, recording and sweep has a section of words, tables and pictures. The page draws
+the pictures of `netspurt.pictures` on canvases, on one axis of time.
 """
 
 from netspurt.report.captures import capture_section

@@ -15,7 +15,7 @@ from netspurt.report.repairs import BY_TIMER, MOST_ROWS
 from netspurt.report.words import instant, number, plain, rate, span
 from netspurt.table import Table
 
-#: The pictures that a capture has numbers for.
+#: The kinds of pictures that can be drawn from a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
 
 #: The most rows of the table of directions.
@@ -32,16 +32,16 @@ def capture_section(
     found
         The capture, explained with its segments.
     name
-        What it is called on the page.
+        The name of the capture on the page.
     lines
-        What is told of it in words, as `netspurt explain` prints it.
+        The lines that `netspurt explain` prints of the capture.
     room
         The most marks to draw.
 
     Raises
     ------
     CaptureError
-        If it has no packets of TCP.
+        If the capture has no packets of TCP.
     """
     part, flows = capture_part(found, name, lines, room)
     groups = (Group([Side(name, flows.flows)]),) if flows.flows else ()
@@ -51,7 +51,7 @@ def capture_section(
 def capture_part(
     found: Explained, name: str, lines: Sequence[str], room: int, side: int = 0
 ) -> tuple[Part, Found]:
-    """Return what is told of a capture, and its flows; `side` is its place in a comparison."""
+    """Return the part for a capture, and its flows. `side` is its place in a comparison."""
     if found.tcp == 0:
         raise CaptureError(f"{plain(found.path)}: the capture has no packets of TCP to report")
     flows = flows_of(found, _KINDS, room)
@@ -79,7 +79,7 @@ def _version() -> str:
 
 
 def _directions(found: Explained) -> Rows:
-    """Return the table of directions with data, that with the most first."""
+    """Return the table of the directions with data. The direction with the most data is first."""
     connections, again = found.table("connections"), found.table("retransmissions")
     every = [row for row in connections.records() if row["data_packets"]]
     every.sort(key=lambda row: -int(row["unique_bytes"]))
@@ -116,7 +116,7 @@ _HEAD = ("time", "flow", "first octet", "octets", "cause", "verdict", "evidence"
 
 
 def _spurious(found: Explained, here: Sequence[Way], side: int) -> Rows:
-    """Return the retransmissions that were spurious, as far as the capture tells."""
+    """Return the table of the retransmissions that the capture shows to be spurious."""
     again = found.table("retransmissions")
     return _table(
         found,
@@ -128,7 +128,7 @@ def _spurious(found: Explained, here: Sequence[Way], side: int) -> Rows:
 
 
 def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
-    """Return the retransmissions that were needed and waited for a timer."""
+    """Return the table of the retransmissions that were necessary and waited for a timer."""
     again = found.table("retransmissions")
     late = np.isin(again["cause"], BY_TIMER)
     return _table(
@@ -147,7 +147,7 @@ def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
 def _table(
     found: Explained, again: Table, here: Sequence[Way], side: int, told: tuple[str, str]
 ) -> Rows:
-    """Return retransmissions in the order of time; `told` is the caption and the words for none."""
+    """Return a table in the order of time. `told` is its caption, and the text for an empty one."""
     known = {way.name for way in here}
     rows, places = [], []
     for row in again.records():

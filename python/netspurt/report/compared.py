@@ -28,9 +28,9 @@ class Subject:
     run
         The run or the capture.
     name
-        What it is called on the page.
+        Its name on the page.
     lines
-        What is told of it in words, beside its summary.
+        Lines that are printed after its summary.
     """
 
     run: Run | Explained
@@ -41,8 +41,8 @@ class Subject:
 def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section:
     """Return the section of two runs or captures, drawn on the same axes.
 
-    Times count from the first data of each. The flows with most data are compared segment by
-    segment.
+    Times count from the first data of each. The flow with the most data in one is compared with
+    that in the other, segment by segment.
     """
     told = [_part(one, side, room // 2) for side, one in enumerate(subjects)]
     sides = [
@@ -62,7 +62,7 @@ def _part(one: Subject, side: int, room: int) -> tuple[Part, Found]:
 
 
 def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
-    """Return a flow whose times count from its first data."""
+    """Return a flow with times that count from its first data."""
     segments = optional(run, "segments")
     way = next((way for way in ways(run) if way.name == flow.name), None)
     if segments is None or way is None:
@@ -73,7 +73,7 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
 
 
 def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]:
-    """Return what a comparison of the flows with most data says, and where they part."""
+    """Compare the flows with the most data; return sentences, and where the flows first differ."""
     try:
         seen = [_seen(one.run) for one in subjects]
     except ValueError as error:
@@ -104,12 +104,12 @@ def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:
 
 
 def _seen(run: Run | Explained) -> list[Seen]:
-    """Return what was seen of the direction with most data, as its sender has it.
+    """Return the events of the direction with the most data, as seen at its sender.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If no direction has data.
     """
     every = ways(run)
     if not every:

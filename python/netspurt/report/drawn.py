@@ -1,4 +1,4 @@
-"""Pictures as the page's script reads them: descriptions, and columns in the payload."""
+"""Pictures in the form that the page's script reads: descriptions, and columns in the payload."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from netspurt.pictures.marks import Floats, Line, Mark, Points, Scale
 from netspurt.report.payload import Payload
 from netspurt.report.thinning import thinned
 
-#: The most marks of a page: with more it opens too slowly, and no screen has room for them.
+#: The most marks of a page. With more it would open too slowly, and no screen could show them.
 BUDGET = 1_000_000
 
-#: Marks of this rank and above tell of losses and repairs: all of them are kept.
+#: Marks of this rank and above show losses and repairs. All of them are kept.
 _KEPT_RANK = 2.5
 
 
 def is_kept(mark: Mark) -> bool:
-    """Return whether a mark is never thinned: rare ones, and those with a shape of their own."""
+    """Return whether a mark is never thinned: rare marks are not, nor marks with special shapes."""
     if isinstance(mark, Points) and mark.shape != "dot":
         return True
     return mark.rank >= _KEPT_RANK or count(mark) == 0
 
 
 def count(mark: Mark) -> int:
-    """Return how many there are of a mark that may be thinned; 0 if it is of another kind."""
+    """Return the number of points or bars of a mark; 0 if it has no height at each x."""
     return len(mark.x) if hasattr(mark, "x") and _heights(mark) else 0
 
 
 def _heights(mark: Mark) -> tuple[Floats, Floats] | None:
-    """Return how low and how high each of a mark reaches, if it has a height at each x."""
+    """Return the lowest and highest y at each x of a mark; `None` if it has no such heights."""
     if hasattr(mark, "y"):
         return mark.y, mark.y
     if hasattr(mark, "low") and hasattr(mark, "high"):
@@ -43,12 +43,12 @@ def _heights(mark: Mark) -> tuple[Floats, Floats] | None:
 
 
 def numbers(pictures: Iterable[Picture]) -> int:
-    """Return how many marks pictures have."""
+    """Return the number of points and bars in some pictures."""
     return sum(count(mark) for picture in pictures for mark in picture.marks)
 
 
 def share_of(pictures: Iterable[Picture], room: int) -> float:
-    """Return the share of the marks that may be thinned for which there is room."""
+    """Return the share of marks to keep, of those that may be thinned, so that `room` suffices."""
     marks = [mark for picture in pictures for mark in picture.marks]
     loose = sum(count(mark) for mark in marks if not is_kept(mark))
     tight = sum(count(mark) for mark in marks if is_kept(mark))
@@ -63,9 +63,9 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
     picture
         The picture.
     payload
-        Takes the columns.
+        The payload, to which the columns are added.
     share
-        The share of the marks that are kept of those that may be thinned.
+        The share of marks to keep, of those that may be thinned.
     """
     (left, right), (low, high) = picture.ends
     return {
@@ -80,7 +80,7 @@ def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, A
 
 def _scale(scale: Scale, low: float, high: float) -> dict[str, Any]:
     told = {one.name: getattr(scale, one.name) for one in fields(scale)}
-    # An end that the scale names stays where it is when the page zooms.
+    # When the page zooms, an end that the scale fixes does not move.
     return {**told, "low": low, "high": high, "fixed": scale.low == 0.0}
 
 
@@ -96,7 +96,7 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
         if value.ndim > 1:
             told["shape"], value = list(value.shape), value.reshape(-1)
         column = value if kept is None else value[kept]
-        # The upper ends of bars are near their lower ends.
+        # The upper ends of bars are stored as differences from the lower ends, which are near.
         told[one.name] = payload.add(column, near if one.name == "high" else None)
         near = told[one.name] if one.name == "low" else near
     if hasattr(mark, "x"):
@@ -108,7 +108,7 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
 
 
 def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
-    """Return which of a mark to draw, in the order of x; None for all as they are."""
+    """Return the indices of a mark's points to draw, in the order of x; None for all unchanged."""
     heights = _heights(mark)
     if heights is None or not hasattr(mark, "x"):
         return None

@@ -22,13 +22,13 @@ TITLES = {
     "throughput": "Throughput",
 }
 
-#: More flows are no longer a list to choose from.
+#: The most flows of a page. A longer list would be too long to choose from.
 _MOST_FLOWS = 40
 
 
 @dataclass(frozen=True)
 class Way:
-    """A flow and one of its directions, and whether anything was retransmitted in it."""
+    """A flow and one of its directions, and whether the direction has retransmissions."""
 
     flow: str
     direction: str
@@ -36,22 +36,22 @@ class Way:
 
     @property
     def name(self) -> str:
-        """Its name on the page."""
+        """The name of the direction on the page."""
         return self.flow if self.direction == "forward" else f"{self.flow} ({self.direction})"
 
 
 @dataclass(frozen=True)
 class Found:
-    """The flows of a page, and what is left out of it, in words."""
+    """The flows of a page, and sentences on what the page leaves out."""
 
     flows: Sequence[Flow]
     notes: Sequence[str]
 
 
 def ways(run: Tables) -> list[Way]:
-    """Return the directions that carried data, that with the most first.
+    """Return the directions that carried data. The direction with the most data is first.
 
-    Of equals that with more retransmissions comes first.
+    Of directions with equal data, the one with more retransmissions comes first.
     """
     flows = run.table("flows")
     octets, again = (flows[name].astype(np.int64) for name in ("acked_bytes", "retransmissions"))
@@ -69,11 +69,11 @@ def flows_of(run: Tables, kinds: Sequence[str], room: int) -> Found:
     run
         A run or a capture.
     kinds
-        Of `TITLES`, those to draw.
+        The kinds of pictures to draw, of `TITLES`.
     room
-        The most marks; the flow with most data is drawn whatever it takes.
+        The most marks. The flow with the most data is drawn even if it has more.
 
-    Those with retransmissions have precedence; all stand in the order of their data.
+    Flows with retransmissions are chosen first. The chosen flows are in the order of their data.
     """
     flows: dict[str, Flow] = {}
     missing: dict[str, str] = {}
@@ -107,7 +107,7 @@ def _panels(
 
 
 def _left_out(every: Sequence[Way], flows: Sequence[Flow]) -> Iterator[str]:
-    """Yield which flows are not drawn."""
+    """Yield a sentence on the flows that are not drawn."""
     there = {flow.name for flow in flows}
     gone = [way.name for way in every if way.name not in there]
     if flows and gone:
@@ -119,7 +119,7 @@ def _left_out(every: Sequence[Way], flows: Sequence[Flow]) -> Iterator[str]:
 
 
 def _not_drawn(missing: dict[str, str], flows: Sequence[Flow]) -> Iterator[str]:
-    """Yield which kinds of pictures no flow has, and why."""
+    """Yield a sentence for each kind of picture that no flow has, with the reason."""
     there = {panel.kind for flow in flows for panel in flow.panels}
     for kind, why in missing.items():
         if kind not in there:

@@ -1,4 +1,4 @@
-"""Sections of a page as HTML, with all texts escaped. They can be read without the script."""
+"""Sections of a page as HTML, with all texts escaped. They are readable without the script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netspurt.report.words import counted, plain
 
 
 def section_markup(section: Section, first_group: int, out: Path, *, alone: bool) -> str:
-    """Return a section; one that is alone on the page is headed by the page's title.
+    """Return a section as HTML. If it is the only one, the page's title is its heading.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def section_markup(section: Section, first_group: int, out: Path, *, alone: bool
     first_group
         The number of its first group of pictures on the page.
     out
-        The file of the page, from which links lead.
+        The file of the page. Links are relative to it.
     """
     beside = len(section.parts) > 1
     lines = [
@@ -43,7 +43,7 @@ def section_markup(section: Section, first_group: int, out: Path, *, alone: bool
 
 
 def _groups(groups: Sequence[Group], first: int) -> Iterator[str]:
-    """Yield the places of groups: those over time have the width, others stand in columns."""
+    """Yield the elements of groups. Pictures over time take the full width, others a column."""
     told = [f'<div class="group" data-group="{first + n}"></div>' for n in range(len(groups))]
     over_time = [text for text, group in zip(told, groups, strict=True) if group.x]
     apart = [text for text, group in zip(told, groups, strict=True) if not group.x]
@@ -68,13 +68,13 @@ def _part(part: Part, *, named: bool) -> str:
 
 
 def _places(part: Part, group: int, *, named: bool) -> str:
-    """Return the tables whose rows lead into the pictures."""
+    """Return the tables whose rows link to places in the pictures."""
     of = f"{part.name}: " if named else ""
     return "\n".join(_table(rows, group, of) for rows in part.places)
 
 
 def _foot(part: Part, out: Path, *, named: bool) -> str:
-    """Return what limits the answer, the links, and how to make the same again."""
+    """Return the end of a part: notes, links, and how to make the same results again."""
     notes = "".join(f"<li>{_text(note)}</li>" for note in part.notes)
     of = f"{_text(part.name)}: " if named else ""
     foot = of + " · ".join(_text(words) for words in part.foot)
@@ -90,13 +90,13 @@ def _links(links: Sequence[Link], out: Path) -> Iterator[str]:
     """Yield links to files, relative to the page."""
     for link in links:
         path = Path(os.path.relpath(link.path, out.parent)).as_posix()
-        # A first part with a colon would be a scheme.
+        # A colon in the first part of a relative link would be read as the end of a scheme.
         target = quote(path if path.startswith(".") else f"./{path}")
         yield f'<a href="{escape(target)}">{_text(link.words)}</a>'
 
 
 def _table(rows: Rows, group: int | None, of: str = "") -> str:
-    """Return a table; rows with a place have a button that leads there."""
+    """Return a table as HTML. A row with a place has a button that leads to it."""
     caption = f"{of}{rows.caption}"
     if not rows.rows:
         return f'<p class="empty">{_text(of + rows.empty)}</p>' if rows.empty else ""
@@ -117,7 +117,7 @@ def _table(rows: Rows, group: int | None, of: str = "") -> str:
 
 
 def _place(rows: Rows, n: int, group: int | None) -> str:
-    """Return the place of a row as an attribute, if it has one."""
+    """Return the place of a row as an attribute of HTML; empty if the row has no place."""
     if group is None or not rows.places:
         return ""
     place: Place = rows.places[n]

@@ -1,4 +1,4 @@
-"""The page: its sections, its numbers and its script in one file of HTML."""
+"""The page: sections, numbers and script in one file of HTML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from netspurt.report.parts import Group, Section
 from netspurt.report.payload import Payload
 from netspurt.report.words import number, plain
 
-#: The parts of the script, in the order in which they follow each other.
+#: The files of the script, in the order in which they are joined.
 _SCRIPTS = (
     *("numbers", "payload", "axes", "draw", "areas", "samples", "panel", "read", "over", "span"),
     *("hand", "group", "page"),
@@ -36,16 +36,16 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     Parameters
     ----------
     sections
-        What it shows.
+        The sections of the page.
     out
-        The file that it is for: links lead from there.
+        The file of the page. Links are relative to it.
     room
-        The most marks; of more those are kept that show the extremes.
+        The most marks. If there are more, marks with extreme values are kept.
 
     Raises
     ------
     ValueError
-        If there is nothing to show.
+        If there are no sections.
     """
     if not sections:
         raise ValueError("a report needs something to show")
@@ -77,7 +77,7 @@ def _pictures(group: Group) -> list[Any]:
 
 
 def _sections(sections: Sequence[Section], out: Path) -> str:
-    """Return the markup of all sections; groups of pictures are numbered through the page."""
+    """Return the HTML of all sections. Groups of pictures have consecutive numbers on the page."""
     texts, group = [], 0
     for section in sections:
         texts.append(section_markup(section, group, out, alone=len(sections) == 1))
@@ -113,14 +113,14 @@ def _group(group: Group, payload: Payload, share: float) -> dict[str, Any]:
 
 
 def _kinds(group: Group) -> dict[str, None]:
-    """Return the kinds of the pictures of a group in the order in which they stand."""
+    """Return the kinds of the pictures of a group, in their order, each once."""
     found = [panel.kind for side in group.sides for flow in side.flows for panel in flow.panels]
     known = [kind for kind in TITLES if kind in found]
     return dict.fromkeys([*known, *found])
 
 
 def _thinned(share: float, every: int) -> str:
-    """Return what the page says of marks that it leaves out."""
+    """Return the sentence on marks that the page leaves out; empty if it has all."""
     if share >= 1.0:
         return ""
     return (
@@ -131,7 +131,7 @@ def _thinned(share: float, every: int) -> str:
 
 
 def _data(document: dict[str, Any]) -> str:
-    """Return data as JSON that may stand within HTML."""
+    """Return data as JSON in which no text can end the HTML element around it."""
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
 
@@ -146,13 +146,13 @@ def _style() -> str:
 
 
 def _script() -> str:
-    """Return the script: its parts share one scope, which nothing else sees."""
+    """Return the script. Its files are joined in one scope, which is hidden from other scripts."""
     parts = "\n".join(_resource(f"{name}.js") for name in _SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
 
 
 def _policy(style: str, script: str) -> str:
-    """Return a policy that allows this style and this script, and no request at all."""
+    """Return a content security policy: only this style and this script, and no requests."""
     return (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src {_hash(style)}; script-src {_hash(script)}"
@@ -165,7 +165,7 @@ def _hash(text: str) -> str:
 
 
 def _filled(frame: str, texts: dict[str, str]) -> str:
-    """Return the frame with each `{{name}}` replaced once by its text."""
+    """Return the frame with each `{{name}}` replaced by its text. Texts are not searched again."""
     parts = frame.split("{{")
     filled = [parts[0]]
     for part in parts[1:]:

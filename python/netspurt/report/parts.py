@@ -1,4 +1,4 @@
-"""What a page consists of, as data: sections with words, tables and pictures."""
+"""The content of a page as data: sections with words, tables and pictures."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Panel:
 
 @dataclass(frozen=True)
 class Flow:
-    """What is drawn of a flow in one direction.
+    """The pictures of a flow in one direction.
 
     Attributes
     ----------
     name
-        Its name, and its direction if that is not `forward`.
+        The flow's name, with the direction if that is not `forward`.
     panels
         Its pictures, one above the other.
     zero_s
-        The instant from which a comparison counts.
+        The instant at which the times of a comparison begin [s].
     """
 
     name: str
@@ -38,7 +38,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Side:
-    """What is drawn of a run: its flows, of which one is shown at a time."""
+    """The pictures of a run: its flows, of which the page shows one at a time."""
 
     name: str
     flows: Sequence[Flow]
@@ -46,7 +46,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Parting:
-    """Where two runs first differ, in seconds from the first data, and the difference in words."""
+    """The first difference of two runs: its time in seconds from the first data, and a sentence."""
 
     at_s: float
     words: str
@@ -54,16 +54,16 @@ class Parting:
 
 @dataclass(frozen=True)
 class Group:
-    """Pictures on one x axis: those of one run, or of two side by side.
+    """Pictures with one x axis: the pictures of one run, or of two runs side by side.
 
     Attributes
     ----------
     sides
-        One or two.
+        The runs: one or two.
     x
         `time`, or empty for a picture that stands alone.
     parting
-        Of two runs, where they first differ, if they do.
+        The first difference of two runs, if they differ.
     """
 
     sides: Sequence[Side]
@@ -83,12 +83,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table; rows with a place lead to it.
+    """A table. Its rows may link to places in the pictures.
 
     Attributes
     ----------
     caption
-        What its rows are.
+        The caption, which says what a row is.
     head, rows
         The texts of the cells.
     right
@@ -96,9 +96,9 @@ class Rows:
     places
         The place of each row; empty if the rows have none.
     more
-        How many rows there are beyond those given.
+        The number of further rows that are left out.
     empty
-        What is said if there are no rows.
+        The text for a table without rows.
     """
 
     caption: str
@@ -120,7 +120,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Part:
-    """What is told of one run, capture, sweep or recording.
+    """The words and tables on one run, capture, sweep or recording.
 
     Attributes
     ----------
@@ -133,11 +133,11 @@ class Part:
     tables
         Tables that precede the pictures.
     places
-        Tables whose rows lead into the pictures.
+        Tables whose rows link to places in the pictures.
     notes
-        What limits the answer, and what is not shown.
+        Sentences on what limits the results, and on what is not shown.
     links
-        Where the numbers are.
+        The files with the numbers.
     foot
         The version, the seed and the digest.
     """
@@ -154,18 +154,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: one subject, or two that are compared.
+    """A section of a page: one subject, or two subjects that are compared.
 
     Attributes
     ----------
     heading
         Its heading.
     parts
-        One subject or two.
+        The parts of the one or two subjects.
     words
-        Sentences on all of it.
+        Sentences on the whole section.
     groups
-        Its pictures; places in tables are in the first.
+        Its pictures. Places in tables refer to the first group.
     """
 
     heading: str

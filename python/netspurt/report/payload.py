@@ -1,9 +1,10 @@
-"""The numbers of a page as one text: columns in few octets, decoded by the page itself.
+"""The numbers of a page as one compressed text, which the page decodes.
 
-A column whose values are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
-becomes whole numbers: each less the one before it, or less that of another column. Whole numbers
-and others alike are shuffled, so that all first octets come first, then all second ones; what
-repeats stands together then. All columns form one gzip stream, written in base 64.
+If all values of a column are multiples of 1, 1/2, 10^-3, 10^-6 or 10^-9, as octets and times are,
+they become whole numbers, and each is stored as the difference from the value before it, or from
+the value of another column. The octets of all columns are shuffled: first the first octet of each
+value, then the second octet of each value, and so on. Equal octets then stand together, which
+compresses well. All columns form one gzip stream, written in base 64.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-#: In what parts of 1 values are counted, the coarsest first.
+#: The scales: the numbers of parts of 1 in which values are counted. The coarsest is first.
 SCALES = (1, 2, 1000, 1_000_000, 1_000_000_000)
 
-#: Whole numbers beyond this are not exact where the page decodes them.
+#: The largest whole number that is exact in JavaScript, which decodes the page.
 _EXACT = 2**53
 
 
@@ -35,11 +36,11 @@ class Packed:
     count
         The number of its values.
     planes
-        The octets of each value.
+        The number of octets of each value.
     scale
-        The part of 1 in which the values are counted; 0 if they are floats as they are.
+        The number of parts of 1 in which values are counted; 0 if values are stored as floats.
     base
-        The column whose values are subtracted; -1 if it is each value's predecessor.
+        The number of the column whose values are subtracted; -1 if the previous value is.
     """
 
     count: int
@@ -48,7 +49,7 @@ class Packed:
     base: int
 
     def told(self) -> list[int]:
-        """Return it as the page reads it."""
+        """Return the description of the column that the page reads."""
         return [self.count, self.planes, self.scale, self.base]
 
 
@@ -71,14 +72,14 @@ class Payload:
     _whole: dict[int, Whole] = field(default_factory=dict)
 
     def add(self, values: Floats, base: int | None = None) -> int:
-        """Return the number of the column with these values, which may be there already.
+        """Add a column and return its number. Equal columns are stored once.
 
         Parameters
         ----------
         values
-            Shape (n,).
+            The values, shape (n,).
         base
-            The number of a column of the same length whose values are near.
+            The number of a column of the same length with values that are near to these.
         """
         values = np.ascontiguousarray(values, dtype=np.float64)
         key = (len(values), values.tobytes())
@@ -98,7 +99,7 @@ class Payload:
             rest = whole - near
         else:
             base, rest = None, np.diff(whole, prepend=0)
-        # The sign becomes the lowest bit: small differences of either sign have small codes.
+        # The sign becomes the lowest bit, so that small differences of both signs have small codes.
         codes = ((rest << 1) ^ (rest >> 63)).astype(np.uint64)
         width = max(1, (int(codes.max(initial=0)).bit_length() + 7) // 8)
         self._whole[len(self._columns)] = whole
@@ -110,23 +111,26 @@ class Payload:
         self._planes.append(planes)
 
     def told(self) -> list[list[int]]:
-        """Return the description of each column, as `decoded` and the page read it."""
+        """Return the description of each column, for `decoded` and for the page."""
         return [column.told() for column in self._columns]
 
     def text(self) -> str:
         """Return all columns, compressed, in base 64."""
-        # No time stamp: the same run gives the same page.
+        # Without a time stamp in the stream, the same run gives the same page.
         packed = gzip.compress(b"".join(self._planes), compresslevel=6, mtime=0)
         return base64.b64encode(packed).decode("ascii")
 
 
 def _counted(values: Floats) -> tuple[int, Whole | None]:
-    """Return the coarsest scale on which values are whole, and the whole numbers, if any."""
+    """Return the coarsest scale on which all values are whole, and the whole numbers.
+
+    If there is no such scale, return 0 and `None`.
+    """
     if not (np.abs(values) < _EXACT).all() or (np.signbit(values) & (values == 0)).any():
         return 0, None
     most = float(np.abs(values).max(initial=0))
     for scale in SCALES:
-        # The code of a difference is up to four times as large.
+        # The code of a difference may be four times as large as the largest value.
         if most * scale > _EXACT // 4:
             break
         scaled = np.rint(values * scale)
@@ -136,18 +140,18 @@ def _counted(values: Floats) -> tuple[int, Whole | None]:
 
 
 def _shuffled(codes: NDArray[np.uint64], width: int) -> bytes:
-    """Return the lowest `width` octets of codes, all lowest ones first."""
+    """Return the lowest `width` octets of each code, shuffled: first all lowest octets."""
     octets = codes.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
     return octets.T.tobytes()
 
 
 def decoded(told: list[list[int]], text: str) -> list[Floats]:
-    """Return the columns of a page, as its script decodes them.
+    """Return the columns of a page. The page's script decodes them in the same way.
 
     Parameters
     ----------
     told, text
-        What `Payload` returned.
+        The results of `Payload.told` and `Payload.text`.
     """
     octets = np.frombuffer(gzip.decompress(base64.b64decode(text)), dtype=np.uint8)
     columns: list[Floats] = []

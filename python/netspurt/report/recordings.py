@@ -13,7 +13,7 @@ from netspurt.report.repairs import MOST_ROWS
 from netspurt.report.words import instant, plain, span
 from netspurt.timers import Algorithm, Replay
 
-#: The pictures below the one over time, each with its heading.
+#: The pictures below the picture over time, each with its heading.
 _APART: dict[str, tuple[str, Callable[[Judged], Picture]]] = {
     "apart-histogram": ("Distributions", histogram),
     "apart-pareto": ("Spurious retransmissions against the timer", pareto),
@@ -26,13 +26,13 @@ def replay_section(replay: Replay, name: str, lines: Sequence[str], path: str) -
     Parameters
     ----------
     replay
-        Timers replayed on it.
+        The replay of timers on the recording.
     name
-        What it is called on the page.
+        The name of the recording on the page.
     lines
-        What is told of it in words, as `netspurt replay` prints it.
+        The lines that `netspurt replay` prints of the recording.
     path
-        Its file.
+        The file of the recording.
     """
     part = Part(
         name=name,
@@ -44,7 +44,7 @@ def replay_section(replay: Replay, name: str, lines: Sequence[str], path: str) -
 
 
 def _groups(replay: Replay) -> Iterator[Group]:
-    """Yield the picture over time, and the others that there are numbers for."""
+    """Yield the picture over time, and the other pictures that can be drawn from the replay."""
     over = Panel("timeline", "Delays and timers", timeline(replay))
     yield _group(over, replay.delays.name, "time")
     if not np.isnan(replay.delays.rtt_s).all():
@@ -57,12 +57,12 @@ def _group(panel: Panel, name: str, x: str) -> Group:
 
 
 def _best(replay: Replay) -> list[Algorithm]:
-    """Return the timers that no other one beats and that have spurious retransmissions, three."""
+    """Return up to three timers of the front that have spurious retransmissions."""
     return [one for one in replay.front() if one.spurious][:3]
 
 
 def _spurious(replay: Replay, one: Algorithm) -> Rows:
-    """Return a table of the spurious retransmissions of a timer, each a click from its place."""
+    """Return a table of a timer's spurious retransmissions. Rows link to places in the picture."""
     delays = replay.delays
     with np.errstate(invalid="ignore"):
         early = np.flatnonzero(delays.rtt_s > one.waits)

@@ -1,4 +1,4 @@
-"""Retransmissions that were spurious, and losses that were repaired late or never."""
+"""Tables of spurious retransmissions, and of losses that were repaired late or never."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from netspurt.table import Table
 #: The most rows of a table on a page.
 MOST_ROWS = 500
 
-#: Causes of retransmissions that a timer started, or that follow in order after one.
+#: Causes of retransmissions that a timer started, or that follow such a retransmission in order.
 BY_TIMER = ("rto", "syn", "go-back-n", "shim")
 
 
 @dataclass(frozen=True)
 class _Missed:
-    """A segment that was lost, and the transmission that repaired it, if there is one."""
+    """A lost segment, and the transmission that repaired the loss, if there is one."""
 
     t_s: float
     seq: int
@@ -35,7 +35,7 @@ class _Missed:
 
 
 def unseen_senders(run: Tables, every: list[Way]) -> list[str]:
-    """Return the senders of directions that were observed elsewhere only."""
+    """Return the senders that were not spied, though another node saw their packets."""
     senders: dict[str, None] = {}
     for way in every:
         seen = _seen(run, way)
@@ -45,7 +45,7 @@ def unseen_senders(run: Tables, every: list[Way]) -> list[str]:
 
 
 def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
-    """Return a table of the retransmissions that were spurious, SYNs and FINs among them."""
+    """Return a table of the spurious retransmissions, including SYNs and FINs."""
     cells: list[tuple[float, tuple[str, ...], Place]] = []
     names = ("packet", "seq", "len_bytes", "cause", "kind")
     for way in every:
@@ -71,7 +71,7 @@ def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
 def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
     """Return a table of losses that waited for a timer or were never repaired.
 
-    None if it is not known: the run kept no packets of the senders, or no drops.
+    Return `None` if the losses are not known: the run has no segments of the senders, or no drops.
     """
     unseen = unseen_senders(run, every)
     every = [way for way in every if _sender(run, way) not in unseen]
@@ -105,7 +105,7 @@ def _rows(
     right: tuple[int, ...],
     empty: str,
 ) -> Rows:
-    """Return a table in the order of time."""
+    """Return a table with the rows in the order of time."""
     cells = sorted(cells, key=lambda one: one[0])
     shown = cells[:MOST_ROWS]
     rows, places = [row for _, row, _ in shown], [place for *_, place in shown]
@@ -118,7 +118,7 @@ def _sender(run: Tables, way: Way) -> str:
 
 
 def _seen(run: Tables, way: Way) -> Table | None:
-    """Return what a direction's sender sent, or what was seen of it where it was observed."""
+    """Return a direction's segments as seen at the sender, or else at the node that saw them."""
     segments = optional(run, "segments")
     if segments is None:
         return None
@@ -132,7 +132,8 @@ def _seen(run: Tables, way: Way) -> Table | None:
 def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
     """Yield the losses of a direction that its sender did not repair before a timeout.
 
-    A copy that was lost while another arrived is no miss: an ACK covers it without a later copy.
+    If one copy of a segment was lost and another arrived, nothing had to be repaired: an ACK covers
+    the segment without a later copy.
     """
     seen = _seen(run, way)
     sent = None if seen is None else seen.select(seen["len_bytes"] > 0)
@@ -151,7 +152,7 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
         n = rows.get(one)
         if n is None:
             continue
-        # What covers the first lost octet begins there, or less than a segment before.
+        # A segment that covers the first lost octet begins at it or less than a segment before it.
         first = np.searchsorted(in_order, seq[n] - longest, side="right")
         near = order[first : np.searchsorted(in_order, seq[n], side="right")]
         covering = near[(end[near] > seq[n]) & (t[near] > t[n])]
@@ -165,6 +166,6 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
 
 
 def _acked(run: Tables, way: Way) -> int:
-    """Return the octet up to which the receiver acknowledged, as sequence numbers count."""
+    """Return the highest acknowledgment number of the receiver."""
     sums = run.table("flows").where(flow=way.flow, direction=way.direction)
     return int(sums["acked_bytes"][0]) + 1

@@ -30,9 +30,9 @@ def run_section(run: Run, name: str, lines: Sequence[str] = (), room: int = BUDG
     run
         The run.
     name
-        What it is called on the page.
+        The name of the run on the page.
     lines
-        What is told of its requests, populations and echo probes, as `netspurt run` prints it.
+        The lines that `netspurt run` prints of its requests, populations and echo probes.
     room
         The most marks to draw.
     """
@@ -44,7 +44,7 @@ def run_section(run: Run, name: str, lines: Sequence[str] = (), room: int = BUDG
 def run_part(
     run: Run, name: str, lines: Sequence[str], room: int, side: int = 0
 ) -> tuple[Part, Found]:
-    """Return what is told of a run, and its flows; `side` is its place in a comparison."""
+    """Return the part for a run, and its flows. `side` is its place in a comparison."""
     found = flows_of(run, _KINDS, room) if len(run.flows) else Found((), ())
     shown = [way for way in ways(run) if way.name in {flow.name for flow in found.flows}]
     missed = missed_rows(run, shown, side)
@@ -65,7 +65,7 @@ def run_part(
 
 
 def _words(run: Run) -> Iterator[str]:
-    """Yield the summary that the run itself prints, and what became of its retransmissions."""
+    """Yield the summary of the run, and sentences on its retransmissions."""
     lines = str(run).splitlines()[1:]
     yield from (line for line in lines if not line.startswith("tables:"))
     flows = run.flows
@@ -80,7 +80,7 @@ def _words(run: Run) -> Iterator[str]:
 
 
 def _unseen(run: Run, shown: list[Way]) -> Iterator[str]:
-    """Yield what is not known where senders were not spied."""
+    """Yield a sentence on what is not known if senders were not spied."""
     unseen = unseen_senders(run, shown)
     if unseen:
         names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")
@@ -92,7 +92,7 @@ def _unseen(run: Run, shown: list[Way]) -> Iterator[str]:
 
 
 def _directions(run: Run) -> Rows:
-    """Return the table of directions: what was sent, sent again and why, and how fast."""
+    """Return the table of directions: segments sent, retransmissions by cause, and rates."""
     flows = run.flows
     causes = _causes(run)
     rows = []
@@ -120,7 +120,7 @@ def _directions(run: Run) -> Rows:
 
 
 def _causes(run: Run) -> dict[tuple[str, str], str]:
-    """Return the retransmissions of each direction by cause, in words."""
+    """Return the numbers of retransmissions by cause as text, for each flow and direction."""
     table = optional(run, "retransmissions")
     if table is None:
         return {}
@@ -133,7 +133,7 @@ def _causes(run: Run) -> dict[tuple[str, str], str]:
 
 
 def _links(run: Run) -> Rows:
-    """Return the table of the links that carried anything."""
+    """Return the table of the links that carried packets."""
     links = run.links
     used = np.flatnonzero((links["carried"] > 0) | (links["dropped"] > 0)).tolist()
     counts = ("dropped", "lost", "queue_packets_max")

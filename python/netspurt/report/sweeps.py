@@ -14,7 +14,8 @@ from netspurt.report.words import counted, number, plain
 from netspurt.sweep import SweepFolder
 from netspurt.sweep.cases import Cases
 
-#: The measures of a page, those that a sweep has and that vary, the most telling first.
+#: The measures of a page, the most important first. A page has those that the sweep has and that
+#: vary.
 _MEASURES = (
     "completion_ns_mean",
     "request_ns_p50",
@@ -59,7 +60,7 @@ def sweep_section(folder: SweepFolder, name: str) -> Section:
 
 
 def _words(folder: SweepFolder) -> Iterator[str]:
-    """Yield what was varied, and how the cases ended."""
+    """Yield sentences on what was varied, and on how the cases ended."""
     over = ", ".join(f"{name} ({len(folder.labels[name])})" for name in folder.names)
     pairing = "paired" if folder.paired else "not paired"
     runs = f"{counted(folder.seeds, 'run')} each, {pairing}"
@@ -74,7 +75,7 @@ def _words(folder: SweepFolder) -> Iterator[str]:
 
 
 def _without(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
-    """Yield how many cases lack a measure: their groups look better or worse than they are."""
+    """Yield a sentence on cases without a measure: their groups look better or worse than real."""
     for measure in chosen:
         rows = summarise(cases, measure, folder.names, folder.labels)
         if missing := sum(row.without for row in rows):
@@ -94,7 +95,7 @@ def _notes(folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
 
 
 def _chosen(cases: Cases) -> list[str]:
-    """Return the measures that are there and vary."""
+    """Return those of the measures that the cases have and that vary."""
     known = set(measures(cases))
     varying = (name for name in _MEASURES if name in known and _varies(cases, name))
     return list(varying)[:_MOST_MEASURES]
@@ -106,7 +107,7 @@ def _varies(cases: Cases, name: str) -> bool:
 
 
 def _table(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Rows:
-    """Return a row for each group: the means of all measures with their intervals."""
+    """Return the table with a row for each group: the means of all measures with intervals."""
     by = list(folder.names)
     told = [summarise(cases, measure, by, folder.labels) for measure in chosen]
     units = [_unit(rows, measure) for rows, measure in zip(told, chosen, strict=True)]
@@ -122,7 +123,7 @@ def _table(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Rows:
 
 
 def _unit(rows: Sequence[Summary], measure: str) -> tuple[float, str]:
-    """Return the factor of a measure's figures, and its name with the unit."""
+    """Return the factor for a measure's figures, and the measure's name with the unit."""
     words, factor, unit = in_words(measure)
     known = [abs(row.mean.value) for row in rows if np.isfinite(row.mean.value)]
     size, unit = fitting_unit(unit, factor * max(known, default=0.0))
@@ -138,7 +139,7 @@ def _cell(row: Summary, factor: float) -> str:
 
 
 def _groups(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterator[Group]:
-    """Yield a picture of each measure: by both names of two, or else by each name alone."""
+    """Yield pictures of each measure: one for two varied names, else one for each name."""
     names = list(folder.names)
     ways = [names] if len(names) in (1, 2) else [[name] for name in names]
     for measure in chosen:

@@ -1,4 +1,4 @@
-"""Marks that a page has no room for: which of them it keeps."""
+"""Chooses the marks that a page keeps if it has no room for all."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Floats = NDArray[np.float64]
 
 
 def thinned(x: Floats, low: Floats, high: Floats, room: int) -> NDArray[np.intp]:
-    """Return the places of the marks to keep, in order.
+    """Return the indices of the marks to keep, in order.
 
-    The x axis is cut into columns of equal width. Each keeps its first and its last mark, the one
-    that reaches lowest and the one that reaches highest, so that no extreme is hidden.
+    The x axis is cut into columns of equal width. Each column keeps its first mark, its last mark,
+    the lowest and the highest, so that no extreme is hidden.
 
     Parameters
     ----------
     x, low, high
         The marks in the order of x, shape (n,).
     room
-        About how many may be kept; of less than 4 a column is made of all.
+        About how many marks may be kept. Below 8 all marks form one column.
 
     Examples
     --------

@@ -7,12 +7,13 @@ import re
 
 from netspurt.pictures.measures import fitting_unit
 
-#: What could steer a viewer or turn the direction of writing, in names that others chose.
+#: Characters that could control a viewer or change the direction of writing. Names from other
+#: people's files may contain them.
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: str) -> str:
-    r"""Return a text in which characters that steer are visible escapes.
+    r"""Return a text with visible escapes in place of control characters.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def number(value: float) -> str:
 
 
 def counted(count: float, what: str) -> str:
-    """Return a count and what is counted, in the singular or the plural.
+    """Return a count with its noun, in the singular or the plural.
 
     Examples
     --------

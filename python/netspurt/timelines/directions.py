@@ -1,4 +1,4 @@
-"""How much of a recording either direction of a path has."""
+"""The delays and losses of a recording, divided between the two directions of the path."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Places = NDArray[np.bool_]
 #: The numbers of the direction that lost a probe.
 FORWARD, REVERSE = 1, 2
 
-#: What a file says of round trips.
+#: The comment in a file that is made from round trips.
 _HALVES = (
     "Each direction has half of the measured round trip, at the instants at which a probe crosses",
     "it: a round trip does not tell how much of it either direction took, nor which of them lost a",
     "probe.",
 )
 
-#: What a file says of delays by two clocks.
+#: The comment in a file that is made from delays by two clocks.
 _MEASURED = ("Each direction has its own delay, as the clocks of both ends tell it.",)
 
 
@@ -32,8 +32,8 @@ _MEASURED = ("Each direction has its own delay, as the clocks of both ends tell 
 class Directions:
     """The delays of both directions [s], shape (n,) each, NaN if lost, and which lost a probe.
 
-    `reverse` is missing where the recording is of one direction; `measured` says whether it tells
-    the delay of each.
+    `reverse` is missing if the recording is of one direction. `measured` says whether the recording
+    has the delay of each direction.
     """
 
     forward: Floats
@@ -44,7 +44,7 @@ class Directions:
     notes: Sequence[str] = ()
 
     def losses(self, outside: Places) -> tuple[float, float]:
-        """Return each direction's probability of loss of the probes outside of outages."""
+        """Return each direction's probability of loss, from the probes `outside` of outages."""
         if not outside.any():
             return 0.0, 0.0
         lost = np.isnan(self.forward[outside])
@@ -53,24 +53,24 @@ class Directions:
         if self.reverse is None:
             return share, 0.0
         if np.any(lost & (ways == 0)):
-            # Which direction lost them is not known of all.
+            # For some lost probes the direction is not known.
             each = each_way(share, 2)
             return each, each
         ahead = float(np.mean(ways == FORWARD))
         return ahead, float(np.mean(ways == REVERSE)) / max(1 - ahead, 1e-9)
 
     def all_lost(self, run: tuple[int, int], way: int) -> bool:
-        """Whether one direction lost all probes from the first place to the one before the last."""
+        """Return whether the direction `way` lost all probes of a run: from its first place on."""
         return bool(np.all(self.lost_way[slice(*run)] == way))
 
 
 def each_way(share: float, ways: int) -> float:
-    """Return the probability in each of some directions of what happens to a share of probes."""
+    """Return the probability in each direction of an event that a share of all probes met."""
     return float(1 - math.pow(1 - min(share, 1.0), 1 / ways))
 
 
 def split(recording: Delays) -> Directions:
-    """Return the directions of a recording: measured, or half of the round trip each."""
+    """Return the directions of a recording: their own delays, or half of the round trip each."""
     rtt = recording.rtt_s
     ways = recording.lost_way
     if recording.measure != "round-trip":

@@ -1,13 +1,13 @@
-"""What is wrong with a timeline's file, and where."""
+"""The error for a timeline's file, which names the place and the fix."""
 
 from __future__ import annotations
 
-#: How much of a long line an error shows, and how much of that precedes the place.
+#: The number of characters of a long line that an error shows, and of those before the place.
 _SHOWN, _BEFORE = 100, 40
 
 
 class TimelineError(ValueError):
-    """A file of another tool makes no timeline.
+    """A timeline cannot be made from a file of another tool.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class TimelineError(ValueError):
     file
         The file.
     line, column
-        The place, from 1; `None` if it is the file as a whole.
+        The place, from 1; `None` if the error concerns the whole file.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of an error

@@ -28,17 +28,17 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
     path
         The file.
     format_
-        `csv`, a table with a heading, whose first column holds instants; `hypatia`, rows of an
-        instant and a round trip in nanoseconds, without a heading; `mahimahi`, a millisecond on
-        each line, at which 1500 octets are delivered; `toml`, a file that a link follows. By
-        default the file's first line tells.
+        `csv`: a table with a heading, whose first column has instants. `hypatia`: rows of an
+        instant and a round trip in nanoseconds, without a heading. `mahimahi`: on each line a
+        millisecond at which 1500 octets are delivered. `toml`: a file that a link follows. By
+        default the format is detected from the file's first line.
 
     Raises
     ------
     TimelineError
-        If it is none of these; the message names the line and the fix.
+        If the file has none of these formats. The message names the line and the fix.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     name = os.fspath(path)
     try:
@@ -69,13 +69,12 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
 
 
 def paired(forward: Timeline, reverse: Timeline) -> Timeline:
-    """Return the timeline of a link whose directions follow two files.
+    """Return the timeline of a link of which each direction follows a file of its own.
 
     Raises
     ------
     ValueError
-        If one of them is of both directions already, or has a delay or a rate where the other has
-        none.
+        If one of them already has both directions, or only one of them has a delay or a rate.
     """
     for one in (forward, reverse):
         if one.reverse is not None:
@@ -93,7 +92,7 @@ def paired(forward: Timeline, reverse: Timeline) -> Timeline:
 
 
 def _format_of(first: str) -> str:
-    """Return the format that a first line tells."""
+    """Return the format of a file from its first line."""
     bare = first.strip()
     if bare.startswith(("#", "[")) or "=" in bare:
         return "toml"
@@ -145,7 +144,7 @@ def _of_hypatia(lines: Sequence[Line]) -> Timeline:
 
 
 def _within(line: Line, digits: str, unit: int, most: int) -> int:
-    """Return a number in nanoseconds, or raise an error if no scenario has it."""
+    """Return a number in nanoseconds, or raise an error if it is too large for a scenario."""
     value = int(digits) * unit if len(digits) <= _MOST_DIGITS else most + 1
     if value > most:
         raise line.error(None, f"{digits[:40]} is too large", f"{most // unit:,} at most")

@@ -1,4 +1,4 @@
-"""Files that links follow, read back to be shown."""
+"""Reads the files that links follow, to show them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from netspurt.quantities import quantity
 from netspurt.timelines.error import TimelineError
 from netspurt.timelines.timeline import Outage, Steps, Timeline, Way
 
-#: What a file may say of a link.
+#: The keys that a file may have.
 _KEYS = ("delay", "rate", "loss", "duplicate", "order", "handovers")
 
 _FIX = "a file that links follow has delay, rate, loss, duplicate, order and handovers alone"
 
-#: What a value is beside a timeline: its unit, and the factor to what a timeline has.
+#: The unit of the values of each key, and the factor to the unit of a `Timeline`.
 _UNITS = {"delay": ("s", 1e9), "rate": ("bit/s", 1.0)}
 
 
 def read_followed(text: str, name: str) -> Timeline:
-    """Return what a file says that links follow.
+    """Return the timeline of a file that links follow.
 
-    Where some series step and others are straight lines, a step is a steep line.
+    If some series have steps and others have straight lines, a step becomes a steep line.
 
     Raises
     ------
     TimelineError
-        If it is no such file.
+        If it is not such a file.
     """
     try:
         told = tomllib.loads(text)
@@ -48,7 +48,7 @@ def read_followed(text: str, name: str) -> Timeline:
     return _timeline(told, name)
 
 
-#: What values of other kinds raise when they are read.
+#: The errors that values of wrong types raise.
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 
 
@@ -78,7 +78,7 @@ def _timeline(told: dict[str, Any], name: str) -> Timeline:
 
 
 def _tables(told: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tables with timelines of delays and probabilities, which have a rule."""
+    """Return the tables of delays and probabilities: these timelines have a rule `between`."""
     found = [_of(told.get("delay"), way) for way in (0, 1)]
     loss = [_of(told.get("loss"), way) for way in (0, 1)]
     found += [one[key] for one in loss if isinstance(one, dict) for key in one]
@@ -86,7 +86,7 @@ def _tables(told: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _of(value: Any, way: int) -> Any:
-    """Return a direction's part of a value that may be a pair."""
+    """Return a direction's value: the element of a pair, or the value itself."""
     return value[way] if isinstance(value, list) else value
 
 
@@ -108,7 +108,7 @@ def _way(told: dict[str, Any], way: int, *, mixed: bool) -> Way:
 
 
 def _steps(value: Any, key: str, *, mixed: bool) -> Steps[float]:
-    """Return the points of a timeline, or one of a value that does not change."""
+    """Return the points of a timeline. A constant value has one point."""
     if value is None or value in ("none", "unlimited"):
         return ()
     if not isinstance(value, dict):

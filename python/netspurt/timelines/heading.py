@@ -1,4 +1,4 @@
-"""The columns of a table that becomes a timeline."""
+"""The heading of a table that becomes a timeline: its columns and their units."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from netspurt.timelines.error import TimelineError
 
-#: Instants, and nanoseconds of their units.
+#: The names of columns of instants, and the nanoseconds of their units.
 INSTANTS = {"t_s": 1_000_000_000, "t_ms": 1_000_000, "t_us": 1000, "t_ns": 1}
 
-#: What a column of values holds, and nanoseconds, bits per second or ones of its unit. Half of a
-#: round trip is the delay of a direction.
+#: For each name of a column of values: the kind of value, and the factor to nanoseconds, bits per
+#: second or a share. The delay of a direction is half of a round trip.
 _VALUES: dict[str, tuple[str, float]] = {
     "delay_s": ("delay", 1e9),
     "delay_ms": ("delay", 1e6),
@@ -29,16 +29,16 @@ _VALUES: dict[str, tuple[str, float]] = {
     "outage": ("outage", 1),
 }
 
-#: The endings of columns of one direction.
+#: The endings of names of columns for one direction.
 _WAYS = {"_forward": 0, "_reverse": 1}
 
-#: Columns that `netspurt orbit delays --csv` writes besides, and no link has.
+#: Further columns that `netspurt orbit delays --csv` writes. They are ignored.
 _UNUSED = ("distance_km",)
 
-#: How much of a wrong text an error repeats.
+#: The number of characters of a wrong text that an error repeats.
 _SHOWN = 40
 
-#: Names that others give to instants and to values, and ours.
+#: Names of columns in files of other tools, and netspurt's names for the same columns.
 _CALLED = {
     "time": "t_s",
     "time_s": "t_s",
@@ -70,7 +70,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of values: its name, place, what it holds, its unit, and its directions."""
+    """A column of values: its name, its place, its kind of value, its unit and its directions."""
 
     name: str
     place: int
@@ -88,7 +88,7 @@ class Line:
     text: str
 
     def cells(self) -> list[Cell]:
-        """Return what commas separate, without blanks and quotes around."""
+        """Return the cells, which commas separate, without blanks and quotes around them."""
         found, start = [], 0
         for part in self.text.split(","):
             text = part.strip()
@@ -111,7 +111,7 @@ def read_heading(line: Line) -> tuple[int, list[Column]]:
     Raises
     ------
     TimelineError
-        If a column is not known, or two say the same.
+        If a column is not known, or two columns have the same value.
     """
     cells = line.cells()
     if all(cell.text == "" or _is_number(cell.text) for cell in cells):
@@ -138,17 +138,17 @@ def _columns(line: Line, cells: list[Cell]) -> Iterator[Column]:
 
 
 def _known(name: str) -> tuple[str, float, tuple[int, ...]] | None:
-    """Return what a column of values holds, its unit, and its directions."""
+    """Return a column's kind of value, its unit and its directions; `None` if it is not known."""
     for ending, way in _WAYS.items():
         stem = name.removesuffix(ending)
-        # A round trip is of both directions.
+        # A round trip belongs to both directions.
         if stem != name and stem in _VALUES and not stem.startswith("rtt"):
             return *_VALUES[stem], (way,)
     return (*_VALUES[name], (0, 1)) if name in _VALUES else None
 
 
 def _check(line: Line, columns: Sequence[Column]) -> None:
-    """Check that no two columns say the same, and that both directions are there."""
+    """Check that no two columns have the same value, and that no direction is missing."""
     if not columns:
         raise line.error(None, "the table has instants and no values", "add delay_ms or rate_mbps")
     cells = line.cells()
@@ -169,7 +169,7 @@ def _check(line: Line, columns: Sequence[Column]) -> None:
 
 
 def _nearest(name: str, line: Line) -> str:
-    """Return what a column may have been meant to be called."""
+    """Return the fix for an unknown name: the most similar name, or the names that are known."""
     for separator, called in ((";", "semicolons"), ("\t", "tabs"), (" ", "blanks")):
         if separator in name and "," not in line.text:
             return f"cells are separated by commas, not by {called}"

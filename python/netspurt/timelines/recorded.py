@@ -11,11 +11,11 @@ from netspurt.delays import Delays
 from netspurt.timelines.directions import FORWARD, REVERSE, each_way, split
 from netspurt.timelines.timeline import MOST_POINTS, Outage, Timeline, Way
 
-#: Lost probes in a row that are taken for an outage of the path, and not for single losses.
+#: As many consecutive losses count as an outage of the path. Fewer count as single losses.
 OUTAGE = 2
 
-#: An answer that is later than that of a later probe by more than this [s] was overtaken. Tools
-#: print round trips above 100 ms to the millisecond.
+#: An answer was overtaken if it came more than this [s] after the answer to a later probe. The
+#: limit is needed because tools print round trips above 100 ms to the millisecond.
 OVERTAKEN_S = 0.001
 
 Floats = NDArray[np.float64]
@@ -23,24 +23,30 @@ Places = NDArray[np.bool_]
 
 
 def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
-    """Return what a link does so that probes over it see a recording again.
+    """Return the timeline of a link on which probes see the delays and losses of a recording.
 
-    Each direction has half of the round trip, or its own delay where the recording has it (irtt):
-    the forward one from the sending of the probe on, the reverse one from when the probe crosses,
-    both up to the next probe that came back. `outage` or more lost probes in a row are an outage,
-    in which both directions drop what comes, or the one that lost them: the forward one from the
-    first lost probe to the next that came back, the reverse one a forward delay later. Other losses
-    are a probability of loss, so that a probe is lost as often as in the recording: the same in
-    both directions, unless it says which of them lost a probe. A late reply is a delay, and no
-    loss; one that those of later probes overtook shows that the path does not keep the order, and
-    nor does the link then. Further replies to a probe are packets that come twice.
+    Delays: each direction has half of the round trip, or its own delay if the recording has it
+    (irtt). The forward delay holds from the sending of a probe on, the reverse delay from the
+    instant at which the probe reaches the other end. Both hold until the next probe that came back.
+
+    Outages: `outage` or more consecutive losses are an outage, in which arriving packets are
+    dropped. It affects the direction that lost the probes, or both if that is not known. Forward,
+    it lasts from the first lost probe to the next probe that came back; in reverse, it is a forward
+    delay later.
+
+    Losses: other losses become a probability, so that probes are lost as often as in the recording.
+    It is the same in both directions, unless the recording has the direction of each loss.
+
+    Replies: a late reply is a delay and not a loss. If replies of later probes overtook it, the
+    path does not keep the order, and neither does the link. Further replies to a probe become
+    packets that are delivered twice.
 
     Parameters
     ----------
     recording
-        A recording whose probes have times.
+        A recording with the times at which its probes left.
     outage
-        Lost probes in a row that make an outage; at least 1.
+        The number of consecutive losses that make an outage; at least 1.
 
     Raises
     ------
@@ -79,14 +85,14 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
             outages=_reverse(crossing, at, lost_back),
         )
         made = replace(made, reverse=behind, measured=halves.measured)
-    # A round trip passes two directions, a one-way delay one.
+    # A round trip passes both directions, and a one-way delay only one.
     made = replace(made, duplicates=each_way(duplicates, len(made.ways)))
     found = f"Points of the delay: {len(made.forward.delay):,}. Outages: {len(outages):,}."
     return replace(made, remarks=[found, *halves.remarks])
 
 
 def _check(recording: Delays) -> None:
-    """Check that a recording makes a link."""
+    """Check that a link can be made from a recording."""
     if recording.send_times == "unknown":
         raise ValueError(
             f"{recording.name} does not say when its probes left: give their interval, such as "
@@ -104,7 +110,7 @@ def _check(recording: Delays) -> None:
 
 
 def _runs(answered: Places, least: int) -> tuple[list[tuple[int, int]], Places]:
-    """Return the first place and the one behind each run of losses, and which probes lie in one."""
+    """Return each run of losses, as its first place and the place after it, and its probes."""
     inside = np.zeros(len(answered), dtype=bool)
     edges = np.diff(np.concatenate(([False], ~answered, [False])).astype(np.int8))
     both = zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True)
@@ -116,7 +122,7 @@ def _runs(answered: Places, least: int) -> tuple[list[tuple[int, int]], Places]:
 
 def _forward(at: Floats, first: int, behind: int) -> Outage | None:
     """Return the outage of a run of losses in the forward direction."""
-    # Behind the last probe the recording does not say when the path was back.
+    # After the last probe, the recording does not tell when the path was back.
     end = at[behind] if behind < len(at) else at[-1]
     return _outage(_ns(at[first]), _ns(end))
 
@@ -124,11 +130,12 @@ def _forward(at: Floats, first: int, behind: int) -> Outage | None:
 def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[Outage]:
     """Return the outages of runs of losses in the reverse direction.
 
-    Each begins when the first lost probe would have crossed, had it been as fast as those beside
-    it, and ends when one behind it crossed. Any other probe that came back shows that the reverse
-    direction was there when it crossed: the outage begins behind the last of these.
+    A probe turns at the other end at its crossing. An outage begins when the first lost probe would
+    have crossed with the delay of its neighbours, and ends when a later probe crossed. If another
+    probe that came back crossed in between, the reverse direction worked then. So the outage begins
+    after the last such crossing.
     """
-    # The soonest crossing of the probes from each on; behind the last there is none.
+    # The earliest crossing of each probe and all later ones; infinite after the last probe.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)
     all_ns = np.sort(np.rint(crossing[~np.isnan(crossing)] * 1e9))
     found = []
@@ -150,8 +157,8 @@ def _outage(begin: int, end: int) -> Outage | None:
 
 
 def _overtaken(at: Floats, rtt: Floats) -> int:
-    """Return how many answers came behind the answer to a probe that left later."""
-    # Where a clock was set back, several probes have one instant, and tell nothing.
+    """Return the number of answers that came after the answer to a probe that left later."""
+    # If a clock was set back, several probes have the same instant, and are not counted.
     alone = np.concatenate(([True], np.diff(at) > 0)) & np.concatenate((np.diff(at) > 0, [True]))
     arrived = (at + rtt)[alone]
     if len(arrived) < 2:
@@ -185,7 +192,7 @@ def _end_words(answered: Places) -> list[str]:
 
 
 def _points(at: Floats, delay: Floats) -> list[tuple[int, int]]:
-    """Return the points [ns] in the order of time, without those that repeat the delay before."""
+    """Return the points [ns] in the order of time. A point with the same delay is left out."""
     order = np.argsort(at, kind="stable")
     at, delay = at[order], delay[order]
     changes = np.concatenate(([True], np.diff(delay) != 0))

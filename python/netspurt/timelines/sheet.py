@@ -1,4 +1,4 @@
-"""Timelines from tables: instants, and from each on delays, rates, losses and outages."""
+"""Timelines from tables: each row has an instant, and the values that hold from it on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from netspurt.timelines.heading import Cell, Column, Line, read_heading
 from netspurt.timelines.timeline import Outage, Timeline, Way
 
-#: The latest instant: thirty years [ns]. Instants from a year on are taken for dates.
+#: The latest instant: thirty years [ns]. Instants of a year or more count as dates.
 LATEST_NS = 10**18
 _YEAR_NS = 31_536_000 * 10**9
 
@@ -17,7 +17,7 @@ _YEAR_NS = 31_536_000 * 10**9
 LONGEST_NS = 7 * 86_400 * 10**9
 _FASTEST = 10**15
 
-#: The words of an outage, and of none.
+#: The words in a column for an outage, and for no outage.
 _WORDS = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
 
 
@@ -33,8 +33,8 @@ class Row:
 def read_sheet(lines: Sequence[Line]) -> Timeline:
     """Return the timeline of a table with a heading.
 
-    In an outage, other cells may be empty. A rate of 0 is an outage, too, in which packets wait;
-    in one of the column `outage` they are dropped.
+    In an outage, other cells may be empty. An outage by the column `outage` drops packets. A rate
+    of 0 is an outage, too, but packets wait.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _rows(lines: Sequence[Line], unit: int, width: int) -> Iterator[Row]:
 
 
 def _from_the_first(rows: list[Row]) -> tuple[list[Row], list[str]]:
-    """Return rows whose instants count from the first if they are dates, and a note on that."""
+    """Return rows with instants that count from the first row if they are dates, and a note."""
     first = rows[0].at_ns
     if first < _YEAR_NS:
         return rows, []
@@ -84,7 +84,7 @@ def _from_the_first(rows: list[Row]) -> tuple[list[Row], list[str]]:
 
 def _number(line: Line, cell: Cell) -> Decimal:
     try:
-        # Not what Python takes besides: underscores, and digits of other scripts.
+        # Python's numbers may have underscores and digits of other scripts; these are refused.
         value = Decimal(cell.text if cell.text.isascii() and "_" not in cell.text else "x")
     except InvalidOperation:
         what = f"{cell.text[:40]!r} is no number" if cell.text else "an empty cell"
@@ -98,7 +98,7 @@ def _number(line: Line, cell: Cell) -> Decimal:
 
 
 def _way(rows: Sequence[Row], columns: Sequence[Column]) -> Way:
-    """Return what the columns of a direction say."""
+    """Return the timeline of a direction from its columns."""
     by_kind = {column.kind: column for column in columns}
     silent = [_silence(row, by_kind) for row in rows]
     delay, rate, loss = (_values(rows, silent, by_kind.get(kind)) for kind in _LIMITS)
@@ -111,7 +111,7 @@ def _way(rows: Sequence[Row], columns: Sequence[Column]) -> Way:
 
 
 def _silence(row: Row, by_kind: dict[str, Column]) -> str | None:
-    """Return what becomes of what comes from a row on, `drop` or `queue`; `None` if it passes."""
+    """Return what happens to packets in the outage of a row, `drop` or `queue`; else `None`."""
     if "outage" in by_kind:
         cell = row.cells[by_kind["outage"].place]
         word = cell.text.lower()
@@ -129,7 +129,7 @@ def _silence(row: Row, by_kind: dict[str, Column]) -> str | None:
 def _values(
     rows: Sequence[Row], silent: Sequence[str | None], column: Column | None
 ) -> list[tuple[int, Decimal]]:
-    """Return the instants and values of a column, without those that outages need not have."""
+    """Return the instants and values of a column. Empty cells in outages are left out."""
     if column is None:
         return []
     points = []
@@ -167,7 +167,7 @@ def _wrong_loss(share: Decimal) -> str:
     return "" if 0 <= share <= 1 else "a probability from 0 to 1: 1.5 % is 0.015"
 
 
-#: What is wrong with a value of each kind: the fix, or nothing.
+#: A function for each kind of value, which returns the fix for a wrong value, or an empty text.
 _LIMITS: dict[str, Callable[[Decimal], str]] = {
     "delay": _wrong_delay,
     "rate": _wrong_rate,
@@ -176,7 +176,7 @@ _LIMITS: dict[str, Callable[[Decimal], str]] = {
 
 
 def _outages(rows: Sequence[Row], silent: Sequence[str | None]) -> list[Outage]:
-    """Return the times from each row with an outage to the next that has another word.
+    """Return the outages: from each row with an outage to the next row with another word.
 
     Raises
     ------

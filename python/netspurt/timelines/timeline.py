@@ -1,4 +1,4 @@
-"""What a link follows, and the file that says so."""
+"""The timeline that a link follows, and its file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_POINTS = 200_000
 
 _Value = TypeVar("_Value")
 
-#: Instants [ns], and a value from each on.
+#: Instants [ns], each with the value that holds from it on.
 Steps = Sequence[tuple[int, _Value]]
 
 
@@ -27,9 +27,9 @@ class Outage:
     at_ns
         When it begins [ns].
     dead_ns
-        How long it lasts [ns]; with zero another path takes over at once.
+        How long it lasts [ns]. With zero another path takes over at once.
     arrivals
-        `drop` if what comes meanwhile is dropped, `queue` if it waits.
+        `drop` if packets that arrive meanwhile are dropped, `queue` if they wait.
     """
 
     at_ns: int
@@ -39,20 +39,20 @@ class Outage:
 
 @dataclass(frozen=True)
 class Way:
-    """What one direction of a link follows, or both alike; instants and delays in nanoseconds.
+    """The values of one direction of a link, or of both. Instants and delays are in nanoseconds.
 
     Attributes
     ----------
     delay
-        Instants, and the delay from each on.
+        Instants, each with the delay from it on.
     rate
-        Instants, and bits per second from each on.
+        Instants, each with the rate from it on, in bits per second.
     loss
-        Instants, and the probability of loss from each on; or one probability.
+        Instants, each with the probability of loss from it on; or a single probability.
     bit_errors
-        Instants, and the bit error rate from each on; in place of `loss`.
+        Instants, each with the bit error rate from it on. It replaces `loss`.
     opportunities
-        Instants at which 1500 octets are delivered; behind the last one they begin again.
+        Instants at which 1500 octets are delivered. After the last one they begin again.
     outages
         Times in which nothing is transmitted, in the order of time.
     """
@@ -67,26 +67,26 @@ class Way:
 
 @dataclass(frozen=True)
 class Timeline:
-    """What a link follows.
+    """The timeline that a link follows.
 
     Attributes
     ----------
     name
-        Where it comes from.
+        The file or recording that it comes from.
     forward
-        What the forward direction follows; without `reverse`, both.
+        The values of the forward direction; of both directions without `reverse`.
     reverse
-        What the reverse direction follows, where it differs.
+        The values of the reverse direction, if they differ.
     between
         The rule between two points of delays, probabilities and error rates: `step` or `linear`.
     order
-        `fifo`, or `overtaking` where packets arrive before earlier ones.
+        `fifo`, or `overtaking` if packets may arrive before earlier ones.
     duplicates
         The probability that a direction delivers a packet twice.
     measured
-        Whether a recording tells the delay of each direction.
+        Whether the delays of the two directions were measured.
     notes
-        What to know before it is used.
+        Sentences that one should know before the timeline is used.
     remarks
         Lines of comment for the head of the file.
     """
@@ -163,7 +163,7 @@ class Timeline:
         return f'between = "{self.between}"'
 
     def outages(self) -> list[tuple[Outage, str]]:
-        """Return the outages in the order of time, each with its direction, empty for both."""
+        """Return outages in the order of time, each with its direction; empty text for both."""
         if self.reverse is None or list(self.forward.outages) == list(self.reverse.outages):
             return [(one, "") for one in self.forward.outages]
         both = [(one, "forward") for one in self.forward.outages]
@@ -171,7 +171,7 @@ class Timeline:
         return sorted(both, key=lambda one: one[0].at_ns)
 
 
-#: What a direction has of a key where only the other direction's changes.
+#: The value of a key for a direction, if only the other direction has that key.
 _NONE = {"delay": '"0 s"', "rate": '"unlimited"', "loss": '"none"'}
 
 

@@ -1,6 +1,6 @@
-"""Traces of Mahimahi: the milliseconds at which a link delivers 1500 octets, over and over.
+"""Traces of Mahimahi: the milliseconds at which a link delivers 1500 octets.
 
-A trace has an integer on each line, in ascending order; behind the last one it begins again
+A trace has an integer on each line, in ascending order. After the last line the trace begins again
 (Netravali and others 2015, and mm-link's manual page).
 """
 
@@ -22,21 +22,23 @@ Floats = NDArray[np.float64]
 def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     """Return the lines of a trace, in milliseconds.
 
-    Opportunities are rounded up to whole milliseconds. A rate has an opportunity in the millisecond
-    in which the octets for it have been offered; what is left over counts for the next one. Outages
-    offer nothing. Delays and losses have no place in a trace.
+    Opportunities are rounded up to whole milliseconds. A rate gives an opportunity in the
+    millisecond in which it has offered another 1500 octets. An outage offers nothing. A trace has
+    neither delays nor losses.
 
     Parameters
     ----------
     way
-        What a direction of a link follows.
+        The values of a direction of a link.
     length_ns
-        How long it follows a rate before the trace begins again [ns]; opportunities have a length.
+        The length of the trace of a rate, after which the trace begins again [ns]. Opportunities
+        have a length of their own.
 
     Raises
     ------
     ValueError
-        If the direction has neither, if a rate has no length, or if nothing is delivered.
+        If the direction has no rate and no opportunities, a rate has no length, or nothing
+        is delivered.
     """
     if way.opportunities:
         if way.outages:
@@ -79,17 +81,17 @@ def _offered(way: Way, length_ns: int) -> tuple[Floats, Floats]:
 
 
 def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
-    """Return the opportunities that delivered packets used, from the first packet on.
+    """Return the opportunities that delivered packets used, as a timeline from the first packet on.
 
-    An opportunity is at the instant at which the octets for it have passed. A link that waited for
-    packets shows fewer opportunities than it had.
+    An opportunity is the instant at which another 1500 octets have passed. A link that waited for
+    packets had more opportunities than the packets show.
 
     Parameters
     ----------
     name
         Where the packets were seen.
     t_ns, octets
-        When they passed [ns], ascending, and how many octets each had on the wire, shape (n,).
+        When the packets passed [ns], ascending, and their octets on the wire, shape (n,).
 
     Raises
     ------

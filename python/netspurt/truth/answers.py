@@ -1,4 +1,4 @@
-"""What an explanation says of each retransmission that a capture holds, and what it invents."""
+"""Matches an explanation's answers with the retransmissions that a capture really contains."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from netspurt.truth.labels import Label
 from netspurt.truth.pcapng import Packet, read_packets
 
-#: How far time stamps may be apart, in nanoseconds: some formats have microseconds.
+#: The largest difference of matching time stamps [ns]. Some formats have only microseconds.
 _APART_NS = 1000
 
-#: The columns that are read of the table `retransmissions`.
+#: The columns of the table `retransmissions` that are read.
 _COLUMNS = (
     "t_ns",
     "seq",
@@ -37,26 +37,26 @@ class Explained(Protocol):
         """Return a table by its name."""
 
 
-#: What explains the capture in a file.
+#: A function that explains the capture in a file.
 Explainer = Callable[[Path], Explained]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said of a retransmission.
+    """An explanation's answer about a retransmission.
 
     Attributes
     ----------
     t_ns
-        Its time stamp, from 1970.
+        The packet's time stamp, in nanoseconds since 1970.
     seq
         Its first octet, counted from the SYN.
     cause, cause_confidence
-        Why it was sent, or `unknown`; and the probability that this is right.
+        The cause, or `unknown`, and the probability that this is right.
     verdict, verdict_confidence
         `needed`, `spurious` or `unknown`; and the probability that this is right.
     original_missing
-        Whether the capture is said to miss the original.
+        Whether the explanation says that the capture does not have the original.
     """
 
     t_ns: int
@@ -70,16 +70,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Matched:
-    """A capture's truth beside what was said.
+    """The truth of a capture, matched with the answers.
 
     Attributes
     ----------
     pairs
-        Each retransmission with what is said of it, or None. The network's duplicates of
-        retransmissions are left out.
+        Each retransmission with its answer, or None. Duplicates of retransmissions that the network
+        made are left out.
     invented
-        What is said of packets that are no retransmissions, with the side of the packet: `sender`
-        if its source is the capture's node, otherwise `receiver`.
+        Answers about packets that are not retransmissions, each with the side of the packet:
+        `sender` if its source is the capture's node, otherwise `receiver`.
     """
 
     pairs: Sequence[tuple[Label, Answer | None]]
@@ -87,7 +87,7 @@ class Matched:
 
 
 def answers(explained: Explained) -> list[Answer]:
-    """Return what is said of each retransmission."""
+    """Return the answers of an explanation, one for each retransmission."""
     table = explained.table("retransmissions")
     columns = [table[name].tolist() for name in _COLUMNS]
     return [Answer(*row) for row in zip(*columns, strict=True)]
@@ -96,19 +96,19 @@ def answers(explained: Explained) -> list[Answer]:
 def match(
     file: Path, addresses: Sequence[str], labels: Sequence[Label], said: Sequence[Answer]
 ) -> Matched:
-    """Match what is said of a capture with its truth, by the packets' time stamps.
+    """Match the answers about a capture with its truth, by the time stamps of packets.
 
-    Of packets with one stamp those of equal octets are matched first. A capture without the SYN
-    cannot tell how octets are counted.
+    If packets have the same time stamp, packets with the same first octet are matched first. This
+    is not required, because a capture without the SYN does not show from where octets count.
 
     Parameters
     ----------
     file, addresses
         The capture, and the addresses of its node.
     labels
-        Its truth.
+        The truth of the capture.
     said
-        What is said of it.
+        The answers.
     """
     free: dict[int, list[Answer]] = defaultdict(list)
     for one in said:
@@ -123,7 +123,7 @@ def match(
 
 
 def _taken(free: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answer | None:
-    """Take and return the nearest free answer about a packet of the label's time."""
+    """Remove and return the nearest free answer about a packet with the time of the label."""
     place = label.unix_ns // _APART_NS
     near = [
         one

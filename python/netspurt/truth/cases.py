@@ -25,7 +25,7 @@ SHELF = Path(__file__).parent.parent / "shelf" / "truth"
 #: The flow, or the group of flows, that each path has.
 FLOW = "transfer"
 
-#: The key of a TCP that is no key of a flow.
+#: The key of a TCP that is not a key of a flow.
 _OFFLOAD = "offload"
 
 
@@ -40,17 +40,17 @@ class Case:
     Attributes
     ----------
     path, number
-        The path's name, and which case of its sweep.
+        The path's name, and the number of the case in the path's sweep.
     stack
         The TCP's name.
     values
-        The TCP: dotted paths and values.
+        The TCP's settings: dotted paths and values.
     live
         Whether the TCP is the kernel's.
     offload
         Whether the hosts' devices take many segments at a time.
     seed
-        The seed of the collection; that of the run depends on the case's name, too.
+        The seed of the collection. The seed of the run depends on the case's name, too.
     """
 
     path: str
@@ -76,15 +76,15 @@ class Case:
 def cases(
     count: int, *, live: bool, seed: int = 1, only: str = "*", stacks: str = "*"
 ) -> list[Case]:
-    """Return the first cases of a collection, one path after the other in turn.
+    """Return the first cases of a collection. The paths take turns.
 
-    Each path takes its cases and TCPs in a fixed order that looks random, so that a few cases
-    have many paths and TCPs. When all combinations are used, they begin again with other draws.
+    The cases and TCPs of a path have a fixed order that looks random, so that a few cases contain
+    many paths and TCPs. When all combinations are used, they are repeated with the next seed.
 
     Parameters
     ----------
     count
-        How many cases.
+        The number of cases.
     live
         Whether the TCPs are the kernel's.
     seed
@@ -114,7 +114,7 @@ def path_names() -> list[str]:
 
 
 def _endless(path: str, stacks: Mapping[str, Any], live: bool, seed: int) -> Iterator[Case]:
-    """Yield the cases of a path: all combinations with one seed, then with the next."""
+    """Yield the cases of a path without end: all combinations with one seed, then with the next."""
     numbers = range(len(_sweep(path)))
     for of_round in itertools.count(seed):
         made = [

@@ -1,4 +1,4 @@
-"""Checking a collection: each capture is explained, and what is said is compared with the truth."""
+"""Checks explanations: each capture of a collection is explained and compared with its truth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netspurt.truth.labels import read_labels
 from netspurt.truth.making import LABELS, TRUTH
 from netspurt.truth.scoring import Score
 
-#: A function that takes the number of finished cases and the number in all.
+#: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[int, int], None]
 
 
@@ -25,18 +25,18 @@ def check_collection(
     only: str = "*",
     progress: Progress | None = None,
 ) -> Score:
-    """Explain the captures of a collection and compare what is said with their truth.
+    """Explain the captures of a collection and compare the explanations with the truth.
 
     Parameters
     ----------
     folder
         A folder of cases, as `make_collection` makes it.
     explainer
-        What explains the capture in a file.
+        A function that explains the capture in a file.
     only
         A pattern of names of cases, as `tails-*`.
     progress
-        Called after each case.
+        A function that is called after each case.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The truth of a capture: a row for each retransmission that it holds."""
+"""The truth of a capture: a row for each retransmission in it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from netspurt.truth.pcapng import CaptureError, Packet
 #: The flags of a SYN and of a FIN, each of which takes a sequence number.
 _SYN_FIN = 3
 
-#: On which side of the path a capture sees a segment, by the way that it passes the node.
+#: The side of the path on which a capture sees a segment, by the segment's way at the node.
 SIDES = {"out": "sender", "in": "receiver", "through": "middle"}
 
 
 @dataclass(frozen=True)
 class Label:
-    """A retransmission in a capture, and what is known of it.
+    """A retransmission in a capture, and the truth about it.
 
     Attributes
     ----------
     capture
         The capture's file.
     frame
-        Which packet of the file it is, from 1.
+        The number of the packet in the file, from 1.
     t_ns, unix_ns
-        When it was captured, from the file's first packet and from 1970.
+        When it was captured [ns], counted from the file's first packet and from 1970.
     flow, direction
         As in the tables of runs.
     source, destination
@@ -43,9 +43,9 @@ class Label:
     spurious
         Whether all its octets had arrived before, or were still to arrive, when it was sent.
     side
-        Where the capture sees it: at the `sender`, at the `receiver`, or in the `middle`.
+        The side on which the capture sees it: the `sender`, the `receiver`, or the `middle`.
     original
-        Whether the capture holds an earlier transmission of its octets: `seen`, `partly`, `unseen`.
+        Whether the capture has an earlier transmission of its octets: `seen`, `partly`, `unseen`.
     copy
         Whether it is the network's duplicate of a retransmission.
     """
@@ -68,7 +68,7 @@ class Label:
 
 
 class NodeRows:
-    """What a run's tables say of the packets that a node saw, in their order."""
+    """The rows of a run's tables for the packets that a node saw, in order."""
 
     def __init__(self, run: Run, node: str) -> None:
         table = run.segments
@@ -79,12 +79,12 @@ class NodeRows:
         self.rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def check(self, packets: Sequence[Packet]) -> None:
-        """Check that a capture holds just these packets.
+        """Check that a capture contains exactly these packets.
 
         Raises
         ------
         CaptureError
-            If it does not.
+            If the capture has other packets.
         """
         if len(packets) != len(self.rows):
             raise CaptureError(f"{len(packets)} packets in the capture, {len(self.rows)} rows")
@@ -132,7 +132,7 @@ def _addresses(ends: dict[str, str], direction: str) -> tuple[str, str]:
 
 
 class _Octets:
-    """The octets of one direction that a capture has seen."""
+    """The octets of one direction that have been in the capture so far."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[int, int]] = []

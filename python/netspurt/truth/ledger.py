@@ -1,4 +1,4 @@
-"""The path's ledger of drops, and whether labels agree with the kernel's counters."""
+"""The list of a path's drops, and a comparison of labels with the kernel's counters."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from netspurt.run import Run
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of labels beside what a host's kernel counted.
+    """A sum of labels, and the counter of a host's kernel for the same events.
 
     Attributes
     ----------
     end
         The end of a flow, as `transfer.from`.
     what
-        The kernel's counter.
+        The name of the kernel's counter.
     labels, kernel
         The two counts.
     agrees
-        Whether they are equal; of a listening end's timeouts, whether they can be: its SYN-ACKs
-        need not have timed out.
+        Whether the counts are equal. For the timeouts of a listening end: whether they can be
+        equal, because some of its repeated SYN-ACKs need not come from timeouts.
     """
 
     end: str
@@ -39,7 +39,7 @@ class Sum:
 #: The counter of timeouts.
 _TIMEOUTS = "TcpExtTCPTimeouts"
 
-#: The causes that a counter of the kernel counts together.
+#: The causes that each counter of the kernel adds up.
 _COUNTERS = {
     "TcpRetransSegs": ("syn", "rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp"),
     "TcpExtTCPSynRetrans": ("syn",),
@@ -48,15 +48,16 @@ _COUNTERS = {
     "TcpExtTCPFastRetrans": ("fast", "sack-recovery", "rack"),
 }
 
-#: Which end sends in a direction.
+#: The end that sends in each direction.
 _DIRECTION = {"from": "forward", "to": "reverse"}
 
 
 def sums(run: Run) -> list[Sum]:
-    """Return the sums of a run's labels beside the kernel's counters; of a simulation none.
+    """Return the sums of a run's labels with the kernel's counters; none for a simulation.
 
-    Each end of a flow is a host of its own. The five sums leave one for the tail loss probes that
-    sent octets again; the kernel counts these together with probes of new octets.
+    Each end of a flow is a host of its own. There are five sums. None of them is for tail loss
+    probes that sent octets again, because the kernel counts these together with probes of new
+    octets.
     """
     if run.live is None:
         return []

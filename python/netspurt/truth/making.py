@@ -1,4 +1,4 @@
-"""Making a collection: each case is run, and its captures are kept with their truth."""
+"""Makes a collection: runs each case, and keeps its captures with their truth."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from netspurt.truth.ledger import drops, sums
 from netspurt.truth.pcapng import CaptureError, read_packets, write_part
 from netspurt.truth.views import views_of
 
-#: The files of a case beside its captures.
+#: The files of a case in addition to its captures.
 LABELS, TRUTH = "truth.csv", "truth.json"
 
-#: What is told of a collection as a whole.
+#: The file that describes the whole collection.
 COLLECTION = "collection.json"
 
-#: A function that takes the number of finished cases and the number in all.
+#: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[int, int], None]
 
 
 @dataclass
 class Collection:
-    """What was made.
+    """The counts of a collection that was made.
 
     Attributes
     ----------
     cases, captures, retransmissions
-        How many are kept; retransmissions are counted in captures.
+        The numbers of cases, captures, and retransmissions in captures that are kept.
     left_out
         Cases that are not kept, with the reason.
     causes
@@ -53,13 +53,13 @@ class Collection:
     causes: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it."""
+        """Return all counts."""
         return {**vars(self), "causes": dict(self.causes)}
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of one case, or why nothing is."""
+    """The result of one case: what is kept of it, or why nothing is kept."""
 
     case: Case
     captures: int = 0
@@ -77,8 +77,8 @@ def make_collection(
     """Run cases and keep their captures and truth in a new folder.
 
     A case is left out if its run does not count, if a sum of its labels differs from the kernel's
-    counter, or if a capture holds other packets than the tables. A simulated case is left out if
-    nothing is retransmitted in it.
+    counter, or if a capture has other packets than the tables. A simulated case is also left out if
+    it has no retransmissions.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def make_collection(
     cases
         The cases.
     jobs
-        How many run at a time.
+        The number of cases that run at the same time.
     progress
-        Called after each case.
+        A function that is called after each case.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def make_collection(
 
 
 def _all(folder: Path, rooms: Path, cases: Sequence[Case], jobs: int) -> Iterator[Kept]:
-    """Yield what is kept of each case, in the order of the cases."""
+    """Run all cases, and yield their results in the order of the cases."""
     pool = ThreadPoolExecutor(jobs)
     try:
         yield from pool.map(lambda case: _make(folder, rooms, case), cases)
@@ -130,7 +130,7 @@ def _count(made: Collection, kept: Kept) -> None:
 
 
 def _make(folder: Path, rooms: Path, case: Case) -> Kept:
-    """Run a case, and keep what is to be kept in its folder."""
+    """Run a case, and keep its captures and truth in its folder, unless it is left out."""
     with tempfile.TemporaryDirectory(dir=rooms) as room:
         run = _run(case, Path(room) / "run")
         why_not = run.live.why_not() if run.live is not None else ""
@@ -143,7 +143,7 @@ def _make(folder: Path, rooms: Path, case: Case) -> Kept:
 
 
 def _addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> list[str]:
-    """Return the addresses of a node: those of the ends of flows that it has."""
+    """Return the addresses of a node: one for each end of a flow at the node."""
     columns = (run.flows[name].tolist() for name in ("flow", "direction", "from", "to"))
     found = set()
     for flow, direction, *nodes in zip(*columns, strict=True):
@@ -154,7 +154,7 @@ def _addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> li
 
 
 def _run(case: Case, room: Path) -> Run:
-    """Return the run of a case, in a folder."""
+    """Run a case with `room` as the run's folder, and return the run."""
     scenario = case.scenario()
     if case.live:
         return run_live(scenario, room, offload=case.offload)

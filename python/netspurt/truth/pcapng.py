@@ -1,8 +1,7 @@
-"""Packets of the pcapng files that netspurt writes, and files with less of them.
+"""Makes worse captures of good ones: with packets left out, and with packets cut.
 
-Only what netspurt itself writes is read: one section in little-endian order with one interface,
-whose time stamps are nanoseconds. It serves to make worse captures of good ones: with packets left
-out, and with packets cut.
+The module reads only pcapng files that netspurt writes: one section in little-endian order, with
+one interface and time stamps in nanoseconds.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _FIXED = struct.Struct("<IIIII")
 
 
 class CaptureError(ValueError):
-    """A file is no pcapng file as netspurt writes them."""
+    """A file is not a pcapng file that netspurt wrote."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Packet:
     size_bytes
         Its length on the wire.
     octets
-        What was captured of it.
+        The octets of it that were captured.
     """
 
     unix_ns: int
@@ -56,7 +55,7 @@ def read_packets(file: Path) -> list[Packet]:
 def write_part(source: Path, target: Path, keep: Sequence[int], snap_bytes: int) -> None:
     """Write the packets numbered `keep`, from 0, cut to `snap_bytes` octets, into another file.
 
-    Lengths on the wire and time stamps stay; comments of packets are left out.
+    Lengths on the wire and time stamps do not change. Comments of packets are left out.
 
     Raises
     ------
@@ -98,7 +97,7 @@ def _packet(body: bytes) -> Packet:
 
 
 def _cut(body: bytes, snap_bytes: int) -> bytes:
-    """Return the body of a packet's block with at most so many octets, without options."""
+    """Return the body of a packet's block with at most `snap_bytes` octets, without options."""
     interface, high, low, captured, size = _FIXED.unpack_from(body)
     captured = min(captured, snap_bytes)
     octets = body[_FIXED.size : _FIXED.size + captured]
