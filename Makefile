@@ -1,6 +1,7 @@
 # make run     installs the command and reproduces RFC 2416, number by number
 # make test    installs what tests need as well and runs all tests, lints and type checks
 # make setup   only installs: afterwards .venv/bin/netspurt is the command
+# make docs    runs all that the pages show, checks links and the reference, and builds the site and the man pages
 # make fuzz    runs each fuzz target for a minute (FUZZ_SECONDS=60); needs a nightly toolchain and cargo-fuzz
 # make drill   builds the library that packetdrill loads (docs/scripts.md)
 # make clean   removes what was installed and built
@@ -13,13 +14,14 @@ BIN    := .venv/bin
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 USE    := .venv/.use
 TEST   := .venv/.test
+DOCS   := .venv/.docs
 # Only modules that are imported are compiled, when they are.
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
 
 # Without byte code every process would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test setup fuzz drill clean lint rust-lint python-lint rust-tests python-tests
+.PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint rust-tests python-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -38,6 +40,12 @@ $(TEST): $(FILES) | $(BIN)/python
 	@echo 'building the extension and installing it into .venv, with what tests need'
 	$(PIP) --config-settings 'build-args=--profile dev --strip false' --editable '.[test,cluster]'
 	@rm -f $(USE)
+	touch $@
+
+# What Sphinx needs is in an extra of its own, since nothing else needs it.
+$(DOCS): pyproject.toml $(TEST)
+	$(BIN)/python docs/_ext/requirements.py > .venv/.docs.txt
+	$(PIP) --requirement .venv/.docs.txt
 	touch $@
 
 $(BIN)/python:
@@ -74,6 +82,18 @@ python-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m 'not real_time'
 	$(BIN)/python -m pytest -rs -m real_time
 
+docs: $(DOCS)
+	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py
+	@$(MAKE) --no-print-directory site
+
+# The pages and the man pages alone, without running what they show.
+SPHINX := $(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going --conf-dir docs .
+
+site: $(DOCS)
+	$(SPHINX) docs/_build/html
+	$(SPHINX) --builder man docs/_build/man
+	@echo 'open docs/_build/html/index.html, or read: man docs/_build/man/netspurt.1'
+
 FUZZ_SECONDS ?= 60
 
 fuzz:
@@ -84,4 +104,4 @@ drill:
 	@echo '$(CURDIR)/target/quick/libnetspurt_drill.so'
 
 clean:
-	rm -rf .venv target
+	rm -rf .venv target docs/_build

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netspurt.live_report import LiveReport
+from netspurt.live_report import LiveReport, Scene
 from netspurt.run import LIVE, Run, open_run, seal
 from netspurt.stored import new_folder
 from netspurt.typed import read
@@ -39,6 +39,9 @@ WIRES = ("veth", "tun")
 
 #: A function that takes the seconds that have passed and the seconds in all.
 Progress = Callable[[float, float], None]
+
+#: A function that takes what a run looks like.
+Watch = Callable[[Scene], None]
 
 #: The process: the order of a run comes from an open file, with another one for complaints, which
 #: no program inherits, or else from the standard input.
@@ -104,13 +107,6 @@ class RunOrder:
         return json.dumps(asdict(self))
 
 
-@dataclass(frozen=True)
-class _Passed:
-    """A line of the process: how many seconds have passed."""
-
-    passed_s: int
-
-
 class LiveError(RuntimeError, ValueError):
     """A live run is impossible: no namespaces, or a value that the kernel refuses."""
 
@@ -138,6 +134,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     wire: str = "veth",
     offload: bool = False,
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Run:
     """Run a scenario live and keep the run in a folder that does not exist yet.
 
@@ -156,7 +153,9 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     offload
         Whether devices take many segments at a time, as network cards do.
     progress
-        Called each second with the seconds that have passed and the seconds in all.
+        Called four times a second with the seconds that have passed and the seconds in all.
+    watch
+        Called as often with what the run looks like. The run does not wait for either.
 
     Raises
     ------
@@ -172,7 +171,7 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
         )
     order = _order(scenario, budget, spin, wire, offload)
     with new_folder(folder) as partial:
-        _work(replace(order, folder=str(partial)), scenario.stop, progress)
+        _work(replace(order, folder=str(partial)), scenario.stop, progress, watch)
         seal(partial)
     return open_run(Path(folder))
 
@@ -281,7 +280,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
             signal.signal(key, handler)
 
 
-def _work(order: RunOrder, stop: float, progress: Progress | None) -> None:
+def _work(order: RunOrder, stop: float, progress: Progress | None, watch: Watch | None) -> None:
     """Have a process of its own do it."""
     with tempfile.TemporaryFile("w+") as complaints:
         words = [sys.executable, "-P", "-c", _PROCESS]
@@ -292,9 +291,11 @@ def _work(order: RunOrder, stop: float, progress: Progress | None) -> None:
             with contextlib.suppress(BrokenPipeError), process.stdin as told:  # type: ignore[union-attr]
                 told.write(order.text())
             for line in process.stdout or ():
-                passed = read(_Passed, json.loads(line)).passed_s
+                scene = read(Scene, json.loads(line))
                 if progress is not None:
-                    progress(passed, stop)
+                    progress(scene.passed_ms / 1e3, stop)
+                if watch is not None:
+                    watch(scene)
             status = process.wait()
         finally:
             process.kill()

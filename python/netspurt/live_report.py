@@ -10,6 +10,42 @@ from netspurt.typed import parse, read
 
 
 @dataclass(frozen=True)
+class SenderScene:
+    """An end that sends data, at an instant; `srtt_ns` is `None` before the first sample."""
+
+    flow: str
+    direction: str
+    cwnd_bytes: int
+    flight_bytes: int
+    srtt_ns: int | None
+    rto_ns: int
+    backoff: int
+    in_recovery: bool
+
+
+@dataclass(frozen=True)
+class QueueScene:
+    """A queue after the latest packet that came, with the packet in transmission."""
+
+    link: str
+    direction: str
+    packets: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a live run looks like while it goes on: its first senders, its first queues.
+
+    `passed_ms` is how long it has been going on.
+    """
+
+    passed_ms: int
+    senders: list[SenderScene]
+    queues: list[QueueScene]
+
+
+@dataclass(frozen=True)
 class Lateness:
     """How late packets were delivered: how many there were, and quantiles in nanoseconds."""
 

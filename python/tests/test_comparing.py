@@ -96,7 +96,7 @@ def test_a_retransmission_that_only_one_makes_then_is_named_by_its_cause() -> No
     waits = [*START, ack(1.5, 2)]
     again = [*START, data(1.4, 2, 2, "rto")]
     told = why(compare(waits, again), waits, again)
-    assert told == "a retransmission (rto) that the other does not make then"
+    assert told == "a retransmission (rto) that the other run does not make here"
 
 
 def test_runs_that_part_at_an_ack_have_no_known_reason() -> None:

@@ -21,6 +21,8 @@ from netspurt.analysis import (
     neighbours,
     predictions,
 )
+from netspurt.pictures.constancy import periods as picture_of_periods
+from netspurt.pictures.marks import Rules, Spans
 from netspurt.plots.constancy import draw_lengths_of_periods, draw_periods
 
 from conftest import ROOT, Command, refused
@@ -212,8 +214,14 @@ def test_pictures_have_a_line_for_each_period_and_each_method() -> None:
     t = np.arange(120.0)
     periods = change_free_periods(t, series, find_changes(series))
     (axes,) = draw_periods(t, series, periods, title="one", what="round trip").axes
-    kinds = [str(line.get_gid()) for line in axes.lines]
-    assert sorted(kinds) == ["change", "median", "median", "values"]
+    told = axes.get_legend_handles_labels()[1]
+    assert sorted(told) == ["change", "median of a change-free period", "round trip"]
+    _, medians, changes = picture_of_periods(t, series, periods, what="round trip").marks
+    assert isinstance(medians, Spans)
+    assert medians.left.tolist() == [0, 60]
+    assert medians.y == pytest.approx([0.04, 0.05], abs=5e-4)
+    assert isinstance(changes, Rules)
+    assert changes.x.tolist() == [60]
     lengths = {"rank-order": [60, 60], "bootstrap": [120]}
     (axes,) = draw_lengths_of_periods(lengths, title="both", mark=(1800, "2001")).axes
     assert [line.get_label() for line in axes.lines] == ["rank-order", "bootstrap", "2001"]

@@ -11,6 +11,8 @@ import pytest
 import netspurt as ns
 from netspurt.analysis import fit_lengths
 from netspurt.cli.path_report import histogram_of
+from netspurt.pictures.lengths import against_length
+from netspurt.pictures.marks import Line, Points
 from netspurt.plots.lengths import draw_lengths
 from netspurt.probe import Watch
 from netspurt.probe_lines import read_line
@@ -65,10 +67,10 @@ def test_the_scatter_has_a_point_for_each_delivered_probe_and_both_lines(
 ) -> None:
     (recording,) = ns.read_delays(two_lines)
     fit = fit_lengths(recording.wire_bytes, recording.rtt_s, break_at=126)
-    (axes,) = draw_lengths(recording, fit.lines, what="round trip").axes
-    drawn = [(line.get_gid(), np.asarray(line.get_xdata())) for line in axes.lines]
-    assert sum(len(x) for what, x in drawn if what == "points") == recording.received == 1950
-    lines = [x.tolist() for what, x in drawn if what == "line"]
+    shown = against_length(recording, fit.lines, what="round trip")
+    points = [mark for mark in shown.marks if isinstance(mark, Points)]
+    assert sum(len(mark.x) for mark in points) == recording.received == 1950
+    lines = [mark.x.tolist() for mark in shown.marks if isinstance(mark, Line)]
     assert lines == [[40.0, 125.0], [126.0, 256.0]]
     out = two_lines.with_name("scatter.png")
     ran = here("delays", "lengths", two_lines, "--break", "126", "--out", out)

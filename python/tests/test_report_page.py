@@ -10,6 +10,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ import numpy as np
 import pytest
 
 import netspurt as ns
+from netspurt.pictures import constancy, series
+from netspurt.pictures import ranges as curves
+from netspurt.pictures.lengths import against_length
 from netspurt.pictures.marks import Bars, Blocks, Cells, Picture, Scale, Spans
 from netspurt.report import Section, compared_section, page, replay_section, run_section
 from netspurt.report.compared import Subject
@@ -447,6 +451,44 @@ def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: P
     hover(browser, canvas(browser, "cells"), 230, -60)
     told = all_of(browser, ".tip:not([hidden])")[-1].text
     assert told.splitlines() == ["heat", "column label 2", "row r1", "6"]
+
+
+@dataclass(frozen=True)
+class Steady:
+    """A change-free period."""
+
+    start_s: float
+    end_s: float
+    median: float
+
+
+def test_pictures_of_papers_and_of_constancy_are_drawn(browser: Any, tmp_path: Path) -> None:
+    x = np.arange(20.0)
+    fitted = curves.Panel("c", x, x, x + 1)
+    part = series.Part("queue", [series.Series("one", x, x)], mark=4.0, mark_label="half")
+    found = [Steady(0, 10, 4.5), Steady(10, 20, 14.5)]
+    probes = ns.Delays.of(x / 100 + 0.1, wire_bytes=x.astype(int) + 40)
+    bars = {name: [curves.Range(1, 0, 2), curves.Range(2, 1, 3)] for name in ("one", "two")}
+    shown = {
+        "ranges": curves.ranges(["a", "b"], bars, label="Mbit/s", beneath="of"),
+        "curves": curves.over_time(fitted, label="ms", beneath="min"),
+        "series": series.below_each_other([part], beneath="part")[0],
+        "periods": constancy.periods(x, x, found, what="round trip"),
+        "shares": constancy.lengths_of_periods({"one": [60, 600]}, mark=(100.0, "2001")),
+        "lengths": against_length(probes, (), what="round trip"),
+    }
+    groups = [
+        Group([Side("one", [Flow(name, [Panel(f"apart-{name}", name, picture)])])], "")
+        for name, picture in shown.items()
+    ]
+    file = tmp_path / "kinds.html"
+    file.write_text(page([Section("Kinds", [Part("kinds")], groups=groups)], file))
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+    assert len({drawn(browser, n) for n in range(len(shown))}) == len(shown)
+    words = browser.find_element("css selector", "body").text
+    for label in ("median of a change-free period", "20 probes", "polynomial", "half", "2001"):
+        assert label in words
 
 
 def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_path: Path) -> None:

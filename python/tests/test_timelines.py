@@ -398,7 +398,7 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     assert netspurt("timeline", "sky.toml", "--plot", "sky.png").stdout == "sky.png\n"
     assert (tmp_path / "sky.png").read_bytes().startswith(b"\x89PNG")
     ran = netspurt("timeline", "sky.toml", "--plot", "sky.csv")
-    refused(ran, "the name of a picture ends in .png, .svg, .pdf")
+    refused(ran, "the name of a plot's file must end in .png, .svg or .pdf")
 
 
 def test_times_of_one_and_of_both_directions_are_told_apart() -> None:

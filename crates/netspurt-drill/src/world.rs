@@ -78,7 +78,7 @@ impl DrillWorld {
             Some(_) => changes(text).and_then(|found| {
                 found.into_iter().try_for_each(|change| {
                     let (now, host) = self.host()?;
-                    host.change(now, change)
+                    host.change(now, &change)
                 })
             }),
         };

@@ -127,7 +127,7 @@ fn carry(case: &Case, clock: WallClock, ports: Vec<PacketPort>) -> Outcome<Carri
     let network = case.scenario()?.network();
     let folder: PathBuf = std::env::temp_dir().join(format!("wire-{}", std::process::id()));
     fs::create_dir(&folder)?;
-    let mut watcher = watcher(&network, &folder, vec![None, None], Box::new(|_| true))?;
+    let mut watcher = watcher(&network, &folder, vec![None, None], Box::new(|_, _| true))?;
     let stop = network.stop;
     let ports = (0..).map(EndId::at).zip(ports).collect();
     let driver = Driver::new(clock, Path::new(network), ports);

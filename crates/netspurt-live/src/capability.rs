@@ -14,9 +14,9 @@ use crate::sys::{self, TUN_NODE};
 /// One thing a machine can or cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capability {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// Whether it is there.
+    /// Whether the machine has it.
     pub available: bool,
     /// What was found, or what is missing.
     pub found: String,
@@ -24,7 +24,7 @@ pub struct Capability {
     pub purpose: &'static str,
 }
 
-/// Everything worth knowing before real clocks and wires are used.
+/// All capabilities of this machine that live runs, probes and polls depend on.
 ///
 /// ```
 /// let all = netspurt_live::capability::all();
@@ -98,9 +98,9 @@ fn icmp_sockets() -> Capability {
         available: raw.is_ok() || datagram.is_ok(),
         found: match (raw, datagram) {
             (Ok(_), _) => "raw".to_owned(),
-            (Err(_), Ok(_)) => "by datagrams".to_owned(),
+            (Err(_), Ok(_)) => "datagram".to_owned(),
             (Err(_), Err(error)) => {
-                format!("{error}: sysctl net.ipv4.ping_group_range lets a group have them")
+                format!("{error}: sysctl net.ipv4.ping_group_range allows them to a group")
             }
         },
         purpose: "`netspurt probe` with ICMP echoes",
@@ -114,7 +114,7 @@ fn raw_sockets() -> Capability {
         available: tried.is_ok(),
         found: match tried {
             Ok(_) => "allowed here".to_owned(),
-            Err(error) => format!("{error}; inside a namespace they are"),
+            Err(error) => format!("{error}; inside a namespace they are allowed"),
         },
         purpose: "`netspurt probe --kind tcp`",
     }
@@ -127,7 +127,7 @@ fn packet_sockets() -> Capability {
         available: tried.is_ok(),
         found: match tried {
             Ok(_) => "allowed outside of a namespace".to_owned(),
-            Err(error) => format!("{error}; inside a namespace they are"),
+            Err(error) => format!("{error}; inside a namespace they are allowed"),
         },
         purpose: "captures of `netspurt poll` on this machine's own interfaces",
     }
@@ -142,15 +142,17 @@ fn tun() -> Capability {
             Ok(_) => format!("{TUN_NODE} opens"),
             Err(error) => no_tun(&error),
         },
-        purpose: "live runs with --wire tun; veth devices need no node",
+        purpose: "live runs with --wire tun; veth devices do not need it",
     }
 }
 
-/// Why the node of TUN devices does not open.
+/// Why the device node of TUN does not open.
 fn no_tun(error: &io::Error) -> String {
     match (error.kind(), fs::metadata(TUN_NODE)) {
         (io::ErrorKind::NotFound, _) => {
-            format!("{TUN_NODE} is not there: the kernel has no TUN, or this container no node")
+            format!(
+                "{TUN_NODE} is not there: the kernel has no TUN, or the container has no such node"
+            )
         }
         (io::ErrorKind::PermissionDenied, Ok(node)) => {
             let (mode, owner) = (node.mode() & 0o777, node.uid());
@@ -160,7 +162,7 @@ fn no_tun(error: &io::Error) -> String {
     }
 }
 
-/// Tried on a thread that ends with the attempt.
+/// Tries it on a thread of its own, which ends after the attempt.
 fn real_time_scheduling() -> Capability {
     let tried = thread::scope(|scope| scope.spawn(|| sys::run_first(1)).join());
     let tried = tried.unwrap_or_else(|_| Err(io::Error::other("the attempt failed")));
@@ -207,7 +209,7 @@ fn bpf() -> Capability {
 mod tests {
     use super::*;
 
-    /// What each capability says where it is there, and a part of what it says where it is not.
+    /// For each capability, parts of what it says if the machine has it, and if it does not.
     const SAYS: [(&str, &[&str], &[&str]); 8] = [
         ("kernel", &["Linux "], &[]),
         (
@@ -215,12 +217,12 @@ mod tests {
             &["a namespace could be made"],
             &["switched off: sysctl ", "restricted: sysctl ", "refused by the kernel", "`unshare`"],
         ),
-        ("ICMP sockets", &["raw", "by datagrams"], &["sysctl net.ipv4.ping_group_range"]),
-        ("raw sockets", &["allowed here"], &["; inside a namespace they are"]),
+        ("ICMP sockets", &["raw", "datagram"], &["sysctl net.ipv4.ping_group_range"]),
+        ("raw sockets", &["allowed here"], &["; inside a namespace they are allowed"]),
         (
             "packet sockets here",
             &["allowed outside of a namespace"],
-            &["; inside a namespace they are"],
+            &["; inside a namespace they are allowed"],
         ),
         ("TUN", &["/dev/net/tun opens"], &["/dev/net/tun"]),
         ("real-time scheduling", &["SCHED_FIFO is allowed"], &["SCHED_FIFO: "]),
@@ -249,7 +251,7 @@ mod tests {
     fn a_device_node_that_does_not_open_is_told_with_the_reason() {
         let missing = no_tun(&io::ErrorKind::NotFound.into());
         assert!(missing.contains("is not there"), "{missing}");
-        assert!(missing.contains("this container no node"), "{missing}");
+        assert!(missing.contains("the container has no such node"), "{missing}");
         let busy = io::Error::from_raw_os_error(libc::EBUSY);
         assert_eq!(no_tun(&busy), format!("{TUN_NODE}: {busy}"));
         let denied = no_tun(&io::ErrorKind::PermissionDenied.into());

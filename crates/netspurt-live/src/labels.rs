@@ -1,7 +1,8 @@
-//! Turns real packets into the segments of links and tables.
+//! Turns the packets of real hosts into the segments that links and tables use.
 //!
-//! Sequence numbers count from the connection's initial ones, as everywhere in netspurt. The cause
-//! of a retransmission is derived from the kernel's state when the retransmission is seen.
+//! Sequence numbers are relative to the initial ones of the connection, as everywhere in netspurt.
+//! The cause of a retransmission is derived from the kernel's state when the retransmission is
+//! seen.
 
 use netspurt::ids::{EndId, FlowId, TransmissionId};
 use netspurt::observe::Sequence;
@@ -16,29 +17,29 @@ use crate::offload::{Shape, header_bytes};
 #[derive(Clone, Copy, Debug, Default)]
 struct LabelledEnd {
     isn: Option<u32>,
-    /// How many.
+    /// The number of ids given so far.
     count: u64,
     /// Its octets, counted from the initial number.
     sequence: Sequence,
-    /// Timeouts that retransmits were put down to.
+    /// The kernel's count of timeouts at the end's last retransmission after a timeout.
     timeouts: u32,
 }
 
 /// Labels packets.
 #[derive(Debug, Default)]
 pub struct Labels {
-    /// Of flows that have sent something, by end.
+    /// The ends of flows that have sent something, by index.
     ends: Vec<LabelledEnd>,
-    /// Packets that are no TCP segments of their flow.
+    /// Packets that cannot be read as segments of their flow.
     pub strange: u64,
-    /// Segments that carry what nobody wrote there.
+    /// Packets with other octets than the application wrote.
     pub damaged: u64,
-    /// The first flow whose octets are programs' own, if there is one.
+    /// The first flow of programs, if there is one. Programs choose their octets themselves.
     foreign: Option<FlowId>,
 }
 
 impl Labels {
-    /// For a run of flows that have sent nothing.
+    /// Labels for a run in which no flow has sent anything.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,15 +52,15 @@ impl Labels {
         }
     }
 
-    /// Does not check what the flows from `first` on, if there are any, carry.
+    /// Switches off the check of the octets of flow `first` and all later ones.
     #[must_use]
     pub fn foreign_from(mut self, first: Option<FlowId>) -> Self {
         self.foreign = first;
         self
     }
 
-    /// A packet of another protocol that the end `from` sent; `None`, counted, where it is
-    /// none of IPv4.
+    /// Returns a segment for a packet of another protocol that the end `from` sent. A packet that
+    /// is not a whole one of IPv4 is counted as strange and gives `None`.
     pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
         let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
         let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();
@@ -76,8 +77,9 @@ impl Labels {
         Some(segment)
     }
 
-    /// The segment of a packet that the end `from` sent; `None`, counted, where it is
-    /// none. Of a retransmission `ask` tells what the kernel says of its connection.
+    /// Returns the segment of a packet that the end `from` sent. A packet that is no segment is
+    /// counted as strange and gives `None`. For a retransmission, `ask` returns what the kernel
+    /// says about the connection.
     pub fn read(
         &mut self,
         from: EndId,
@@ -89,7 +91,8 @@ impl Labels {
         out.pop()
     }
 
-    /// The same of a packet of some shape: all its segments, with consecutive ids, behind `out`.
+    /// Reads a packet of some shape like [`read`](Self::read): appends all its segments to `out`,
+    /// with consecutive ids.
     pub fn read_all(
         &mut self,
         from: EndId,
@@ -107,7 +110,7 @@ impl Labels {
         let peer_isn = self.ends[from.peer().index()].isn;
         let end = &mut self.ends[from.index()];
         let mut segment = decoded.segment;
-        // Without a SYN, as of a reset, counting begins here.
+        // If an end's first packet has no SYN, as some resets, its sequence number counts as 1.
         let begins =
             if segment.flags.has(Flags::SYN) { segment.seq } else { segment.seq.wrapping_sub(1) };
         let isn = *end.isn.get_or_insert(begins);
@@ -133,7 +136,7 @@ impl Labels {
         }
     }
 
-    /// The segment with sequence numbers as the real host it goes to counts them.
+    /// Returns the segment with acknowledgment numbers as the real host that gets it counts them.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             relate(&mut segment, isn);
@@ -142,7 +145,7 @@ impl Labels {
     }
 }
 
-/// Whether every octet of a packet is there, and it can be cut where it is to be.
+/// Whether every octet of a packet is there and, if devices are to cut the packet, it can be cut.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0
@@ -150,8 +153,8 @@ fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     all && cut && !shape.foreign
 }
 
-/// A segment's first `most` octets of payload as a segment, and the rest, if there is one, as
-/// devices cut it: FIN and PSH are the last one's, CWR is the first one's.
+/// Cuts a segment as devices do: returns one with the first `most` octets of payload and, if there
+/// is more payload, one with the rest. The rest has the FIN and PSH flags; the first one has CWR.
 fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     if segment.len <= most {
         return (segment, None);
@@ -174,7 +177,7 @@ fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     (first, Some(rest))
 }
 
-/// Moves what a segment says of its peer's octets by `shift`.
+/// Adds `shift` to the acknowledgment number and the SACK blocks of a segment.
 fn relate(segment: &mut Segment, shift: u32) {
     if segment.flags.has(Flags::ACK) {
         segment.ack = segment.ack.wrapping_add(shift);
@@ -196,7 +199,7 @@ impl LabelledEnd {
         TransmissionId::of_packet(from, self.count - 1)
     }
 
-    /// Why a segment went out again, if it did.
+    /// The cause of a retransmission; `None` for an original.
     fn cause(
         &mut self,
         segment: &Segment,

@@ -3,29 +3,30 @@
 use netspurt::units::Duration;
 use serde::Serialize;
 
-/// How late deliveries were: quantiles, each the least lateness that so many do not exceed.
+/// How late deliveries were. A quantile is the least lateness that its share of the deliveries does
+/// not exceed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
-    /// How many deliveries.
+    /// The number of deliveries.
     pub count: u64,
     /// The median.
     pub p50: Duration,
-    /// Of 99 in 100.
+    /// The lateness that 99 of 100 deliveries do not exceed.
     pub p99: Duration,
-    /// Of 999 in 1000.
+    /// The lateness that 999 of 1000 deliveries do not exceed.
     pub p999: Duration,
     /// The greatest.
     pub max: Duration,
 }
 
-/// The same as reports tell it: quantiles in nanoseconds.
+/// The quantiles of [`Lateness`] in nanoseconds, as reports have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct QuantilesNs {
     /// The median.
     pub p50_ns: u64,
-    /// Of 99 in 100.
+    /// The value that 99 of 100 deliveries do not exceed.
     pub p99_ns: u64,
-    /// Of 999 in 1000.
+    /// The value that 999 of 1000 deliveries do not exceed.
     pub p999_ns: u64,
     /// The greatest.
     pub max_ns: u64,

@@ -5,18 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use netspurt::foreign::watched;
 use netspurt::results::{FolderWriter, LIVE, RunIdentity};
 use netspurt::scenario::{Scenario, ScenarioError};
 use netspurt::units::{Duration, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
 use crate::exec::Programs;
 use crate::folder::{DiskFolder, note_others};
-use crate::run::{LiveRun, Options, run};
+use crate::run::{LiveRun, Options, Progress, RunScene, run};
 use crate::sandbox::{Wire, Wiring, end_with};
 
 /// What a worker is asked to do.
@@ -54,16 +55,9 @@ pub struct RunOrder {
     pub programs: Option<Programs>,
 }
 
-/// A line of the standard output while a run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Progress {
-    /// Seconds that have passed.
-    pub passed_s: u64,
-}
-
 /// Does what the order in `file` says, or without one the order on the standard input. The run's
-/// folder is whole then, its manifest included. While a run goes on, a [`Progress`] a second goes
-/// to the standard output, unless there are programs, which have it for themselves.
+/// folder is whole then, its manifest included. While a run goes on, a [`RunScene`] goes to the
+/// standard output four times a second, unless there are programs, which have it for themselves.
 ///
 /// # Errors
 /// What went wrong, in a line for people.
@@ -91,8 +85,8 @@ impl RunOrder {
     fn obey(self) -> Result<(), String> {
         end_with(self.parent).map_err(text)?;
         let scenario = self.scenario().map_err(text)?;
-        let progress: Box<dyn FnMut(Time) -> bool> =
-            if self.programs.is_some() { Box::new(|_| true) } else { Box::new(tell_seconds()) };
+        let progress: Progress =
+            if self.programs.is_some() { Box::new(|_, _| true) } else { Box::new(tell_scenes()) };
         let options = Options {
             budget: Duration::from_nanos(self.budget_ns),
             spin: Duration::from_nanos(self.spin_ns),
@@ -130,17 +124,44 @@ impl RunOrder {
     }
 }
 
-/// Prints the seconds that have passed, one by one.
-fn tell_seconds() -> impl FnMut(Time) -> bool {
-    let mut next = 1;
-    move |now: Time| {
-        let passed_s = now.as_nanos() / 1_000_000_000;
-        if passed_s < next {
+/// How often a scene is told.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// The octets that a pipe with room takes at once (`PIPE_BUF`).
+const AT_ONCE: usize = 4096;
+
+/// Prints scenes. Packets never wait for this: of a scene that the reader has no room for, nothing
+/// is printed.
+fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
+    let mut next = Time::ZERO + EVERY;
+    move |now, scene| {
+        if now < next {
             return true;
         }
-        next = passed_s + 1;
-        let line = serde_json::to_string(&Progress { passed_s }).expect("a number is JSON");
-        // Where nobody reads any more, the run has lost its purpose.
-        writeln!(io::stdout(), "{line}").and_then(|()| io::stdout().flush()).is_ok()
+        next = now + EVERY;
+        let mut line = serde_json::to_string(&scene()).expect("it is JSON");
+        line.push('\n');
+        let out = io::stdout();
+        match room(&out) {
+            Ok(true) if line.len() <= AT_ONCE => {
+                rustix::io::write(&out, line.as_bytes()).is_ok_and(|count| count == line.len())
+            }
+            // Where nobody reads any more, the run has lost its purpose.
+            room => room.is_ok(),
+        }
+    }
+}
+
+/// Whether a pipe takes a line at once; an error where its reader is gone.
+fn room(out: &io::Stdout) -> io::Result<bool> {
+    let mut polled = [PollFd::new(out, PollFlags::OUT)];
+    if poll(&mut polled, Some(&Timespec::default())).is_err() {
+        return Ok(false);
+    }
+    match polled[0].revents() {
+        gone if gone.intersects(PollFlags::ERR | PollFlags::HUP) => {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        found => Ok(found.contains(PollFlags::OUT)),
     }
 }

@@ -41,6 +41,7 @@ impl PyWindow {
         Ok(Self(Window { cwnd: octets("cwnd", cwnd)?, ssthresh }))
     }
 
+    /// The congestion window in octets.
     #[getter]
     fn cwnd(&self) -> u64 {
         self.0.cwnd
@@ -52,6 +53,7 @@ impl PyWindow {
         Ok(())
     }
 
+    /// The slow-start threshold in octets.
     #[getter]
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh
@@ -74,10 +76,15 @@ impl PyWindow {
 /// A delivery rate sample. The interval is in seconds.
 #[pyclass(frozen, get_all, name = "Rate", module = "netspurt._core")]
 pub struct PyRate {
+    /// Octets delivered over the interval.
     delivered_bytes: u64,
+    /// The longer of the spans of sending and of acknowledging, in seconds.
     interval: f64,
+    /// Octets of the connection delivered when the newest acknowledged segment was sent.
     prior_delivered_bytes: u64,
+    /// Octets of the connection delivered now.
     total_delivered_bytes: u64,
+    /// Whether the application, and not the window, set the pace.
     app_limited: bool,
 }
 
@@ -147,81 +154,97 @@ impl PyAck {
         }))
     }
 
+    /// When it arrived, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs_f64()
     }
 
+    /// Sender maximum segment size, in octets of payload.
     #[getter]
     fn smss(&self) -> u64 {
         self.0.smss
     }
 
+    /// Octets newly acknowledged in order.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes
     }
 
+    /// Octets newly known to have arrived, in order or by SACK.
     #[getter]
     fn delivered_bytes(&self) -> u64 {
         self.0.delivered_bytes
     }
 
+    /// Octets newly declared lost.
     #[getter]
     fn lost_bytes(&self) -> u64 {
         self.0.lost_bytes
     }
 
+    /// The estimate of the octets in the network, before this ACK.
     #[getter]
     fn pipe_before(&self) -> u64 {
         self.0.pipe_before
     }
 
+    /// The same after it.
     #[getter]
     fn pipe(&self) -> u64 {
         self.0.pipe
     }
 
+    /// The round trip that it measured, unambiguous, in seconds; or `None`.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(Duration::as_secs_f64)
     }
 
+    /// Smoothed round trip in seconds; `None` before the first sample.
     #[getter]
     fn srtt(&self) -> Option<f64> {
         self.0.srtt.map(Duration::as_secs_f64)
     }
 
+    /// The least round trip so far in seconds; `None` before the first sample.
     #[getter]
     fn min_rtt(&self) -> Option<f64> {
         self.0.min_rtt.map(Duration::as_secs_f64)
     }
 
+    /// The oldest octet not acknowledged, after this ACK.
     #[getter]
     fn una(&self) -> u64 {
         self.0.una
     }
 
+    /// The next octet to be sent.
     #[getter]
     fn nxt(&self) -> u64 {
         self.0.nxt
     }
 
+    /// Whether the sender had filled the window before this ACK.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
     }
 
+    /// Whether loss recovery steers the window now.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.0.in_recovery
     }
 
+    /// Whether the repair of a timeout goes on.
     #[getter]
     fn after_timeout(&self) -> bool {
         self.0.after_timeout
     }
 
+    /// The rate at which octets were delivered, if the algorithm asks for it.
     #[getter]
     fn rate(&self) -> Option<PyRate> {
         self.0.rate.map(PyRate::from)
@@ -250,14 +273,17 @@ impl PyCongestion {
         Ok(Self { config, algorithm: config.build() })
     }
 
+    /// Takes an ACK that may open the window.
     fn on_ack(&mut self, ack: &PyAck, window: &mut PyWindow) {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
 
+    /// Notes that the handshake is complete, with its round trip in seconds and the initial window.
     fn on_open(&mut self, rtt: Option<f64>, window: &PyWindow) {
         self.algorithm.on_open(rtt.and_then(span), &window.0);
     }
 
+    /// Notes congestion of a `kind`, `loss`, `mark` or `timeout`; returns the new slow-start threshold.
     fn on_congestion(
         &mut self,
         now: f64,
@@ -273,16 +299,19 @@ impl PyCongestion {
         Ok(self.algorithm.on_congestion(instant(now)?, *kind, flight_bytes, smss, &window.0))
     }
 
+    /// Notes that the congestion proved not to be; the window is what it was before.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
         Ok(())
     }
 
+    /// Notes that recovery has ended.
     fn on_recovery_end(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_recovery_end(instant(now)?, &mut window.0);
         Ok(())
     }
 
+    /// Notes that sending goes on after `idle` seconds with nothing outstanding.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
         Ok(())
@@ -293,11 +322,13 @@ impl PyCongestion {
         self.algorithm.pacing_rate().and_then(BitRate::bits_per_second)
     }
 
+    /// Whether the algorithm steers the window in recovery, too.
     #[getter]
     fn owns_window(&self) -> bool {
         self.algorithm.owns_window()
     }
 
+    /// Whether it looks at the delivery rate of ACKs.
     #[getter]
     fn wants_rate(&self) -> bool {
         self.algorithm.wants_rate()

@@ -40,11 +40,13 @@ impl Estimator {
         self.config.settings()
     }
 
+    /// Takes a sample, or seconds to make one of.
     fn on_sample(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_sample(&sample_of(sample)?);
         Ok(())
     }
 
+    /// Notes that the timer fired at `now` seconds; `kind` is `rto`, `syn` or `syn-ack`.
     #[pyo3(signature = (now=0.0, kind="rto"))]
     fn on_timeout(&mut self, now: f64, kind: &str) -> PyResult<()> {
         let (kind, _) = KINDS.iter().find(|(_, name)| *name == kind).ok_or_else(|| {
@@ -55,16 +57,19 @@ impl Estimator {
         Ok(())
     }
 
+    /// Notes that a segment of `wire_bytes` octets, headers included, left at `now` seconds.
     fn on_send(&mut self, now: f64, wire_bytes: u32) -> PyResult<()> {
         self.timer.on_send(instant(now)?, wire_bytes);
         Ok(())
     }
 
+    /// Notes that the handshake is complete; called once, with its round trip.
     fn on_handshake(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_handshake(&sample_of(sample)?);
         Ok(())
     }
 
+    /// Notes that a timeout proved spurious, with the sample of the ACK that proved it.
     #[pyo3(signature = (sample=None))]
     fn on_spurious(&mut self, sample: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let sample = sample.map(sample_of).transpose()?;
@@ -72,11 +77,15 @@ impl Estimator {
         Ok(())
     }
 
+    /// Notes an ACK of new octets that gave no sample; `covers_timed` says whether it covered the
+    /// segment being timed.
     #[pyo3(signature = (covers_timed=false))]
     fn on_progress(&mut self, covers_timed: bool) {
         self.timer.on_progress(covers_timed);
     }
 
+    /// The instant in seconds at which a timer armed at `now` is to fire; `oldest_sent` is when the
+    /// oldest of `flight_segs` outstanding segments left.
     fn deadline(&self, now: f64, oldest_sent: f64, flight_segs: u64) -> PyResult<f64> {
         let deadline = self.timer.deadline(instant(now)?, instant(oldest_sent)?, flight_segs);
         Ok(deadline.as_secs_f64())

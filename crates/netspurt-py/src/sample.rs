@@ -90,66 +90,79 @@ impl Sample {
         }))
     }
 
+    /// The round trip in seconds, as the sender's clock read it.
     #[getter]
     fn rtt(&self) -> f64 {
         self.0.rtt.as_secs_f64()
     }
 
+    /// When the acknowledgment arrived, in seconds.
     #[getter]
     fn at(&self) -> f64 {
         self.0.at.as_secs_f64()
     }
 
+    /// When the timed octets were sent, in seconds.
     #[getter]
     fn sent(&self) -> f64 {
         self.0.sent.as_secs_f64()
     }
 
+    /// Whether it may answer another copy of the segment (Karn and Partridge 1987).
     #[getter]
     fn ambiguous(&self) -> bool {
         self.0.ambiguous
     }
 
+    /// How it was taken.
     #[getter]
     fn source(&self) -> &'static str {
         SOURCES.iter().find(|(source, _)| *source == self.0.source).map_or("", |(_, name)| name)
     }
 
+    /// Octets on the wire of the timed segment, headers included.
     #[getter]
     fn wire_bytes(&self) -> u32 {
         self.0.wire_bytes
     }
 
+    /// Octets acknowledged by the acknowledgment.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes
     }
 
+    /// Octets outstanding after it.
     #[getter]
     fn flight_bytes(&self) -> u64 {
         self.0.flight_bytes
     }
 
+    /// Octets of payload in a full segment of this sender.
     #[getter]
     fn smss_bytes(&self) -> u32 {
         self.0.smss_bytes
     }
 
+    /// How often the timed segment was retransmitted.
     #[getter]
     fn retransmissions(&self) -> u8 {
         self.0.retransmissions
     }
 
+    /// How long the peer says it delayed the acknowledgment, in seconds.
     #[getter]
     fn ack_delay(&self) -> f64 {
         self.0.ack_delay.as_secs_f64()
     }
 
+    /// The number of windows of data so far.
     #[getter]
     fn round(&self) -> u64 {
         self.0.round
     }
 
+    /// Whether the sample is of the handshake, and not of data.
     #[getter]
     fn handshake(&self) -> bool {
         self.0.handshake

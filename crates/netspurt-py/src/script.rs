@@ -17,11 +17,13 @@ pub struct PyScript(core::Script);
 #[pymethods]
 impl PyScript {
     /// Reads the text of a script; `name` is its path, and its name in error messages. A file
-    /// that the script names is read, too, and looked for from the script's folder on.
+    /// that the script names is read, too, and looked for from the script's folder on, and then from
+    /// the working directory.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
-        let mut files = |file: &str| read_small(&folder.join(file));
+        let mut files =
+            |file: &str| read_small(&folder.join(file)).or_else(|| read_small(Path::new(file)));
         let script = core::Script::parse_with(ScriptDialect::of(text), name, text, &mut files);
         script.map(Self).map_err(|e| script_error(py, &e))
     }

@@ -110,6 +110,13 @@ impl Clock {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
 
+    /// The same clock, its first jiffy begun `phase` before the start of the run, for Linux's; another
+    /// stays as it is.
+    #[must_use]
+    pub fn with_jiffies_from(self, phase: Duration) -> Clock {
+        self.jiffy().map_or(self, |jiffy| Clock(ClockKind::Linux { jiffy, phase }))
+    }
+
     /// The tick and its phase, for a clock that ticks.
     pub fn ticks(self) -> Option<(Duration, Duration)> {
         match self.0 {

@@ -1,8 +1,9 @@
 """Two runs of one flow, aligned segment by segment.
 
-Both runs are observed at one node, from the first segment with payload on, which is time zero for
-each; the handshake is not compared. A segment is identified by its direction, its octets and the
-number of its transmission; an ACK by its number and how often that number came before.
+Both runs are observed at one node. The first segment with payload is time zero of each run; the
+handshake before it is not compared. A segment is identified by its direction, its octets and the
+number of its transmission. An ACK is identified by its direction, its acknowledgment number, and
+how often that number came before.
 """
 
 from __future__ import annotations
@@ -65,13 +66,14 @@ class Comparison:
         The first two segments that differ. `None` for a run that had ended; both `None` if the runs
         never differ.
     differences_s
-        For the segments before: the second run's instant less the first's, in seconds.
+        For each segment before that: its time in the second run minus its time in the first, in
+        seconds.
     matched
         The number of segments that both runs have.
     all_differences_s
-        Their differences, in seconds, in the order of the first run.
+        The differences for these segments, in seconds, in the order of the first run.
     only
-        The number of segments that only the first run has, and only the second.
+        The number of segments that only the first run has, and of those that only the second has.
     retransmissions
         The counts by cause, for both runs.
     """
@@ -150,7 +152,7 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
 
 
 def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
-    """Return a name for the first difference of two runs if it has a known cause, else nothing."""
+    """Return the cause of the first difference of two runs; an empty text if it is not known."""
     for run, (seen, other) in zip((first, second), (told.parted, told.parted[::-1]), strict=True):
         if seen is None or seen.key[:2] != ("out", "data"):
             continue
@@ -161,7 +163,7 @@ def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
             if len(copies) <= _LIMITED and (other is None or other.kind != "data"):
                 return LIMITED_TRANSMIT
         if seen.cause:
-            return f"a retransmission ({seen.cause}) that the other does not make then"
+            return f"a retransmission ({seen.cause}) that the other run does not make here"
     return ""
 
 
@@ -184,9 +186,9 @@ _BY_CAUSE = {
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
     """Return the causes of sending other than plain ACK clocking, with their instants in seconds.
 
-    Limited transmit is a new segment on the first or second duplicate ACK. A retransmission without
-    a SACK block or a timeout that follows an ACK of new octets is a repair through a partial ACK.
-    The others are named after their cause.
+    Limited transmit is a new segment on the first or second duplicate ACK. A retransmission with
+    the cause `fast` that follows an ACK of new octets is a repair through a partial ACK. The other
+    mechanisms are named after their causes.
 
     Examples
     --------
@@ -226,8 +228,8 @@ def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
 def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
-    That is the ACK of the handshake, which takes a place in queues. `None` without one, as for
-    senders without a handshake.
+    This is the ACK that ends the handshake; it takes a place in queues. The result is `None` if
+    there is no such ACK, as for senders without a handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

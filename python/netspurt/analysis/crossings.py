@@ -58,8 +58,8 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     Parameters
     ----------
     rto, rtt
-        The tables of a direction of a flow. The round trip of a packet that a timeout
-        retransmitted has no sample; its instant is that of the timeout.
+        The tables of a direction of a flow. A packet that a timeout retransmitted gives no sample
+        of the round trip; its crossing is at the instant of the timeout.
     retransmissions
         The retransmissions among `segments` that left the sender; `None` if not recorded.
 
@@ -81,7 +81,7 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     seen = {crossing.t for crossing in found}
     ends = np.append(times[1:], np.inf)
     for sent, back in zip(rtt.seconds("sent_ns"), rtt.seconds(), strict=True):
-        # The first instant at which the packet's age is above the value that holds then.
+        # The first instant at which the packet is older than the RTO of that instant.
         late = np.maximum(times, sent + values)
         during = np.flatnonzero((late < np.minimum(ends, back)) & (ends > sent))
         if len(during):
@@ -92,7 +92,7 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
 
 
 def _followed(t: float, rto: float, retransmissions: Rows | None) -> Crossing:
-    """Return a timeout with the first retransmission from its instant on."""
+    """Return the crossing of a timeout at `t`, with the first retransmission at `t` or later."""
     if retransmissions is None:
         return Crossing(t, rto, timeout=True)
     after = np.flatnonzero(retransmissions.seconds() >= t)

@@ -15,11 +15,11 @@ Flags = NDArray[np.bool_]
 #: What a silence waited for.
 Waited = Literal["loss", "peer", "think", "window", "round-trip", "application"]
 
-#: The same in words.
+#: Each of these in words.
 IN_WORDS: dict[str, str] = {
     "loss": "loss detection: a retransmission ended it",
     "peer": "the other end had sent nothing to answer",
-    "think": "what the other end had sent was being worked on",
+    "think": "the end worked on what the other end had sent",
     "window": "the receive window was full",
     "round-trip": "packets were on their way, for a round trip",
     "application": "there was nothing to send, as far as this point could see",
@@ -27,11 +27,11 @@ IN_WORDS: dict[str, str] = {
 
 assert tuple(IN_WORDS) == get_args(Waited)
 
-#: An acknowledgement opened the way if what follows it comes within this part of the silence.
+#: An acknowledgement let a packet go if the packet follows it within this part of the silence.
 _SOON = 0.1
-#: The capture's host and the sender may be this slow, in seconds.
+#: The delay that the capture's host and the sender may add to this, in seconds.
 _SLOW_S = 0.001
-#: A reaction may take this many times that of the handshake.
+#: A reaction may take this many times as long as the one in the handshake.
 _LATE = 1.5
 
 
@@ -46,13 +46,14 @@ class Packets:
     forward
         Whether the initiator sent it.
     seq, length
-        Its first octet, unwrapped, and the octets of its payload; a SYN and a FIN count as one.
+        Its first octet, unwrapped, and the octets of its payload; a SYN counts as one octet, and so
+        does a FIN.
     ack, window
         The next octet that it acknowledges, unwrapped, and the window that it offers in octets.
     syn, fin
         Whether it opens the connection, and whether it closes its direction.
     retransmission
-        Whether it was sent again, as far as the point can tell.
+        Whether it is a retransmission, as far as the point can tell.
     """
 
     t_s: Floats
@@ -133,15 +134,20 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
 
     Notes
     -----
-    The rules, of which the first that fits counts: a retransmission ends the silence (*loss*). The
-    other end sent data meanwhile: the longest part, which is the time up to the last of this data
-    (*peer*), the time after it (*think*), or that which both ends took of these to react in the
-    handshake, seen from here (*round-trip*). The packet after it has no data, and so answers the
-    other end (*peer*). The latest data was the other end's, which was acknowledged (*think*). The
-    packet exceeds the window that had been offered before (*window*). Octets were
-    outstanding, and it followed an acknowledgement at once, but for the time of that reaction
-    (*round-trip*). All else is the *application*'s, or, beside the receiver, a repair of octets
-    that never came there and so do not look like sent again.
+    The first rule that fits decides:
+
+    1. The packet after the silence is a retransmission: *loss*.
+    2. The other end sent data during the silence. This divides the silence into three parts: the
+       time up to the last of this data (*peer*), the time after it (*think*), and the time that
+       both ends took to react (*round-trip*). The reaction times are those of the handshake, seen
+       from this point; they are taken off the other two parts. The longest part decides.
+    3. The packet has no data, so it answers the other end: *peer*.
+    4. The latest data before it was the other end's, and it was acknowledged: *think*.
+    5. The packet exceeds the window that had been offered before: *window*.
+    6. Octets were outstanding, and the packet followed an acknowledgement at once. The end's
+       reaction time counts as at once: *round-trip*.
+    7. In all other cases: *application*. Beside the receiver this may also be a repair of octets
+       that never arrived there. Such a repair does not look like a retransmission.
 
     Examples
     --------
@@ -179,8 +185,8 @@ def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
 def reaction_s(packets: Packets, *, forward: bool) -> float:
     """Return how long one end took in the handshake to answer the other, seen from this point.
 
-    Beside the end it is next to nothing, and beside the other end a round trip; zero if the
-    handshake is not there.
+    Beside this end the time is nearly zero; beside the other end it is a round trip. It is zero if
+    the handshake is missing.
     """
     answered = np.flatnonzero(packets.syn & (packets.forward != forward))
     if len(answered) == 0:
@@ -200,9 +206,10 @@ def _idle(packets: Packets, before: int, after: int, reactions: tuple[float, flo
 
 
 def _longest_part(until_s: float, since_s: float, reactions: tuple[float, float]) -> Waited:
-    """Return what took most of a silence: until the other end's data came, or since then.
+    """Return which part of a silence was the longest.
 
-    `reactions` are those of the end itself and of the other end, to each other's packets.
+    The silence lasted `until_s` until the other end's last data, and `since_s` since then.
+    `reactions` are the reaction times of this end and of the other end.
     """
     own, other = min(since_s, reactions[0]), min(until_s, reactions[1])
     parts: dict[Waited, float] = {
@@ -236,7 +243,7 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
 def _held_back(
     packets: Packets, before: int, after: int, theirs: NDArray[np.intp], reaction: float
 ) -> Waited:
-    """Return what held data back that answers none of the other end's.
+    """Return what held back data that answers no data of the other end.
 
     `theirs` are the packets of the other end during the silence.
     """

@@ -1,4 +1,4 @@
-"""Which packets are in a queue together, from the changes of its length and what enters it."""
+"""Which packets are in a queue at the same time: derived from its length and its arrivals."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class InQueue:
     Attributes
     ----------
     entered, left
-        When each entered, and when its transmission had ended [ns]. Packets that were still there
-        at the end have left never: `left` is then the largest integer.
+        When each entered, and when its transmission had ended [ns]. For packets that were still in
+        the queue at the end, `left` is the largest integer.
     ack
         Which of them are ACKs.
     """
@@ -34,7 +34,8 @@ class InQueue:
         Parameters
         ----------
         t_ns, packets
-            When the length changed [ns], and to how many packets, the one in transmission included.
+            When the length changed [ns], and the new length in packets, including the one in
+            transmission.
         acks_ns
             When ACKs arrived [ns].
         """

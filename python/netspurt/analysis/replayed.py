@@ -1,4 +1,4 @@
-"""Sums over the probes of a replay, resampled for intervals."""
+"""Sums over the probes of a replay, and resamples of them for confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
 from netspurt.delays import Delays
 
-#: With this many spurious retransmissions their rate is known to a factor of two.
+#: From so many spurious retransmissions on, their rate is known to a factor of two.
 SEEN = 10
 
 
@@ -47,7 +47,10 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
 
 
 def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
-    """Return which probes left when at least one delay was known; all, if none ever was."""
+    """Return which probes left when at least one delay was known.
+
+    If no delay ever became known, these are all probes.
+    """
     rtt = delays.rtt_s
     known = np.flatnonzero(~np.isnan(rtt))
     knew = np.ones(len(rtt), dtype=np.bool_)
@@ -60,26 +63,28 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     return knew if knew.any() else ~knew
 
 
-#: Sums that all algorithms share: probes that left with a delay known, answers, delays, losses of
-#: probes that left with a delay known.
+#: The number of sums that all algorithms share. They count the probes that left when a delay was
+#: known, and the answers; they add the delays; they count the losses among the first.
 _SHARED = 4
-#: Sums of each algorithm: spurious retransmissions, timers, delays of spurious retransmissions,
-#: waits for those losses.
+#: The number of sums of each algorithm: spurious retransmissions, timers, delays of spurious
+#: retransmissions, waits for the losses that `_SHARED` counts.
 _OWN = 4
 
 
 @dataclass(frozen=True)
 class Tally:
-    """The sums of an algorithm over probes, or arrays of resampled ones.
+    """The sums of an algorithm over probes, or arrays of such sums, one for each resample.
 
     Attributes
     ----------
     learnt, answers, lost
-        Probes that left with a delay known; answers; losses among the first.
+        The number of probes that left when a delay was known, of answers, and of losses among
+        these probes.
     spurious
         Spurious retransmissions.
     timers, waited
-        The sum of the timers of the probes of `learnt`, and of those of `lost` [s].
+        The sums of timers over the probes that `learnt` counts, and over those that `lost` counts
+        [s].
     """
 
     learnt: Floats
@@ -121,8 +126,8 @@ def mean_timer(sums: Floats, algorithm: int) -> Floats:
 def efficiency(sums: Floats, algorithm: int) -> Floats:
     """Return RFC 889's efficiency: delays over the sum of delays, waits and spurious delays.
 
-    Losses of probes that left before any delay was known are left out: their waits are the initial
-    timer's and say nothing about the path.
+    A lost probe that left before any delay was known does not count: its wait is the initial timer,
+    which says nothing about the path.
     """
     spurious, waited = sums[_SHARED + _OWN * algorithm + 2], sums[_SHARED + _OWN * algorithm + 3]
     share: Floats = sums[2] / (sums[2] + spurious + waited)
@@ -145,8 +150,9 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def bounded(interval: Interval, low: float, high: float) -> Interval:
-    """Return an interval without the part that cannot be: below `low` or above `high`."""
-    # A mean of equal values may differ from them in its last bit.
+    """Return an interval without its impossible parts, below `low` and above `high`."""
+    # The mean of equal values may differ from them in its last bit; the interval holds it all the
+    # same.
     ends = (
         min(float(np.clip(interval.low, low, high)), interval.value),
         max(float(np.clip(interval.high, low, high)), interval.value),
@@ -155,7 +161,11 @@ def bounded(interval: Interval, low: float, high: float) -> Interval:
 
 
 def could_be_chance(one: int, other: int) -> bool:
-    """Whether a fair coin would divide these probes so unevenly in one case of twenty (McNemar)."""
+    """Return whether chance explains counts that differ like these (McNemar's test at 5 %).
+
+    Chance explains them if a fair coin would divide as many probes at least as unevenly in more
+    than one case of twenty.
+    """
     from scipy.special import bdtr
 
     # Both tails of the coin's distribution are equal.
@@ -163,7 +173,7 @@ def could_be_chance(one: int, other: int) -> bool:
 
 
 def timer_interval(resamples: Resamples | None, place: int, waits: Floats) -> Interval:
-    """Return the mean of the timers."""
+    """Return the mean timer [s] and its interval."""
     if resamples is None:
         return _alone(float(waits.mean()))
     mean = resamples.interval(lambda s: mean_timer(s, place))
@@ -178,10 +188,10 @@ def _alone(value: float) -> Interval:
 def share_interval(
     resamples: Resamples | None, place: int, spurious: int, answered: int
 ) -> Interval:
-    """Return the spurious retransmissions per answer.
+    """Return the spurious retransmissions per answer and their interval.
 
-    With no or one spurious retransmission a resample underestimates the uncertainty, so the
-    interval is no narrower than Garwood's (1936) for a count.
+    Resamples of no or one spurious retransmission underestimate the uncertainty. The interval is
+    therefore at least as wide as Garwood's (1936) for a count.
     """
     if resamples is None:
         return _alone(spurious / answered if answered else math.nan)
@@ -194,7 +204,10 @@ def share_interval(
 
 
 def waited_in_delays(delays: Delays, waits: Floats) -> float:
-    """Return the mean, over losses after an answer, of the wait over the last delay; else NaN."""
+    """Return the mean ratio of the wait for a lost probe to the last delay before it.
+
+    Only losses after an answer count; without any the result is NaN.
+    """
     rtt = delays.rtt_s
     places = np.where(np.isnan(rtt), -1, np.arange(len(rtt)))
     last = np.maximum.accumulate(places)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import ScenarioFile, count, lateness, setting
-from netspurt.cli.output import complain, number, paint, print_json, progress
+from netspurt.cli.output import complain, number, paint, print_json, width
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary, tell_notes
+from netspurt.cli.screens import live_screen
 from netspurt.cli.words import App
 
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ def run(
     if shadow:
         chosen = chosen.replace({"record.shadows": shadow})
     folder = out or next_free(RUNS, f"{scenario.stem}-live")
-    with progress(f"running {scenario.name} live") as update:
+    with live_screen(scenario.stem, chosen.stop) as watch:
         result = run_live(
-            chosen, folder, budget=budget, wire=wire.value, offload=offload, progress=update
+            chosen, folder, budget=budget, wire=wire.value, offload=offload, watch=watch
         )
     live = result.live
     assert live is not None
@@ -228,7 +229,7 @@ def _given(ends: list[EndReport]) -> list[str]:
         text = ", ".join(f"{name}={value}" for name, value in end.values().items())
         seen[f"{end.profile}: {text}"] = f"{end.flow}.{end.side}"
     return [
-        fill(f"{who}, {text}", 110, subsequent_indent="  ", break_on_hyphens=False)
+        fill(f"{who}, {text}", width(110), subsequent_indent="  ", break_on_hyphens=False)
         for text, who in seen.items()
     ]
 

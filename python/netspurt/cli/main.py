@@ -17,9 +17,18 @@ if TYPE_CHECKING:
 
 
 def _simulating() -> list[Any]:
-    from netspurt.cli import comparing, plotting, reporting, running, shipped, sweeping, tables
+    from netspurt.cli import (
+        comparing,
+        plotting,
+        qlogging,
+        reporting,
+        running,
+        shipped,
+        sweeping,
+        tables,
+    )
 
-    looking = [plotting.plot, tables.table, comparing.compare, reporting.report]
+    looking = [plotting.plot, tables.table, qlogging.qlog, comparing.compare, reporting.report]
     return [running.new, shipped.scenarios, running.run, sweeping.app, *looking]
 
 
@@ -57,7 +66,7 @@ def _checking() -> list[Any]:
 
 #: The commands, by what one wants to do, and what imports them.
 _COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
-    "Simulate and look": ("new scenarios run sweep plot table compare report", _simulating),
+    "Simulate and look": ("new scenarios run sweep plot table qlog compare report", _simulating),
     "Choose a timer for recorded delays": ("delays replay", _choosing),
     "Make links that move": ("orbit timeline", _moving),
     "Explain captures": ("explain", _explaining),
@@ -74,14 +83,13 @@ def application(words: Sequence[str] = ()) -> App:
 
     The imports and the options of all parts take longer than many commands.
     """
-    from netspurt.cli.words import App, root
+    from netspurt.cli.words import STATUSES, App, root
 
+    statuses = "; ".join(f"{number}: {meaning}" for number, meaning in STATUSES.items())
     app = App(
         name="netspurt",
         help="When should a transport send again, and what does it cost to be wrong?",
-        epilog="Exit status: 0; 1 if a check failed, a run does not count or a strict sweep met an "
-        "error; 2 if the input is wrong; 130 after an interrupt, 143 after SIGTERM. `netspurt live "
-        "exec` has its command's.\n\n"
+        epilog=f"Exit status: {statuses}. `netspurt live exec` has its command's.\n\n"
         "`netspurt --install-completion` installs the shell's completion of commands and names.",
         pretty_exceptions_enable=False,
     )

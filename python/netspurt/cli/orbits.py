@@ -14,8 +14,9 @@ import typer
 from netspurt.cli.options import span_of
 from netspurt.cli.output import columns, number, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
-from netspurt.cli.timelining import Picture, check_picture
+from netspurt.cli.timelining import Picture
 from netspurt.cli.words import App
+from netspurt.picture_files import check_ending
 from netspurt.stored import write_new
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def delays(
     if errors is not None and (out is None or out.suffix != ".toml") and plot is None:
         raise typer.BadParameter("add --out FILE.toml", param_hint="--bit-error-rate")
     if plot is not None:
-        check_picture(plot)
+        check_ending(plot)
     if out is not None and out.suffix not in (".csv", ".toml"):
         raise typer.BadParameter(
             f"{str(out)!r} ends neither in .csv nor in .toml", param_hint="--out"
@@ -247,7 +248,7 @@ def _draw_passes(
     from netspurt.plots import save
     from netspurt.plots.passes import draw_passes
 
-    check_picture(file)
+    check_ending(file)
     begin, hours = span
     drawn = []
     for one in found:

@@ -210,7 +210,9 @@ def progress(what: str, unit: str = "") -> Iterator[Callable[[float, float], Non
         if not first:
             first.append(done)
         pace = (done - first[0]) / (time.monotonic() - began)
-        told = f"  {number(pace, 3)} {unit}/s" if unit else ""
+        told = ""
+        if unit:
+            told = f"  {number(done)} of {number(total)} {unit}, {number(pace, 3)}/s"
         bar.update(task, completed=done / total, pace=told)
 
     try:

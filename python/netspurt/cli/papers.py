@@ -54,7 +54,10 @@ def show(
 @app.command("check")
 def check(
     key: Annotated[
-        str | None, typer.Argument(help="The paper; by default all.", autocompletion=_keys)
+        str | None,
+        typer.Argument(
+            help="The paper, or a folder with one of yours; by default all.", autocompletion=_keys
+        ),
     ] = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,

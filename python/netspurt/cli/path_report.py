@@ -128,8 +128,11 @@ def histogram_of(recording: Delays) -> Histogram:
     return histogram
 
 
-def bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
-    """Yield a histogram as lines; if there are many bins, neighbours are merged."""
+def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Iterator[str]:
+    """Yield a histogram as lines; if there are many bins, neighbours are merged.
+
+    `most` is how many lines there may be, and `across` how long each; by default the terminal's.
+    """
     spans = histogram.spans()
     if not spans:
         return
@@ -141,7 +144,7 @@ def bars(histogram: Histogram, most: int = 20) -> Iterator[str]:
         for part in (spans[at : at + step] for at in range(0, len(spans), step))
     ]
     top = max(n for _, _, n in merged)
-    room = max(10, width(100) - 34)
+    room = max(10, (across or width(100)) - 34)
     for low, high, n in merged:
         bar = "█" * round(room * n / top) if n else ""
         yield f"{span(low * 1e9):>9} - {span(high * 1e9):<9} {n:>7} {bar}".rstrip()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,16 +21,15 @@ from netspurt.cli.options import count as whole
 from netspurt.cli.options import one_of, span_of
 from netspurt.cli.output import (
     columns,
-    harmless,
     number,
     paint,
     print_json,
     rate,
-    raw,
     width,
     wrapped,
 )
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
+from netspurt.cli.screens import screen
 
 if TYPE_CHECKING:
     from netspurt.probe import Hop, Plan, Watch
@@ -149,25 +148,15 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]
     """Show a run while it goes on: as a picture in a terminal, else as lines."""
     if quiet:
         yield lambda _line, _watch: None
-    elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
-        from rich.console import Console
-        from rich.live import Live
+        return
+    with screen(sys.stdout) as draw:
+        trace: deque[str] = deque(maxlen=_TRACED)
 
-        trace: deque[str] = deque(maxlen=12)
-        shown = 0.0
-        with Live(
-            console=Console(file=raw(sys.stdout)), auto_refresh=False, transient=True
-        ) as live:
-
-            def draw(line: Line, watch: Watch) -> None:
-                nonlocal shown
-                trace.extend(_shown_line(line))
-                if time.monotonic() - shown > 0.1 or watch.end is not None:
-                    shown = time.monotonic()
-                    live.update(_picture(plan, watch, trace), refresh=True)
-
-            yield draw
-    else:
+        def show(line: Line, watch: Watch) -> None:
+            trace.extend(_shown_line(line))
+            assert draw is not None
+            lines = partial(screen_lines, plan, watch, list(trace))
+            draw(lines, last=watch.end is not None)
 
         def tell(line: Line, watch: Watch) -> None:
             first = line is watch.header
@@ -176,7 +165,7 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]
             # A reader of the output gets each echo probe as soon as it is over.
             sys.stdout.flush()
 
-        yield tell
+        yield tell if draw is None else show
 
 
 def _heading(about: HeaderLine) -> Iterator[str]:
@@ -237,20 +226,39 @@ def _outcome(line: EchoProbeLine) -> str:
     return f"{head}  {span(line.rtt_ns):>9}{ttl}{more}"
 
 
-def _picture(plan: Plan, watch: Watch, trace: deque[str]) -> Any:
-    """Return a terminal's picture: histogram, timers, the last echo probes."""
-    from rich.text import Text
+#: The most echo probes of a screen, and the most lines of its histogram.
+_TRACED, _BARS = 12, 14
+#: With fewer lines than this the path and the noise floor are left out.
+_TALL = 23
 
-    lines = list(_heading(watch.header)) if watch.header else []
+
+def screen_lines(
+    plan: Plan, watch: Watch, trace: Sequence[str], across: int, down: int
+) -> list[str]:
+    """Return what a terminal shows: the histogram, the timers, the last echo probes.
+
+    Parameters
+    ----------
+    plan, watch, trace
+        What is probed, what came of it, and the last echo probes as lines.
+    across, down
+        The characters of a line, and the number of lines.
+    """
+    about = list(_heading(watch.header)) if watch.header else []
+    about = about if down >= _TALL else about[:1]
+    head = [part for text in about for part in wrapped([[text]], [across])]
     of = f" of {plan.count}" if plan.count else ""
     lost = watch.echo_probes - watch.answered
-    lines.append(
+    head.append(
         f"{watch.echo_probes}{of} echo probes, {lost} lost, {watch.late} late, "
         f"{watch.duplicates} duplicates"
     )
-    lines += ["", *bars(watch.histogram, 14), ""]
-    lines += list(columns(_shadow_rows(watch), right=(1, 2, 3)))
-    return Text.from_ansi(harmless("\n".join([*lines, "", *trace])))
+    timers = list(columns(_shadow_rows(watch), right=(1, 2, 3)))
+    # Of what the rest leaves, the last echo probes take a third.
+    left = max(0, down - len(head) - len(timers) - 3)
+    probes = min(len(trace), _TRACED, max(1, left // 3))
+    histogram = list(bars(watch.histogram, max(1, min(_BARS, left - probes)), across))
+    return [*head, "", *histogram, "", *timers, "", *trace[len(trace) - probes :]][:down]
 
 
 def _shadow_rows(watch: Watch) -> list[list[str]]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from netspurt import _core
 from netspurt.cli.output import complain
+from netspurt.picture_files import ENDINGS
 
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
 #: Endings of pictures, which may be in the same folder.
-_PICTURES = {".png", ".svg", ".pdf", ".jpg", ".jpeg"}
+_PICTURES = {*ENDINGS, ".jpg", ".jpeg"}
 
 
 @dataclass(frozen=True)

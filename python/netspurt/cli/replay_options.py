@@ -11,9 +11,10 @@ import typer
 from netspurt import quantities
 from netspurt.cli import completing
 from netspurt.cli.options import one_of
+from netspurt.picture_files import ENDINGS
 
 _ORDERS = ("sequence", "causal")
-_KINDS = ("png", "svg", "pdf")
+_KINDS = tuple(ending[1:] for ending in ENDINGS)
 _EPILOG = (
     "An estimator is a name with the constants that differ from the published ones, as in "
     "mills:g=3 or linux:rto_min=50ms. A range makes a grid: mills:g=1.5..3/16."

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netspurt.cli.options import count, loaded
-from netspurt.cli.output import counted, number, width, wrapped
+from netspurt.cli.options import Direction, count, loaded, span_of
+from netspurt.cli.output import counted, number, rate, width, wrapped
+from netspurt.picture_files import IN_WORDS, check_ending
 from netspurt.stored import write_new
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Picture = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help="Draw it, as .png, .svg or .pdf: delay, rate and losses, and outages shaded.",
+        help=f"Draw it, as {IN_WORDS}: delay, rate and losses, and outages shaded.",
         show_default=False,
     ),
 ]
@@ -36,7 +37,8 @@ Source = Annotated[
     Path,
     typer.Argument(
         help="A CSV table with a column of instants, a series of round trips of Hypatia, a "
-        "trace of Mahimahi, or a file that a link follows; with --link a scenario.",
+        "trace of Mahimahi, a file that a link follows, or a capture beside the receiver of a link "
+        "that never idles; with --link a scenario.",
         show_default=False,
     ),
 ]
@@ -56,6 +58,25 @@ ReverseSource = Annotated[
 FormatName = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="Read it as csv, hypatia, mahimahi or toml."),
+]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        "--mahimahi",
+        metavar="FILE",
+        help="Write one direction's rate as a trace of Mahimahi: milliseconds, 1500 octets each.",
+        show_default=False,
+    ),
+]
+Length = Annotated[
+    float | None,
+    typer.Option(
+        "--for",
+        parser=span_of,
+        metavar="TIME",
+        help="With --mahimahi: for how long to follow a rate; then the trace begins again.",
+        show_default=False,
+    ),
 ]
 Linear = Annotated[bool, typer.Option("--linear", help="Join delays and losses by straight lines.")]
 LinkName = Annotated[
@@ -90,6 +111,9 @@ def timeline(
     link: LinkName = None,
     seed: Seed = None,
     set_: Changes = None,
+    mahimahi: Trace = None,
+    direction: Direction = None,
+    for_: Length = None,
 ) -> None:
     """Turn another tool's timeline into a file that a link of a scenario follows, or draw it.
 
@@ -100,28 +124,33 @@ def timeline(
     `netspurt delays FILE --timeline OUT` does the same for a recording of delays.
     """
     from netspurt.shipped import resolve
-    from netspurt.timelines import paired, read_timeline
 
+    if mahimahi is None and for_ is not None:
+        raise typer.BadParameter("--for needs --mahimahi")
+    wanted = Wanted(out, plot, mahimahi, direction, for_)
     if link is not None:
         if format_ is not None or linear or reverse is not None:
             raise typer.BadParameter("--format, --linear and --reverse are of other tools' files")
         scenario = loaded(resolve(file), set_, seed, alone=True)
-        _write_link(Linked(file, link, scenario), out, plot)
+        _write_link(Linked(file, link, scenario), wanted)
         return
     if seed is not None or set_:
         raise typer.BadParameter("--seed and --set need --link")
-    read = read_timeline(file, format_=format_)
+    read = _read(file, format_, direction)
     if reverse is not None:
-        read = paired(read, read_timeline(reverse, format_=format_))
+        from netspurt.timelines import paired
+
+        read = paired(read, _read(reverse, format_, direction))
     if linear:
         read = replace(read, between="linear")
     if plot is not None:
-        check_picture(plot)
-    if out is None and plot is None:
+        check_ending(plot)
+    if wanted.nothing:
         typer.echo(read.to_toml(), nl=False)
     if out is not None:
         write_new(out, read.to_toml())
         typer.echo(f"{out}: {', '.join(_contents(read))}")
+    _write_trace(read, wanted)
     if plot is not None:
         _draw(read, plot)
     _tell(read.notes, aside=out is None)
@@ -129,17 +158,62 @@ def timeline(
         _tell_use(out)
 
 
-def check_picture(file: Path) -> None:
-    """Check the name of a picture before anything is written.
+@dataclass(frozen=True)
+class Wanted:
+    """What to write: a file that links follow, a picture, a trace of one direction."""
 
-    Raises
-    ------
-    ValueError
-        If it does not end as pictures do.
-    """
-    endings = (".png", ".svg", ".pdf")
-    if file.suffix not in endings:
-        raise ValueError(f"{file}: the name of a picture ends in {', '.join(endings)}")
+    out: Path | None
+    plot: Path | None
+    trace: Path | None
+    direction: str | None
+    length_s: float | None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no file is wanted, so that the first one is printed."""
+        return self.out is None and self.plot is None and self.trace is None
+
+
+def _read(file: Path, format_: str | None, direction: str | None) -> Timeline:
+    """Read another tool's file, or what a capture delivered."""
+    from netspurt.captures import is_capture
+    from netspurt.timelines import read_timeline
+
+    if format_ is not None or not is_capture(file):
+        return read_timeline(file, format_=format_)
+    return _delivered(file, direction)
+
+
+def _delivered(file: Path, direction: str | None) -> Timeline:
+    """Return the opportunities that the packets of the busiest connection of a capture used."""
+    from netspurt.cli.opening import busiest, open_tables
+    from netspurt.timelines import delivered
+
+    opened = open_tables(file)
+    flow, most = busiest(opened) or (None, None)
+    segments = opened.table("segments").where(flow=flow, direction=direction or most)
+    return delivered(
+        f"{file}, {flow} {direction or most}", segments["t_ns"], segments["size_bytes"]
+    )
+
+
+def _write_trace(read: Timeline, wanted: Wanted) -> None:
+    """Write one direction as a trace of Mahimahi, if it is wanted."""
+    from netspurt.timelines import mahimahi
+
+    if wanted.trace is None:
+        return
+    way = read.ways[-1 if wanted.direction == "reverse" else 0]
+    span = None if wanted.length_s is None else round(wanted.length_s * 1e9)
+    try:
+        lines = mahimahi(way, span)
+    except ValueError as error:
+        raise ValueError(f"{read.name}: {error}") from error
+    write_new(wanted.trace, "".join(f"{line}\n" for line in lines))
+    seconds = lines[-1] / 1e3
+    mean = rate(len(lines) * 1500 * 8 / seconds)
+    what = "opportunity" if len(lines) == 1 else "opportunities"
+    typer.echo(f"{wanted.trace}: {number(len(lines))} {what} in {seconds:g} s, {mean} on average")
 
 
 def _contents(read: Timeline) -> Iterator[str]:
@@ -175,20 +249,23 @@ class Linked:
     scenario: Scenario
 
 
-def _write_link(link: Linked, out: Path | None, plot: Path | None) -> None:
+def _write_link(link: Linked, wanted: Wanted) -> None:
     """Write what a link of a scenario does in a run, and draw it."""
     from netspurt.timelines import printable, read_followed
 
     moves = link.scenario.moves(link.name)
     heading = f"Link {link.name} of {link.file}, seed {link.scenario.seed}."
     text = f"# {printable(heading)}\n{moves}"
+    out, plot = wanted.out, wanted.plot
     if plot is not None:
-        check_picture(plot)
-    if out is None and plot is None:
+        check_ending(plot)
+    if wanted.nothing:
         typer.echo(text, nl=False)
     if out is not None:
         write_new(out, text)
         typer.echo(f"{out}: {', '.join(sorted(tomllib.loads(moves)))} of link {link.name}")
+    if wanted.trace is not None:
+        _write_trace(read_followed(moves, str(link.file)), wanted)
     if plot is not None:
         title = f"{link.scenario.title or link.file}: link {link.name}, seed {link.scenario.seed}"
         _draw(read_followed(moves, str(link.file)), plot, title=title, end=link.scenario.stop)
@@ -239,7 +316,7 @@ def write_recorded(
         raise ValueError(f"no recording {chosen}: there are 1 to {len(found)}")
     read = follow(found[nth])
     if plot is not None:
-        check_picture(plot)
+        check_ending(plot)
     write_new(out, read.to_toml())
     typer.echo(f"{out}: {'; '.join(_of_recording(found[nth], read))}")
     if plot is not None:

@@ -12,6 +12,16 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 #: The most columns that a help takes.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+#: What the command's exit statuses mean; `netspurt live exec` has those of its command.
+STATUSES = {
+    0: "done",
+    1: "a check failed, a live run does not count, a strict sweep met an error, or nothing matched "
+    "or answered",
+    2: "the input is wrong: an option, a file, a value; the message names it and the fix",
+    130: "ended by an interrupt",
+    143: "ended by SIGTERM",
+}
+
 #: What stands for a value whose option names no better word, by its type.
 _PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "NAME"))
 

@@ -28,7 +28,7 @@ class PaperError(ValueError):
 
 @dataclass(frozen=True)
 class Shape:
-    """The condition for a claim in shape only: a comparison and its yardstick."""
+    """The condition that confirms a claim in shape only: a comparison and its yardstick."""
 
     compare: str
     value: Value
@@ -47,13 +47,13 @@ class Claim:
     threshold
         If the paper has a phrase instead of a number: the value that we use for it.
     measure, arguments
-        How runs give its value; without a measure no run can decide the claim.
+        How the value is measured in runs; without a measure no run can decide the claim.
     compare, tolerance
         When the measured value agrees with the printed one.
     corrected
         If the paper contradicts itself: the value that it should have printed.
     shape
-        The condition that must hold, if the number does not, for a claim in shape only.
+        The condition that confirms the claim in shape only, if its number does not agree.
     evidence
         The kind of evidence for the measured value.
     note
@@ -125,7 +125,7 @@ class Paper:
         """Yield each combination of a grid's values, by their names, with its scenario.
 
         The `path` of an axis is a dotted path, or a list of paths that all get the same value. The
-        grid's own `set` holds in each case.
+        grid's own `set` applies to each case.
         """
         if name not in self.grids:
             raise PaperError(f"{self.key}: no grid {name!r} in paper.toml")
@@ -143,7 +143,10 @@ class Paper:
         return load(self.folder / file).replace(self.placed(values))
 
     def placed(self, values: Mapping[str, Any], beside: Path | None = None) -> dict[str, Any]:
-        """Return values of a scenario, with the files that links follow in the paper's folder."""
+        """Return values of a scenario; files that links follow are in the paper's folder.
+
+        `beside` is another folder to take instead of the paper's.
+        """
         folder = beside or self.folder
         return {
             path: str(folder / value) if path.endswith(".follows") else value
@@ -157,16 +160,18 @@ def shelf(folder: Path = SHELF) -> list[str]:
 
 
 def read_paper(key: str, folder: Path = SHELF) -> Paper:
-    """Read a paper.
+    """Read a paper: one that is installed, or a folder of your own that has a `paper.toml`.
 
     Raises
     ------
     PaperError
         If there is no such paper, or its data are inconsistent.
     """
-    if key not in shelf(folder):
-        raise PaperError(f"no paper {key!r}: there are {', '.join(shelf(folder))}")
-    home = folder / key
+    own = Path(key)
+    if not (own / "paper.toml").is_file() and key not in shelf(folder):
+        there = ", ".join(shelf(folder))
+        raise PaperError(f"no paper {key!r}: there are {there}, and folders with a paper.toml")
+    home = own if (own / "paper.toml").is_file() else folder / key
     about = tomllib.loads((home / "paper.toml").read_text(encoding="utf-8"))
     with (home / "expected.csv").open(encoding="utf-8", newline="") as file:
         claims = [_claim(row) for row in csv.DictReader(file)]

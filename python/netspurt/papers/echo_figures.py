@@ -9,6 +9,7 @@ import numpy as np
 from netspurt.analysis.listings import Trace, send_ack
 from netspurt.papers.bench import Bench
 from netspurt.papers.crossing import LINE, Filled, filled, followed
+from netspurt.pictures.series import Part, Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
     """Draw the queue by the part of the round trip that a window fills, shared or not."""
-    from netspurt.plots.series import Part, Series, draw_series
+    from netspurt.plots.series import draw_series
 
     def of(grid: str) -> list[Filled]:
         own = [one for one in filled(bench, grid) if (one.path, one.mss) == (path, mss)]
@@ -50,7 +51,7 @@ def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Fig
 
 def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
     """Draw the density of packets before a line beside the length of its queue."""
-    from netspurt.plots.series import Part, Series, draw_series
+    from netspurt.plots.series import draw_series
 
     made = bench.run(run)
     at, rate, _ = followed(made, gain)
@@ -68,7 +69,7 @@ def density(bench: Bench, *, run: str, gain: float, end: float) -> Figure:
 
 def sent_and_acknowledged(bench: Bench, *, run: str, end: float) -> Figure:
     """Draw when each segment left and when it was acknowledged, as `send-ack` lists it."""
-    from netspurt.plots.series import Part, Series, draw_series
+    from netspurt.plots.series import draw_series
 
     made = bench.run(run)
     listed = send_ack(Trace.of(made.segments.where(node="source")))

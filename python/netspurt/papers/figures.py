@@ -17,11 +17,10 @@ from netspurt.papers.over_contacts import as_delays
 from netspurt.papers.over_starts import single_relay, throughputs
 from netspurt.papers.traces import at_sender
 from netspurt.papers.web_figures import FIGURES as OF_WEB
+from netspurt.pictures.ranges import Panel, Range
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from netspurt.plots.ranges import Range
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +55,7 @@ def _times(curve: Curve) -> Floats:
 
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
     """Draw the unloaded round trip of each contact with a single relay, with its fit; or of one."""
-    from netspurt.plots.ranges import Panel, draw_panels
+    from netspurt.plots.ranges import draw_panels
 
     panels = []
     for name in [contact] if contact else single_relay(bench):
@@ -74,8 +73,6 @@ def round_trips(bench: Bench, *, contact: str = "") -> Figure:
 
 
 def _ranges(bench: Bench, names: list[str], size: int, clock: str) -> list[Range]:
-    from netspurt.plots.ranges import Range
-
     return [Range.of(throughputs(bench, name, size, clock) / 1e6) for name in names]
 
 

@@ -13,6 +13,7 @@ from netspurt.analysis.sites import Connections, handshake_ratio
 from netspurt.connections import of_run
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import PaperError
+from netspurt.pictures.ranges import Range
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +79,7 @@ def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
 
 def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Figure:
     """Draw by how much less a measure is than the base's, by delay and load, with intervals."""
-    from netspurt.plots.ranges import Range, draw_ranges
+    from netspurt.plots.ranges import draw_ranges
 
     swept = bench.swept(sweep)
     gains = swept.gains(measure)

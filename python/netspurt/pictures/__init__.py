@@ -13,6 +13,7 @@ import numpy as np
 
 from netspurt.pictures.cwnd import congestion_window
 from netspurt.pictures.flows import progress
+from netspurt.pictures.kinds import check_kind
 from netspurt.pictures.marks import Picture
 from netspurt.pictures.moving import shades
 from netspurt.pictures.queue import queues
@@ -83,8 +84,7 @@ def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:
     ValueError
         If there is no such kind, or nothing to show.
     """
-    if kind not in KINDS:
-        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
+    check_kind(kind, KINDS)
     view = view or View()
     for given in ("flow", "direction", "node", "link"):
         if getattr(view, given) is not None and given not in OPTIONS[kind]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.pictures.bars import bars
+from netspurt.pictures.kinds import check_kind
 from netspurt.pictures.marks import (
     SERIES,
     Band,
-    Bars,
-    Blocks,
     Cells,
     Floats,
     Line,
@@ -86,8 +86,7 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
     ValueError
         If there is no such kind, or it cannot show this number of names, or of series.
     """
-    if kind not in KINDS:
-        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
+    check_kind(kind, KINDS)
     if len(names) != 2 and (kind == "heat-map" or len(names) != 1):
         wanted = "two names" if kind == "heat-map" else "one name or two"
         there = f"{len(names)}: {', '.join(names)}" if names else "0: name what makes groups"
@@ -147,19 +146,12 @@ def _bounds(intervals: Sequence[Interval | None]) -> tuple[Floats, Floats]:
 def _bars(
     figures: Figures, rows: list[str], series: list[str], names: Sequence[str], label: str
 ) -> Picture:
-    width = 0.8 / len(series)
-    marks: list[Mark] = []
-    for n, name in enumerate(series):
+    columns = {}
+    for name in series:
         values, reach = _bounds(_series(figures, rows, name))
-        at: Floats = np.arange(len(rows), dtype=np.float64) + (n - (len(series) - 1) / 2) * width
-        half = 0.46 * width
-        ink, hatched = SERIES[n % len(SERIES)], n >= len(SERIES)
-        left, right = at - half, at + half
-        marks.append(Blocks(label=name, ink=ink, left=left, right=right, y=values, hatched=hatched))
-        low, high = values - reach[0], values + reach[1]
-        marks.append(Bars(label="", ink="black", x=at, low=low, high=high, caps=True, rank=2.1))
+        columns[name] = values, values - reach[0], values + reach[1]
     x = Scale(names[0], ticks=_ticks(rows, across=True))
-    return Picture(tuple(marks), Scale(label), x, legend=_second(names))
+    return Picture(bars(columns), Scale(label), x, legend=_second(names))
 
 
 def _second(names: Sequence[str]) -> str:

@@ -90,12 +90,16 @@ class Bars(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Spans(Mark):
-    """Horizontal intervals from `left` to `right`, shape (n,)."""
+    """Horizontal intervals from `left` to `right`, shape (n,).
+
+    With `caps` each end has a short line across: the spans are intervals of confidence.
+    """
 
     y: Floats
     left: Floats
     right: Floats
     width: float = 1.0
+    caps: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

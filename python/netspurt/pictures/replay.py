@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from netspurt.pictures.kinds import check_kind
 from netspurt.pictures.marks import (
     SERIES,
     Bars,
@@ -256,13 +257,19 @@ KINDS: dict[str, Callable[[Judged], Picture]] = {
 
 
 def replayed(replay: Judged, kind: str) -> Picture:
-    """Return a picture of a replay of one kind.
+    """Return a picture of a replay.
+
+    Parameters
+    ----------
+    replay
+        What was replayed.
+    kind
+        One of `KINDS`.
 
     Raises
     ------
     ValueError
         If there is no such kind, or nothing to show.
     """
-    if kind not in KINDS:
-        raise ValueError(f"no plot of kind {kind!r}: there are {', '.join(KINDS)}")
+    check_kind(kind, KINDS)
     return KINDS[kind](replay)

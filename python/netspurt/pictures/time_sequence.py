@@ -18,7 +18,7 @@ from netspurt.pictures.marks import (
     Scale,
     reach,
 )
-from netspurt.pictures.view import DIRECTIONS, Tables, View, optional, pick
+from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgements, optional, pick
 from netspurt.table import Table
 
 #: With fewer segments than this the bars alone are visible.
@@ -46,19 +46,18 @@ def time_sequence(run: Tables, view: View) -> Picture:
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
-    other = next(direction for direction in DIRECTIONS if direction != view.sends)
     both = segments.where(flow=flow)
     node = _node(run, both, view, flow)
     own = both.where(direction=view.sends)
     if not np.any(own["len_bytes"]):
         raise ValueError(f"no data of flow {view.titled(flow)} was seen")
-    answers = view.clip(both.where(direction=other, node=node))
+    answers = view.clip(both.where(direction=view.answers, node=node))
     seen = view.clip(own.where(node=node))
     if len(seen) + len(answers) == 0:
         raise ValueError(f"nothing of flow {flow} was seen at {node} in that time")
     few = len(seen) + len(answers) < _FEW
     marks = _acks(answers, int(own["len_bytes"].max()))
-    blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=other, node=node))
+    blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=view.answers, node=node))
     marks.append(_sack_blocks(blocks))
     data = seen.where(kind="data")
     size = (1.6, 0.0) if few else (1.0, 1.8)
@@ -156,12 +155,10 @@ def _receive_window(
 
     The other two are the ends of the y axis that suit it and the marks.
     """
-    other = next(direction for direction in DIRECTIONS if direction != view.sends)
-    answers = view.clip(both.where(direction=other))
-    answers = answers.select((answers["flags"] & _ACK_NOT_SYN) == _ACK)
+    answers = acknowledgements(view.clip(both.where(direction=view.answers)))
     if len(answers) == 0:
         return None
-    shift = _window_shift(run, both, other)
+    shift = _window_shift(run, both, view.answers)
     edge = answers["ack"] + (answers["window"].astype(np.int64) << shift)
     least, most = reach(marks, 1) or (0.0, 1.0)
     spare = MARGIN * (most - least)
@@ -184,11 +181,6 @@ def _receive_window(
         rank=1.9,
     )
     return window, low, top
-
-
-#: The bits of an ACK, and those of an ACK and a SYN.
-_ACK = 16
-_ACK_NOT_SYN = 18
 
 
 def _window_shift(run: Tables, both: Table, direction: str) -> int:

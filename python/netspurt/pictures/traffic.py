@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
-from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
+from netspurt.pictures.view import Tables, View, acknowledgements, pick
 from netspurt.table import Table
 
 #: Over how many packets densities and rates are smoothed, and into how many parts a time is cut.
 _SMOOTHED = 10
 _PARTS = 100
-
-#: The bits of an ACK, and those of an ACK and a SYN.
-_ACK = 16
-_ACK_NOT_SYN = 18
 
 
 def outstanding_data(run: Tables, view: View) -> Picture:
@@ -105,9 +101,8 @@ def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
     data = own.select(own["len_bytes"] > 0)
     if len(data) == 0:
         raise ValueError(f"no data of flow {view.titled(flow)} was seen at {node} in that time")
-    other = next(direction for direction in DIRECTIONS if direction != view.sends)
-    answers = both.where(direction=other)
-    return data, answers.select((answers["flags"] & _ACK_NOT_SYN) == _ACK)
+    answers = both.where(direction=view.answers)
+    return data, acknowledgements(answers)
 
 
 def _named(data: Table, view: View) -> str:

@@ -67,6 +67,11 @@ class View:
         """The direction to show of a flow."""
         return self.direction or DIRECTIONS[0]
 
+    @property
+    def answers(self) -> str:
+        """The direction of the acknowledgements of what is shown."""
+        return next(direction for direction in DIRECTIONS if direction != self.sends)
+
     def titled(self, flow: str) -> str:
         """Return the name of a flow and direction in a plot."""
         return flow if self.sends == DIRECTIONS[0] else f"{flow} ({self.sends})"
@@ -117,6 +122,16 @@ def pick(table: Table, column: str, wanted: str | None, what: str) -> str:
             else f"nothing to draw: the table {table.name} is empty"
         )
     return str(wanted)
+
+
+#: The bits of an ACK, and those of an ACK and a SYN.
+_ACK = 16
+_ACK_NOT_SYN = 18
+
+
+def acknowledgements(segments: Table) -> Table:
+    """Return the segments that acknowledge and open no connection."""
+    return segments.select((segments["flags"] & _ACK_NOT_SYN) == _ACK)
 
 
 def flow_end(run: Tables, flow: str, direction: str) -> float:

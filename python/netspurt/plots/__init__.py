@@ -12,7 +12,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from netspurt.pictures import KINDS, OPTIONS, Tables, View, busier, picture
-from netspurt.plots.files import ENDINGS, File, save, saved
+from netspurt.plots.files import File, save, saved
 from netspurt.plots.marks import draw_picture
 from netspurt.plots.moving import draw_path
 from netspurt.plots.style import SETTINGS, Size, new_figure, set_title
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "ENDINGS",
     "KINDS",
     "OPTIONS",
     "RunPlots",
@@ -46,12 +45,8 @@ def draw(
 
     Parameters
     ----------
-    tables
-        A run, or anything with the same tables.
-    kind
-        One of `KINDS`.
-    view
-        What to show of it.
+    tables, kind, view
+        As in `netspurt.pictures.picture`.
     ax
         An axes of the caller's to draw into; its figure is returned.
     size

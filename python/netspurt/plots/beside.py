@@ -12,12 +12,12 @@ from matplotlib.ticker import MaxNLocator
 from netspurt.pictures.time_sequence import time_sequence
 from netspurt.pictures.view import Tables, View
 from netspurt.plots.marks import draw_picture
+from netspurt.plots.several import one_legend
 from netspurt.plots.style import GREY, SETTINGS, Size, new_figures, set_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 
@@ -83,19 +83,8 @@ def draw_beside(
             _from_data(axes, side.start_s, span_s)
             if parted_s is not None:
                 _part(axes, side.start_s + parted_s)
-        _one_legend(figure, both)
+        one_legend(figure, both, "outside lower center")
         return figure
-
-
-def _one_legend(figure: Figure, both: Sequence[Axes]) -> None:
-    """Put one legend for both below them."""
-    known: dict[str, Artist] = {}
-    for axes in both:
-        handles, labels = axes.get_legend_handles_labels()
-        known |= dict(zip(labels, handles, strict=True))
-        if own := axes.get_legend():
-            own.remove()
-    figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=len(known))
 
 
 def _from_data(axes: Axes, start_s: float, span_s: float) -> None:

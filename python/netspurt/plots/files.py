@@ -9,10 +9,8 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from netspurt.picture_files import check_ending
 from netspurt.plots.style import SETTINGS
-
-#: The endings of image files.
-ENDINGS = (".png", ".svg", ".pdf")
 
 #: Where a plot is written; `None` if it is only returned.
 File = str | os.PathLike[str] | None
@@ -30,8 +28,7 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
     """
     files = list(files)
     for file in files:
-        if file.suffix not in ENDINGS:
-            raise ValueError(f"{file.name}: the name of a plot's file must end in {_endings()}")
+        check_ending(file)
     for file in files:
         partial = file.with_name(f".{file.stem}.partial-{os.getpid()}{file.suffix}")
         try:
@@ -45,10 +42,6 @@ def save(figure: Figure, files: Iterable[Path]) -> None:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-
-
-def _endings() -> str:
-    return f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 
 
 def saved(figure: Figure, file: File) -> Figure:

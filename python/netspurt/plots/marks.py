@@ -78,7 +78,8 @@ def _draw(axes: Axes, mark: Mark) -> None:
             axes.add_collection(
                 LineCollection(list(ends), label=label, linewidth=mark.width, **style)
             )
-            _caps(axes, np.append(mark.left, mark.right), np.tile(mark.y, 2), "|", style)
+            if mark.caps:
+                _caps(axes, np.append(mark.left, mark.right), np.tile(mark.y, 2), "|", style)
         case Shades():
             for n, (left, right) in enumerate(zip(mark.left, mark.right, strict=True)):
                 # The edge keeps one visible that is narrower than a dot.

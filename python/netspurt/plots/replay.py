@@ -25,10 +25,8 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
 
     Parameters
     ----------
-    replay
-        What was replayed.
-    kind
-        One of `KINDS`.
+    replay, kind
+        As in `netspurt.pictures.replay.replayed`.
     ax
         An axes of the caller's to draw into; its figure is returned.
     size

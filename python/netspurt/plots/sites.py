@@ -41,14 +41,10 @@ def draw_cdfs(  # noqa: PLR0913 - what to draw, and where
 
     Parameters
     ----------
-    series
-        Values by the name of a site; NaN counts as no value.
-    title, what
-        The heading, and the name of the values.
-    unit
-        `s` or `bit/s`, which get a prefix that fits; empty for a ratio.
-    marks
-        Values with a vertical line.
+    series, what, unit, marks
+        As in `netspurt.pictures.sites.distributions`.
+    title
+        The heading.
     ax, size
         An axes of the caller's to draw into, or the size of a new figure in inches.
     """
@@ -70,11 +66,8 @@ def draw_throughput(  # noqa: PLR0913 - what to draw, and where
 
     Parameters
     ----------
-    t_s, throughput_bps, member
-        When each connection began, in seconds, its throughput in bit/s, and the index of its level;
-        shape (n,) each.
-    levels
-        The levels in bit/s, which are drawn as lines.
+    t_s, throughput_bps, member, levels
+        As in `netspurt.pictures.sites.throughput_levels`.
     title
         The heading.
     ax, size
@@ -99,14 +92,8 @@ def draw_idle(  # noqa: PLR0913 - what to draw, and where
 
     Parameters
     ----------
-    idle_s, throughput_bps
-        The longest idle time of each connection in seconds, and its throughput in bit/s.
-    waited_for
-        What the idle time waited for; empty if that is not known.
-    words
-        The causes in words, for the legend.
-    threshold_s
-        The idle time above which it is taken for a timeout: a line.
+    idle_s, throughput_bps, waited_for, words, threshold_s
+        As in `netspurt.pictures.sites.idle_times`.
     title
         The heading.
     ax, size

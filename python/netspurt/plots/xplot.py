@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.pictures.traffic import both_directions, outstanding
-from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
+from netspurt.pictures.view import Tables, View, pick
 
 #: The kinds that can be written.
 XPLOT_KINDS = ("time-sequence", "rto", "outstanding")
@@ -69,9 +69,8 @@ def _time_sequence(run: Tables, view: View) -> Iterator[str]:
         yield from _steps(acks.seconds(), np.maximum.accumulate(acks["ack"]))
         same = acks["kind"] == "dupack"
         yield from _commands("dtick", acks.seconds()[same], acks["ack"][same])
-    other = next(direction for direction in DIRECTIONS if direction != view.sends)
     node, flow = str(data["node"][0]), str(data["flow"][0])
-    blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=other, node=node))
+    blocks = view.clip(run.table("sack_blocks").where(flow=flow, direction=view.answers, node=node))
     if len(blocks):
         yield "purple"
         t = blocks.seconds()

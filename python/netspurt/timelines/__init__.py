@@ -5,6 +5,7 @@ from netspurt.timelines.files import paired, read_timeline
 from netspurt.timelines.followed import read_followed
 from netspurt.timelines.recorded import OUTAGE, follow
 from netspurt.timelines.timeline import Outage, Timeline, Way
+from netspurt.timelines.traces import delivered, mahimahi
 
 __all__ = [
     "OUTAGE",
@@ -12,7 +13,9 @@ __all__ = [
     "Timeline",
     "TimelineError",
     "Way",
+    "delivered",
     "follow",
+    "mahimahi",
     "paired",
     "printable",
     "read_followed",

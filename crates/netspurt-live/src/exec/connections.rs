@@ -17,19 +17,19 @@ struct SeenConnection {
     /// The side that opened it.
     opener: Side,
     opened: Option<Time>,
-    /// When the last SYN of who opened it entered the path.
+    /// When the opener's last SYN entered the path.
     syn: Option<Time>,
     /// When each side's first octets entered the path.
     began: [Option<Time>; 2],
     /// What reached each side.
     arrived: [Arrivals; 2],
-    /// When octets last reached each side that left no gap before them.
+    /// When new octets last reached each side without a gap before them.
     grew: [Option<Time>; 2],
     /// When the first octets reached each side.
     first: [Option<Time>; 2],
     /// When the FIN of each side reached the other.
     closed: [Option<Time>; 2],
-    /// When something of it last left the path.
+    /// When a packet of the connection last left the path.
     last: Time,
 }
 
@@ -43,8 +43,8 @@ pub struct Connections {
     pub others: u64,
 }
 
-/// What the headers of a packet seen at `at` say of its connection; `None` of anything but the start
-/// of a segment in IPv4.
+/// What the headers of a packet say about its connection; the packet was seen at `at`. `None` if
+/// the octets are not the beginning of a TCP segment in IPv4, or the packet is a fragment.
 fn passing(octets: &[u8], at: Time) -> Option<Passing> {
     let ip = IpHead::of(octets).filter(|ip| matches!(ip, IpHead::V4(_)) && ip.part().is_whole())?;
     let (_, tcp) = TcpHead::behind_ip(octets)?;
@@ -54,30 +54,30 @@ fn passing(octets: &[u8], at: Time) -> Option<Passing> {
 }
 
 impl Connections {
-    /// For `most` connections at most.
+    /// Starts without connections. Only the first `most` get a flow of their own.
     pub fn new(most: usize) -> Self {
         let flows = Flows::new(Lifetimes::default());
         Self { flows, seen: Vec::new(), most, others: 0 }
     }
 
-    /// How many there were.
+    /// The number of connections that have a flow of their own.
     pub fn count(&self) -> usize {
         self.seen.len()
     }
 
-    /// The ports of the one numbered `place` at the two hosts.
+    /// The ports of connection `place` at the two hosts.
     pub fn ports(&self, place: usize) -> [u16; 2] {
         self.seen[place].ports
     }
 
-    /// Those that something left the path of since `since`.
+    /// The numbers of the connections that had a packet leave the path at `since` or later.
     pub fn lively(&self, since: Time) -> impl Iterator<Item = usize> {
         let lively = move |(_, seen): &(usize, &SeenConnection)| seen.last >= since;
         self.seen.iter().enumerate().filter(lively).map(|(place, _)| place)
     }
 
-    /// The connection that a packet is of, by its number from 0, which the host on `side` sent at
-    /// about `now`; `None` where it is of none.
+    /// The number, from 0, of the connection of a packet that the host on `side` sent at about
+    /// `now`. `None` if the packet belongs to no connection with a flow of its own.
     pub fn of(&mut self, side: Side, octets: &[u8], now: Time) -> Option<usize> {
         let place = passing(octets, now).and_then(|packet| self.place(side, &packet));
         self.others += u64::from(place.is_none());
@@ -86,7 +86,7 @@ impl Connections {
 
     fn place(&mut self, side: Side, packet: &Passing) -> Option<usize> {
         let (sighting, ()) = self.flows.sight(packet);
-        // What was seen of a connection that is over stays here.
+        // `seen` keeps what was seen of connections that have ended.
         self.flows.take_retired().for_each(drop);
         let place = usize::try_from(sighting.number).ok().filter(|place| *place < self.most)?;
         if sighting.born {
@@ -108,8 +108,7 @@ impl Connections {
         Some(place)
     }
 
-    /// A segment of the connection numbered `place` entered the path at `at`, from the host on
-    /// `side`.
+    /// Notes that a segment of connection `place` from the host on `side` entered the path at `at`.
     pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         if side == seen.opener {
@@ -123,7 +122,7 @@ impl Connections {
         }
     }
 
-    /// A segment of the connection numbered `place` reached the host on `side` at `at`.
+    /// Notes that a segment of connection `place` reached the host on `side` at `at`.
     pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;
@@ -139,12 +138,12 @@ impl Connections {
     }
 }
 
-/// What is known of a connection besides: octets that reached each side, and what each side's
-/// shim sent again.
+/// Counts of one connection, each for both sides: the octets that reached the side, and the
+/// segments that the side's shim sent again.
 pub type Counts = [[u64; 2]; 2];
 
-/// The table `connections`: one row for each, in the order in which they were opened, whose flow
-/// is called `name.0`, `name.1`, and so on.
+/// The table `connections`: one row for each connection, in the order in which they were opened.
+/// Their flows are called `name.0`, `name.1`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {

@@ -3,20 +3,21 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use netspurt::event::{CwndState, RtoState};
 use netspurt::units::Duration;
 
 use crate::sys;
 
-/// The parts of `struct tcp_info` that are looked at.
+/// The parts of `struct tcp_info` that netspurt uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Its congestion state: 0 open, 1 disorder, 2 reduced by a mark, 3 recovery, 4 loss.
+    /// Its congestion state: 0 open, 1 disorder, 2 cwnd reduced (CWR), 3 recovery, 4 loss.
     pub state: u8,
     /// Doublings of the retransmission timer.
     pub backoff: u8,
     /// Whether both sides take SACK blocks.
     pub sack: bool,
-    /// Whether losses are found by time; the caller knows, `TCP_INFO` does not say.
+    /// Whether the kernel finds losses by time (RACK). `TCP_INFO` does not say; the caller sets it.
     pub rack: bool,
     /// The retransmission timer.
     pub rto: Duration,
@@ -28,44 +29,68 @@ pub struct TcpInfo {
     pub srtt: Duration,
     /// Its smoothed variation.
     pub rttvar: Duration,
-    /// In segments.
+    /// The slow-start threshold in segments.
     pub ssthresh: u32,
-    /// In segments.
+    /// The congestion window in segments.
     pub cwnd: u32,
     /// Timeouts so far.
     pub timeouts: u32,
 }
 
 impl TcpInfo {
-    /// The state of repairing what duplicate ACKs, SACK blocks or time told.
+    /// The state while the sender repairs losses that duplicate ACKs, SACK blocks or RACK showed.
     pub const RECOVERY: u8 = 3;
     /// The state after a timeout.
     pub const LOSS: u8 = 4;
 
-    /// Whether a timeout's losses are being repaired.
+    /// Whether the sender repairs losses after a timeout.
     pub const fn in_loss(&self) -> bool {
         self.state == Self::LOSS
     }
 
-    /// Whether losses found before a timeout are being repaired.
+    /// Whether the sender repairs losses that it found without a timeout.
     pub const fn in_recovery(&self) -> bool {
         self.state == Self::RECOVERY
+    }
+
+    /// Its congestion state as models have it.
+    pub fn cwnd_state(&self) -> CwndState {
+        let smss = u64::from(self.smss);
+        CwndState {
+            cwnd_bytes: u64::from(self.cwnd) * smss,
+            // A threshold that was never set is 2^31 - 1 segments.
+            ssthresh_bytes: u64::from(self.ssthresh) * smss,
+            flight_bytes: u64::from(self.unacked) * smss,
+            dupacks: 0,
+            in_recovery: self.in_recovery() || self.in_loss(),
+        }
+    }
+
+    /// Its timer as models have it, which has just `fired` or not.
+    pub fn rto_state(&self, fired: bool) -> RtoState {
+        RtoState {
+            srtt: (!self.srtt.is_zero()).then_some(self.srtt),
+            rttvar: (!self.srtt.is_zero()).then_some(self.rttvar),
+            backoff: 1 << self.backoff.min(31),
+            rto: self.rto,
+            fired,
+        }
     }
 
     /// Asks the kernel about the connection of a socket.
     ///
     /// # Errors
-    /// When it refuses, or says less than any kernel since 2.6 does.
+    /// When the kernel refuses, or its answer is shorter than that of every kernel since 2.6.
     pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let mut octets = [0; 256];
         let length = sys::read_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut octets)?;
         Self::read(&octets[..length])
-            .ok_or_else(|| io::Error::other("TCP_INFO is shorter than it ever was"))
+            .ok_or_else(|| io::Error::other("TCP_INFO is shorter than in every kernel since 2.6"))
     }
 
-    /// Whether nothing more comes of the connection of a socket: it was never open, failed, or is
-    /// closed in both directions, and all is acknowledged. What TIME-WAIT waits for is no more the
-    /// socket's.
+    /// Whether the connection of a socket has ended: it was never open, it failed, or both
+    /// directions are closed and everything is acknowledged. TIME-WAIT counts as ended, because the
+    /// kernel waits then without the socket.
     pub fn is_closed(socket: BorrowedFd<'_>) -> bool {
         const TCP_CLOSE: u8 = 7;
         let mut octets = [0; 256];
@@ -73,14 +98,15 @@ impl TcpInfo {
         read.is_ok_and(|length| length > 0) && octets[0] == TCP_CLOSE
     }
 
-    /// The parts of a `struct tcp_info`, whose layout only ever grows.
+    /// Reads a `struct tcp_info`. New kernels only add fields at its end.
     pub(crate) fn read(octets: &[u8]) -> Option<Self> {
         let word = |at: usize| {
             octets.get(at..).and_then(<[u8]>::first_chunk).map(|word| u32::from_ne_bytes(*word))
         };
         let micros = |at| word(at).map(|us| Duration::from_micros(us.into()));
         const SACK: u8 = 2;
-        // Linux 6.7 and later count all timeouts, others those of the present repair.
+        // Linux 6.7 and later report all timeouts. Older kernels report those of the current
+        // repair.
         let total = octets.get(240..242).map(|half| u16::from_ne_bytes([half[0], half[1]]));
         Some(Self {
             state: *octets.get(1)?,
@@ -117,7 +143,7 @@ mod tests {
         assert_eq!(TcpInfo::read(&octets[..80]), None);
     }
 
-    /// `struct tcp_info` of `linux/tcp.h`: octets by name.
+    /// The offsets of the fields are those of `struct tcp_info` in `linux/tcp.h`.
     #[test]
     fn every_field_has_a_place_of_its_own() {
         let words = [(8, 1000), (16, 2), (24, 3), (68, 4000), (72, 5000), (76, 6), (80, 7)];

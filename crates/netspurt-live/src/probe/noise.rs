@@ -1,4 +1,4 @@
-//! The noise of the instrument: round trips over loopback.
+//! The noise of the instrument: how long echo probes over loopback take.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -16,24 +16,24 @@ use super::socket::{ProbeSocket, closed_port};
 use super::{ProbeError, tried};
 use crate::lateness::Lateness;
 
-/// What round trips of no length take.
+/// Round-trip times over loopback, where the path itself has next to no delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noise {
-    /// By the program's stamps.
+    /// By the program's time stamps.
     pub user: Lateness,
-    /// By the kernel's.
+    /// By the kernel's time stamps.
     pub kernel: Lateness,
 }
 
 impl Noise {
-    /// As headers tell it.
+    /// The noise as the header of a data file has it.
     pub(super) fn report(&self) -> NoiseReport {
         let [user, kernel] = [&self.user, &self.kernel].map(SpanCounts::from);
         NoiseReport::Measured { place: "loopback", user, kernel }
     }
 }
 
-/// The round trips of echo probes, by whose stamps they are.
+/// The round-trip times of echo probes, by the program's and by the kernel's time stamps.
 #[derive(Debug, Default)]
 struct RoundTrips {
     user: Vec<Duration>,
@@ -49,7 +49,7 @@ impl Keep for RoundTrips {
         Ok(true)
     }
 
-    /// What comes after its time is no measure of a host that waits for it.
+    /// Ignores a late or duplicate answer: the measurement did not wait for it.
     fn stray(&mut self, _number: u64, _late: bool, _answer: &EchoReply) -> io::Result<()> {
         Ok(())
     }
@@ -65,10 +65,10 @@ impl RoundTrips {
     }
 }
 
-/// Measures with `count` echo probes of a kind over loopback.
+/// Measures the noise with `count` echo probes of `kind` over loopback, in IPv6 if `six`.
 ///
 /// # Errors
-/// When there is no loopback, or no such socket.
+/// When the machine has no loopback address, or refuses the socket.
 pub fn measure(kind: ProbeKind, six: bool, count: u64) -> Result<Noise, ProbeError> {
     let loopback: IpAddr =
         if six { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
@@ -103,7 +103,7 @@ fn echo_until(echo: UdpSocket, done: &AtomicBool) {
     }
     while !done.load(Ordering::Relaxed) {
         if let Ok((length, from)) = echo.recv_from(&mut room) {
-            // What is lost is lost.
+            // If this fails, the prober counts the echo probe as lost.
             let _ = echo.send_to(&room[..length], from);
         }
     }

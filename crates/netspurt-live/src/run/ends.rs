@@ -8,7 +8,7 @@ use netspurt::record::{Names, flow_addresses};
 use netspurt::scenario::{KernelEnd, Network, NetworkEnd};
 
 use super::error::LiveError;
-use super::watcher::Sockets;
+use super::sockets::Sockets;
 use crate::kernel::{Apps, FlowSocket, open, sysctls};
 use crate::sandbox::{HostPlan, KernelHost, RouteHints, Sandbox, Wiring};
 

@@ -1,10 +1,12 @@
-//! A live run of a scenario with kernel's ends, from its text to its tables.
+//! Live runs: carries out a scenario with ends on the kernel's TCP and fills its tables.
 
 mod ends;
 mod error;
 mod ledger;
 mod outcome;
 mod report;
+mod scene;
+mod sockets;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -19,7 +21,7 @@ use std::thread;
 
 use netspurt::ids::{EndId, Side};
 use netspurt::scenario::{Network, NetworkEnd, Scenario};
-use netspurt::units::{Duration, Time};
+use netspurt::units::Duration;
 
 pub use error::LiveError;
 pub use ledger::Ledger;
@@ -28,7 +30,9 @@ pub use report::{
     DeviceReport, EndReport, FlowFailure, LatenessReport, LiveReport, PacketCounts, ProgramsReport,
     Replayed, RouteReport, SocketReport,
 };
-pub use watcher::{Sockets, Watcher, watcher};
+pub use scene::{Progress, RunScene, WatchedQueue, WatchedSender};
+pub use sockets::Sockets;
+pub use watcher::{Watcher, watcher};
 
 use ends::{applications, make_ends};
 use outcome::Outcome;
@@ -42,26 +46,27 @@ use crate::sandbox::{KernelHost, Namespace, PacketPort, Sandbox, Wiring};
 use crate::sys;
 use crate::wall::WallClock;
 
-/// What is asked for beside the scenario.
+/// The settings of a live run that are not in the scenario.
 pub struct Options {
-    /// How late a delivery may be before the run counts for nothing.
+    /// The greatest lateness that a delivery may have in a valid run.
     pub budget: Duration,
-    /// How long before an appointment the driver looks at the clock again and again; only where
-    /// it may run before all others.
+    /// For this span before each instant at which it must act, the driver polls the clock and does
+    /// not sleep. It does so only if it has real-time priority.
     pub spin: Duration,
-    /// What hosts' wires are made of.
+    /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,
-    /// Told of the time now and then; whether to go on.
-    pub progress: Box<dyn FnMut(Time) -> bool>,
-    /// What is to run at the ends of the flow of programs.
+    /// Is called with the run's time now and then; returns whether the run continues.
+    pub progress: Progress,
+    /// The programs that run at the ends of the flow with `app = "programs"`.
     pub programs: Option<Programs>,
 }
 
-/// Runs `scenario` in namespaces of its own, which this process, that must have one thread,
-/// enters for good. Captures are written to `folder` on the way.
+/// Runs `scenario` in new namespaces. The process must have only one thread; it enters the
+/// namespaces and does not leave them again. Captures are written to `folder` during the run.
 ///
 /// # Errors
-/// When there are no namespaces, or the kernel refuses something in them.
+/// When the scenario has no flow for the kernel, namespaces are not available, or the kernel
+/// refuses something in them.
 pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<LiveRun, LiveError> {
     suits(scenario, &options)?;
     let network = scenario.network();
@@ -71,7 +76,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     let programs = pair.as_ref().zip(options.programs.as_ref());
     let wait = |(pair, programs)| Waiting::make(programs, pair, &network.names, folder);
     let waiting = programs.map(wait).transpose()?;
-    // Programs have no part in this.
+    // The processes of programs exist already, so they do not inherit the real-time priority.
     let first = sys::run_first(FIRST).is_ok();
     let spin = if first { options.spin } else { Duration::ZERO };
     let (mut apps, sockets) = applications(&mut made, &network.names);
@@ -132,7 +137,7 @@ pub fn run(scenario: &Scenario, folder: &FilePath, options: Options) -> Result<L
     outcome.finish(scenario, watcher, options.budget)
 }
 
-/// What `drive` gives, and what the applications saw, which run on a thread of their own meanwhile.
+/// Runs `apps` on a thread of its own while `drive` runs, and returns the results of both.
 fn with_apps<T>(
     apps: impl FnOnce() -> (Vec<FlowNotes>, Vec<Poll>) + Send,
     drive: impl FnOnce() -> T,
@@ -144,18 +149,18 @@ fn with_apps<T>(
     })
 }
 
-/// The ports of hosts, each with its end, and their namespaces, which stay with the caller.
+/// Divides hosts into their ports, each with its end, and their namespaces. The caller keeps the
+/// namespaces.
 fn apart(hosts: Vec<(EndId, KernelHost)>) -> (Vec<(EndId, PacketPort)>, Vec<Namespace>) {
     hosts.into_iter().map(|(end, host)| ((end, host.port), host.namespace)).unzip()
 }
 
-/// The reports with what the kernels of the hosts have counted by now.
+/// Adds to each report what the kernel of its host has counted so far.
 fn counted(reports: Vec<EndReport>, hosts: &[Namespace]) -> Result<Vec<EndReport>, LiveError> {
     reports.into_iter().zip(hosts).map(|(report, host)| report.counted(host)).collect()
 }
 
-/// Tells others that it is over, however that came: after a panic nobody would wait for them to
-/// end by themselves.
+/// Sets the flag when it is dropped, after a panic too, so that the other thread ends.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
@@ -164,20 +169,21 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// Whether there is something real to do, and programs where they are asked for.
+/// Checks that the scenario has a flow for the kernel's TCP, and that there are programs if and
+/// only if a flow needs them.
 fn suits(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
     if scenario.kernel_flow().is_none() {
         return Err(LiveError::NothingReal);
     }
     if scenario.programs_flow().is_some() != options.programs.is_some() {
-        let what =
-            "programs and a flow with `app = \"programs\"` go together: `netspurt live exec`";
+        let what = "programs need a flow with `app = \"programs\"`, and such a flow needs \
+                    programs: use `netspurt live exec`";
         return Err(LiveError::Programs(what));
     }
     Ok(())
 }
 
-/// Among real-time threads the lowest: before all that are none.
+/// The lowest real-time priority: the driver runs before all threads without one.
 const FIRST: i32 = 1;
 
 /// Whether a packet may leave the path more than once.

@@ -34,11 +34,11 @@ use crate::sandbox::Wiring;
 pub struct LiveRun {
     /// Its tables.
     pub results: Results,
-    /// Everything else there is to tell.
+    /// The report on the run.
     pub report: LiveReport,
 }
 
-/// What is at hand when the clock has stopped.
+/// What a live run has collected when it ends.
 pub(super) struct Outcome {
     pub(super) path: Path,
     pub(super) log: Log,
@@ -46,11 +46,11 @@ pub(super) struct Outcome {
     pub(super) ends: Vec<EndReport>,
     pub(super) names: Names,
     pub(super) wanted: Wanted,
-    /// Timers beside the kernel's.
+    /// The estimators that follow the kernel's as shadows.
     pub(super) shadows: Vec<EstimatorConfig>,
     /// The run's captures.
     pub(super) captured: Capturing,
-    /// Whether the driver ran before all others.
+    /// Whether the driver had real-time priority.
     pub(super) first: bool,
     /// Programs, and how the first one ended.
     pub(super) programs: Option<(Programs, Ended)>,
@@ -59,7 +59,8 @@ pub(super) struct Outcome {
     pub(super) wiring: Wiring,
 }
 
-/// What becomes of `arrivals` on the path of `network` in virtual time, up to `stop`.
+/// Replays `arrivals` on the path of `network` in virtual time up to `stop`, and returns the table
+/// `drops`.
 pub fn replay(network: Network, arrivals: &[PacketArrival], stop: Time) -> Vec<Table> {
     let (names, wanted) = (network.names.clone(), network.wanted);
     let mut recorder = netspurt::record::Recorder::new(names);
@@ -77,7 +78,7 @@ pub fn replay(network: Network, arrivals: &[PacketArrival], stop: Time) -> Vec<T
 }
 
 impl Outcome {
-    /// The tables, and what else there is to tell.
+    /// Makes the tables and the report.
     pub(super) fn finish(
         self,
         scenario: &Scenario,
@@ -106,7 +107,7 @@ impl Outcome {
         spurious.sort_unstable();
         let ended = EndedRun {
             recorder,
-            // What was dropped is compared, whoever wants it.
+            // The comparison with the replay needs the drops, even if the scenario does not.
             wanted: Wanted { drops: true, ..self.wanted },
             spurious,
             sums,
@@ -128,7 +129,7 @@ impl Outcome {
         Ok(LiveRun { results, report })
     }
 
-    /// How many flows are no programs'.
+    /// The number of flows before those of programs.
     fn own_flows(&self, watcher: &Watcher) -> usize {
         watcher.programs.as_ref().map_or(self.names.flows.len(), |programs| programs.first.index())
     }
@@ -142,8 +143,8 @@ impl Outcome {
         (first..).map(FlowId).take(count)
     }
 
-    /// What came of each sender that tables sum up: those of TCP, and both ends of programs'
-    /// connections.
+    /// The sums of each sender that has a row in the tables: TCP's senders, and both ends of
+    /// programs' connections.
     fn sums(&self, watcher: &Watcher) -> Vec<(EndId, FlowSum)> {
         let of_programs = Self::flows_of_programs(watcher).filter(|_| self.visits.is_none());
         let of_programs = of_programs.flat_map(|flow| Side::BOTH.map(|side| flow.end(side)));
@@ -151,7 +152,7 @@ impl Outcome {
         ends.map(|end| (end, self.sum(watcher, end))).collect()
     }
 
-    /// What came of one sender.
+    /// The sums of one sender.
     fn sum(&self, watcher: &Watcher, end: EndId) -> FlowSum {
         let result = |end| self.path.program(end).and_then(Program::result);
         let ledger = watcher.ledgers.get(end.index()).and_then(Option::as_ref);
@@ -165,7 +166,7 @@ impl Outcome {
         FlowSum { verdict, waited, ..sum }
     }
 
-    /// What came of the connections of a population, where there is one.
+    /// The sums of the connections of a population, if there is one.
     fn populations(&self, watcher: &Watcher) -> Option<PopulationSums> {
         let (visits, each) = self.visits.as_ref()?;
         let programs = watcher.programs.as_ref()?;
@@ -183,7 +184,7 @@ impl Outcome {
         Some(sums)
     }
 
-    /// What was asked over each flow of requests, by the flow's number.
+    /// The exchanges of each flow with its number; there are none if the flow sends no requests.
     fn requests(&self) -> Vec<(u32, Vec<Exchange>)> {
         let of = |flow: u32| {
             let asking = FlowId(flow).end(Side::From);
@@ -195,7 +196,7 @@ impl Outcome {
         (0..).zip(self.names.flows.iter()).map(|(flow, _)| (flow, of(flow))).collect()
     }
 
-    /// What came of echo probes, which are the simulator's.
+    /// The sums of echo probes. The simulator sends these, and not the kernel.
     fn echo_probes(&self) -> Vec<EchoProbeSum> {
         let of = |(flow, _)| match self.path.program(FlowId(flow).end(Side::From)) {
             Some(Program::EchoProbes(prober)) => echo_probe_sums(flow, prober),
@@ -208,7 +209,7 @@ impl Outcome {
         self.notes.iter().find(|notes| notes.end == end)
     }
 
-    /// Tells programs' connections what entered the path, and when.
+    /// Tells programs' connections which segments entered the path, and when.
     fn tell_what_entered(&self, watcher: &mut Watcher) {
         let Some(programs) = &mut watcher.programs else { return };
         for PacketArrival { at, segment, .. } in &self.log.arrivals {
@@ -218,7 +219,7 @@ impl Outcome {
         }
     }
 
-    /// The table `connections`, where there are programs.
+    /// The table `connections`, if there are programs.
     fn connections(&self, watcher: &Watcher, sums: &[(EndId, FlowSum)]) -> Option<Table> {
         let programs = watcher.programs.as_ref().filter(|_| self.visits.is_none())?;
         let sum = |end: EndId| {
@@ -235,13 +236,13 @@ impl Outcome {
         Some(connections_table(name, &programs.connections, &counts))
     }
 
-    /// What was seen of a flow, what its applications say, and what an end of the simulator's
-    /// says of itself.
+    /// Completes the sums that were seen of a flow with what its applications say and, for an end
+    /// in the simulator, with the sums of this end.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;
         sum.start = notes(source).and_then(|notes| notes.wrote);
-        // Who asked has finished when it has read what it asked for.
+        // An end that sent a request has finished when it has read the reply.
         sum.finished = notes(source).and_then(|notes| notes.finished).or(sum.finished);
         sum.delivered_bytes = notes(source.peer()).map_or(0, |notes| notes.read_bytes);
         if let Some(from) = from {
@@ -258,7 +259,7 @@ impl Outcome {
         sum
     }
 
-    /// What there is to tell of programs.
+    /// The report on programs.
     fn programs_report(&self, watcher: &Watcher) -> Option<ProgramsReport> {
         let ((programs, ended), watched) = self.programs.as_ref().zip(watcher.programs.as_ref())?;
         Some(ProgramsReport {
@@ -306,7 +307,7 @@ impl Outcome {
     }
 }
 
-/// Ends the files of captures.
+/// Completes the files of captures and writes them to the disk.
 fn finish_captures(captures: Vec<Capture>) -> io::Result<()> {
     for capture in captures {
         capture.file.finish()?.into_inner().map_err(io::Error::from)?.sync_all()?;
@@ -314,12 +315,12 @@ fn finish_captures(captures: Vec<Capture>) -> io::Result<()> {
     Ok(())
 }
 
-/// What shims sent again for an end.
+/// The number of segments that shims sent again for an end.
 fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// What was seen of a host, and what its shim added.
+/// Adds the segments that a host's shim sent again to the sums that were seen of the host.
 fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
     let more = shims(verdict);
     FlowSum { sent: seen.sent + more, retransmissions: seen.retransmissions + more, ..seen }

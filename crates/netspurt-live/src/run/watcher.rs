@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use netspurt::event::{CwndState, Event, RtoState, What};
+use netspurt::event::{Event, What};
 use netspurt::ids::EndId;
 use netspurt::record::{FlowName, Recorder, flow_addresses};
 use netspurt::results::capture_files;
@@ -20,16 +20,14 @@ use netspurt::wire::{EchoPacket, Packet, PcapngWriter, encode, encode_echo};
 use crate::content::octets;
 use crate::drive::{PacketArrival, Watch};
 use crate::exec::{ProgramsEnding, ProgramsWatch};
-use crate::kernel::{FlowSocket, Poll, TcpInfo};
+use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
 use super::ledger::Ledger;
+use super::scene::{LastHeard, Progress};
+use super::sockets::Sockets;
 use super::trips::{Trip, round_trips};
-
-/// By end: its socket, of which retransmits are asked, and whether it finds losses by time; `None`
-/// of the simulator's ends.
-pub type Sockets = Vec<Option<(FlowSocket, bool)>>;
 
 /// A node's capture.
 pub(super) struct Capture {
@@ -58,7 +56,9 @@ pub struct Watcher {
     pub(super) programs: Option<ProgramsWatch>,
     /// When it is over for them.
     pub(super) ends: Option<ProgramsEnding>,
-    pub(super) progress: Box<dyn FnMut(Time) -> bool>,
+    pub(super) progress: Progress,
+    /// What was last heard, for scenes.
+    seen: LastHeard,
     /// Rows that may be recorded.
     most_rows: Option<u64>,
 }
@@ -74,7 +74,7 @@ pub fn watcher(
     network: &Network,
     folder: &Path,
     sockets: Sockets,
-    progress: Box<dyn FnMut(Time) -> bool>,
+    progress: Progress,
 ) -> io::Result<Watcher> {
     let names = &network.names;
     let ledgers = |(flow, pair): (&FlowName, &[(NetworkEnd, u32); 2])| {
@@ -115,6 +115,7 @@ pub fn watcher(
         programs: None,
         ends: None,
         progress,
+        seen: LastHeard::new(names.clone()),
         most_rows: network.most_rows,
     })
 }
@@ -179,22 +180,7 @@ impl Watcher {
             let known = timeouts.entry(*end).or_default();
             let fired = info.timeouts > *known;
             *known = info.timeouts.max(*known);
-            let smss = u64::from(info.smss);
-            let cwnd = CwndState {
-                cwnd_bytes: u64::from(info.cwnd) * smss,
-                // A threshold that was never set is 2^31 - 1 segments.
-                ssthresh_bytes: u64::from(info.ssthresh) * smss,
-                flight_bytes: u64::from(info.unacked) * smss,
-                dupacks: 0,
-                in_recovery: info.in_recovery() || info.in_loss(),
-            };
-            let rto = RtoState {
-                srtt: (!info.srtt.is_zero()).then_some(info.srtt),
-                rttvar: (!info.srtt.is_zero()).then_some(info.rttvar),
-                backoff: 1 << info.backoff.min(31),
-                rto: info.rto,
-                fired,
-            };
+            let (cwnd, rto) = (info.cwnd_state(), info.rto_state(fired));
             let end = *end;
             self.recorder.take(&Event { at: *at, what: What::Cwnd { end, state: cwnd } });
             self.recorder.take(&Event { at: *at, what: What::Rto { end, state: rto } });
@@ -205,6 +191,7 @@ impl Watcher {
 impl Watch for Watcher {
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>) {
         self.recorder.take(event);
+        self.seen.event(event);
         if let (What::Seen { node, .. }, Some(octets)) = (&event.what, octets) {
             self.capture(event.at, *node, octets);
         }
@@ -267,6 +254,8 @@ impl Watch for Watcher {
             programs.tell_time(now);
         }
         let over = self.ends.as_mut().is_some_and(|ends| ends.over(now));
-        !over && self.overfull().is_none() && (self.progress)(now)
+        !over
+            && self.overfull().is_none()
+            && (self.progress)(now, &|| self.seen.scene(now, &self.sockets))
     }
 }

@@ -9,7 +9,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::smoothed::{Report, series};
 use super::text::{MICROSECOND, SECOND};
 
-/// Reads the tests among `items`, a recording for each stream.
+/// Reads the tests among `items` and adds a recording for each stream.
 ///
 /// # Errors
 /// When no interval has a round-trip time.
@@ -27,7 +27,7 @@ pub(super) fn parse(
         let mut sockets: IndexMap<String, Vec<Report>> = IndexMap::new();
         let streams = intervals.iter().flat_map(|interval| interval["streams"].as_array());
         for stream in streams.flatten() {
-            // Only senders have one.
+            // Only the sender of a stream reports a round-trip time.
             let Some(told) = stream.get("rtt") else { continue };
             let Some(us) = whole(told) else {
                 let why = "an interval whose `rtt` is no number";
@@ -42,8 +42,8 @@ pub(super) fn parse(
         }
         if sockets.is_empty() {
             return Err(RecordingError::new(
-                "iperf3 without a round-trip time: only the sender of TCP, on Linux, has one",
-                "take the JSON of the sender",
+                "iperf3's JSON has no round-trip time: only a TCP sender on Linux reports one",
+                "use the JSON of the sender",
             ));
         }
         for (socket, mut reports) in sockets {

@@ -1,4 +1,4 @@
-//! From packets to explained connections.
+//! Turns the packets of a capture into explained connections.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -10,16 +10,16 @@ use crate::wire::{CapturedPacket, Datagrams, TcpView};
 use super::hosts::{find_timer_grids, settle};
 use super::{CaptureNotes, CapturedConnection, EndedConnection, SpareWays, Transcript};
 
-/// The packets that passed, by what they were.
+/// The numbers of captured packets by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// All.
+    /// All packets.
     pub packets: u64,
-    /// Those of TCP.
+    /// Packets of TCP.
     pub tcp: u64,
-    /// Those on links that cannot be read, or without IP.
+    /// Packets without IP, or from links of a type that cannot be read.
     pub no_ip: u64,
-    /// Fragments of TCP other than those that complete a datagram.
+    /// Fragments of TCP. The fragment that completes a datagram does not count here.
     pub fragments: u64,
     /// IP packets that are not TCP, or whose headers are cut or damaged.
     pub other: u64,
@@ -35,22 +35,22 @@ pub struct Passed {
 #[derive(Debug)]
 pub struct Explainer {
     flows: Flows<CapturedConnection>,
-    /// Memory of connections that rest.
+    /// Memory of resting connections, for new ones.
     spare: SpareWays,
     passed: Passed,
     notes: CaptureNotes,
-    /// Connections that have ended and were not taken.
+    /// Connections that have ended and that the caller has not taken yet.
     ended: VecDeque<EndedConnection>,
-    /// Those that were there when the capture ended, the last first.
+    /// Connections that had not ended when the capture ended, the newest first.
     rest: Vec<Retired<CapturedConnection>>,
-    /// How many there were when the capture ended.
+    /// The number of all connections when the capture ended.
     born: u64,
     /// When the first and the latest packet of TCP was captured.
     start: Option<Time>,
     last: Time,
     datagrams: Datagrams,
     transcript: Option<Transcript>,
-    /// The only connection in the transcript.
+    /// The only connection in the transcript; all are in it if this is `None`.
     only: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ pub struct Explainer {
 pub struct Explanation {
     /// The packets.
     pub passed: Passed,
-    /// What limits the answer.
+    /// Properties of the capture that limit what the connections tell.
     pub notes: CaptureNotes,
     /// The connections.
     pub connections: Vec<EndedConnection>,
@@ -127,10 +127,10 @@ impl Default for Explainer {
 }
 
 impl Explainer {
-    /// A closed connection without packets for this long takes little memory.
+    /// A closed connection that had no packets for this long is kept in little memory.
     const QUIET: Duration = Duration::from_secs(1);
 
-    /// Keeps the packets, too: those of all connections, or of the `only` one.
+    /// Keeps the packets, too: those of all connections, or those of connection `only`.
     #[must_use]
     pub fn with_transcript(self, only: Option<u64>) -> Self {
         Self { transcript: Some(Transcript::default()), only, ..self }
@@ -160,7 +160,7 @@ impl Explainer {
         self.segment(at, &view);
     }
 
-    /// The segment `view` was captured at `at`.
+    /// Takes the segment `view`, which was captured at `at`.
     fn segment(&mut self, at: Time, view: &TcpView) {
         if let Some(closed) = self.flows.look_at_closed(at, Self::QUIET) {
             closed.rest(&mut self.spare);
@@ -178,17 +178,17 @@ impl Explainer {
         }
     }
 
-    /// What passed so far.
+    /// The numbers of packets so far.
     pub fn passed(&self) -> Passed {
         self.passed
     }
 
-    /// What limits the answer, as far as was seen.
+    /// Properties of the capture so far that limit what the connections tell.
     pub fn notes(&self) -> CaptureNotes {
         self.notes
     }
 
-    /// How many connections there were so far.
+    /// The number of connections so far.
     pub fn connections(&self) -> u64 {
         self.born + self.flows.born()
     }
@@ -198,8 +198,9 @@ impl Explainer {
         self.start.map_or(Duration::ZERO, |start| self.last.saturating_since(start))
     }
 
-    /// A connection that has ended, which is then forgotten. With `over` the capture has ended, and
-    /// then all have: those that had not ended before come in the order of their first packets.
+    /// Returns a connection that has ended, and forgets it. If the capture is `over`, all
+    /// connections have ended: those that were still open come last, in the order of their first
+    /// packets.
     pub fn next_ended(&mut self, over: bool) -> Option<EndedConnection> {
         if over && self.flows.live() > 0 {
             let flows = std::mem::replace(&mut self.flows, Flows::new(Lifetimes::default()));
@@ -210,7 +211,7 @@ impl Explainer {
         self.ended.pop_front().or_else(|| self.rest.pop().map(EndedConnection::of))
     }
 
-    /// The capture has ended: returns the connections that were not taken yet.
+    /// Ends the capture and returns the connections that were not taken yet.
     pub fn finish(mut self) -> Explanation {
         let mut connections: Vec<_> = std::iter::from_fn(|| self.next_ended(true)).collect();
         connections.sort_by_key(|one| one.number);

@@ -1,4 +1,5 @@
-//! Parquet files: opened only if their footer and page headers keep no decoder busy without end.
+//! Opens Parquet files, after a check that their footer and page headers cannot keep a decoder busy
+//! without end.
 //!
 //! Source of the definitions: apache/parquet-format, `parquet.thrift`.
 
@@ -11,22 +12,24 @@ use super::thrift::{Holds, Walk};
 /// Why a Parquet file could not be opened.
 #[derive(Debug)]
 pub enum ParquetFault {
-    /// Its octets contradict each other.
+    /// The footer or a page header contradicts the definitions of Parquet.
     Damaged,
     /// The decoder's own error.
     Decoder(ParquetError),
 }
 
-/// Octets that are read for the header of a page before more are read; one of ours has about 30.
+/// The number of octets that are read first for the header of a page. A header that netspurt writes
+/// has about 30; more octets are read for a longer one.
 const HEADER: u64 = 256;
 
-/// Opens the Parquet file, after a walk through its footer and the headers of its pages.
+/// Opens a Parquet file, after a walk through its footer and the headers of its pages.
 ///
 /// # Errors
-/// When they contradict the definitions of Parquet, or the decoder refuses the file.
+/// When the footer or a page header contradicts the definitions of Parquet, or the decoder refuses
+/// the file.
 ///
 /// # Panics
-/// Where the decoder does: call it in [`guarded`](super::guarded).
+/// When the decoder panics: call this function in [`guarded`](super::guarded).
 ///
 /// ```
 /// use netspurt::guard::{ParquetFault, open_parquet};
@@ -53,7 +56,8 @@ fn octets(file: &impl ChunkReader, start: u64, count: u64) -> Option<bytes::Byte
     file.get_bytes(start, usize::try_from(count).ok()?).ok()
 }
 
-/// Whether the file ends with a footer that can be walked: its octets, their number, `PAR1`.
+/// Whether the file ends with a footer that passes the walk. The length of the footer and `PAR1`
+/// follow it.
 fn has_sound_footer(file: &impl ChunkReader) -> bool {
     let footer = || {
         let end = file.len().checked_sub(8)?;
@@ -65,7 +69,8 @@ fn has_sound_footer(file: &impl ChunkReader) -> bool {
     footer().is_some()
 }
 
-/// Whether the headers of all pages of a column, `length` octets from `start`, can be walked.
+/// Whether the headers of all pages of a column pass the walk. The column has `length` octets from
+/// `start`.
 fn has_sound_pages(file: &impl ChunkReader, (start, length): (u64, u64)) -> bool {
     let Some(end) = start.checked_add(length).filter(|end| *end <= file.len()) else {
         return false;
@@ -80,7 +85,8 @@ fn has_sound_pages(file: &impl ChunkReader, (start, length): (u64, u64)) -> bool
     true
 }
 
-/// Where the page that starts at `at` ends, at `end` at the latest.
+/// Where the page that starts at `at` ends; `None` if its header does not pass the walk, or the
+/// page ends after `end`.
 fn page(file: &impl ChunkReader, at: u64, end: u64) -> Option<u64> {
     let mut size = HEADER;
     loop {
@@ -97,7 +103,7 @@ fn page(file: &impl ChunkReader, at: u64, end: u64) -> Option<u64> {
     }
 }
 
-/// The octets of data after the header that `walk` starts with.
+/// Walks through the header of a page and returns the number of octets of data after it.
 fn page_header(walk: &mut Walk) -> Option<u64> {
     let (mut last, mut data) = (0, None);
     while let Some((id, kind)) = walk.field(last)? {
@@ -239,7 +245,7 @@ const ENCRYPTION: &[(u64, Holds)] = &[(1, Structure(CIPHER)), (2, Structure(CIPH
 /// `AesGcmV1` and `AesGcmCtrV1`.
 const CIPHER: &[(u64, Holds)] = &[(1, Text), (2, Text), (3, Truth)];
 
-/// `PageHeader`, without the size of its data, which is read.
+/// `PageHeader`.
 const PAGE: &[(u64, Holds)] = &[
     (1, Whole),
     (2, Whole),
@@ -251,6 +257,7 @@ const PAGE: &[(u64, Holds)] = &[
     (8, Structure(DATA_PAGE_2)),
 ];
 
+/// The field of `PageHeader` with the number of octets of data after it.
 const COMPRESSED_SIZE: u64 = 3;
 
 /// `DataPageHeader`.

@@ -1,15 +1,15 @@
-//! Thrift's compact protocol, in which the footer and the page headers of a Parquet file are written:
-//! whether a decoder that knows some fields and skips the others comes to an end.
+//! A check of octets in Thrift's compact protocol. Parquet files have their footer and page headers
+//! in this protocol; the check refuses those that would keep a decoder busy without end.
 //!
 //! Source: Apache Thrift, `doc/specs/thrift-compact-protocol.md`.
 
-/// Structures that may be inside each other.
+/// The greatest depth of structures and lists inside each other.
 const DEPTH_MAX: u32 = 32;
 
-/// Ids of fields have 16 bits, and decoders cut off the others.
+/// The greatest id of a field. Ids have 16 bits, and decoders ignore higher bits.
 const ID_MAX: u64 = i16::MAX as u64;
 
-/// What a field holds by its definition, whatever type a file gives it.
+/// The type of a field by its definition. A file may say another type.
 pub(super) enum Holds {
     Truth,
     Octet,
@@ -21,7 +21,7 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// Whether octets of the protocol's type `kind` can be read as this.
+    /// Whether a value of the protocol's type `kind` can be read as this type.
     fn fits(&self, kind: u8) -> bool {
         match self {
             Holds::Truth => matches!(kind, 1 | 2),
@@ -35,13 +35,15 @@ impl Holds {
     }
 }
 
-/// What is left to walk through.
+/// A walk through octets of the protocol, and the octets that are left.
 ///
-/// A list says how many elements it has, and elements of some types take no octet: a decoder that
-/// skips them one by one may take years for a hundred octets. Here a list has no more elements than
-/// octets follow, and no element is empty. A decoder takes a field that it knows for what the definition
-/// says, so such a field must have the defined type; otherwise the decoder would read other octets
-/// than this walk.
+/// A list says how many elements it has, and elements of some types take no octets. A decoder that
+/// skips such elements one by one may need years for a hundred octets. The walk therefore refuses a
+/// list with more elements than octets follow, and a list whose elements take no octets.
+///
+/// A decoder reads a field that it knows by the definition, whatever type the file says. The walk
+/// therefore refuses such a field if it has another type: otherwise the decoder and the walk would
+/// read different octets.
 pub(super) struct Walk<'a> {
     left: &'a [u8],
 }
@@ -51,12 +53,13 @@ impl<'a> Walk<'a> {
         Self { left }
     }
 
-    /// Octets that no step has taken.
+    /// The number of octets that are left.
     pub(super) fn left(&self) -> usize {
         self.left.len()
     }
 
-    /// The id and the type of the field after `last`; `Some(None)` at the end of the structure.
+    /// Reads the id and the type of the field that follows field `last`; `Some(None)` at the end of
+    /// the structure.
     pub(super) fn field(&mut self, last: u64) -> Option<Option<(u64, u8)>> {
         let head = self.octet()?;
         if head == 0 {
@@ -67,7 +70,8 @@ impl<'a> Walk<'a> {
         (id <= ID_MAX).then_some(Some((id, head & 15)))
     }
 
-    /// Fields up to the end of the structure; those of `known` ids are as defined.
+    /// Walks through the fields up to the end of the structure. A field with a `known` id must have
+    /// its defined type.
     pub(super) fn structure(&mut self, known: &[(u64, Holds)], depth: u32) -> Option<()> {
         if depth > DEPTH_MAX {
             return None;
@@ -80,7 +84,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// The value of the field `id`.
+    /// Walks through the value of the field `id`.
     pub(super) fn value_of(
         &mut self,
         known: &[(u64, Holds)],
@@ -92,7 +96,7 @@ impl<'a> Walk<'a> {
         if content.is_some_and(|content| !content.fits(kind)) {
             return None;
         }
-        // A field of truth has its value in its type.
+        // A boolean has its value in the type of its field.
         if matches!(kind, 1 | 2) { Some(()) } else { self.value(content, kind, depth) }
     }
 
@@ -144,12 +148,12 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// A whole number that is not negative: twice its value is written.
+    /// Reads a whole number that is not negative. The protocol writes twice its value.
     pub(super) fn whole(&mut self) -> Option<u64> {
         self.number().filter(|twice| twice & 1 == 0).map(|twice| twice / 2)
     }
 
-    /// A number of seven bits in each octet, the least first.
+    /// Reads a number with seven bits in each octet, the lowest bits first.
     fn number(&mut self) -> Option<u64> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {

@@ -1,4 +1,4 @@
-//! The timer of 4.4BSD: Jacobson's, in ticks of half a second.
+//! The retransmission timer of 4.4BSD: Jacobson's algorithm in ticks of half a second.
 
 use crate::clock::Clock;
 use crate::event::RtoState;
@@ -8,13 +8,13 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Bsd44`], under the meaning they have in 4.4BSD's `tcp_timer.h`.
+/// The constants of [`Bsd44`], with the meanings that they have in 4.4BSD's `tcp_timer.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bsd44Config {
-    /// The slow timeout's tick: `1 / PR_SLOWHZ`.
+    /// The tick of BSD's slow timers: `1 / PR_SLOWHZ`.
     pub tick: Duration,
-    /// The round trip to assume before any sample: `TCPTV_SRTTDFLT`. The first timer is twice
-    /// that.
+    /// The round-trip time that is assumed before the first sample: `TCPTV_SRTTDFLT`. The first
+    /// timer is twice that.
     pub default_rtt: Duration,
     /// The least timer: `TCPTV_MIN`.
     pub min: Duration,
@@ -55,16 +55,18 @@ impl Keys for Bsd44Config {
 
 /// The retransmission timer of 4.4BSD (Net/3), in whole ticks.
 ///
-/// Its counter of a round trip starts at 1, so the first sample counts a tick too many, and the
-/// later ones take that tick off again. The deviation starts at half the first sample; until
-/// then it holds the default round trip, without a mean, and the first timer is a special sum:
-/// a connection request is therefore sent again after 6 and then 24 s (Stevens 1994, TCP/IP
+/// 4.4BSD counts the ticks of a round trip from 1. The first sample is therefore one tick too long;
+/// from later samples 4.4BSD subtracts this tick. The first sample sets the deviation to half of
+/// its value. Before the first sample the mean is zero, the deviation is the default round trip,
+/// and the first timer is twice the default round trip. A timeout computes the next timer from the
+/// deviation. A SYN is therefore sent again after 6 s, and then after 24 s (Stevens 1994, TCP/IP
 /// Illustrated 1, §18.3).
 ///
-/// Timeouts take factors from a table, 1 2 4 ... 64, counted up to the twelfth. From the fourth
-/// on the mean is moved into the deviation: the timer stays, but the next sample counts as the
-/// first. Only an unambiguous sample ends the backoff (Karn and Partridge 1987); the spurious
-/// timeouts that later BSDs find end it here, too.
+/// Each timeout takes the next factor of the table 1 2 4 ... 64; the count of timeouts stops at 12.
+/// From the fourth timeout on, the mean is added to the deviation and set to zero. The timer does
+/// not change by that, but the next sample counts as the first. A sample ends the backoff only if
+/// it is unambiguous (Karn and Partridge 1987). A timeout that proves spurious ends it, too: 4.4BSD
+/// does not find such timeouts, but later BSDs do.
 ///
 /// ```
 /// use netspurt::rto::{Bsd44, Bsd44Config, RtoEstimator, TimeoutKind};
@@ -80,9 +82,9 @@ impl Keys for Bsd44Config {
 #[derive(Clone, Debug)]
 pub struct Bsd44 {
     config: Bsd44Config,
-    /// Eighths of a tick; 0 while the next sample is the first.
+    /// The mean in eighths of a tick; 0 if the next sample counts as the first.
     srtt: u64,
-    /// Quarters of a tick.
+    /// The deviation in quarters of a tick.
     rttvar: u64,
     sampled: bool,
     /// `t_rxtshift`: timeouts in a row.
@@ -91,9 +93,9 @@ pub struct Bsd44 {
     current: u64,
 }
 
-/// `TCP_MAXRXTSHIFT`: the sender gives up after this many timeouts; the timer just stays.
+/// `TCP_MAXRXTSHIFT`: 4.4BSD's sender gives up after this many timeouts; here the count only stops.
 const MAX_SHIFT: u32 = 12;
-/// From the seventh on all factors of the table are 64.
+/// The seventh factor of the table and all later ones are 64: six doublings.
 const MAX_DOUBLINGS: u32 = 6;
 
 impl Bsd44 {
@@ -206,9 +208,10 @@ mod tests {
         (timer.srtt, timer.rttvar, timer.current)
     }
 
-    /// By hand from the rules of `tcp_xmit_timer`, samples of 2, 2 and 6 ticks: the counter reads
-    /// 3 at first, so 24, 6 and 3 + 6 = 9 ticks; then the error is 2 - 3: 23, 6 + 1 - 1 = 6 and
-    /// 2 + 6 = 8; then 6 - 2: 27, 6 + 4 - 1 = 9 and 3 + 9 = 12.
+    /// Worked out by hand from the rules of `tcp_xmit_timer`: mean, deviation and timer after
+    /// samples of 2, 2 and 6 ticks. First the counter reads 3: 24, 6 and 3 + 6 = 9 ticks. Then the
+    /// error is 2 - 3 = -1: 23, 6 + 1 - 1 = 6 and 2 + 6 = 8. Then the error is 6 - 2 = 4: 27,
+    /// 6 + 4 - 1 = 9 and 3 + 9 = 12.
     #[test]
     fn the_integers_are_4_4_bsds() {
         assert_eq!(integers(&after(&[])), (0, 24, 12));
@@ -217,8 +220,8 @@ mod tests {
         assert_eq!(integers(&after(&[2, 2, 6])), (27, 9, 12));
     }
 
-    /// rttvar never fades below 3 quarters, so on a quick path the timer is 3 ticks, and the
-    /// floor of two is never felt.
+    /// rttvar never falls below 3 quarters. The timer of a quick path is therefore 3 ticks, and the
+    /// floor of two ticks has no effect.
     #[test]
     fn a_quick_path_has_a_timer_of_three_ticks() {
         let timer = after(&[0; 40]);
@@ -229,11 +232,12 @@ mod tests {
         assert_eq!(floored.rto(), min);
     }
 
-    /// The table: 1, 2, 4, 8, 16, 32, 64 and then always 64, within 128 ticks.
+    /// The factors are 1, 2, 4, 8, 16, 32, 64 and then always 64; the timer is at most 128 ticks.
     #[test]
     fn the_factors_come_from_a_table_that_ends_at_64() {
         let mut timer = after(&[0, 0, 0, 0]);
-        // 8, 2: then errors of -1, 0, 0: srtt 7, 7, 7 and rttvar 3, 3, 3.
+        // The first sample gives srtt 8 and rttvar 2. The next errors are -1, 0 and 0, which give
+        // srtt 7, 7, 7 and rttvar 3, 3, 3.
         assert_eq!(integers(&timer), (7, 3, 3));
         let mut ticks = Vec::new();
         let mut factors = Vec::new();
@@ -247,7 +251,7 @@ mod tests {
         assert_eq!((ticks[13], timer.shift), (128, 12));
     }
 
-    /// After more than a quarter of the twelve timeouts the mean is given up, but not the timer.
+    /// After more than a quarter of the twelve timeouts the mean is given up; the timer stays.
     #[test]
     fn from_the_fourth_timeout_on_the_next_sample_is_the_first() {
         let mut timer = after(&[2]);

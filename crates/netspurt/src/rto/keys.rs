@@ -9,7 +9,8 @@ use crate::units::{ByteCount, Duration};
 use super::arith::Ratio;
 use super::mean::Deviations;
 
-/// A constant of an algorithm, to be read or written. Its type says how people write it.
+/// A constant of an algorithm, to be read from text or written. Its variant says what the text
+/// looks like.
 pub(super) enum Constant<'a> {
     Span(&'a mut Duration),
     MaybeSpan(&'a mut Option<Duration>),
@@ -23,7 +24,7 @@ pub(super) enum Constant<'a> {
     Deviations(&'a mut Deviations),
 }
 
-/// A text's name, and the settings behind it if there are any.
+/// Divides `name:settings` into the name and the settings, if there are any.
 pub(super) fn name_and_settings(text: &str) -> (&str, Option<&str>) {
     match text.split_once(':') {
         None => (text.trim(), None),
@@ -31,11 +32,11 @@ pub(super) fn name_and_settings(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Reads `settings`, as in `key=value,...`, over the constants of the algorithm called `name`, and
-/// returns the keys that were given.
+/// Sets constants of the algorithm `name` from `settings`, as in `key=value,...`, and returns the
+/// keys that were given.
 ///
 /// # Errors
-/// An unknown key or one given twice, a malformed value, or no settings at all.
+/// An unknown key, a key given twice, a malformed value, or no settings after the colon.
 pub(super) fn read_settings(
     keys: &mut dyn Keys,
     name: &str,
@@ -57,7 +58,7 @@ pub(super) fn read_settings(
     Ok(given)
 }
 
-/// Reads `key=value` over what stands, and returns the key.
+/// Sets one constant from `key=value`, and returns the key.
 fn read_setting(
     keys: &mut dyn Keys,
     name: &str,
@@ -82,24 +83,25 @@ fn read_setting(
     Ok(key)
 }
 
-/// What the constants of an algorithm offer to those who name them.
+/// Access to the constants of an algorithm by their names.
 pub(super) trait Keys {
     /// Every constant under the name of its field.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
-    /// The names of those that are the first timer, the least and the greatest.
+    /// The names of the constants for the first, the least and the greatest timer.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]
     }
 
-    /// Whether the constants make sense together.
+    /// Checks that the constants make sense together.
     ///
     /// # Errors
-    /// The key to blame, and what would be right.
+    /// The key with the wrong value, and a correct value.
     fn check(&self) -> Result<(), Contradiction>;
 }
 
-/// Constants that cannot stand together: the key to blame, what is wrong, what would be right.
+/// Constants that contradict each other: the key with the wrong value, what is wrong, and what
+/// would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction {
     pub(super) key: &'static str,
@@ -113,8 +115,8 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// The constants, or a panic where they contradict each other: what every algorithm's `new` begins
-/// with.
+/// Returns the constants, or panics if they contradict each other. Every algorithm's `new` begins
+/// with it.
 pub(super) fn checked<C: Keys>(config: C) -> C {
     if let Err(contradiction) = config.check() {
         panic!("{contradiction}");
@@ -122,7 +124,7 @@ pub(super) fn checked<C: Keys>(config: C) -> C {
     config
 }
 
-/// A gain or a weight lies between 0 and 1.
+/// Checks that a gain or a weight is from 0 to 1.
 pub(super) fn part(key: &'static str, ratio: Ratio) -> Result<(), Contradiction> {
     if ratio.is_part() {
         return Ok(());
@@ -131,24 +133,24 @@ pub(super) fn part(key: &'static str, ratio: Ratio) -> Result<(), Contradiction>
     Err(Contradiction { key, message, fix: "write a ratio from 0 to 1".into() })
 }
 
-/// A unit is not nothing.
+/// Checks that a unit of time is above zero.
 pub(super) fn above_zero(key: &'static str, span: Duration) -> Result<(), Contradiction> {
     if !span.is_zero() {
         return Ok(());
     }
-    let message = "a unit of nothing".into();
+    let message = "a unit of zero".into();
     Err(Contradiction { key, message, fix: "write a time above zero".into() })
 }
 
-/// A number is not nothing.
+/// Checks that a number is above zero.
 pub(super) fn some(key: &'static str, number: u32) -> Result<(), Contradiction> {
     if number > 0 {
         return Ok(());
     }
-    Err(Contradiction { key, message: "none at all".into(), fix: "write a number from 1".into() })
+    Err(Contradiction { key, message: "it is zero".into(), fix: "write a number from 1".into() })
 }
 
-/// Bounds are not crossed.
+/// Checks that the lower bound is not above the upper one.
 pub(super) fn ordered(
     (key, least): (&'static str, Duration),
     (upper, most): (&'static str, Duration),
@@ -212,7 +214,7 @@ impl Constant<'_> {
         Ok(())
     }
 
-    /// Writes the constant so that it reads as it is.
+    /// Writes the constant as a text from which [`read`](Self::read) reads the same value.
     pub(super) fn write(&self) -> String {
         let none = || "none".to_owned();
         match self {
@@ -231,7 +233,7 @@ impl Constant<'_> {
         }
     }
 
-    /// The span, of a key that is a bound.
+    /// The span, if the constant is one.
     pub(super) fn span(&self) -> Option<Duration> {
         match self {
             Self::Span(span) => Some(**span),
@@ -240,7 +242,7 @@ impl Constant<'_> {
         }
     }
 
-    /// Sets the span of a key that is a bound.
+    /// Sets the span, if the constant is one.
     pub(super) fn set_span(&mut self, to: Duration) {
         match self {
             Self::Span(span) => **span = to,
@@ -250,7 +252,7 @@ impl Constant<'_> {
     }
 }
 
-/// A number in steps of a half, as a count of halves.
+/// Reads a number in steps of a half, and returns the count of halves.
 fn in_halves(text: &str) -> Option<u32> {
     let (whole, half) = text.split_once('.').unwrap_or((text, "0"));
     let half = match half.trim_end_matches('0') {
@@ -262,7 +264,7 @@ fn in_halves(text: &str) -> Option<u32> {
     u32::try_from(2 * whole + half).ok()
 }
 
-/// A whole number in digits.
+/// Reads a whole number of at most `most`, written in digits alone.
 fn plain(text: &str, most: u64) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|n| digits && *n <= most)
@@ -295,9 +297,9 @@ slot_of!(
 pub struct EstimatorError {
     /// The algorithm as it was named.
     pub algorithm: String,
-    /// The key to blame; empty where it is the name of the algorithm.
+    /// The key that is wrong; empty if the name of the algorithm is wrong.
     pub key: String,
-    /// Its value as it was written, or as it stands; empty where there is none.
+    /// The key's value, as it was written or as it is in effect; empty if there is none.
     pub value: String,
     /// What is wrong.
     pub message: String,
@@ -317,7 +319,7 @@ impl EstimatorError {
         Self { algorithm, key, value, message, fix }
     }
 
-    /// Of a name that is none of `known`.
+    /// The error for a name that is not one of `known`.
     pub(super) fn unknown(
         algorithm: &str,
         key: &str,
@@ -343,7 +345,7 @@ impl fmt::Display for EstimatorError {
 
 impl core::error::Error for EstimatorError {}
 
-/// A span as one word, which a shell leaves whole.
+/// Writes a span without spaces, so that a shell does not divide it.
 fn unspaced(span: Duration) -> String {
     span.to_string().replace(' ', "")
 }

@@ -388,7 +388,7 @@ mod tests {
                 "rfc6298: `min`: 2 s is above `max`, 1 s: write at most 1 s, or raise `max`",
             ),
             ("mills:rising=5/4", "mills: `rising`: 5/4 is above 1: write a ratio from 0 to 1"),
-            ("ns2:tick=0 s", "ns2: `tick`: a unit of nothing: write a time above zero"),
+            ("ns2:tick=0 s", "ns2: `tick`: a unit of zero: write a time above zero"),
             (
                 "quic:initial_rtt=0 s",
                 "quic: `initial_rtt`: a timer that fires at once: write a time above zero",

@@ -1,5 +1,5 @@
-//! Files that links and populations follow: their values take the place of the key that names the
-//! file.
+//! Reads the files that links and populations follow. The values in a file replace the key that
+//! names the file.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ pub(super) type Files = BTreeMap<String, String>;
 /// The key that names a file.
 pub(super) const KEY: &str = "follows";
 
-/// What a file may say of a link.
+/// The keys of a link that a file may set.
 const KEYS: [&str; 6] = ["delay", "rate", "loss", "duplicate", "order", "handovers"];
 
-/// The path of the link at the beginning of a path, and the rest of it.
+/// Divides a path into the path of its link and the rest; `None` if it has no link or no rest.
 pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
     let steps = match path.first()?.as_str() {
         "links" | "dumbbell" => 2,
@@ -29,7 +29,7 @@ pub(super) fn split(path: &[String]) -> Option<(&[String], &[String])> {
     path.split_at_checked(steps).filter(|(_, rest)| !rest.is_empty())
 }
 
-/// The files, and the paths of the values that were set over the scenario's.
+/// The files, and the paths of the values that `--set` and the like put over the scenario's.
 #[derive(Clone, Copy)]
 pub(super) struct Followable<'a> {
     pub files: &'a Files,
@@ -37,8 +37,8 @@ pub(super) struct Followable<'a> {
 }
 
 impl Followable<'_> {
-    /// Whether the file of the link at `path` was set over the scenario, and its `key` was not: then
-    /// the file's value takes the place of the scenario's.
+    /// Whether the file's value of `key` replaces the scenario's, for the link at `path`. It does
+    /// if the file was set over the scenario and the key was not.
     fn displaces(self, path: &[String], key: &str) -> bool {
         let is_set = |key: &str| {
             let whole = [path, &[key.to_owned()]].concat();
@@ -48,7 +48,7 @@ impl Followable<'_> {
     }
 }
 
-/// Puts the values of the files in place of their names.
+/// Replaces the names of the files by the values in them.
 pub(super) fn fill_in(
     document: &mut DocumentMut,
     followable: Followable<'_>,
@@ -88,7 +88,8 @@ pub(super) fn fill_in(
     Ok(())
 }
 
-/// Puts the values in the files that a population's keys name, one a line, in place of the names.
+/// Replaces the names of the files that a population's keys follow by the values in these files. A
+/// file has one value in each line.
 fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> Result<(), Problem> {
     for (key, item) in population.iter_mut() {
         let table = item.as_table_like().filter(|_| DRAWN.contains(&&*key));
@@ -108,8 +109,8 @@ fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> R
 /// Keys of populations that may follow a file.
 const DRAWN: [&str; 5] = ["send", "reply", "serve", "requests", "think"];
 
-/// The values in the lines of a file that the key of a population names. Lines without a value and
-/// comments after a `#` are left out; a size without a unit is in octets.
+/// The values in a file that a population's `key` follows. A line has one value; empty lines and
+/// comments after a `#` are ignored. A size without a unit is in octets.
 ///
 /// # Errors
 /// What is wrong with the file, and how to mend it.
@@ -130,8 +131,8 @@ fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, 
         let value = if of_octets { format!("{value} B") } else { value.to_owned() };
         let begins = |c: char| c.is_ascii_digit() || "+-.".contains(c);
         if !value.starts_with(begins) {
-            let message = format!("line {line} of `{file}` is no value: `{value}`");
-            return Err((message, format!("one value in each line, as in `{example}`")));
+            let message = format!("line {line} of `{file}` is not a value: `{value}`");
+            return Err((message, format!("write one value in each line, as in `{example}`")));
         }
         if let Err(slip) = Distribution::parse(&value, unit) {
             return Err((format!("line {line} of `{file}`: {}", slip.message), slip.fix));
@@ -139,20 +140,21 @@ fn values_of(file: &str, text: &str, key: &str) -> Result<Vec<String>, (String, 
         values.push(value);
     }
     if values.is_empty() {
-        return Err((format!("`{file}` has no values"), "one value in each line".to_owned()));
+        return Err((format!("`{file}` has no values"), "write one value in each line".to_owned()));
     }
     Ok(values)
 }
 
-/// Where a file is looked for.
-const BESIDE: &str = "a file beside the scenario's; one that --set names is looked for in the \
-                      working directory";
+/// Where a file must be.
+const BESIDE: &str = "put it into the folder of the scenario, or into the working directory if \
+                      --set names it";
 
-/// What makes a file that links follow.
-const MADE: &str = "`netspurt timeline FILE --out OUT` makes one of a table or a trace, `netspurt \
-                    delays LOG --timeline OUT` of a recording";
+/// How to make a file that links follow.
+const MADE: &str = "make it from a table or a trace with `netspurt timeline FILE --out OUT`, or \
+                    from a recording with `netspurt delays LOG --timeline OUT`";
 
-/// The same for the link at `path`, if it is a table.
+/// Replaces the name of the file that the link at `path` follows by the values in the file. Does
+/// nothing if the link is not a table or follows no file.
 fn follow(
     link: Option<&mut dyn TableLike>,
     path: &[String],
@@ -169,7 +171,7 @@ fn follow(
     };
     let Some(text) = followable.files.get(&file) else {
         return Err(problem(format!("the file `{file}` is not there")).fix(format!(
-            "{BESIDE}; `netspurt delays LOG --timeline {file}` makes one of a recording"
+            "{BESIDE}; `netspurt delays LOG --timeline {file}` makes it from a recording"
         )));
     };
     let values: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
@@ -184,21 +186,21 @@ fn follow(
             let mut problem = problem(format!("`{file}` has a key `{key}`")).of_the_key();
             problem.path = [path, &[key.to_string()]].concat();
             return Err(
-                problem.fix("`delay`, `rate`, `loss`, `duplicate`, `order` and `handovers` alone")
+                problem.fix("only `delay`, `rate`, `loss`, `duplicate`, `order` and `handovers`")
             );
         }
         if link.contains_key(&key) && !followable.displaces(path, &key) {
             return Err(problem(format!(
-                "the link has a `{key}` of its own, and `{file}` has one"
+                "the link has a `{key}` of its own, and `{file}` has one, too"
             ))
             .fix(format!(
-                "leave one of them out; `--set {}.{KEY}={file}` puts the file's in place of a \
+                "leave one of them out; with `--set {}.{KEY}={file}` the file's value replaces the \
                  scenario's",
                 path.join(".")
             )));
         }
         let Ok(value) = item.into_value() else {
-            return Err(problem(format!("`{key}` of `{file}` is no value")));
+            return Err(problem(format!("`{key}` of `{file}` is not a value")));
         };
         link.insert(&key, Item::Value(value));
     }

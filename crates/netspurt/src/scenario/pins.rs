@@ -68,6 +68,6 @@ fn missing(text: &str, path: &[String], files: &Files) -> Result<(), Problem> {
     let mut problem = Problem::at([], format!("the file `{file}` is not there"));
     problem.path = path.to_vec();
     Err(problem.fix(
-        "a file beside the scenario's; one that --set names is looked for in the working directory",
+        "put it into the folder of the scenario, or into the working directory if --set names it",
     ))
 }

@@ -159,6 +159,24 @@ pub enum Call {
         /// The option.
         option: SocketOption,
     },
+    /// `open("/tmp/zeros", O_RDONLY)`: a file that the script has made.
+    Open {
+        /// Its path.
+        path: String,
+        /// The number that the script gives it.
+        number: Option<Fd>,
+    },
+    /// `sendfile(4, 5, [0], 1000)`.
+    SendFile {
+        /// The socket.
+        fd: Fd,
+        /// The file.
+        file: Fd,
+        /// From where; `NULL`: from where the last call ended.
+        offset: Option<u64>,
+        /// The number of bytes.
+        bytes: u32,
+    },
     /// `ioctl(4, SIOCINQ, [1000])`.
     Ioctl {
         /// The socket.
@@ -522,6 +540,13 @@ impl fmt::Display for Call {
             }
             Call::GetOption { fd, option } => {
                 write!(f, "getsockopt({fd}, {}, {})", option.level(), option.name())
+            }
+            Call::Open { path, .. } => write!(f, "open(\"{path}\", O_RDONLY)"),
+            Call::SendFile { fd, file, offset: Some(at), bytes } => {
+                write!(f, "sendfile({fd}, {file}, [{at}], {bytes})")
+            }
+            Call::SendFile { fd, file, offset: None, bytes } => {
+                write!(f, "sendfile({fd}, {file}, NULL, {bytes})")
             }
             Call::Ioctl { fd, request } => {
                 write!(f, "ioctl({fd}, {})", name_in(&IoctlRequest::ALL, *request))

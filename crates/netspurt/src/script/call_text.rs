@@ -8,7 +8,7 @@ use super::error::Mistake;
 use super::message_text::{epoll_control, epoll_wait, message, poll};
 use super::names::named;
 
-const CALLS: [&str; 23] = [
+const CALLS: [&str; 25] = [
     "socket",
     "bind",
     "listen",
@@ -28,6 +28,8 @@ const CALLS: [&str; 23] = [
     "setsockopt",
     "getsockopt",
     "ioctl",
+    "open",
+    "sendfile",
     "poll",
     "epoll_create",
     "epoll_ctl",
@@ -35,14 +37,12 @@ const CALLS: [&str; 23] = [
 ];
 
 /// Calls that are not supported, and what to write instead.
-const UNSUPPORTED: [(&str, &str); 7] = [
+const UNSUPPORTED: [(&str, &str); 5] = [
     ("select", "use `poll`"),
     ("writev", "use `sendmsg`"),
     ("readv", "use `recvmsg`"),
-    ("sendfile", "use `write`"),
     ("splice", "use `write`"),
     ("pipe", "remove it"),
-    ("open", "remove it"),
 ];
 
 /// Reads a call and, after `=`, its expected result.
@@ -74,7 +74,8 @@ fn name_socket(call: &mut Call, expected: &Expected) {
     let wanted = expected.value.and_then(|value| Fd::try_from(value).ok()).filter(|fd| *fd >= 0);
     if let Call::Socket { number, .. }
     | Call::Accept { number, .. }
-    | Call::EpollCreate { number } = call
+    | Call::EpollCreate { number }
+    | Call::Open { number, .. } = call
     {
         *number = wanted;
     }
@@ -120,6 +121,8 @@ fn build(arguments: &Arguments<'_>) -> Result<(Call, Option<OptionValue>), Mista
             let call = Call::GetOption { fd: arguments.fd()?, option: arguments.option()? };
             return Ok((call, Some(value(arguments.all[3])?)));
         }
+        "open" => open(arguments)?,
+        "sendfile" => send_file(arguments)?,
         "sendmsg" | "recvmsg" => return message(arguments),
         "poll" => return poll(arguments),
         "epoll_create" => {
@@ -171,6 +174,31 @@ fn transfer(arguments: &Arguments<'_>, out: bool) -> Result<Call, Mistake> {
     let (fd, bytes) = (arguments.fd()?, arguments.number(2)?);
     let flags = arguments.message_flags(3)?;
     Ok(if out { Call::Write { fd, bytes, flags } } else { Call::Read { fd, bytes, flags } })
+}
+
+fn open(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
+    let form = "open(\"/tmp/zeros\", O_RDONLY)";
+    arguments.count(2..3, form)?;
+    let [path, mode] = arguments.all else { unreachable!("two were counted") };
+    let inner = path.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let path = inner.ok_or_else(|| path.wrong("a path in quotes", form))?.to_owned();
+    if mode.text != "O_RDONLY" {
+        return Err(mode.wrong("`O_RDONLY`", "files are only sent from"));
+    }
+    Ok(Call::Open { path, number: None })
+}
+
+fn send_file(arguments: &Arguments<'_>) -> Result<Call, Mistake> {
+    arguments.count(4..5, "sendfile(4, 5, [0], 1000)")?;
+    let (file, offset) = (arguments.all[1], arguments.all[2]);
+    let file = file.text.parse().map_err(|_| file.wrong("the number of a file", "as in `5`"))?;
+    let inner = offset.text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let number = inner.and_then(|text| text.trim().parse().ok());
+    if number.is_none() && offset.text != "NULL" {
+        return Err(offset.wrong("an offset", "write `[0]`, or `NULL` to go on"));
+    }
+    let (fd, bytes) = (arguments.fd()?, arguments.number(3)?);
+    Ok(Call::SendFile { fd, file, offset: number, bytes })
 }
 
 /// The name of a call, from the table.

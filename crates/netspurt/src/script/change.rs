@@ -23,7 +23,7 @@ pub enum Change {
 }
 
 /// A change of the host or of its link that no switch makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostChange {
     /// `tcp_wmem`: the size of a send buffer, and how large it may grow by itself, in bytes.
     SendBuffer {
@@ -38,6 +38,13 @@ pub enum HostChange {
     EcnIfAsked(bool),
     /// `tc qdisc … pfifo limit 0`: whether the link's queue drops all that is sent.
     DropsAll(bool),
+    /// `dd if=/dev/zero of=PATH`, `rm -f PATH`: a file of zeros, which is on no disk.
+    File {
+        /// Its path.
+        path: String,
+        /// Its octets; `None`: it is removed.
+        bytes: Option<u64>,
+    },
 }
 
 impl fmt::Display for HostChange {
@@ -49,6 +56,10 @@ impl fmt::Display for HostChange {
             HostChange::UnsentMax(bytes) => write!(f, "at most {bytes} B unsent"),
             HostChange::EcnIfAsked(true) => write!(f, "ECN only where the peer asks for it"),
             HostChange::EcnIfAsked(false) => write!(f, "ECN as the switch says"),
+            HostChange::File { path, bytes: Some(bytes) } => {
+                write!(f, "a file `{path}` of {bytes} B")
+            }
+            HostChange::File { path, bytes: None } => write!(f, "no file `{path}`"),
             HostChange::DropsAll(true) => write!(f, "a queue that drops all that is sent"),
             HostChange::DropsAll(false) => write!(f, "a queue that drops nothing"),
         }

@@ -85,6 +85,11 @@ impl HostClocks {
         }
     }
 
+    /// Something that was to leave again did not get beyond the host.
+    pub(super) fn repeated(&mut self, now: Time) {
+        self.repeats_since.get_or_insert(now);
+    }
+
     /// Enters the time up to `now`, and what limits the sender from then on.
     pub(super) fn advance(
         &mut self,

@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::change::{Change, HostChange, SwitchSetting};
 use super::cursor::Cursor;
 use super::error::Mistake;
-use super::shell::{ShellCommand, commands};
+use super::shell::{ShellCommand, commands, on_linux};
 use super::sysctl;
 use crate::place::line_of;
 
@@ -49,8 +49,10 @@ impl CommandReader<'_, '_> {
         match (name.rsplit('/').next().unwrap_or(name), arguments) {
             ("sysctl" | "set_sysctls.py", settings) => self.sysctls(settings).map_err(wrong),
             (script, []) if script.starts_with("sysctl_restore_") => Ok(Vec::new()),
-            (script, []) if script.ends_with(".sh") => self.file(name, &span),
+            (script, []) if script.ends_with(".sh") => self.file(name, &span, FILES_DEPTH),
             ("ethtool", ["-K", _, ..]) => Ok(Vec::new()),
+            ("rm", ["-f", path]) => Ok(vec![file(path, None)]),
+            ("dd", operands) => zeros(operands).map_err(wrong),
             ("ip", ["tcp_metrics", "flush", "all"]) => Ok(Vec::new()),
             ("ip", ["route", "change" | "replace", route @ ..])
             | ("ip", ["-6", "route", "change" | "replace", route @ ..]) => {
@@ -86,22 +88,34 @@ impl CommandReader<'_, '_> {
         Ok(changes)
     }
 
-    /// Reads the sysctls that a file sets; its other commands are left out.
-    fn file(&mut self, name: &str, span: &Range<usize>) -> Result<Vec<Change>, Mistake> {
+    /// Reads the sysctls that a file sets, and those of files that it names with `.`, one in another
+    /// up to `depth`; its other commands are left out.
+    fn file(
+        &mut self,
+        name: &str,
+        span: &Range<usize>,
+        depth: u32,
+    ) -> Result<Vec<Change>, Mistake> {
         let Some(text) = (self.files)(name) else {
             let mistake = Mistake::new(span.clone(), format!("there is no file `{name}`"));
             return Err(
-                mistake.fix("its sysctls are needed: put the file there, relative to the script")
+                mistake.fix("its sysctls are needed: put it beside the script, or where you are")
             );
         };
         let mut changes = Vec::new();
-        for command in commands(&text) {
+        for command in on_linux(commands(&text)) {
             let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-            if let ["sysctl", settings @ ..] = words.as_slice() {
-                let found = self.sysctls(settings);
-                changes.extend(found.map_err(|(what, why)| {
-                    Mistake::new(span.clone(), format!("in `{name}`: `{what}` {why}")).fix(FIX)
-                })?);
+            match words.as_slice() {
+                ["sysctl", settings @ ..] => {
+                    let found = self.sysctls(settings);
+                    changes.extend(found.map_err(|(what, why)| {
+                        Mistake::new(span.clone(), format!("in `{name}`: `{what}` {why}")).fix(FIX)
+                    })?);
+                }
+                ["." | "source", other] if depth > 0 => {
+                    changes.extend(self.file(other, span, depth - 1)?);
+                }
+                _ => {}
             }
         }
         Ok(changes)
@@ -166,6 +180,33 @@ impl CommandReader<'_, '_> {
         Change::Switch(SwitchSetting { path: path.to_owned(), value, line: self.line })
     }
 }
+
+/// A file that is there with so many octets, or not there.
+fn file(path: &str, bytes: Option<u64>) -> Change {
+    Change::Host(HostChange::File { path: path.to_owned(), bytes })
+}
+
+/// Reads what `dd` makes: a file of zeros.
+fn zeros(operands: &[&str]) -> Result<Vec<Change>, (String, String)> {
+    let operand = |name: &str| {
+        let of = |word: &&str| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+        operands.iter().find_map(of)
+    };
+    let number = |name| operand(name).and_then(|text| text.parse::<u64>().ok());
+    let source = operand("if").filter(|source| source == "/dev/zero");
+    match (source, operand("of"), number("bs"), number("count")) {
+        (Some(_), Some(path), Some(size), Some(count)) => {
+            Ok(vec![file(&path, Some(size.saturating_mul(count)))])
+        }
+        _ => {
+            let why = "makes no file of zeros: write `bs`, `count`, `if=/dev/zero` and `of`";
+            Err((format!("dd {}", operands.join(" ")), why.to_owned()))
+        }
+    }
+}
+
+/// Files that may name each other, one in another.
+const FILES_DEPTH: u32 = 4;
 
 /// The file that says which rules of HyStart are on.
 const HYSTART: &str = "/sys/module/tcp_cubic/parameters/hystart_detect";

@@ -26,6 +26,8 @@ pub struct ScriptOptions {
     pub tolerance: Tolerance,
     /// The segment size of the connection under test.
     pub mss: Option<u16>,
+    /// Payload of the segments that arrivals were merged of on their way (GRO): packetdrill's `--mss`.
+    pub merged_mss: Option<u16>,
     /// Whether the values of the connection's time stamps are compared.
     pub compares_stamps: bool,
     /// Whether each line stands for one segment: packetdrill's `--strict_segments`.
@@ -44,6 +46,7 @@ impl ScriptOptions {
             dialect,
             tolerance: Tolerance::of(dialect),
             mss: None,
+            merged_mss: None,
             compares_stamps: dialect == ScriptDialect::Strict,
             strict_segments: dialect == ScriptDialect::Strict,
         }

@@ -34,13 +34,15 @@ pub enum EventTime {
 pub(super) struct EventSpan {
     pub(super) from: Time,
     pub(super) to: Time,
+    /// Whether it is written as that of a call that may block, however short.
+    pub(super) lasts: bool,
 }
 
 impl EventTime {
     /// The first and last instant, if the previous event was at `previous`.
     pub(super) fn span(self, previous: Time) -> EventSpan {
         let (base, from, to) = match self {
-            EventTime::Any => return EventSpan { from: previous, to: Time::NEVER },
+            EventTime::Any => return EventSpan { from: previous, to: Time::NEVER, lasts: false },
             EventTime::At(at) => (Time::ZERO, at, at),
             EventTime::After(after) => (previous, after, after),
             EventTime::Between(from, to) | EventTime::Lasting(from, to) => (Time::ZERO, from, to),
@@ -48,7 +50,8 @@ impl EventTime {
                 (previous, from, to)
             }
         };
-        EventSpan { from: base + from, to: base + to }
+        let lasts = matches!(self, EventTime::Lasting(..) | EventTime::AfterLasting(..));
+        EventSpan { from: base + from, to: base + to, lasts }
     }
 
     /// The earliest instant, if the earliest instant of the previous event is `previous`.

@@ -18,6 +18,7 @@ use super::interest::Epoll;
 use super::send_buffer::{SendBuffer, SendProgress};
 use super::subject::{CallResult, Subject};
 use super::tcp_info::linux_info;
+use super::zero_files::ZeroFiles;
 
 /// Our initial sequence number. The sequence numbers soon wrap, so every script that sends data
 /// tests that too.
@@ -43,6 +44,7 @@ pub struct SocketHost {
     pub(super) connection: Connection,
     pub(super) events: Events<Segment>,
     pub(super) epolls: BTreeMap<Fd, Epoll>,
+    pub(super) files: ZeroFiles,
     /// What the connection may hold unsent; `None` if nothing limits it.
     pub(super) send: Option<SendBuffer>,
     /// The settings of the send buffers of new connections.
@@ -91,6 +93,10 @@ pub(super) struct SendSettings {
     /// `TCP_NOTSENT_LOWAT`; 0 for the sysctl's value.
     pub(super) own_unsent_max: u64,
 }
+
+/// How far into a jiffy a script of packetdrill's begins: with packetdrill on Linux 6.18 timers of 7
+/// jiffies fire 31.0 ms after most events.
+const INTO_JIFFY: Duration = Duration::from_millis(1);
 
 impl SendSettings {
     /// Linux's defaults (`tcp_wmem`).
@@ -171,6 +177,7 @@ impl SocketHost {
             connection: Connection::new(EndId::default(), &config.into()),
             events: Events::new(Wanted::default()),
             epolls: BTreeMap::new(),
+            files: ZeroFiles::default(),
             send: None,
             send_settings: SendSettings::default(),
             clocks: HostClocks::default(),
@@ -184,22 +191,25 @@ impl SocketHost {
         }
     }
 
-    /// Behaves as scripts of this dialect expect: packetdrill's know Linux's send buffer.
+    /// Behaves as scripts of this dialect expect: packetdrill's know Linux's send buffer, and their
+    /// events do not come as a jiffy begins.
     pub(super) fn follow(&mut self, dialect: ScriptDialect) {
         if dialect == ScriptDialect::Packetdrill {
+            self.config.timer_clock = self.config.timer_clock.with_jiffies_from(INTO_JIFFY);
             self.send_settings = SendSettings::LINUX;
         }
     }
 
     /// Changes the host or its link.
-    pub(super) fn apply(&mut self, change: HostChange) {
-        match change {
+    pub(super) fn apply(&mut self, change: &HostChange) {
+        match *change {
             HostChange::SendBuffer { first, most } => {
                 self.send_settings.sizes = Some((first, most));
             }
             HostChange::UnsentMax(bytes) => self.send_settings.unsent_max = Some(bytes),
             HostChange::EcnIfAsked(only) => self.ecn_if_asked = only,
             HostChange::DropsAll(drops) => self.drops_all = drops,
+            HostChange::File { ref path, bytes } => self.files.make(path, bytes),
         }
     }
 
@@ -209,6 +219,7 @@ impl SocketHost {
         let config = RfcConfig { ecn, ..self.config };
         self.connection = Connection::new(EndId::default(), &config.into());
         self.connection.read_by_hand();
+        self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         self.send = self.send_settings.buffer();
         self.clocks.begin(now);
         self.more_follows = false;
@@ -288,7 +299,11 @@ impl SocketHost {
 
     /// The next segment of the connection.
     fn pop(&mut self, now: Time) -> Option<(Time, Segment)> {
-        let (at, _, segment) = self.connection.pop(now, &mut self.events)?;
+        let popped = self.connection.pop(now, &mut self.events);
+        if self.drops_all && self.connection.info().is_some_and(|info| info.persist_backoff > 0) {
+            self.clocks.repeated(now);
+        }
+        let (at, _, segment) = popped?;
         self.clocks.sent(&segment, at);
         self.advance_clocks(at);
         Some((at, segment))
@@ -307,16 +322,18 @@ impl SocketHost {
             || self.connection.state() != TcpState::Closed
     }
 
+    fn is_free(&self, fd: Fd) -> bool {
+        !self.sockets.contains_key(&fd) && !self.epolls.contains_key(&fd) && !self.files.holds(fd)
+    }
+
     /// The lowest free number.
     pub(super) fn free_fd(&self) -> Fd {
-        let is_free = |fd: &Fd| !self.sockets.contains_key(fd) && !self.epolls.contains_key(fd);
-        (3..).find(is_free).expect("some number is free")
+        (3..).find(|fd| self.is_free(*fd)).expect("some number is free")
     }
 
     /// The number that a script gives a new socket, or else the lowest free one.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
-        let is_free = |fd: &Fd| !self.sockets.contains_key(fd) && !self.epolls.contains_key(fd);
-        number.filter(is_free).unwrap_or_else(|| self.free_fd())
+        number.filter(|fd| self.is_free(*fd)).unwrap_or_else(|| self.free_fd())
     }
 
     /// Whether the handshake was completed.
@@ -411,8 +428,9 @@ impl Subject for SocketHost {
         }
     }
 
-    fn change(&mut self, _: Time, change: HostChange) -> Result<(), String> {
+    fn change(&mut self, now: Time, change: &HostChange) -> Result<(), String> {
         self.apply(change);
+        self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         Ok(())
     }
 

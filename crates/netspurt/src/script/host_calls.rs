@@ -34,7 +34,11 @@ impl SocketHost {
                 return self.epoll_control(*fd, *operation, *socket, *events);
             }
             Call::EpollWait { fd, most, wait } => return self.epoll_wait(*fd, *most, *wait),
-            Call::Close { fd } if self.epolls.remove(fd).is_some() => return returned(0),
+            Call::Close { fd } if self.epolls.remove(fd).is_some() || self.files.close(*fd) => {
+                return returned(0);
+            }
+            Call::Open { path, number } => return self.open_file(path, *number),
+            Call::SendFile { .. } => return self.send_file(now, call),
             _ => {}
         }
         let fd = fd_of(call);
@@ -44,7 +48,9 @@ impl SocketHost {
             | Call::Poll { .. }
             | Call::EpollCreate { .. }
             | Call::EpollControl { .. }
-            | Call::EpollWait { .. } => unreachable!("handled above"),
+            | Call::EpollWait { .. }
+            | Call::Open { .. }
+            | Call::SendFile { .. } => unreachable!("handled above"),
             Call::BadBuffer { .. } => failed("EFAULT"),
             Call::Bind { .. } => returned(0),
             Call::Listen { .. } => self.listen(now, fd, socket),
@@ -203,7 +209,9 @@ impl SocketHost {
 
 fn fd_of(call: &Call) -> Fd {
     match *call {
-        Call::Socket { .. } | Call::Poll { .. } | Call::EpollCreate { .. } => -1,
+        Call::Socket { .. } | Call::Poll { .. } | Call::EpollCreate { .. } | Call::Open { .. } => {
+            -1
+        }
         Call::Bind { fd }
         | Call::Listen { fd, .. }
         | Call::Accept { fd, .. }
@@ -220,6 +228,7 @@ fn fd_of(call: &Call) -> Fd {
         | Call::SetStatus { fd, .. }
         | Call::SetOption { fd, .. }
         | Call::GetOption { fd, .. }
+        | Call::SendFile { fd, .. }
         | Call::Ioctl { fd, .. } => fd,
     }
 }

@@ -21,6 +21,7 @@ mod event_time;
 mod expression_text;
 mod host;
 mod host_calls;
+mod host_files;
 mod host_options;
 mod host_poll;
 #[cfg(test)]
@@ -53,6 +54,7 @@ mod tcp_info;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod zero_files;
 
 pub use assertion::{
     Assertion, AssertionMessage, EvaluationError, Expression, Extreme, Operator, Scope, Variables,

@@ -82,8 +82,8 @@ fn of_packetdrill(
 ) -> Result<bool, Mistake> {
     match name.text {
         "mss" => {
-            let message = "here `--mss` asks for merged arrivals (GRO), which are not supported";
-            return Err(Mistake::new(name.span(), message).fix("remove the line"));
+            let octets = number(value, u16::MAX.into())?;
+            options.merged_mss = u16::try_from(octets).ok().filter(|octets| *octets > 0);
         }
         "tcp_ts_tick_usecs" => match number(value, 1_000_000)? {
             0 => options.compares_stamps = false,

@@ -29,13 +29,15 @@ pub(super) fn packet(
     refuse_other_protocols(cursor)?;
     let flags = flags(cursor)?;
     let (seq, len) = sequence(cursor)?;
-    let ack = ack(cursor, flags)?;
+    // packetdrill's users let fields arrive that the flags make meaningless.
+    let lax = kind == PacketKind::Inbound && dialect == ScriptDialect::Packetdrill;
+    let ack = ack(cursor, flags, lax)?;
     let window = window(cursor)?;
     if kind == PacketKind::Inbound && window.is_none() && dialect == ScriptDialect::Strict {
         let mistake = Mistake::new(start..cursor.at(), "an inbound packet needs a window");
         return Err(mistake.fix("add `win 65535` after the acknowledgment"));
     }
-    let options = options(cursor, flags, kind)?;
+    let options = options(cursor, flags, kind, lax)?;
     Ok(ScriptPacket { ecn, flags, seq, len, ack, window, options })
 }
 
@@ -117,13 +119,16 @@ fn sequence(cursor: &mut Cursor<'_>) -> Result<(u32, u16), Mistake> {
     Ok((seq, len))
 }
 
-fn ack(cursor: &mut Cursor<'_>, flags: Flags) -> Result<Option<u32>, Mistake> {
+fn ack(cursor: &mut Cursor<'_>, flags: Flags, lax: bool) -> Result<Option<u32>, Mistake> {
     cursor.skip(Blank::Line)?;
     let start = cursor.at();
     if !take_word(cursor, "ack") {
         return Ok(flags.has(Flags::ACK).then_some(0));
     }
     let ack = cursor.number_u32("an acknowledgment number")?;
+    if !flags.has(Flags::ACK) && lax {
+        return Ok(None);
+    }
     if !flags.has(Flags::ACK) {
         let mistake = Mistake::new(start..cursor.at(), "an acknowledgment needs the flag `.`");
         return Err(mistake.fix("add `.` to the flags, or remove `ack`"));
@@ -158,6 +163,7 @@ fn options(
     cursor: &mut Cursor<'_>,
     flags: Flags,
     kind: PacketKind,
+    lax: bool,
 ) -> Result<Option<PacketOptions>, Mistake> {
     let mut options = PacketOptions::default();
     cursor.skip(Blank::Line)?;
@@ -177,7 +183,7 @@ fn options(
         return Ok(None);
     }
     while !cursor.take_mark(">")? {
-        option(cursor, &mut options, flags)?;
+        option(cursor, &mut options, flags, lax)?;
         if !cursor.take_mark(",")?
             && !{
                 cursor.skip(Blank::Line)?;
@@ -190,6 +196,10 @@ fn options(
                 .fix("put options between `<` and `>`, with commas between them"));
         }
     }
+    if !flags.has(Flags::SYN) {
+        options =
+            PacketOptions { timestamps: options.timestamps, sack: options.sack, ..<_>::default() };
+    }
     Ok(Some(options))
 }
 
@@ -199,11 +209,12 @@ fn option(
     cursor: &mut Cursor<'_>,
     options: &mut PacketOptions,
     flags: Flags,
+    lax: bool,
 ) -> Result<(), Mistake> {
     cursor.skip(Blank::Line)?;
     let (name, span) = cursor.word();
     let syn_only = ["mss", "sackOK", "wscale"].contains(&name);
-    if syn_only && !flags.has(Flags::SYN) {
+    if syn_only && !flags.has(Flags::SYN) && !lax {
         let mistake = Mistake::new(span, format!("only a SYN carries `{name}`"));
         return Err(mistake.fix("remove it, or add `S` to the flags"));
     }

@@ -3,7 +3,11 @@
 use super::{FailureKind, Script, ScriptDialect, ScriptError, ScriptFailure, run};
 
 fn read(text: &str) -> Result<Script, ScriptError> {
-    let mut files = |name: &str| (name == "../common/set.sh").then(|| FILE.to_owned());
+    let mut files = |name: &str| {
+        let known =
+            [("../common/set.sh", FILE), ("common/linux.sh", OTHER), ("loop.sh", ". loop.sh")];
+        known.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
+    };
     Script::parse_with(ScriptDialect::of(text), "p.pkt", text, &mut files)
 }
 
@@ -12,6 +16,11 @@ const FILE: &str = "#!/bin/sh\n\
     ip link set dev lo up\n\
     sysctl -q net.ipv4.tcp_timestamps=0 # why\n\
     sysctl -q net.ipv4.tcp_wmem=\"4096 $((64*1024)) 4194304\"\n";
+
+/// A file that sources another one, on Linux.
+const OTHER: &str = "U=$(uname)\n\
+    if [ \"$U\" = \"FreeBSD\" ] ; then\n. common/bsd.sh\n\
+    elif [ \"$U\" = \"Linux\" ] ; then\n. ../common/set.sh\nfi\n";
 
 fn play(text: &str) -> Result<Vec<String>, ScriptFailure> {
     let script = read(text).unwrap_or_else(|error| panic!("{error}"));
@@ -67,6 +76,26 @@ fn a_line_may_stand_for_segments_that_follow_each_other() {
 }
 
 #[test]
+fn a_call_may_block_for_no_time() {
+    let begin = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4\n";
+    let rest = "connect(4, ..., ...) = 0\n+0 > S 0:0(0) <...>\n\
+                +0 < S. 0:0(0) ack 1 win 65535 <mss 1000>\n+0 > . 1:1(0) ack 1";
+    passes(&format!("{begin}+0...0 {rest}"));
+    assert_eq!(fails(&format!("{begin}+0 {rest}")).kind, FailureKind::Blocking);
+}
+
+#[test]
+fn fields_may_arrive_that_the_flags_make_meaningless() {
+    let write = "+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n";
+    let line = "+.1 < . 1:1(0) ack 1001 win 1000 <mss 500,sackOK,wscale 3>\n";
+    let sent = "+0 write(4, ..., 1000) = 1000\n+0 > P. 1001:2001(1000) ack 1";
+    passes(&open(&format!("{write}{line}{sent}")));
+    passes(&open("+0 < R 1:1(0) ack 7 win 0\n+0 write(4, ..., 1) = -1 ECONNRESET"));
+    assert!(refused("0 > . 0:0(0) <mss 1460>").contains("only a SYN carries"));
+    assert!(refused("0 > R 0:0(0) ack 1").contains("needs the flag `.`"));
+}
+
+#[test]
 fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_counts_from_when_it_happened() {
     // Linux waits 1.024 s for the answer to a SYN, and then as long again.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
@@ -96,6 +125,8 @@ fn commands_set_switches_and_are_never_run() {
         script.config(None, &[]).unwrap_or_else(|error| panic!("{error}"))
     };
     assert!(!config("../common/set.sh").timestamps);
+    assert!(!config("common/linux.sh").timestamps);
+    assert!(config("loop.sh").timestamps, "it ends");
     assert_eq!(config("sysctl -q net.ipv4.tcp_reordering=7 net.ipv4.tcp_dsack=0").dup_thresh, 7);
     assert!(
         !config("a/set_sysctls.py /proc/sys/net/ipv4/tcp_slow_start_after_idle=0")
@@ -266,12 +297,66 @@ fn the_times_of_a_sender_are_told() {
 }
 
 #[test]
-fn what_a_full_queue_drops_is_lost() {
-    let dropped = open(
-        "+0 `tc qdisc replace dev tun0 root pfifo limit 0`
-+0 write(4, ..., 1000) = 1000
-+.15 `tc qdisc replace dev tun0 root pfifo`
-+.15~+.2 > P. 1:1001(1000) ack 1",
+fn what_a_full_queue_drops_stays_and_is_offered_again() {
+    let text = open(
+        "+0 write(4, ..., 100) = 100
++0 > P. 1:101(100) ack 1
++.1 < . 1:1(0) ack 101 win 65535
++0 `tc qdisc replace dev tun0 root pfifo limit 0`
++0 write(4, ..., 200) = 200
++.28 %{ assert tcpi_probes == 0 and tcpi_unacked == 0 and tcpi_notsent_bytes == 200 }%
++.1 %{ assert tcpi_probes == 1 and tcpi_unacked == 0 and tcpi_backoff == 0 }%
++.5 %{ assert tcpi_probes == 2 and tcpi_retransmits == 0 }%
++0 `tc qdisc replace dev tun0 root pfifo`
++.4~+.56 > P. 101:301(200) ack 1",
     );
-    passes(&dropped);
+    passes(&text);
+    let counted = fails(&format!("--set=send.learns_drops=false\n{text}"));
+    assert!(counted.actual.contains("tcpi_unacked is 1"), "{counted}");
+}
+
+#[test]
+fn a_retransmission_that_a_full_queue_drops_leaves_with_the_next_ack() {
+    let text = open(
+        "+0 write(4, ..., 2000) = 2000
++0 > P. 1:2001(2000) ack 1
++0 `tc qdisc replace dev tun0 root pfifo limit 0`
++.1 < . 1:1(0) ack 1 win 65535 <sack 1001:2001>
++.05 %{ assert tcpi_ca_state == TCP_CA_Recovery and tcpi_lost == 1 and tcpi_snd_cwnd == 1 }%
++0 %{ assert tcpi_retrans == 0 }%
++0 `tc qdisc replace dev tun0 root pfifo`
++.01 < . 1:1(0) ack 1 win 65535 <sack 1001:2001>
++0 > . 1:1001(1000) ack 1",
+    );
+    passes(&text);
+    let counted = fails(&format!("--set=send.learns_drops=false\n{text}"));
+    assert_eq!(counted.actual, "tcpi_retrans is 1");
+}
+
+#[test]
+fn a_file_that_dd_made_is_sent_up_to_its_end() {
+    passes(&format!(
+        "`rm -f /tmp/zeros\ndd bs=1 count=5 if=/dev/zero of=/tmp/zeros status=none`\n{}",
+        open(
+            "+0 open(\"/tmp/other\", O_RDONLY) = -1 ENOENT
++0 open(\"/tmp/zeros\", O_RDONLY) = 5
++0 sendfile(4, 5, [2], 10) = 3
++0 > P. 1:4(3) ack 1
++.1 < . 1:1(0) ack 4 win 65535
++0 sendfile(4, 5, NULL, 4) = 4
++0 sendfile(4, 5, NULL, 4) = 1
++0 sendfile(4, 5, NULL, 4) = 0
++0 close(5) = 0
++0 sendfile(4, 5, NULL, 4) = -1 EBADF"
+        )
+    ));
+    assert!(refused("`dd if=/etc/passwd of=a`\n0 close(3) = 0").contains("makes no file of zeros"));
+}
+
+#[test]
+fn arrivals_are_merged_of_segments_of_mss_octets() {
+    passes(&format!(
+        "--mss=1000\n{}",
+        open("+0 < P. 1:5001(5000) ack 1 win 65535\n+0 %{ assert tcpi_rcv_mss == 1000 }%")
+    ));
 }

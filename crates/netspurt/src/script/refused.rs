@@ -4,7 +4,7 @@ use super::cursor::Excerpt;
 use super::error::Mistake;
 
 /// Each word, and the mechanism that it asks for.
-const WORDS: [(&str, &str); 23] = [
+const WORDS: [(&str, &str); 22] = [
     ("TCP_FASTOPEN", FAST_OPEN),
     ("TCP_FASTOPEN_CONNECT", FAST_OPEN),
     ("TCP_FASTOPEN_KEY", FAST_OPEN),
@@ -25,7 +25,6 @@ const WORDS: [(&str, &str); 23] = [
     ("TCP_REPAIR", "the repair mode"),
     ("TCP_ULP", "upper layers in the kernel"),
     ("splice", "splicing"),
-    ("sendfile", "sending from files"),
     ("tcp_mtu_probing", "path MTU probing"),
     ("psp", "the security protocol PSP"),
 ];

@@ -232,7 +232,6 @@ impl<'a> Runner<'a> {
             let wanted = format!("the call in line {} returns first", blocked.line);
             return Err(self.fail(FailureKind::Blocking, wanted, "it still blocks".to_owned()));
         }
-        let lasts = span.to > span.from;
         match self.subject.call(self.now, call) {
             CallResult::Returned(outcome) => {
                 self.note(self.now, format!("{call} = {outcome}"));
@@ -245,7 +244,7 @@ impl<'a> Runner<'a> {
             }
             CallResult::Blocks => {
                 self.note(self.now, format!("{call} blocks"));
-                if !lasts {
+                if !span.lasts {
                     let wanted =
                         "it returns at once; if it may block, write `start...end`".to_owned();
                     return Err(self.fail(FailureKind::Blocking, wanted, "it blocks".to_owned()));
@@ -271,7 +270,7 @@ impl<'a> Runner<'a> {
         for change in changes {
             self.note(self.now, format!("change to {change}"));
             self.subject
-                .change(self.now, *change)
+                .change(self.now, change)
                 .map_err(|what| self.fail(FailureKind::NotSupported, change.to_string(), what))?;
         }
         self.drain().map(|_| ())
@@ -318,8 +317,10 @@ impl<'a> Runner<'a> {
         let latest = if open { self.now + LOOKAHEAD } else { span.to + tolerance };
         let expected = match span {
             _ if open => format!("> {wanted}"),
-            EventSpan { from, to } if from == to => format!("{} > {wanted}", InSeconds(from)),
-            EventSpan { from, to } => format!("{}~{} > {wanted}", InSeconds(from), InSeconds(to)),
+            EventSpan { from, to, .. } if from == to => format!("{} > {wanted}", InSeconds(from)),
+            EventSpan { from, to, .. } => {
+                format!("{}~{} > {wanted}", InSeconds(from), InSeconds(to))
+            }
         };
         if !self.wait_for_packet(latest)? {
             let actual = format!("nothing until {}", InSeconds(latest));

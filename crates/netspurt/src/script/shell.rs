@@ -28,6 +28,61 @@ pub(super) fn commands(text: &str) -> Vec<ShellCommand> {
     reader.found
 }
 
+/// Those of the commands that run on Linux. Of conditions only those that name a system are known;
+/// what other ones decide on is all taken to run.
+pub(super) fn on_linux(commands: Vec<ShellCommand>) -> Vec<ShellCommand> {
+    let mut branches: Vec<ShellBranch> = Vec::new();
+    let mut found = Vec::new();
+    for mut command in commands {
+        match command.words[0].as_str() {
+            "if" => branches.push(ShellBranch::of(&command.words)),
+            "elif" | "else" => {
+                if let Some(branch) = branches.last_mut() {
+                    branch.turn(&command.words);
+                }
+            }
+            "fi" => drop(branches.pop()),
+            _ => {}
+        }
+        // What follows on the line of such a word is a command of its own.
+        if matches!(command.words[0].as_str(), "then" | "else") {
+            command.words.remove(0);
+        }
+        let runs = branches.iter().all(|branch| branch.runs);
+        let is_word =
+            matches!(command.words.first().map(String::as_str), None | Some("if" | "elif" | "fi"));
+        if runs && !is_word {
+            found.push(command);
+        }
+    }
+    found
+}
+
+/// A branch of a condition that is being read.
+struct ShellBranch {
+    /// Whether this branch runs.
+    runs: bool,
+    /// Whether one that ran was chosen by the name of the system.
+    chosen: bool,
+}
+
+impl ShellBranch {
+    /// Systems that a condition may name.
+    const OTHERS: [&str; 4] = ["FreeBSD", "OpenBSD", "NetBSD", "Darwin"];
+
+    fn of(condition: &[String]) -> Self {
+        let names = |system: &str| condition.iter().any(|word| word == system);
+        let chosen = names("Linux");
+        Self { runs: chosen || !Self::OTHERS.iter().any(|system| names(system)), chosen }
+    }
+
+    /// Goes on to the branch with this `elif` or `else`.
+    fn turn(&mut self, condition: &[String]) {
+        let next = Self::of(condition);
+        *self = Self { runs: next.runs && !self.chosen, chosen: self.chosen || next.chosen };
+    }
+}
+
 struct WordReader<'a> {
     text: &'a str,
     at: usize,
@@ -141,6 +196,22 @@ mod tests {
         ];
         assert_eq!(words(text), expected);
         assert_eq!(&text[commands(text)[1].span.clone()], "tc x");
+    }
+
+    #[test]
+    fn of_branches_by_the_system_the_one_of_linux_runs() {
+        let runs = |text: &str| {
+            let found = on_linux(commands(text));
+            found.into_iter().map(|command| command.words.join(" ")).collect::<Vec<_>>()
+        };
+        let text =
+            "a\nif [ $U = \"Darwin\" ]; then b; elif [ $U = Linux ]; then c\nd; else e; fi\nf";
+        assert_eq!(runs(text), ["a", "c", "d", "f"]);
+        assert_eq!(
+            runs("if [ $U = Linux ]\nthen\n if x; then a; else b; fi\nelse\nc\nfi"),
+            ["a", "b"]
+        );
+        assert_eq!(runs("if [ -f x ]; then a; fi; else; fi; b"), ["a", "b"]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub trait Subject {
     ///
     /// # Errors
     /// The implementation does not support this; the text says what.
-    fn change(&mut self, _now: Time, change: HostChange) -> Result<(), String> {
+    fn change(&mut self, _now: Time, change: &HostChange) -> Result<(), String> {
         Err(change.to_string())
     }
 

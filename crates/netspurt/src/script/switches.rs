@@ -48,7 +48,9 @@ impl Script {
         let named =
             profile.or(self.options.profile.as_deref()).unwrap_or(self.options.dialect.profile());
         match tcp_config(named, &switches) {
-            Ok(TcpConfig::Rfc(config)) => Ok(*config),
+            Ok(TcpConfig::Rfc(config)) => {
+                Ok(RfcConfig { merged_mss: self.options.merged_mss, ..*config })
+            }
             Ok(TcpConfig::Ns(_)) => {
                 let message = "scripts cannot test ns-2's senders, which count packets".to_owned();
                 let fix = "use another profile, as in `--profile=rfc-2026`".to_owned();
@@ -76,7 +78,7 @@ impl Script {
         host.follow(self.options.dialect);
         for change in &self.setup {
             if let Change::Host(change) = change {
-                host.apply(*change);
+                host.apply(change);
             }
         }
         Ok(host)

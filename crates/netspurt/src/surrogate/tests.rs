@@ -15,7 +15,7 @@ fn values(delays: &Delays) -> Vec<f64> {
     delays.probes.iter().filter_map(|probe| probe.rtt).map(|rtt| rtt.as_nanos() as f64).collect()
 }
 
-/// A path that divides packets of more than 125 octets in two, as RFC 889 §2.1 prints its UCL.
+/// The path to UCL in RFC 889 §2.1. It divides packets of more than 125 octets in two.
 fn cut() -> DelayByLength {
     DelayByLength::through(&[(40, ms(1089)), (125, ms(1240)), (126, ms(1426)), (256, ms(1548))])
 }
@@ -27,8 +27,9 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 
 #[test]
 fn every_structure_fits_the_row_and_they_differ() {
-    // The narrowest, the widest and the lossiest of RFC 889's second table, and one whose mixed
-    // lengths alone spread further than its delays.
+    // From RFC 889's second table: the row with the least spread, the one with the greatest spread
+    // and the one with the most losses. In the last row here the mixed lengths alone spread the
+    // delays further than the row says.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {
         let row = mixed(mean, cov, lost);
         let made: Vec<Delays> =
@@ -82,7 +83,10 @@ fn one_probe_in_six_has_the_least_length() {
     let row = Row { probes: 20_000, ..mixed(1000, 0.3, 0) };
     let drawn = lengths(&row.surrogate(Structure::Independent, 1).unwrap());
     let least = drawn.iter().filter(|&&octets| octets == 40).count();
-    assert!((3000..3400).contains(&least), "41 of 257 are raised to 40: {least}");
+    assert!(
+        (3000..3400).contains(&least),
+        "41 of the 257 lengths from 0 to 256 become 40: {least}"
+    );
     assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&40), Some(&256)));
 }
 
@@ -95,7 +99,7 @@ fn runs_of_short_probes_are_followed_by_runs_of_long_ones() {
 }
 
 #[test]
-fn losses_lie_in_bursts_where_they_are_to() {
+fn losses_come_in_bursts_if_the_row_says_so() {
     let runs = |losses: Losses| {
         let row = Row { lost: 60, losses, ..Row::default() };
         let delays = row.surrogate(Structure::Queue, 1).unwrap();
@@ -123,8 +127,8 @@ fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
 
 #[test]
 fn a_surrogate_is_the_same_for_ever() {
-    // Fixed values, so that a change of the draws or of the arithmetic is noticed: it would change
-    // every number that depends on surrogates.
+    // The values are fixed, so the test fails if the draws or the arithmetic change. Such a change
+    // would change every number that depends on surrogates.
     let delays = mixed(1316, 0.21, 9).surrogate(Structure::Queue, 1).unwrap();
     let first: Vec<u64> = delays
         .probes

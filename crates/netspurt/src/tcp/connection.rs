@@ -202,6 +202,12 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
 
+    /// Whether the host's own queue drops all that leaves; a sender that learns of it at once holds
+    /// back what it has ([`SendRules`](super::SendRules)).
+    pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
+        self.of_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
+    }
+
     /// Whether the next segments that come are acknowledged at once (Linux's TCP_QUICKACK).
     pub fn set_quick_acks(&mut self, now: Time, quick: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.set_quick_acks(quick, cx));

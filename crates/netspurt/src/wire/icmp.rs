@@ -22,17 +22,17 @@ pub struct EchoPacket {
     pub ip_id: u16,
     /// Whether it is the reply.
     pub reply: bool,
-    /// The identifier and the sequence number, which request and reply share.
+    /// The identifier. A reply has the identifier and the sequence number of its request.
     pub identifier: u16,
     /// The sequence number.
     pub sequence: u16,
-    /// Octets behind the headers, all zeros.
+    /// Octets of payload, all zeros.
     pub len: u16,
 }
 
 impl EchoPacket {
-    /// The packet of an echo between these two hosts. Its identifier is the flow; the reply goes to
-    /// the prober, the flow's even end.
+    /// The packet of the segment `echo` between the host that asks and the host that answers. Its
+    /// identifier is the number of the flow. It is a reply if the flow's second end sent it.
     #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
     pub fn of(echo: &Segment, [asks, answers]: [Ipv4Addr; 2]) -> Self {
         let reply = echo.source().side() == Side::To;
@@ -70,7 +70,8 @@ pub struct CapturedEcho {
     pub wire_bytes: u32,
 }
 
-/// The echo in the packet `ip` or in its first fragment; `None` if there is none.
+/// Reads the echo request or reply in `ip`, a packet or the first fragment of one; `None` if there
+/// is none.
 ///
 /// ```
 /// use std::net::Ipv4Addr;
@@ -137,7 +138,7 @@ pub fn encode_echo(packet: &EchoPacket, out: &mut Vec<u8>) {
     head[0] = if packet.reply { 0 } else { 8 };
     head[4..6].copy_from_slice(&packet.identifier.to_be_bytes());
     head[6..].copy_from_slice(&packet.sequence.to_be_bytes());
-    // Zeros behind the header add nothing to the sum.
+    // A payload of zeros adds nothing to the sum.
     let sum = checksum(0, &head);
     head[2..4].copy_from_slice(&sum.to_be_bytes());
     out.clear();

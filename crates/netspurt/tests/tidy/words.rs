@@ -22,7 +22,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
 
 /// Folders that hold no text of the project.
 const SKIPPED: &[&str] =
-    &["target", "runs", "dist", "build", "__pycache__", "proptest-regressions"];
+    &["target", "runs", "dist", "build", "_build", "__pycache__", "proptest-regressions"];
 
 /// A rejected synonym: its words, in lower case.
 type Phrase = Vec<String>;

@@ -76,7 +76,7 @@ function drawSpans(pen, mark, map) {
   for (let n = 0; n < mark.y.length; n += 1) {
     const [left, right, y] = [map.x(mark.left[n]), map.x(mark.right[n]), map.y(mark.y[n])];
     pen.rect(left, y - width / 2, right - left, width);
-    for (const x of [left, right]) pen.rect(x - width / 2, y - cap, width, 2 * cap);
+    for (const x of mark.caps ? [left, right] : []) pen.rect(x - width / 2, y - cap, width, 2 * cap);
   }
   pen.fill();
 }

@@ -68,7 +68,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
     let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());
     let stop = network.stop;
     let nowhere = std::path::Path::new("/");
-    let mut watcher = watcher(&network, nowhere, vec![None; ends], Box::new(|_| true)).unwrap();
+    let mut watcher = watcher(&network, nowhere, vec![None; ends], Box::new(|_, _| true)).unwrap();
     let mut path = Path::new(network);
     let mut log = Log { arrivals: arrivals(), ..Log::default() };
     for together in simultaneous(&log.arrivals) {

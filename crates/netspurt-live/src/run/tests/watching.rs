@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use netspurt::event::{Event, Way, What};
-use netspurt::ids::Side;
+use netspurt::event::{CwndState, Event, RtoState, Way, What};
+use netspurt::ids::{EndId, Side};
 use netspurt::scenario::{Network, Scenario};
 use netspurt::segment::Flags;
 use netspurt::wire::{Checks, Packet, decode, encode};
@@ -17,7 +17,9 @@ use crate::drive::Watch;
 use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
-use crate::run::watcher::{Sockets, Watcher, watcher};
+use crate::run::sockets::Sockets;
+use crate::run::watcher::{Watcher, watcher};
+use crate::run::{RunScene, WatchedQueue, WatchedSender};
 
 /// Flow 0 is a transfer of the kernel's, 1 has requests of the kernel's, 2 is the simulator's.
 fn network(record: &str) -> Network {
@@ -77,7 +79,7 @@ fn observer(asked: &[usize]) -> Watcher {
     let mut sockets: Sockets = vec![None; 6];
     asked.iter().for_each(|end| sockets[*end] = Some((OnceLock::new().into(), false)));
     let place = Place::new();
-    watcher(&network(NONE), &place.0, sockets, Box::new(|_| true)).unwrap()
+    watcher(&network(NONE), &place.0, sockets, Box::new(|_, _| true)).unwrap()
 }
 
 /// A packet between the sockets of a flow as the kernel sends it.
@@ -242,7 +244,7 @@ fn packets_of_the_simulators_have_the_addresses_of_their_flow_and_its_octets() {
 fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
     let place = Place::new();
     let network = network(CAPTURES);
-    let make = || watcher(&network, &place.0, vec![None; 6], Box::new(|_| true));
+    let make = || watcher(&network, &place.0, vec![None; 6], Box::new(|_, _| true));
     let mut observer = make().unwrap();
     assert!(observer.captures());
     let segment = Segment { dest: EndId::at(1), ..with(1, 50, Flags::ACK) };
@@ -267,8 +269,53 @@ fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
 #[test]
 fn a_run_goes_on_while_its_owner_wants_it_to() {
     let place = Place::new();
-    let progress = Box::new(|now| now < ms(50));
+    let progress = Box::new(|now, _: &dyn Fn() -> RunScene| now < ms(50));
     let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();
     let goes_on = [0, 49, 50, 60].map(|at| watcher.goes_on(ms(at)));
     assert_eq!(goes_on, [true, true, false, false]);
+}
+
+#[test]
+fn a_scene_has_senders_with_data_and_queues_that_held_packets() {
+    let place = Place::new();
+    let scenes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let kept = std::rc::Rc::clone(&scenes);
+    let progress = Box::new(move |_, scene: &dyn Fn() -> RunScene| {
+        kept.borrow_mut().push(scene());
+        true
+    });
+    let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();
+    assert!(watcher.goes_on(ms(1)));
+    let cwnd = CwndState {
+        cwnd_bytes: 3000,
+        ssthresh_bytes: 9000,
+        flight_bytes: 1500,
+        dupacks: 0,
+        in_recovery: true,
+    };
+    let rto =
+        RtoState { srtt: None, rttvar: None, backoff: 2, rto: Duration::from_secs(3), fired: true };
+    // The simulator's flow is the third; its other end only receives.
+    for end in [4, 5].map(EndId::at) {
+        watcher.event(&Event { at: ms(2), what: What::Cwnd { end, state: cwnd } }, None);
+        watcher.event(&Event { at: ms(2), what: What::Rto { end, state: rto } }, None);
+    }
+    let queue = What::Queue { link: 1, packets: 3, bytes: 4500 };
+    watcher.event(&Event { at: ms(3), what: queue }, None);
+    assert!(watcher.goes_on(ms(4)));
+    let sender = WatchedSender {
+        flow: "model".to_owned(),
+        direction: "forward",
+        cwnd_bytes: 3000,
+        flight_bytes: 1500,
+        srtt_ns: None,
+        rto_ns: 3_000_000_000,
+        backoff: 2,
+        in_recovery: true,
+    };
+    let queue =
+        WatchedQueue { link: "wire".to_owned(), direction: "reverse", packets: 3, bytes: 4500 };
+    let empty = RunScene { passed_ms: 1, senders: vec![], queues: vec![] };
+    let full = RunScene { passed_ms: 4, senders: vec![sender], queues: vec![queue] };
+    assert_eq!(*scenes.borrow(), [empty, full]);
 }

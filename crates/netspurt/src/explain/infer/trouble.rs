@@ -1,4 +1,4 @@
-//! What is kept of a sender once something is missing, or was sent again.
+//! The state of a sender that is kept once octets are missing or were sent again.
 
 use crate::ranges::Ranges;
 use crate::segment::{Cause, CauseCode};
@@ -10,8 +10,8 @@ use super::after_lone::{AfterLone, FreshSegment};
 use super::phase::{LossPhase, Machine};
 use super::verdict::{Arrived, Decision, VerdictWatch, Watched};
 
-/// Acknowledgements that told something, for a capture far from the sender: what it sends answers
-/// one that passed earlier.
+/// The times of recent acknowledgements that told something. They serve captures far from the
+/// sender, where a packet of the sender answers an acknowledgement that passed earlier.
 #[derive(Clone, Copy, Debug)]
 struct RecentPackets {
     at: [Time; RecentPackets::MOST],
@@ -25,9 +25,9 @@ impl RecentPackets {
 /// The state of a direction in which something is missing or was sent again.
 #[derive(Clone, Debug)]
 pub struct SenderTrouble {
-    /// What SACK blocks reported above the cumulative acknowledgement.
+    /// Octets above the cumulative acknowledgement that SACK blocks reported.
     pub sacked: Ranges,
-    /// Octets that were passed over: neither captured nor acknowledged when later ones were.
+    /// Octets that had been neither captured nor acknowledged when later octets were captured.
     pub gaps: Ranges,
     /// The state machine.
     pub machine: Machine,
@@ -35,18 +35,18 @@ pub struct SenderTrouble {
     pub watch: VerdictWatch,
     /// All retransmissions.
     pub found: Vec<ExplainedRetransmission>,
-    /// When the newest of what has arrived was sent, and the octet after its last
-    /// (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
+    /// When the latest sent of all segments that have arrived was sent, and the octet after its
+    /// last (`RACK.xmit_ts`, `RACK.end_seq` of RFC 8985 §5.2).
     pub newest: (Time, u64),
     /// Octets acknowledged that were never captured.
     pub uncaptured_bytes: u64,
-    /// Packets that others had overtaken, and the most that overtook one.
+    /// How many packets others had overtaken, and the most packets that overtook one of them.
     pub late: (u64, usize),
     /// Copies that the network or the capture made.
     pub copies: u64,
     /// Whether the receiver was seen to send D-SACK blocks.
     pub reports_duplicates: bool,
-    /// The last retransmission of a lone segment whose cause only time told.
+    /// The last retransmission of a lone segment, if its cause was derived from times alone.
     after_lone: Option<AfterLone>,
     passed: RecentPackets,
     decided: Vec<Decision>,
@@ -73,13 +73,13 @@ impl Default for SenderTrouble {
 }
 
 impl SenderTrouble {
-    /// An acknowledgement that tells something passed at `at`.
+    /// Notes that an acknowledgement that tells something passed at `at`.
     pub fn passed(&mut self, at: Time) {
         self.passed.at[self.passed.count % RecentPackets::MOST] = at;
         self.passed.count += 1;
     }
 
-    /// The newest acknowledgement that passed before `by`.
+    /// When the latest noted acknowledgement passed that did so at `by` or before.
     pub fn passed_before(&self, by: Time) -> Option<Time> {
         let known = self.passed.count.min(RecentPackets::MOST);
         (1..=known)
@@ -90,40 +90,41 @@ impl SenderTrouble {
     /// The most ranges of one kind that are kept: a hostile capture may report any number.
     const MOST_RANGES: usize = 1 << 12;
 
-    /// A SACK block reports octets above the cumulative acknowledgement.
+    /// Takes a SACK block, which reports octets above the cumulative acknowledgement.
     pub fn report(&mut self, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
             self.sacked.insert(left, right);
         }
     }
 
-    /// Octets were passed over.
+    /// Notes octets that were not captured before later ones.
     pub fn pass_over(&mut self, left: u64, right: u64) {
         if self.gaps.iter().size_hint().0 < Self::MOST_RANGES {
             self.gaps.insert(left, right);
         }
     }
 
-    /// A packet came that others had overtaken, `by` so many segments; it is no retransmission.
+    /// Counts a packet that `by` segments had overtaken; it is no retransmission.
     pub fn overtaken(&mut self, by: usize) {
         self.late = (self.late.0 + 1, self.late.1.max(by));
     }
 
-    /// Whether octets whose original had not been seen came as a retransmission of late. What comes
-    /// next of them may be the original.
+    /// Whether these octets came lately as a retransmission whose original had not been seen. The
+    /// next packet with them may then be the original.
     pub fn filled_by_other(&self, left: u64, right: u64) -> bool {
-        /// So many retransmissions ago, at most.
+        /// The number of latest retransmissions that are searched.
         const LATE: usize = 64;
         let same = |one: &ExplainedRetransmission| one.left <= left && right <= one.right;
         self.found.iter().rev().take(LATE).any(|one| one.original_missing && same(one))
     }
 
-    /// The first octet that is neither acknowledged, up to `una`, nor SACKed.
+    /// The first octet that is neither acknowledged, as those below `una` are, nor SACKed.
     pub fn head(&self, una: u64) -> u64 {
         self.sacked.holding(una).map_or(una, |range| range.1)
     }
 
-    /// Octets up to `una` are acknowledged: what of them was passed over is missing for good.
+    /// Notes that the octets below `una` are acknowledged. Those of them that were not captured
+    /// count as uncaptured from now on.
     pub fn acknowledged(&mut self, una: u64) {
         self.sacked.remove_below(una);
         if !self.gaps.is_empty() {
@@ -134,7 +135,7 @@ impl SenderTrouble {
         self.machine.acknowledged(una);
     }
 
-    /// What an acknowledgement says of retransmissions.
+    /// Decides verdicts on retransmissions that an acknowledgement allows.
     pub fn judge(&mut self, ack: &Arrived) {
         let sacked = &self.sacked;
         let una = ack.una.1;
@@ -148,7 +149,7 @@ impl SenderTrouble {
         }
     }
 
-    /// A D-SACK block.
+    /// Takes a D-SACK block.
     pub fn duplicate_reported(&mut self, left: u64, right: u64) {
         self.reports_duplicates = true;
         self.machine.reported_twice();
@@ -157,7 +158,7 @@ impl SenderTrouble {
         }
     }
 
-    /// A duplicate acknowledgement where SACK is not used.
+    /// Takes a duplicate acknowledgement of a connection without SACK.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);
@@ -172,7 +173,8 @@ impl SenderTrouble {
         (told.verdict, told.evidence) = (verdict, evidence);
     }
 
-    /// New octets are about to leave: the congestion window may tell what sent a lone segment again.
+    /// New octets are about to leave. Their number shows the congestion window, which may tell why
+    /// a lone segment was sent again.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) {
         let Some(after) = &mut self.after_lone else { return };
         let told = after.sending(fresh, was_wide);
@@ -186,7 +188,7 @@ impl SenderTrouble {
         }
     }
 
-    /// An acknowledgement of octets up to `una`, which is `bare` if it carries no data, where
+    /// Takes an acknowledgement of the octets below `una`. It is `bare` if it carries no data;
     /// `highest` is the octet after the last one sent.
     pub fn window_grows(&mut self, at: Time, una: u64, highest: u64, bare: bool) {
         let Some(after) = &mut self.after_lone else { return };
@@ -218,8 +220,9 @@ impl SenderTrouble {
         }
     }
 
-    /// Octets that left once for a reason that time alone did not tell leave again at `at`, and
-    /// nothing came since: a timeout doubles the wait before the next one, a probe does not.
+    /// Octets from `left` on leave again at `at`. If the cause of their last retransmission was
+    /// derived from times alone, and nothing was heard since, this wait tells the cause: after a
+    /// timeout the wait is twice as long, after a tail loss probe it is not.
     pub fn waited_again(&mut self, at: Time, left: u64, heard: Time) {
         let Some(last) = self.found.last_mut() else { return };
         let ExplainedRetransmission { at: before, left: same, gap, .. } = *last;
@@ -237,7 +240,7 @@ impl SenderTrouble {
         }
     }
 
-    /// The retransmissions from `first` up to `end` have `cause` by `rule`.
+    /// Gives the retransmissions from `first` to before `end` the cause `cause`, found by `rule`.
     pub fn relabel(&mut self, first: usize, end: usize, cause: CauseCode, rule: CauseRule) {
         for one in &mut self.found[first..end] {
             (one.cause, one.rule) = (cause, rule);

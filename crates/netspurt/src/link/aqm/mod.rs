@@ -1,7 +1,7 @@
 //! Active queue management: algorithms that drop or mark before the queue is full.
 //!
-//! Limits and RED's average include the frame in transmission, as the drop-tail queue does here.
-//! The algorithms that measure delay (CoDel, PIE) consider the frames that wait.
+//! Queue limits and RED's average queue include the frame in transmission, as in this crate's
+//! drop-tail queue. The algorithms that measure delay (CoDel, PIE) consider the frames that wait.
 
 mod codel;
 mod config;

@@ -106,8 +106,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.time_wait_is_mute)),
     Switch::flag(
         "receive.full_needs_reader",
-        "More than a full segment is acknowledged at once only if the application reads as data comes \
-         (`__tcp_ack_snd_check`)",
+        "More than a full segment is acknowledged at once only if the application reads as data \
+         comes, or its last segment lets the window grow (`__tcp_ack_snd_check`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
     Switch::flag(
@@ -121,6 +121,17 @@ pub const SWITCHES: &[Switch] = &[
          RFC 7323 §5.3 keeps it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
+    Switch::flag(
+        "receive.takes_unstamped",
+        "A segment without the time stamps that were agreed on is taken (`tcp_validate_incoming`); \
+         RFC 7323 §3.2 discards it",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.takes_unstamped)),
+    Switch::flag(
+        "receive.fin_ends_reports",
+        "The acknowledgment of a FIN reports no duplicate (`tcp_fin`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ends_reports)),
     Switch::new(
         "retries",
         "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",

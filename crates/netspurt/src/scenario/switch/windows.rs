@@ -125,6 +125,18 @@ pub const SWITCHES: &[Switch] = &[
         "A FIN waits for room in the peer's window (`tcp_snd_wnd_test`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_needs_window)),
+    Switch::flag(
+        "send.fin_is_probe",
+        "With `tlp`: a FIN that waits for room in cwnd is the probe (`tcp_send_loss_probe`), and not \
+         the last segment sent",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.fin_is_probe)),
+    Switch::flag(
+        "send.learns_drops",
+        "What the host's own queue drops does not count as sent, and is offered again with the next \
+         ACK or after 500 ms (`tcp_send_probe0`); only in scripts is there such a queue",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.learns_drops)),
 ];
 
 fn octets(value: &SwitchValue) -> u16 {

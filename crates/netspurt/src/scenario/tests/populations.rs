@@ -270,7 +270,7 @@ fn a_file_of_sizes_has_a_value_in_each_line() {
     for (key, file, message) in [
         ("reply", "", "`own.txt` has no values"),
         ("reply", "\n# none\n", "`own.txt` has no values"),
-        ("reply", "1 kB\n\nfoo\n", "line 3 of `own.txt` is no value: `foo`"),
+        ("reply", "1 kB\n\nfoo\n", "line 3 of `own.txt` is not a value: `foo`"),
         ("reply", "10000,20000\n", "line 1 of `own.txt`: `10000,20000` cannot be drawn"),
         ("think", "20 ms\n20\n", "line 2 of `own.txt`: `20` cannot be drawn"),
         ("requests", "1\n0\n", "line 2 of `own.txt`: `0` cannot be drawn"),

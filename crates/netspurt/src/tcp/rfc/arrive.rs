@@ -96,7 +96,8 @@ impl Tcb {
         if self.life.state() == TcpState::SynReceived && flags.has(Flags::SYN) && left == 0 {
             return self.on_syn_again(segment, cx);
         }
-        if self.header.lacks_stamps(segment) {
+        let rules = self.config.receive_rules;
+        if !rules.takes_unstamped && self.header.lacks_stamps(segment) {
             return;
         }
         if self.header.is_old_duplicate(segment, cx.now) || !self.rx.accepts(left, right) {
@@ -122,7 +123,6 @@ impl Tcb {
         if !flags.has(Flags::ACK) {
             return;
         }
-        let rules = self.config.receive_rules;
         if !rules.stamp_after_ack {
             self.header.take_stamp(segment, left, self.rx.told, cx.now);
         }
@@ -157,6 +157,9 @@ impl Tcb {
             self.rx.note_fin(right - 1);
         }
         if self.rx.take_fin() {
+            if self.config.receive_rules.fin_ends_reports {
+                self.rx.forget_duplicate();
+            }
             if patient {
                 let at = self.tx.moment(cx.now);
                 self.rx.let_fin_wait(&at, &self.config);

@@ -190,6 +190,9 @@ pub struct RfcConfig {
     pub acks: DelayedAck,
     /// Segments acknowledged at once at the start, at most (Linux's quick ACKs).
     pub quick_acks_segs: u32,
+    /// Octets of payload of the segments that arrivals were merged of on their way (GRO), where they
+    /// were: what counts as a full segment.
+    pub merged_mss: Option<u16>,
     /// Octets the receiving side holds for its application.
     pub receive_buffer_bytes: u64,
     /// Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
@@ -278,6 +281,7 @@ impl RfcConfig {
             nagle: true,
             acks: DelayedAck::Fixed(Duration::from_millis(40)),
             quick_acks_segs: 0,
+            merged_mss: None,
             receive_buffer_bytes: 1 << 22,
             retries: 15,
             syn_retries: 6,

@@ -34,6 +34,8 @@ pub(super) enum Persisted {
     Send(NextSegment),
     /// The closed window is probed.
     Probe,
+    /// The host's own queue still takes nothing.
+    Refused,
     /// Too many probes had no answer.
     GiveUp,
 }
@@ -98,9 +100,14 @@ impl RfcSender {
     /// The probe leaves: new data where there is some, else the last segment (RFC 8985 §7.3).
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.stop_tail_probe();
+        if self.persist.is_refused {
+            return None;
+        }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
         let data = self.window.next_data();
-        let fresh = data > 0 && data <= self.window.room();
+        let lone_fin = self.config.send_rules.fin_is_probe && self.window.unsent() > 0;
+        let fresh =
+            if data > 0 { data <= self.window.room() } else { lone_fin && self.window.room() > 0 };
         let departure =
             if fresh { self.send_fresh(data, now) } else { self.retransmit(last, Cause::Tlp, now) };
         self.tail_probe = TailProbe::sent(self.window.nxt, !fresh);
@@ -183,6 +190,11 @@ impl RfcSender {
     /// Sends what the window takes however little, or probes a closed one.
     pub(super) fn persist(&mut self, now: Time) -> Persisted {
         self.timers.stop_persist();
+        if self.persist.is_refused {
+            self.persist.refused += 1;
+            self.arm_persist(now);
+            return Persisted::Refused;
+        }
         let room = self.window.peer().min(self.window.next_data());
         if room > 0 {
             return Persisted::Send(self.send_fresh(room, now));

@@ -16,7 +16,7 @@ pub struct ConnectionInfo {
     pub phase: Phase,
     /// Timeouts in a row.
     pub retries: u32,
-    /// Zero-window probes in a row.
+    /// Probes in a row, of a closed window or of a full queue of the host's own.
     pub persist_backoff: u32,
     /// What both ends agreed on.
     pub options: OptionsInfo,

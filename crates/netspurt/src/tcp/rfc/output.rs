@@ -82,7 +82,8 @@ impl RfcSender {
     pub(super) fn clear_edges(&self) -> Option<Edges> {
         let calm = self.recovery.has_nothing_to_repair()
             && !self.recovery.loss.scoreboard.is_empty()
-            && !self.pacer.is_on();
+            && !self.pacer.is_on()
+            && !self.persist.is_refused;
         if !calm {
             return None;
         }
@@ -102,7 +103,7 @@ impl RfcSender {
     pub(super) fn next(&mut self, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
-        if held.is_some() {
+        if held.is_some() || self.persist.is_refused {
             return None;
         }
         if self.recovery.spurious.wants_new_data() {
@@ -142,6 +143,12 @@ impl RfcSender {
         }
         self.arm_persist(now);
         self.account.held_by = self.what_holds(now, pipe);
+    }
+
+    /// The host's own queue drops what leaves, or no longer does; the sender learns it at once, so
+    /// that what would leave stays.
+    pub(super) fn set_refused(&mut self, refused: bool) {
+        self.persist.is_refused = refused && self.config.send_rules.learns_drops;
     }
 
     /// Says anew what holds the next octets back, after some were sent in another way.

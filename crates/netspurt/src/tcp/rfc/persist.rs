@@ -8,16 +8,24 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// The longest a short segment waits for company (§3.8.6.2.1).
 const OVERRIDE: Duration = Duration::from_millis(200);
 
-/// The state of probing a closed window.
+/// How long to wait before what the host's own queue refused is offered to it again
+/// (`TCP_RESOURCE_PROBE_INTERVAL`).
+const QUEUE_WAIT: Duration = Duration::from_millis(500);
+
+/// The state of probing a closed window, or a full queue of the host's own.
 #[derive(Debug, Default)]
 pub(super) struct Persist {
     /// Probes in a row since the window closed.
     pub(super) backoff: u32,
     /// Probes since the peer last acknowledged anything.
     unanswered: u32,
+    /// Whether the host's queue takes nothing: what would leave stays.
+    pub(super) is_refused: bool,
+    /// How often it was asked again since the peer was heard of.
+    pub(super) refused: u32,
 }
 
-packed!(Persist { backoff, unanswered });
+packed!(Persist { backoff, unanswered, is_refused, refused });
 
 impl Persist {
     /// A probe leaves, unless `most` of them had no answer; whether it may.
@@ -34,6 +42,7 @@ impl Persist {
     #[inline]
     pub(super) fn on_heard(&mut self) {
         self.unanswered = 0;
+        self.refused = 0;
     }
 
     /// The window is open, or a probe was taken; whether there was one.
@@ -45,6 +54,9 @@ impl Persist {
     /// How long to wait for a window of `peer` octets to open, or to take more than a short
     /// segment, which maybe is an RTO, too.
     pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
+        if self.is_refused && self.refused > 0 {
+            return QUEUE_WAIT;
+        }
         if peer > 0 {
             return if for_rto { rto } else { OVERRIDE };
         }
@@ -71,6 +83,17 @@ mod tests {
         assert_eq!(persist.wait(0, rto, false), rto);
         assert_eq!(persist.wait(1, rto, false), OVERRIDE);
         assert_eq!(persist.wait(1, rto, true), rto);
+    }
+
+    #[test]
+    fn a_full_queue_is_asked_again_each_half_second() {
+        let (mut persist, rto) = (Persist::default(), Duration::from_millis(300));
+        persist.is_refused = true;
+        assert_eq!(persist.wait(1000, rto, true), rto);
+        persist.refused = 1;
+        assert_eq!(persist.wait(1000, rto, true), Duration::from_millis(500));
+        persist.on_heard();
+        assert_eq!(persist.wait(1000, rto, true), rto);
     }
 
     #[test]

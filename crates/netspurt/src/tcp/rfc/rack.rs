@@ -88,8 +88,7 @@ impl Rack {
     /// cumulative ACK, `una`, these are the ones below it.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
-        let newest = una.unwrap_or(self.fack.saturating_sub(smss));
-        let segs = newest.saturating_sub(left).div_ceil(smss.max(1));
+        let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));
         self.reordered_segs = self.reordered_segs.max(segs);
     }
 

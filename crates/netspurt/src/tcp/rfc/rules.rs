@@ -127,8 +127,9 @@ pub struct ReceiveRules {
     pub reports_fins: bool,
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
-    /// More than a full segment is acknowledged at once only where the application reads, so that
-    /// the window does not shrink (`__tcp_ack_snd_check`).
+    /// More than a full segment is acknowledged at once only where the window does not shrink
+    /// meanwhile: the application reads, or the last segment lets the window grow
+    /// (`__tcp_ack_snd_check`).
     pub full_needs_reader: bool,
     /// The acknowledgment of a FIN waits for an answer of the application's as one of data does
     /// (`tcp_fin`), and is not sent at once.
@@ -136,6 +137,12 @@ pub struct ReceiveRules {
     /// The stamp of a segment is kept after its acknowledgment was looked at (`tcp_ack`): none of a
     /// segment that acknowledges what was never sent. RFC 7323 §5.3 keeps it before.
     pub stamp_after_ack: bool,
+    /// A segment that lacks the agreed time stamps is taken (`tcp_validate_incoming`). RFC 7323
+    /// §3.2 discards it.
+    pub takes_unstamped: bool,
+    /// A FIN that is taken in order ends all reports: of octets that came with it again, too
+    /// (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those.
+    pub fin_ends_reports: bool,
 }
 
 impl ReceiveRules {
@@ -152,6 +159,8 @@ impl ReceiveRules {
             fin_ack_waits: on,
             full_needs_reader: on,
             stamp_after_ack: on,
+            takes_unstamped: on,
+            fin_ends_reports: on,
         }
     }
 }
@@ -169,6 +178,13 @@ pub struct SendRules {
     pub held_for_an_rto: bool,
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
+    /// A FIN for which cwnd has no room is the tail loss probe (`tcp_send_loss_probe`), and not the
+    /// last segment once more.
+    pub fin_is_probe: bool,
+    /// What the host's own queue drops does not count as sent: it is offered again when an ACK
+    /// comes, and with nothing outstanding every 500 ms (`tcp_write_xmit`, `tcp_send_probe0`).
+    /// Without the switch it counts as lost on its way.
+    pub learns_drops: bool,
 }
 
 impl SendRules {
@@ -178,7 +194,7 @@ impl SendRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { held_for_an_rto: on, fin_needs_window: on }
+        Self { held_for_an_rto: on, fin_needs_window: on, fin_is_probe: on, learns_drops: on }
     }
 }
 

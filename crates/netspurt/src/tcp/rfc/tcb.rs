@@ -119,6 +119,11 @@ impl Tcb {
         }
     }
 
+    /// The host's own queue drops all that leaves, or no longer does.
+    pub(in crate::tcp) fn set_queue_full(&mut self, full: bool) {
+        self.tx.set_refused(full);
+    }
+
     /// Changes what short segments wait for.
     pub(in crate::tcp) fn hold_short(
         &mut self,
@@ -212,7 +217,7 @@ impl Tcb {
             state: self.life.state(),
             phase: repair.phase,
             retries: tx.timers.retries(),
-            persist_backoff: tx.persist.backoff,
+            persist_backoff: tx.persist.backoff + tx.persist.refused,
             options: self.header.options_info(),
             smss: tx.window.smss,
             cwnd: cwnd.window.cwnd,

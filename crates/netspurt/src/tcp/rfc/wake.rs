@@ -51,6 +51,7 @@ impl Tcb {
             Due::Persist => match self.tx.persist(cx.now) {
                 Persisted::Send(octets) => self.depart(Some(octets), cx),
                 Persisted::Probe => self.send_window_probe(cx),
+                Persisted::Refused => {}
                 Persisted::GiveUp => self.fail(Failure::TimedOut),
             },
         }

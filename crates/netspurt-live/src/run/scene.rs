@@ -1,0 +1,138 @@
+//! What a run looks like at an instant, for whoever watches it.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+
+use netspurt::event::{CwndState, Event, RtoState, What};
+use netspurt::ids::{Direction, EndId, Side};
+use netspurt::record::Names;
+use netspurt::segment::Segment;
+use netspurt::units::Time;
+use serde::Serialize;
+
+use super::sockets::Sockets;
+use crate::kernel::TcpInfo;
+
+/// The most senders and the most queues of a scene: a screen has no room for more, and its text
+/// fits into a pipe at once.
+const SENDERS: usize = 4;
+const QUEUES: usize = 6;
+
+/// Told of the time now and then, with what makes a scene of it; whether to go on.
+pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
+
+/// What a run looks like.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunScene {
+    /// How long it goes on \[ms\].
+    pub passed_ms: u64,
+    /// Ends that send data, the first of them.
+    pub senders: Vec<WatchedSender>,
+    /// Queues that ever held a packet, the first of them.
+    pub queues: Vec<WatchedQueue>,
+}
+
+/// An end that sends data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WatchedSender {
+    /// Its flow.
+    pub flow: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Octets sent and not acknowledged.
+    pub flight_bytes: u64,
+    /// Smoothed round trip; `None` before the first sample.
+    pub srtt_ns: Option<u64>,
+    /// The retransmission timer.
+    pub rto_ns: u64,
+    /// The factor that timeouts have applied to it.
+    pub backoff: u32,
+    /// Whether losses are being repaired.
+    pub in_recovery: bool,
+}
+
+/// A queue after the latest packet that came; links tell of departures when the next one comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WatchedQueue {
+    /// Its link.
+    pub link: String,
+    /// `forward` or `reverse`.
+    pub direction: &'static str,
+    /// Packets queued or in transmission.
+    pub packets: u32,
+    /// Their octets.
+    pub bytes: u64,
+}
+
+/// The last that was heard of models' ends and of queues.
+pub(super) struct LastHeard {
+    names: Names,
+    cwnd: BTreeMap<EndId, CwndState>,
+    rto: BTreeMap<EndId, RtoState>,
+    queues: BTreeMap<u32, (u32, u64)>,
+}
+
+impl LastHeard {
+    pub(super) const fn new(names: Names) -> Self {
+        Self { names, cwnd: BTreeMap::new(), rto: BTreeMap::new(), queues: BTreeMap::new() }
+    }
+
+    pub(super) fn event(&mut self, event: &Event<Segment>) {
+        match &event.what {
+            What::Cwnd { end, state } if self.is_shown(*end) => {
+                self.cwnd.insert(*end, *state);
+            }
+            What::Rto { end, state } if self.is_shown(*end) => {
+                self.rto.insert(*end, *state);
+            }
+            What::Queue { link, packets, bytes } => {
+                self.queues.insert(*link, (*packets, *bytes));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an end of the scenario's own flows sends data; of those that come and go there are
+    /// too many.
+    fn is_shown(&self, end: EndId) -> bool {
+        let flow = self.names.flows.get(end.flow().index());
+        flow.is_some_and(|flow| {
+            !flow.population && !flow.echo_probes && (end.side() == Side::From || flow.answers)
+        })
+    }
+
+    /// What the run looks like now; the kernel is asked about its own connections.
+    pub(super) fn scene(&self, now: Time, sockets: &Sockets) -> RunScene {
+        let ends = (0..).map(EndId::at).take(EndId::places(self.names.flows.len()));
+        let shown = ends.filter(|end| self.is_shown(*end));
+        let senders = shown.filter_map(|end| self.sender(end, sockets)).take(SENDERS).collect();
+        let queues = self.queues.iter().take(QUEUES).map(|(link, (packets, bytes))| {
+            let of = &self.names.links[*link as usize];
+            let (link, direction) = (of.name.clone(), of.direction.name());
+            WatchedQueue { link, direction, packets: *packets, bytes: *bytes }
+        });
+        RunScene { passed_ms: now.as_nanos() / 1_000_000, senders, queues: queues.collect() }
+    }
+
+    fn sender(&self, end: EndId, sockets: &Sockets) -> Option<WatchedSender> {
+        let (cwnd, rto) = match sockets.get(end.index())? {
+            Some((socket, _)) => {
+                let info = TcpInfo::of(socket.get()?.as_fd()).ok()?;
+                (info.cwnd_state(), info.rto_state(false))
+            }
+            None => (*self.cwnd.get(&end)?, *self.rto.get(&end)?),
+        };
+        Some(WatchedSender {
+            flow: self.names.flows[end.flow().index()].name.clone(),
+            direction: Direction::BOTH[end.side().index()].name(),
+            cwnd_bytes: cwnd.cwnd_bytes,
+            flight_bytes: cwnd.flight_bytes,
+            srtt_ns: rto.srtt.map(|srtt| srtt.as_nanos()),
+            rto_ns: rto.rto.as_nanos(),
+            backoff: rto.backoff,
+            in_recovery: cwnd.in_recovery,
+        })
+    }
+}

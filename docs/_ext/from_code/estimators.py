@@ -1,0 +1,31 @@
+"""The retransmission timers: every algorithm of the core, with its constants."""
+
+from __future__ import annotations
+
+from from_code.markdown import code, table
+
+
+def estimators() -> str:
+    """Return a row for each algorithm, with its constants and their published values."""
+    from netspurt._core import ALGORITHMS
+
+    rows = [_row(name) for name in ALGORITHMS]
+    return table(["name", "first timer", "least", "longest", "constants and their defaults"], rows)
+
+
+def _row(name: str) -> tuple[str, str, str, str, str]:
+    from netspurt._core import Estimator
+
+    timer = Estimator(name)
+    constants = ", ".join(code(f"{key}={value}") for key, value in timer.settings)
+    least, longest = timer.bounds
+    return code(name), _span(timer.rto()), _span(least), _span(longest), constants or "none"
+
+
+def _span(seconds: float) -> str:
+    if seconds > 1e6:
+        return "no bound"
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.10g} {unit}"
+    return f"{seconds * 1e9:.10g} ns"

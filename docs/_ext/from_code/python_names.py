@@ -1,0 +1,115 @@
+"""The public names of the Python package, for Sphinx's autodoc."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from from_code.markdown import code, heading
+
+#: The modules whose `__all__` is public, and what they are for.
+MODULES = {
+    "netspurt": "Scenarios, runs, recordings, timers, sweeps",
+    "netspurt.estimators": "Timers, and the contract of those written in Python",
+    "netspurt.congestion": "Congestion control, and the contract of algorithms written in Python",
+    "netspurt.sweep": "Sweeps, the folders that they fill, and the engines that run them",
+    "netspurt.timelines": "What links follow",
+    "netspurt.analysis": "Statistics of recordings, of connections and of cases",
+}
+
+#: Types of values that the functions return, and errors that they raise, which need no import.
+RETURNED = (
+    "netspurt.advice.learning.Judged",
+    "netspurt.advice.weighing.Cost",
+    "netspurt.advice.weighing.Weighing",
+    "netspurt.algorithms.PlaceError",
+    "netspurt.delays.Recordings",
+    "netspurt.live_report.LiveReport",
+    "netspurt.orbit.Pass",
+    "netspurt.orbit.PathDelays",
+    "netspurt.plots.RunPlots",
+    "netspurt.plots.replay.ReplayPlots",
+    "netspurt.run.Origin",
+    "netspurt.shipped.UnknownScenarioError",
+    "netspurt.timers.Algorithm",
+    "netspurt.timers.Versus",
+)
+
+
+def python_names() -> str:
+    """Return a section for each public module, with each of its names."""
+    parts = []
+    for module, about in MODULES.items():
+        parts += [heading(2, code(module), "python-" + module.replace(".", "-")), about + ".\n"]
+        own = [name for name, home in names() if home == module]
+        parts += [_directive(module, name) for name in own]
+    returned = [_directive(*place.rsplit(".", 1)) for place in RETURNED]
+    return "\n".join(
+        [*parts, heading(2, "What they return and raise", "python-returned"), *returned]
+    )
+
+
+def names() -> Iterator[tuple[str, str]]:
+    """Yield each public name with the module that offers it first."""
+    seen: set[int] = set()
+    for module in MODULES:
+        for name in import_module(module).__all__:
+            one = getattr(import_module(module), name)
+            if name != "__version__" and id(one) not in seen:
+                seen.add(id(one))
+                yield name, module
+    yield from ((name, module) for module, name in (one.rsplit(".", 1) for one in RETURNED))
+
+
+def undocumented() -> list[str]:
+    """Return the public names, and the public members of classes, without a word of their own."""
+    found = []
+    for name, module in names():
+        one = getattr(import_module(module), name)
+        if not _is_code(one):
+            found += [] if comment_of(module, name) else [f"{module}.{name}"]
+            continue
+        if not (inspect.getdoc(one) or "").strip():
+            found.append(f"{module}.{name}")
+        if inspect.isclass(one):
+            found += [f"{module}.{name}.{member}" for member in _silent_members(one)]
+    return found
+
+
+def comment_of(module: str, name: str) -> str:
+    """Return what the comment above a value says, wherever its package defines it."""
+    folder = Path(str(import_module(module).__file__)).parent
+    for file in sorted(folder.glob("*.py")):
+        told = re.search(rf"^((?:#: .*\n)+){name}\b", file.read_text(), re.MULTILINE)
+        if told:
+            return " ".join(told[1].replace("#: ", "").split())
+    return ""
+
+
+def _is_code(one: Any) -> bool:
+    return inspect.isclass(one) or inspect.isroutine(one)
+
+
+def _silent_members(one: type) -> Iterator[str]:
+    for name, member in vars(one).items():
+        is_code = inspect.isroutine(member) or isinstance(member, property | classmethod)
+        descriptor = type(member).__name__ == "getset_descriptor"
+        if not name.startswith("_") and (is_code or descriptor) and not inspect.getdoc(member):
+            yield name
+
+
+def _directive(module: str, name: str) -> str:
+    one = getattr(import_module(module), name)
+    if inspect.isclass(one):
+        error = issubclass(one, BaseException)
+        kind, options = "autoexception" if error else "autoclass", "" if error else ":members:"
+    elif inspect.isroutine(one):
+        kind, options = "autofunction", ""
+    else:
+        return f"`{module}.{name}`\n: {comment_of(module, name)}\n"
+    lines = ["```{eval-rst}", f".. {kind}:: {module}.{name}"]
+    return "\n".join([*lines, *([f"   {options}"] if options else []), "```\n"])

@@ -1,0 +1,41 @@
+"""References of docstrings: names in short, and colons that name no type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
+    """Return a node for a Python name in short or by its home, if one place documents it."""
+    target = node["reftarget"]
+    if node.get("refdomain") != "py" or ("." in target and not target.startswith("netspurt.")):
+        return None
+    places = {
+        (one.docname, one.node_id)
+        for name, one in env.get_domain("py").objects.items()
+        if name.rpartition(".")[2] == target.rpartition(".")[2]
+        and one.objtype in ("class", "exception", "function")
+    }
+    if len(places) != 1:
+        return None
+    from sphinx.util.nodes import make_refnode
+
+    ((docname, anchor),) = places
+    return make_refnode(app.builder, node["refdoc"], docname, anchor, shown, target)
+
+
+def no_types(_app: Any, what: str, _name: str, _one: Any, _options: Any, lines: list[str]) -> None:
+    """Keep the colon of a property's first line, before which napoleon would look for a type."""
+    if what in ("attribute", "data", "property"):
+        lines[:0] = ["..", ""]
+
+
+def without_links(app: Any, doctree: Any, _name: str) -> None:
+    """Leave the words of links alone in man pages, where a link to another page leads nowhere."""
+    if app.builder.name != "man":
+        return
+    from docutils import nodes
+
+    for link in list(doctree.findall(nodes.reference)):
+        if not link.get("refuri", "").startswith("http"):
+            link.replace_self(link.children)

@@ -1,0 +1,12 @@
+"""The exit statuses of the command."""
+
+from __future__ import annotations
+
+from from_code.markdown import code, table
+
+
+def statuses() -> str:
+    """Return a row for each exit status, as the command's help has them."""
+    from netspurt.cli.words import STATUSES
+
+    return table(["exit status", "meaning"], [(code(str(n)), told) for n, told in STATUSES.items()])

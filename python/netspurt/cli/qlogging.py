@@ -1,0 +1,76 @@
+"""`netspurt qlog`: connections of a run or a capture as qlog."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netspurt.cli.opening import busiest, is_explained, open_tables
+from netspurt.cli.options import Direction
+from netspurt.cli.output import counted
+
+if TYPE_CHECKING:
+    from netspurt.qlog import Vantage
+
+
+def qlog(
+    run: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The file to make: .sqlog for records of one connection at one node, .qlog for "
+            "one object of all.",
+            show_default=False,
+        ),
+    ],
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            help="The flow; c0 is the first connection of a capture. By default all in a .qlog "
+            "file, and in a .sqlog file the first, or the one of a capture with most data."
+        ),
+    ] = None,
+    direction: Direction = None,
+    node: Annotated[
+        str | None, typer.Option(help="The spied node; by default all, or the first.")
+    ] = None,
+    qvis: Annotated[
+        bool,
+        typer.Option("--qvis", help="Write qlog 0.3 in QUIC's words, which the viewer qvis reads."),
+    ] = False,
+) -> None:
+    """Write connections as qlog: packets, round trips, windows, losses.
+
+    Between the ends of a connection, --direction chooses whose packets count as sent.
+    """
+    from netspurt.qlog import CURRENT, ENDINGS, QVIS, vantages, write_qlog
+
+    one = out.suffix == ENDINGS[0]
+    opened = open_tables(run, flow)
+    captured = is_explained(opened)
+    if captured and one and flow is None:
+        flow, most = busiest(opened) or (None, None)
+        direction = direction or most
+    found = vantages(opened, flow=flow, node=node, direction=direction, ends=not captured)
+    chosen = found[:1] if one else found
+    count = write_qlog(out, opened, chosen, form=QVIS if qvis else CURRENT)
+    if len(chosen) < len(found):
+        others = ", ".join(f"{other.flow} at {other.node}" for other in found[1:4])
+        more = ", ..." if len(found) > 4 else ""
+        print(
+            f"left out: {others}{more}; choose by --flow and --node, or write a .qlog file",
+            file=sys.stderr,
+        )
+    typer.echo(f"{out}: {counted(count, 'event')} of {_named(chosen)}")
+
+
+def _named(seen: list[Vantage]) -> str:
+    if len(seen) == 1:
+        return f"{seen[0].flow} at {seen[0].node}"
+    return counted(len(seen), "trace")

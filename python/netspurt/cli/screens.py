@@ -1,0 +1,203 @@
+"""Screens that show work while it goes on, in a terminal of any width, a few times a second.
+
+What draws them is not what is timed: live runs and probing are processes of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from netspurt.cli.output import counted, harmless, paint, raw
+from netspurt.cli.path_report import span
+
+if TYPE_CHECKING:
+    from netspurt.live_report import Scene, SenderScene
+
+#: A screen is drawn again after this time at the earliest, in seconds.
+EVERY_S = 0.1
+
+#: Draws lines in place of those before; with `last` also if the ones before are new.
+Draw = Callable[..., None]
+
+#: Steps of a small curve, from the least value on.
+_STEPS = "▁▂▃▄▅▆▇█"
+
+
+def is_screen(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal whose cursor can be moved."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def screen(stream: TextIO) -> Iterator[Draw | None]:
+    """Draw lines in place on a terminal, and take them away at the end; `None` without a terminal.
+
+    Yields
+    ------
+    Callable or None
+        A function that takes what makes the lines, from a width and a height in characters, and
+        `last=True` if they must be drawn.
+    """
+    if not is_screen(stream):
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(file=raw(stream))
+    shown = float("-inf")
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def draw(lines: Callable[[int, int], Sequence[str]], *, last: bool = False) -> None:
+            nonlocal shown
+            if not last and time.monotonic() - shown < EVERY_S:
+                return
+            shown = time.monotonic()
+            told = "\n".join(lines(console.width, console.height - 1)[: console.height - 1])
+            text = Text.from_ansi(harmless(told), no_wrap=True, overflow="crop")
+            live.update(text, refresh=True)
+
+        yield draw
+
+
+def curve(values: Sequence[float], most: int) -> str:
+    """Return the last values as a small curve from zero on.
+
+    Examples
+    --------
+    >>> curve([0, 1, 2, 4], 10), curve([0, 1, 2, 4], 2), curve([], 5)
+    ('▁▂▄█', '▄█', '')
+    """
+    some = list(values)[-most:] if most > 0 else []
+    top = max(some, default=0) or 1
+    return "".join(_STEPS[min(int(8 * value / top), 7)] for value in some)
+
+
+def bar(share: float, room: int) -> str:
+    """Return a bar of a share from 0 to 1.
+
+    Examples
+    --------
+    >>> bar(0.5, 8), bar(2.0, 3)
+    ('━━━━────', '━━━')
+    """
+    full = round(max(0.0, min(share, 1.0)) * room)
+    return "━" * full + "─" * (room - full)
+
+
+def short(text: str, room: int) -> str:
+    """Return a text that takes at most so many characters.
+
+    Examples
+    --------
+    >>> short("transfer", 8), short("transfer", 5)
+    ('transfer', 'tran…')
+    """
+    return text if len(text) <= room else text[: max(room - 1, 0)] + "…"
+
+
+class LiveScreen:
+    """What a live run looks like: its time, each sender's state, each queue.
+
+    Parameters
+    ----------
+    name
+        The scenario.
+    stop
+        When it ends at the latest, in seconds.
+    """
+
+    #: How many values a curve remembers.
+    _MOST = 400
+
+    def __init__(self, name: str, stop: float) -> None:
+        self.name, self.stop = name, stop
+        self.scene: Scene | None = None
+        self._past: dict[str, deque[float]] = {}
+
+    def take(self, scene: Scene) -> None:
+        """Take what the run looks like now."""
+        self.scene = scene
+        for sender in scene.senders:
+            self._keep(_named(sender), sender.cwnd_bytes)
+        for queue in scene.queues:
+            self._keep(f"{queue.link} {queue.direction}", queue.packets)
+
+    def _keep(self, name: str, value: float) -> None:
+        self._past.setdefault(name, deque(maxlen=self._MOST)).append(value)
+
+    def lines(self, columns: int, rows: int) -> list[str]:
+        """Return lines of at most so many characters and so many lines; senders come first."""
+        scene = self.scene
+        if scene is None:
+            return []
+        passed = scene.passed_ms / 1e3
+        told = f"{passed:.1f} s of at most {self.stop:g} s"
+        head = f"{short(f'running {self.name} live', columns - len(told) - 2)}  {told}"
+        shown = [head, bar(passed / self.stop, min(columns, 60))]
+        for sender in scene.senders:
+            shown += ["", *self._sender(sender, columns)]
+        if scene.queues:
+            shown += ["", short("queues after the latest packet that came", columns)]
+        for queue in scene.queues:
+            name = f"{queue.link} {queue.direction}"
+            held = counted(queue.packets, "packet")
+            shown.append(self._row(name, f"{held:>12} {octets(queue.bytes):>9}", columns))
+        return shown[:rows]
+
+    def _sender(self, sender: SenderScene, columns: int) -> list[str]:
+        name = _named(sender)
+        cwnd, flight = octets(sender.cwnd_bytes), octets(sender.flight_bytes)
+        srtt = "-" if sender.srtt_ns is None else span(sender.srtt_ns)
+        rto = f"RTO {span(sender.rto_ns)}, SRTT {srtt}, in flight {flight}"
+        rto += f", backoff {sender.backoff}" if sender.backoff > 1 else ""
+        state = paint("  in recovery", "yellow", sys.stderr) if sender.in_recovery else ""
+        first = self._row(name, f"{'cwnd':>12} {cwnd:>9}", columns)
+        return [first, f"  {short(rto, columns - 2)}{state}"]
+
+    def _row(self, name: str, told: str, columns: int) -> str:
+        """Return a name, what is told of it, and its curve in what is left of the line."""
+        room = max(12, min(28, columns - len(told) - 14))
+        head = f"{short(name, room):<{room}}{told}"
+        return f"{head}  {curve(self._past[name], columns - len(head) - 2)}"
+
+
+def _named(sender: SenderScene) -> str:
+    return sender.flow if sender.direction == "forward" else f"{sender.flow} (reverse)"
+
+
+def octets(count: float) -> str:
+    """Return a number of octets with a fitting unit.
+
+    Examples
+    --------
+    >>> octets(960), octets(14_600), octets(3_200_000)
+    ('960 B', '14.6 kB', '3.2 MB')
+    """
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+@contextmanager
+def live_screen(name: str, stop: float) -> Iterator[Callable[[Any], None] | None]:
+    """Show a live run on the terminal of standard error; `None` without one."""
+    with screen(sys.stderr) as draw:
+        if draw is None:
+            yield None
+            return
+        shown = LiveScreen(name, stop)
+
+        def take(scene: Scene) -> None:
+            shown.take(scene)
+            draw(shown.lines)
+
+        yield take

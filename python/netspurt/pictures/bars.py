@@ -1,0 +1,33 @@
+"""Bars of several series beside each other, each with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from netspurt.pictures.marks import SERIES, Bars, Blocks, Floats, Mark
+
+#: The part of the room of a group that its bars take, and of a bar's room that the bar takes.
+_GROUP, _BAR = 0.8, 0.92
+
+
+def bars(series: Mapping[str, tuple[Floats, Floats, Floats]]) -> tuple[Mark, ...]:
+    """Return bars around the whole numbers of an x axis, a group at each.
+
+    Parameters
+    ----------
+    series
+        For each name the values and the ends of their intervals, below and above, shape (n,) each;
+        NaN for none.
+    """
+    width = _GROUP / len(series)
+    marks: list[Mark] = []
+    for n, (name, (values, low, high)) in enumerate(series.items()):
+        at: Floats = np.arange(len(values), dtype=np.float64) + (n - (len(series) - 1) / 2) * width
+        half = _BAR * width / 2
+        ink, hatched = SERIES[n % len(SERIES)], n >= len(SERIES)
+        left, right = at - half, at + half
+        marks.append(Blocks(label=name, ink=ink, left=left, right=right, y=values, hatched=hatched))
+        marks.append(Bars(label="", ink="black", x=at, low=low, high=high, caps=True, rank=2.1))
+    return tuple(marks)

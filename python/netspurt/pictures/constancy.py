@@ -1,0 +1,133 @@
+"""A series over time with its change-free periods, and the lengths of such periods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from netspurt.pictures.marks import (
+    SERIES,
+    Floats,
+    Line,
+    Mark,
+    Picture,
+    Points,
+    Rules,
+    Scale,
+    Spans,
+)
+from netspurt.pictures.scales import of_times
+
+#: What is left free beside a series, as a part of its time.
+_MARGIN = 0.01
+
+
+class Steady(Protocol):
+    """A period without a change."""
+
+    @property
+    def start_s(self) -> float:
+        """When it begins, in seconds."""
+
+    @property
+    def end_s(self) -> float:
+        """When it ends, in seconds."""
+
+    @property
+    def median(self) -> float:
+        """The median of its values."""
+
+
+def periods(  # noqa: PLR0913 - what to draw
+    t_s: ArrayLike,
+    values: ArrayLike,
+    found: Sequence[Steady],
+    *,
+    what: str,
+    unit: str = "s",
+    beneath: str = "",
+) -> Picture:
+    """Return a series, the median of each change-free period, and the changes.
+
+    Parameters
+    ----------
+    t_s, values
+        The series, shape (n,) each.
+    found
+        Its change-free periods, in order.
+    what
+        The name of the values.
+    unit
+        The unit of the values; seconds get a prefix that fits.
+    beneath
+        The text at the x axis, if `t_s` is no time in seconds.
+    """
+    t, series = np.asarray(t_s, dtype=float), np.asarray(values, dtype=float)
+    size, name = (1.0, "") if beneath else _time_unit(t)
+    x = t / size
+    marks: list[Mark] = [Points(label=what, ink="grey", x=x, y=series, size=2)]
+    if found:
+        left, right, median = np.array([[one.start_s, one.end_s, one.median] for one in found]).T
+        label = "median of a change-free period"
+        left, right = left / size, right / size
+        ends = {"left": left, "right": right, "caps": False}
+        marks.append(Spans(label=label, ink="black", y=median, width=2, rank=2.1, **ends))
+        if len(found) > 1:
+            marks.append(Rules(label="change", ink="red", x=left[1:], width=1, dashed=True))
+    scale = of_times(what, [series]) if unit == "s" else Scale(f"{what} [{unit}]")
+    if not scale.log:
+        # A change is small beside the whole delay, so the axis ends at the values.
+        scale = replace(scale, low=None, high=None)
+    low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
+    spare = _MARGIN * (high - low)
+    across = Scale(beneath or f"time [{name}]", low=low - spare, high=high + spare)
+    return Picture(tuple(marks), scale, across)
+
+
+def _time_unit(t: Floats) -> tuple[float, str]:
+    """Return the unit of a time axis, in seconds, and its name."""
+    longest = float(np.max(t, initial=0))
+    return next(
+        (u, n) for u, n in ((3600.0, "h"), (60.0, "min"), (1.0, "s")) if longest > 2 * u or u == 1
+    )
+
+
+def lengths_of_periods(
+    lengths: Mapping[str, ArrayLike], *, unit: str = "s", mark: tuple[float, str] | None = None
+) -> Picture:
+    """Return the share of the time in change-free periods of a length or longer.
+
+    Parameters
+    ----------
+    lengths
+        The lengths of the periods by the name of a method or a path.
+    unit
+        `s`, or what is counted.
+    mark
+        A length to compare with and its name.
+    """
+    ordered = {name: np.sort(np.asarray(given, dtype=float)) for name, given in lengths.items()}
+    every = np.concatenate([*ordered.values(), np.empty(0)])
+    size, named = _time_unit(every) if unit == "s" else (1.0, unit)
+    marks: list[Mark] = []
+    for n, (name, given) in enumerate(ordered.items()):
+        length = given[given > 0] / size
+        if not len(length):
+            continue
+        # A share holds for all lengths up to that of its period, so the line falls after it.
+        left = np.cumsum(length[::-1])[::-1] / length.sum()
+        x = np.concatenate([[length[0] / 2], length])
+        y = np.concatenate([left, [0.0]])
+        ink = SERIES[n % len(SERIES)]
+        marks.append(Line(label=name, ink=ink, x=x, y=y, steps=True, width=1.5))
+    if mark is not None:
+        at = np.array([mark[0] / size])
+        marks.append(Rules(label=mark[1], ink="red", x=at, width=1, dashed=True))
+    y_scale = Scale("share of the time in such or longer ones", low=0.0, high=1.02)
+    return Picture(
+        tuple(marks), y_scale, Scale(f"length of a change-free period [{named}]", log=True)
+    )

@@ -1,0 +1,80 @@
+"""Delay against length: a point for each answered probe, and the fitted lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Points, Scale
+
+#: The inks of the lines, of a class of lengths each.
+_LINES: tuple[Ink, ...] = ("blue", "red")
+
+
+class Recording(Protocol):
+    """A recording of probes with their lengths."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def wire_bytes(self) -> NDArray[np.uint32]:
+        """Octets of each probe; zero where unknown."""
+
+    @property
+    def rtt_s(self) -> Floats:
+        """The delays in seconds; NaN if lost."""
+
+    @property
+    def late_replies(self) -> NDArray[np.bool_]:
+        """Which replies came after the give-up time."""
+
+
+class LengthLine(Protocol):
+    """A line of delay on length for a class of lengths."""
+
+    @property
+    def shortest(self) -> int:
+        """The first length of its class."""
+
+    @property
+    def longest(self) -> int:
+        """The last length of its class."""
+
+    def at(self, octets: float) -> float:
+        """Return the delay at a length, in seconds."""
+
+
+def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: str) -> Picture:
+    """Return a point for each answered probe of known length, and the lines.
+
+    Parameters
+    ----------
+    recording
+        The probes.
+    lines
+        The fitted lines, whose delays are those of `recording`.
+    what
+        The words for the delay at its axis.
+    """
+    known = ~np.isnan(recording.rtt_s) & (recording.wire_bytes > 0)
+    late = known & recording.late_replies
+    kinds: tuple[tuple[NDArray[np.bool_], Ink, str], ...] = (
+        (known & ~late, "grey", "probes"),
+        (late, "orange", "late answers"),
+    )
+    marks: list[Mark] = []
+    for shown, ink, label in kinds:
+        if shown.any():
+            x, y = recording.wire_bytes[shown].astype(np.float64), recording.rtt_s[shown]
+            marks.append(Points(label=f"{shown.sum():,} {label}", ink=ink, x=x, y=y, size=2))
+    for line, ink in zip(lines, _LINES, strict=False):
+        x = np.array([line.shortest, line.longest], dtype=float)
+        y = np.array([line.at(end) for end in x])
+        marks.append(Line(label=f"{line.shortest} to {line.longest} B", ink=ink, x=x, y=y))
+    # Octets have no prefix here: lengths of datagrams are known to the octet.
+    return Picture(tuple(marks), Scale(what, "s", low=0.0), Scale("length of the datagram [B]"))

@@ -1,0 +1,74 @@
+"""Means with their least and most values, and values over time with a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netspurt.pictures.bars import bars
+from netspurt.pictures.marks import Floats, Line, Mark, Picture, Scale
+
+
+@dataclass(frozen=True)
+class Range:
+    """A mean with the least and the most of its values."""
+
+    mean: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Range:
+        """Return the range of values."""
+        return cls(float(values.mean()), float(values.min()), float(values.max()))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A value over time, and a fit of it; both in the same unit, shape (n,)."""
+
+    title: str
+    t: Floats
+    value: Floats
+    fit: Floats | None = None
+
+
+def ranges(
+    groups: Sequence[str], series: Mapping[str, Sequence[Range]], *, label: str, beneath: str
+) -> Picture:
+    """Return bars of means, and marks from the least to the most value.
+
+    Parameters
+    ----------
+    groups
+        The labels along the x axis.
+    series
+        For each colour a range in each group.
+    label, beneath
+        The texts at the y and the x axis.
+    """
+    columns = {
+        # A single series needs no legend.
+        name if len(series) > 1 else "": (
+            np.array([one.mean for one in own]),
+            np.array([one.least for one in own]),
+            np.array([one.most for one in own]),
+        )
+        for name, own in series.items()
+    }
+    above = all(low.min(initial=0.0) >= 0 for _, low, _ in columns.values())
+    ticks = tuple((float(n), group) for n, group in enumerate(groups))
+    y = Scale(label, low=0.0 if above else None)
+    return Picture(bars(columns), y, Scale(beneath, ticks=ticks))
+
+
+def over_time(panel: Panel, *, label: str = "", beneath: str = "") -> Picture:
+    """Return a value over time, and its fit as a dashed line; labels are those of the axes."""
+    t = panel.t
+    marks: list[Mark] = [Line(label="computed", ink="blue", x=t, y=panel.value, width=1.6)]
+    if panel.fit is not None:
+        marks.append(Line(label="polynomial", ink="orange", x=t, y=panel.fit, dashed=True))
+    x = Scale(beneath, low=float(t.min()), high=float(t.max()))
+    return Picture(tuple(marks), Scale(label), x)

@@ -1,0 +1,75 @@
+"""Series of points or lines, in pictures below each other with one x axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from netspurt.pictures.marks import SERIES, Floats, Line, Mark, Picture, Points, Rules, Scale, reach
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points, of shape (n,), and how they are drawn: as a line, as steps, or as dots."""
+
+    name: str
+    x: Floats
+    y: Floats
+    drawn: Literal["line", "steps", "dots"] = "line"
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A panel: the label of its y axis, its series, and an instant or value to mark on x."""
+
+    label: str
+    series: Sequence[Series]
+    mark: float | None = None
+    mark_label: str = ""
+
+
+#: What is left free beside the marks, as a part of what they take.
+_MARGIN = 0.01
+
+
+def below_each_other(parts: Sequence[Part], *, beneath: str) -> list[Picture]:
+    """Return a picture for each part, from above; all have the same ends of the x axis.
+
+    Parameters
+    ----------
+    parts
+        The panels.
+    beneath
+        The text at the x axis of the lowest.
+    """
+    marks = [_marks(part) for part in parts]
+    low, high = reach([mark for own in marks for mark in own], 0) or (0.0, 1.0)
+    spare = _MARGIN * (high - low)
+    x = Scale("", low=low - spare, high=high + spare)
+    last = Scale(beneath, low=x.low, high=x.high)
+    return [
+        Picture(tuple(own), Scale(part.label, low=0.0), x if n < len(parts) else last)
+        for n, (part, own) in enumerate(zip(parts, marks, strict=True), 1)
+    ]
+
+
+def _marks(part: Part) -> list[Mark]:
+    marks = [_mark(one, n) for n, one in enumerate(part.series)]
+    if part.mark is not None:
+        at = np.array([part.mark])
+        marks.append(Rules(label=part.mark_label, ink="black", x=at, dashed=True, rank=1.9))
+    return marks
+
+
+def _mark(one: Series, n: int) -> Mark:
+    ink = SERIES[n % len(SERIES)]
+    if one.drawn == "dots":
+        return Points(label=one.name, ink=ink, x=one.x, y=one.y, size=2)
+    steps = one.drawn == "steps"
+    return Line(
+        label=one.name, ink=ink, x=one.x, y=one.y, steps=steps, dashed=one.dashed, width=1.4
+    )

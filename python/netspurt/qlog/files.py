@@ -1,0 +1,111 @@
+"""Files of qlog: records of one trace, or one object of several."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from netspurt.qlog.events import in_order
+from netspurt.qlog.forms import CURRENT, Form
+from netspurt.qlog.packets import packet_events
+from netspurt.qlog.recovery import recovery_events
+from netspurt.qlog.vantage import Tables, Vantage
+from netspurt.stored import write_new
+
+#: The endings of files: JSON text sequences (RFC 7464), which hold one trace, and JSON.
+ENDINGS = (".sqlog", ".qlog")
+
+#: What begins a record (RFC 7464 §2.2).
+_RECORD = "\x1e"
+
+
+def write_qlog(
+    path: str | os.PathLike[str],
+    tables: Tables,
+    seen: Sequence[Vantage],
+    *,
+    form: Form = CURRENT,
+) -> int:
+    """Write connections as qlog to a new file.
+
+    Parameters
+    ----------
+    path
+        The file: `.sqlog` for a sequence of records, which is of one connection at one node, or
+        `.qlog` for one object with a trace for each.
+    tables
+        A run or a capture, with its segments.
+    seen
+        The connections and nodes.
+    form
+        The form of qlog.
+
+    Returns
+    -------
+    int
+        How many events were written.
+
+    Raises
+    ------
+    ValueError
+        If the name has neither ending, or the file cannot hold that many traces.
+    FileExistsError
+        If something of that name exists.
+    """
+    file = Path(path)
+    if file.suffix not in ENDINGS:
+        raise ValueError(f"{file}: the name of a file of qlog must end in {' or '.join(ENDINGS)}")
+    sequential = file.suffix == ENDINGS[0]
+    if sequential and len(seen) != 1:
+        raise ValueError(
+            f"{file}: a file of records holds one connection at one node, and there are "
+            f"{len(seen)}: write a .qlog file, or name a flow and a node"
+        )
+    traces = [(_trace(tables, one, form), _events(tables, one, form)) for one in seen]
+    write_new(file, (_records if sequential else _object)(tables.title, traces, form))
+    return sum(len(events) for _, events in traces)
+
+
+def _events(tables: Tables, seen: Vantage, form: Form) -> list[str]:
+    """Return the events of a trace as JSON."""
+    kinds = [*packet_events(tables, seen, form)]
+    if seen.knows:
+        kinds += recovery_events(tables, seen, form)
+    events: list[str] = in_order(kinds, form).tolist()
+    return events
+
+
+def _trace(tables: Tables, seen: Vantage, form: Form) -> dict[str, Any]:
+    """Return what a trace says of itself."""
+    return {
+        "title": f"{seen.flow} at {seen.node}",
+        "description": tables.title,
+        "vantage_point": seen.told(),
+        "common_fields": {**form.common, "group_id": seen.flow},
+        **form.of_trace,
+    }
+
+
+def _records(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: Form) -> str:
+    ((about, events),) = traces
+    head = json.dumps({**form.sequential, "title": title, "trace": about})
+    return "".join(f"{_RECORD}{one}\n" for one in [head, *events])
+
+
+def _object(title: str, traces: Sequence[tuple[dict[str, Any], list[str]]], form: Form) -> str:
+    return "".join(_parts({**form.contained, "title": title}, traces))
+
+
+def _parts(
+    head: dict[str, Any], traces: Sequence[tuple[dict[str, Any], list[str]]]
+) -> Iterator[str]:
+    """Yield an object's text; each event has a line of its own."""
+    yield json.dumps(head)[:-1] + ', "traces": ['
+    for n, (about, events) in enumerate(traces):
+        yield ("," if n else "") + "\n" + json.dumps(about)[:-1] + ', "events": [\n'
+        yield ",\n".join(events)
+        yield "\n]}"
+    yield "\n]}\n"

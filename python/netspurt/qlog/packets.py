@@ -1,0 +1,167 @@
+"""Packets that a node sent and received, and those that were given up as lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.qlog.events import Events
+from netspurt.qlog.forms import Form
+from netspurt.qlog.texts import Texts, grouped, member, of, quoted, texts
+from netspurt.qlog.vantage import Tables, Vantage
+from netspurt.table import Table
+
+#: Why a packet was sent, in QUIC's words (RFC 9002 §6.1.1, §6.1.2, §6.2.4), by the cause.
+_SENT = {
+    "fast": "retransmit_reordered",
+    "sack-recovery": "retransmit_reordered",
+    "rack": "retransmit_timeout",
+    "rto": "pto_probe",
+    "go-back-n": "pto_probe",
+    "tlp": "pto_probe",
+    "syn": "pto_probe",
+    "sfr": "pto_probe",
+    "shim": "pto_probe",
+}
+
+#: Why the sender gave the earlier transmission up. A tail loss probe gives nothing up, and a timer
+#: at a host's edge is not the sender's.
+_LOST = {
+    "fast": "reordering_threshold",
+    "sack-recovery": "reordering_threshold",
+    "rack": "time_threshold",
+    "rto": "pto_expired",
+    "go-back-n": "pto_expired",
+    "syn": "pto_expired",
+    "sfr": "pto_expired",
+}
+
+#: The bit of an ACK.
+_ACK = 16
+
+
+def packet_events(tables: Tables, vantage: Vantage, form: Form) -> Iterator[Events]:
+    """Yield what a node sent and received of a connection, and what was given up."""
+    seen = tables.table("segments").where(flow=vantage.flow, node=vantage.node)
+    seen = seen.select(np.isin(seen["kind"], ("request", "reply", "other"), invert=True))
+    ours = seen["direction"] == vantage.sends
+    blocks = tables.table("sack_blocks").where(flow=vantage.flow, node=vantage.node)
+    for what, rows in (("sent", ours), ("received", ~ours)):
+        own = seen.select(rows)
+        data = _frames(own, seen.select(ours)) if form.frames else _segments(own, blocks)
+        yield Events(what, own["t_ns"], data)
+    yield _lost(seen.select(ours))
+
+
+def _header(numbers: NDArray[np.int64]) -> Texts:
+    """Return headers: a segment counts as a packet of type 1RTT, whose number is its id."""
+    kind = quoted(np.full(len(numbers), "1RTT"))
+    return of(member("packet_type", kind), member("packet_number", texts(numbers)))
+
+
+def _raw(own: Table) -> Texts:
+    payload = member("payload_length", texts(own["len_bytes"]))
+    return of(member("length", texts(own["size_bytes"])), payload)
+
+
+def _segments(own: Table, blocks: Table) -> Texts:
+    """Return packets as netspurt's own schema has them."""
+    cause = own["cause"]
+    spans = np.strings.add(np.strings.add("[", texts(blocks["left"])), ",")
+    spans = np.strings.add(np.strings.add(spans, texts(blocks["right"])), "]")
+    ids, places = own["id"], np.argsort(own["id"], kind="stable")
+    at = np.searchsorted(ids, blocks["id"], sorter=places)
+    known = at < len(ids)
+    known[known] = ids[places[at[known]]] == blocks["id"][known]
+    told = grouped(spans[known], places[at[known]], len(ids))
+    members = [
+        member("header", _header(ids)),
+        member("raw", _raw(own)),
+        member("kind", quoted(own["kind"])),
+        *(member(name, texts(own[name])) for name in ("seq", "ack", "window", "flags")),
+        member("ecn", quoted(own["ecn"])),
+        member("sack_blocks", told, told != ""),
+        *(_optional(own, name) for name in ("ts_val", "ts_ecr", "offset_bytes")),
+        member("cause", quoted(cause), cause != ""),
+        member("trigger", quoted(_words(cause, _SENT)), np.isin(cause, list(_SENT))),
+        member("spurious", texts(own["spurious"]), cause != ""),
+    ]
+    return of(*members)
+
+
+def _optional(own: Table, name: str) -> Texts:
+    column = own[name]
+    return member(name, texts(column), ~np.ma.getmaskarray(column))
+
+
+def _words(values: NDArray[np.str_], words: Mapping[str, str]) -> NDArray[np.str_]:
+    kinds, places = np.unique(values, return_inverse=True)
+    return np.array([words.get(str(one), "") for one in kinds], dtype=np.str_)[places]
+
+
+def _frames(own: Table, sent: Table) -> Texts:
+    """Return packets as QUIC's: data as a stream's, ACKs with the packets that they newly cover.
+
+    What a SACK block alone covers counts as acknowledged when the cumulative ACK covers it.
+    """
+    stream = of(
+        member("frame_type", quoted(np.full(len(own), "stream"))),
+        member("stream_id", texts(np.zeros(len(own), dtype=np.int64))),
+        member("offset", texts(np.maximum(own["seq"] - 1, 0))),
+        member("length", texts(own["len_bytes"])),
+    )
+    carries = own["len_bytes"] > 0
+    acked = _acked(own, sent)
+    ack = of(
+        member("frame_type", quoted(np.full(len(own), "ack"))),
+        member("acked_ranges", acked, acked != ""),
+    )
+    frames = [np.where(carries, stream, ""), np.where(acked != "", ack, "")]
+    return of(
+        member("header", _header(own["id"])),
+        member("raw", _raw(own)),
+        member("frames", _array(*frames)),
+    )
+
+
+def _array(first: Texts, second: Texts) -> Texts:
+    comma = np.where((first != "") & (second != ""), ",", "")
+    inside = np.strings.add(np.strings.add(texts(first), texts(comma)), texts(second))
+    return np.strings.add(np.strings.add("[", inside), "]")
+
+
+def _acked(own: Table, sent: Table) -> Texts:
+    """Return for each packet the ranges of numbers that it is the first to acknowledge."""
+    acks = np.flatnonzero((own["flags"] & _ACK) != 0)
+    data = sent.select(sent["len_bytes"] > 0)
+    highest = np.maximum.accumulate(own["ack"][acks])
+    by = np.searchsorted(highest, data["seq"] + data["len_bytes"])
+    by = np.maximum(by, np.searchsorted(own["t_ns"][acks], data["t_ns"], side="right"))
+    known = by < len(acks)
+    numbers, by = data["id"][known], by[known]
+    order = np.lexsort((numbers, by))
+    numbers, by = numbers[order], by[order]
+    starts = np.flatnonzero((np.diff(by, prepend=-1) != 0) | (np.diff(numbers, prepend=-2) != 1))
+    ends = np.append(starts[1:], len(numbers)) - 1
+    spans = np.strings.add(np.strings.add("[", texts(numbers[starts])), ",")
+    spans = np.strings.add(np.strings.add(spans, texts(numbers[ends[: len(starts)]])), "]")
+    return grouped(spans, acks[by[starts]], len(own))
+
+
+def _lost(sent: Table) -> Events:
+    """Return what was given up, when it was sent again: tables tell no earlier instant.
+
+    The header is that of the last transmission that began at the same octet, where there is one.
+    """
+    order = np.lexsort((np.arange(len(sent)), sent["seq"]))
+    same = np.diff(sent["seq"][order], prepend=-1) == 0
+    before = np.full(len(sent), -1)
+    before[order] = np.where(same, np.roll(order, 1), -1)
+    again = np.flatnonzero(np.isin(sent["cause"], list(_LOST)))
+    earlier = before[again]
+    header = _header(sent["id"][np.maximum(earlier, 0)])
+    trigger = quoted(_words(sent["cause"][again], _LOST))
+    data = of(member("header", header, earlier >= 0), member("trigger", trigger))
+    return Events("lost", sent["t_ns"][again], data)

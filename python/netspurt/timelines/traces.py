@@ -1,0 +1,108 @@
+"""Traces of Mahimahi: the milliseconds at which a link delivers 1500 octets, over and over.
+
+A trace has an integer on each line, in ascending order; behind the last one it begins again
+(Netravali and others 2015, and mm-link's manual page).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netspurt.timelines.timeline import MOST_POINTS, Timeline, Way
+
+#: The octets of an opportunity.
+_OCTETS = 1500
+
+_NS_IN_MS = 1_000_000
+
+Floats = NDArray[np.float64]
+
+
+def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
+    """Return the lines of a trace, in milliseconds.
+
+    Opportunities are rounded up to whole milliseconds. A rate has an opportunity in the millisecond
+    in which the octets for it have been offered; what is left over counts for the next one. Outages
+    offer nothing. Delays and losses have no place in a trace.
+
+    Parameters
+    ----------
+    way
+        What a direction of a link follows.
+    length_ns
+        How long it follows a rate before the trace begins again [ns]; opportunities have a length.
+
+    Raises
+    ------
+    ValueError
+        If the direction has neither, if a rate has no length, or if nothing is delivered.
+    """
+    if way.opportunities:
+        if way.outages:
+            raise ValueError(
+                "a trace begins again and outages do not: a link with opportunities and outages "
+                "makes no trace of Mahimahi"
+            )
+        return [-(-at // _NS_IN_MS) for at in way.opportunities]
+    if not way.rate:
+        raise ValueError("there is neither a rate nor a trace: delays make no trace of Mahimahi")
+    if length_ns is None:
+        raise ValueError("add --for TIME: a trace begins again after it, and a rate goes on")
+    t, bits = _offered(way, length_ns)
+    count = int(bits[-1] / (8 * _OCTETS) * (1 + 1e-12))
+    if count == 0:
+        raise ValueError(f"less than {_OCTETS} octets are delivered in that time")
+    if count > MOST_POINTS:
+        raise ValueError(f"{count:,} lines: {MOST_POINTS:,} at most, so take less time")
+    wanted = 8.0 * _OCTETS * np.arange(1, count + 1) * (1 - 1e-12)
+    after = np.searchsorted(bits, wanted)
+    since = (wanted - bits[after - 1]) / (bits[after] - bits[after - 1])
+    at = t[after - 1] + since * (t[after] - t[after - 1])
+    lines: list[int] = np.ceil(at / _NS_IN_MS - 1e-6).astype(np.int64).tolist()
+    return lines
+
+
+def _offered(way: Way, length_ns: int) -> tuple[Floats, Floats]:
+    """Return instants [ns], and the bits that a rate has offered up to each of them."""
+    starts, rates = (np.array(column, dtype=np.float64) for column in zip(*way.rate, strict=True))
+    edges = [0.0, float(length_ns), *starts]
+    for one in way.outages:
+        edges += [one.at_ns, one.at_ns + one.dead_ns]
+    t = np.unique(np.clip(edges, 0, length_ns))
+    begin = t[:-1]
+    rate = rates[np.maximum(np.searchsorted(starts, begin, side="right") - 1, 0)]
+    for one in way.outages:
+        rate[(begin >= one.at_ns) & (begin < one.at_ns + one.dead_ns)] = 0
+    bits = np.concatenate([[0.0], np.cumsum(rate * np.diff(t) / 1e9)])
+    return t, bits
+
+
+def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
+    """Return the opportunities that delivered packets used, from the first packet on.
+
+    An opportunity is at the instant at which the octets for it have passed. A link that waited for
+    packets shows fewer opportunities than it had.
+
+    Parameters
+    ----------
+    name
+        Where the packets were seen.
+    t_ns, octets
+        When they passed [ns], ascending, and how many octets each had on the wire, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If fewer than 1500 octets passed after the first packet.
+    """
+    t, sizes = np.asarray(t_ns, dtype=np.int64), np.asarray(octets, dtype=np.int64)
+    passed = np.cumsum(sizes[1:])
+    count = int(passed[-1]) // _OCTETS if len(passed) else 0
+    if count == 0:
+        raise ValueError(f"{name}: less than {_OCTETS} octets passed after the first packet")
+    if count > MOST_POINTS:
+        raise ValueError(f"{name}: {count:,} opportunities: {MOST_POINTS:,} at most")
+    at = t[1:][np.searchsorted(passed, _OCTETS * np.arange(1, count + 1))] - t[0]
+    note = "the packets that passed are taken for all that the link could deliver"
+    return Timeline(name, Way(opportunities=at.tolist()), notes=[note])

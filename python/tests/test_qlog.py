@@ -1,0 +1,281 @@
+"""Connections as qlog: the drafts' schema, the order of events, what each tells."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netspurt as ns
+from netspurt.captures import explain
+from netspurt.qlog import CURRENT, QVIS, vantages, write_qlog
+from netspurt.qlog.forms import Form
+from netspurt.run import Run
+
+from conftest import ROOT, Command, refused
+
+Event = dict[str, Any]
+
+CAPTURE = ROOT / "data" / "captures" / "spikes-18-no-tlp-s1" / "sender.pcapng"
+
+
+LOSSY = """
+title = "a lossy path with a middle"
+stop = "60 s"
+seed = 4
+[links]
+near = { between = ["source", "middle"], rate = "10 Mbit/s", delay = "5 ms", queue = "50 packets" }
+far = { between = ["middle", "receiver"], rate = "1 Mbit/s", delay = "30 ms", loss = LOSS }
+[flows.transfer]
+from = "source"
+to = "receiver"
+profile = "linux-6"
+send = "200 kB"
+[record]
+spy = ["source", "middle", "receiver"]
+""".replace("LOSS", '[{ probability = 0.15 }, "none"]')
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """Return a run with SACK, losses and timeouts, spied at both ends and between them."""
+    return ns.Scenario.parse(LOSSY, "lossy.toml").run()
+
+
+def written(
+    tables: Any, folder: Path, form: Form = CURRENT, **which: Any
+) -> tuple[Event, list[Event]]:
+    """Return the head and the events of a file of records."""
+    file = folder / "one.sqlog"
+    seen = vantages(tables, **which)[:1]
+    count = write_qlog(file, tables, seen, form=form)
+    text = file.read_text()
+    assert text.startswith("\x1e")
+    assert text.endswith("\n")
+    head, *events = (json.loads(record) for record in text.split("\x1e")[1:])
+    assert len(events) == count
+    return head, events
+
+
+def named(events: list[Event], name: str) -> list[Any]:
+    return [one["data"] for one in events if one["name"] == name]
+
+
+class Schema:
+    """The drafts' CDDL with netspurt's own, in which no member is allowed that it does not name."""
+
+    def __init__(self) -> None:
+        self.library = pytest.importorskip("pycddl", reason="pycddl and cbor2 check CDDL")
+        self.cbor = pytest.importorskip("cbor2")
+        drafts = ("main-schema-14", "quic-events-13")
+        text = "".join((ROOT / f"authorities/qlog/{name}.cddl").read_text() for name in drafts)
+        (own,) = re.findall(
+            r"^```cddl\n(.*?)^```",
+            (ROOT / "docs/interchange.md").read_text(),
+            re.DOTALL | re.MULTILINE,
+        )
+        text = re.sub(r"^ *\* \$\$.*-extension *$", "", text, flags=re.MULTILINE)
+        # This reader takes `time:` for the type of that name, and unwraps no groups.
+        text = re.sub(r"\btime:", '"time":', text)
+        (log,) = re.findall(r"^LogFile = \{(.*?)\}", text, re.DOTALL | re.MULTILINE)
+        # Nor does it check the sizes of numbers, but their signs.
+        text = re.sub(r"= uint \.size \d", "= uint", text.replace("~LogFile", log))
+        self.text = text + own
+
+    def check(self, rule: str, value: Any) -> None:
+        """Check a value; what the schema does not allow raises."""
+        schema = self.library.Schema(f"checked = {rule}\n{self.text}")
+        schema.validate_cbor(self.cbor.dumps(value))
+
+
+DATA = {
+    "netspurt:packet_sent": "NetspurtPacket",
+    "netspurt:packet_received": "NetspurtPacket",
+    "netspurt:rto_updated": "NetspurtRtoUpdated",
+    "quic:recovery_metrics_updated": "QUICRecoveryMetricsUpdated",
+    "quic:congestion_state_updated": "QUICCongestionStateUpdated",
+    "quic:packet_lost": "QUICPacketLost",
+    "quic:timer_updated": "QUICTimerUpdated",
+}
+
+
+@pytest.mark.parametrize("node", ["source", "middle", "receiver", "capture"])
+def test_every_event_is_as_the_drafts_and_our_schema_say(
+    run: Run, node: str, tmp_path: Path
+) -> None:
+    schema = Schema()
+    tables: Any = explain(CAPTURE, segments=True) if node == "capture" else run
+    head, events = written(tables, tmp_path, node=node, ends=node != "capture")
+    schema.check("QlogFileSeq", head)
+    assert len(events) > 50
+    for name, rule in DATA.items():
+        mine = [one for one in events if one["name"] == name]
+        if mine:
+            schema.check(f'[+ {{"time": float64, name: "{name}", data: {rule}}}]', mine)
+    assert {one["name"] for one in events} <= set(DATA)
+
+
+def test_the_check_against_the_drafts_can_fail() -> None:
+    schema = Schema()
+    good = {"min_rtt": 1.5, "congestion_window": 3000}
+    schema.check("QUICRecoveryMetricsUpdated", good)
+    for wrong in ({"min_rtt": "1.5"}, {"cwnd": 3000}, {"congestion_window": -1}):
+        with pytest.raises(Exception, match="validating"):
+            schema.check("QUICRecoveryMetricsUpdated", {**good, **wrong})
+    with pytest.raises(Exception, match="validating"):
+        schema.check("VantagePoint", {"type": "middle"})
+
+
+def test_a_file_of_records_has_what_the_draft_requires(run: Run, tmp_path: Path) -> None:
+    head, events = written(run, tmp_path)
+    assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
+    assert head["serialization_format"] == "application/qlog+json-seq"
+    # Tools look for both in the first 256 octets (main-schema-14 §3).
+    assert "application/qlog+json-seq" in (tmp_path / "one.sqlog").read_text()[:256]
+    trace = head["trace"]
+    assert trace["vantage_point"] == {"name": "source", "type": "client"}
+    assert trace["common_fields"]["reference_time"] == {
+        "clock_type": "monotonic",
+        "epoch": "unknown",
+    }
+    assert trace["event_schemas"][0] == "urn:ietf:params:qlog:events:quic-13"
+    assert "netspurt" in trace["event_schemas"][1]
+    assert all(set(one) == {"time", "name", "data"} for one in events)
+    times = [one["time"] for one in events]
+    assert times == sorted(times)
+
+
+def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: Path) -> None:
+    seen = vantages(run)
+    write_qlog(tmp_path / "all.qlog", run, seen)
+    found = json.loads((tmp_path / "all.qlog").read_text())
+    assert found["file_schema"] == "urn:ietf:params:qlog:file:contained"
+    told = [(one["vantage_point"]["name"], one["vantage_point"]["type"]) for one in found["traces"]]
+    assert sorted(told) == [("middle", "network"), ("receiver", "server"), ("source", "client")]
+    (between,) = (one for one in found["traces"] if one["vantage_point"]["name"] == "middle")
+    assert between["vantage_point"]["flow"] == "client"
+    assert all(one["events"] for one in found["traces"])
+    # What a sender knows is not known between the ends.
+    assert {one["name"].split("_")[0] for one in between["events"]} == {
+        "netspurt:packet",
+        "quic:packet",
+    }
+
+
+def test_packets_are_those_of_the_table(run: Run, tmp_path: Path) -> None:
+    _, events = written(run, tmp_path, node="source")
+    own = run.segments.where(node="source")
+    for name, direction in (("packet_sent", "forward"), ("packet_received", "reverse")):
+        rows = own.where(direction=direction)
+        found = named(events, f"netspurt:{name}")
+        assert [one["seq"] for one in found] == rows["seq"].tolist()
+        assert [one["header"]["packet_number"] for one in found] == rows["id"].tolist()
+        assert [one["raw"]["length"] for one in found] == rows["size_bytes"].tolist()
+        assert [one.get("cause", "") for one in found] == rows["cause"].tolist()
+    sent = [one for one in events if one["name"] == "netspurt:packet_sent"]
+    times = own.where(direction="forward")["t_ns"] / 1e6
+    assert [one["time"] for one in sent] == pytest.approx(times.tolist(), abs=1e-9)
+
+
+def test_sack_blocks_stand_at_their_acks_in_their_order(run: Run, tmp_path: Path) -> None:
+    _, events = written(run, tmp_path, node="source")
+    found = {
+        one["header"]["packet_number"]: one["sack_blocks"]
+        for one in named(events, "netspurt:packet_received")
+        if "sack_blocks" in one
+    }
+    expected: dict[int, list[list[int]]] = {}
+    for row in run.sack_blocks.where(node="source", direction="reverse").records():
+        expected.setdefault(row["id"], []).append([row["left"], row["right"]])
+    assert found == expected
+    assert any(len(blocks) > 1 for blocks in found.values())
+
+
+def test_metrics_are_told_when_they_change_and_then_only(run: Run, tmp_path: Path) -> None:
+    _, events = written(run, tmp_path, node="source")
+    metrics = named(events, "quic:recovery_metrics_updated")
+    assert all(metrics)
+    for name in ("min_rtt", "smoothed_rtt", "rtt_variance", "congestion_window", "ssthresh"):
+        values = [one[name] for one in metrics if name in one]
+        assert values, name
+        assert all(a != b for a, b in itertools.pairwise(values)), name
+    samples = run.rtt.where(direction="forward")["rtt_ns"] / 1e6
+    assert [one["latest_rtt"] for one in metrics if "latest_rtt" in one] == samples.tolist()
+    least = [one["min_rtt"] for one in metrics if "min_rtt" in one]
+    assert least == sorted(least, reverse=True)
+    assert least[-1] == samples.min()
+    last = [one["congestion_window"] for one in metrics if "congestion_window" in one][-1]
+    assert last == run.cwnd.where(direction="forward")["cwnd_bytes"][-1]
+
+
+def test_each_retransmission_follows_the_loss_of_the_transmission_before_it(
+    run: Run, tmp_path: Path
+) -> None:
+    _, events = written(run, tmp_path, node="source")
+    again = run.segments.where(node="source", kind="retransmission")
+    blamed = again.select(again["cause"] != "tlp")
+    lost = named(events, "quic:packet_lost")
+    assert len(lost) == len(blamed) > 3
+    seqs = dict(zip(run.segments["id"].tolist(), run.segments["seq"].tolist(), strict=True))
+    for one, seq, number in zip(lost, blamed["seq"], blamed["id"], strict=True):
+        assert seqs[one["header"]["packet_number"]] == seq
+        assert one["header"]["packet_number"] < number
+    words = {"rack": "time_threshold", "rto": "pto_expired", "go-back-n": "pto_expired"}
+    expected = [words.get(cause, "reordering_threshold") for cause in blamed["cause"].tolist()]
+    assert [one["trigger"] for one in lost] == expected
+
+
+def test_timeouts_expire_the_timer(run: Run, tmp_path: Path) -> None:
+    _, events = written(run, tmp_path, node="source")
+    fired = run.rto.where(direction="forward", fired=True)
+    assert len(named(events, "quic:timer_updated")) == len(fired) > 0
+    values = [one["rto"] for one in named(events, "netspurt:rto_updated")]
+    assert values[-1] == run.rto.where(direction="forward")["rto_ns"][-1] / 1e6
+
+
+def test_a_capture_is_seen_from_the_way(tmp_path: Path) -> None:
+    capture = explain(CAPTURE, segments=True)
+    (seen,) = vantages(capture, flow="c0", direction="reverse", ends=False)
+    assert seen.told() == {"name": "capture", "type": "network", "flow": "server"}
+    _, events = written(capture, tmp_path, flow="c0", direction="reverse", ends=False)
+    of_server = capture.segments.where(flow="c0", direction="reverse")
+    assert len(named(events, "netspurt:packet_sent")) == len(of_server)
+
+
+def test_qvis_gets_acknowledged_ranges_that_cover_each_packet_once(
+    run: Run, tmp_path: Path
+) -> None:
+    head, events = written(run, tmp_path, QVIS, node="source")
+    assert (head["qlog_version"], head["qlog_format"]) == ("0.3", "JSON-SEQ")
+    assert {one["name"].split(":")[0] for one in events} == {"transport", "recovery"}
+    sent = {one["header"]["packet_number"] for one in named(events, "transport:packet_sent")}
+    covered = [
+        number
+        for one in named(events, "transport:packet_received")
+        for frame in one["frames"]
+        if frame["frame_type"] == "ack"
+        for first, last in frame["acked_ranges"]
+        for number in range(first, last + 1)
+    ]
+    assert len(covered) == len(set(covered)) > 20
+    assert set(covered) <= sent
+    data = [frame for one in named(events, "transport:packet_sent") for frame in one["frames"]]
+    assert {one["frame_type"] for one in data} == {"stream"}
+
+
+def test_names_that_make_no_file_of_qlog_are_told(
+    netspurt: Command, run: Run, tmp_path: Path
+) -> None:
+    run.save(tmp_path / "r")
+    refused(netspurt("qlog", "r", "--out", "r.json"), "must end in .sqlog or .qlog")
+    refused(netspurt("qlog", "r", "--out", "r.sqlog", "--flow", "x"), "no flow 'x' in segments")
+    refused(netspurt("qlog", "r", "--out", "r.sqlog", "--node", "x"), "no spied node 'x'")
+    ran = netspurt("qlog", "r", "--out", "r.sqlog", "--node", "receiver")
+    assert ran.stdout.endswith("events of transfer at receiver\n")
+    refused(netspurt("qlog", "r", "--out", "r.sqlog"), "exists")
+    with pytest.raises(ValueError, match="holds one connection at one node, and there are 3"):
+        write_qlog(tmp_path / "all.sqlog", run, vantages(run))

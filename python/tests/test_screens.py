@@ -1,0 +1,277 @@
+"""Screens: lines that fit a terminal, nothing but plain lines where there is none."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import netspurt as ns
+from netspurt import _core
+from netspurt.cli.probing import screen_lines
+from netspurt.cli.screens import LiveScreen, bar, curve, octets, short
+from netspurt.live_report import QueueScene, Scene, SenderScene
+from netspurt.probe import Plan, Watch
+from netspurt.probe_lines import read_line
+
+from conftest import NETSPURT, ROOT
+from lateness import real_time
+
+#: What steers a terminal.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+STEERED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
+
+
+def scene(passed_ms: int = 1500, senders: int = 1, queues: int = 2, name: str = "bulk") -> Scene:
+    return Scene(
+        passed_ms,
+        [
+            SenderScene(f"{name}{n}", "reverse", 14_600, 7_300, None, 3 * 10**9, 4, True)
+            for n in range(senders)
+        ],
+        [QueueScene(f"link{n}", "forward", n, 1500 * n) for n in range(queues)],
+    )
+
+
+def test_a_live_run_shows_its_time_its_window_its_timer_and_its_queues() -> None:
+    shown = LiveScreen("mine", 6.0)
+    for passed, packets in ((250, 0), (500, 4), (1500, 2)):
+        sender = SenderScene("bulk", "forward", 14_600, 7_300, 50 * 10**6, 250 * 10**6, 1, False)
+        shown.take(Scene(passed, [sender], [QueueScene("modem", "forward", packets, 1500)]))
+    assert shown.lines(80, 24) == [
+        "running mine live  1.5 s of at most 6 s",
+        "━" * 15 + "─" * 45,
+        "",
+        "bulk                                cwnd   14.6 kB  ███",
+        "  RTO 250 ms, SRTT 50 ms, in flight 7.3 kB",
+        "",
+        "queues after the latest packet that came",
+        "modem forward                  2 packets    1.5 kB  ▁█▅",
+    ]
+
+
+def test_a_sender_without_a_round_trip_and_with_a_backoff_says_so() -> None:
+    shown = LiveScreen("mine", 6.0)
+    shown.take(scene())
+    lines = shown.lines(80, 24)
+    assert lines[3].startswith("bulk0 (reverse)")
+    assert lines[4] == "  RTO 3 s, SRTT -, in flight 7.3 kB, backoff 4  in recovery"
+
+
+@given(
+    st.integers(40, 220),
+    st.integers(5, 60),
+    st.integers(0, 4),
+    st.integers(0, 6),
+    st.text(max_size=60),
+)
+def test_a_live_screen_fits_every_terminal(
+    across: int, down: int, senders: int, queues: int, name: str
+) -> None:
+    shown = LiveScreen(name, 60.0)
+    for n in range(300):
+        shown.take(scene(250 * n, senders, queues, name))
+    lines = shown.lines(across, down)
+    assert len(lines) <= down
+    assert max(len(STYLE.sub("", line)) for line in lines) <= max(across, 60)
+
+
+def test_curves_bars_and_short_names_take_the_room_they_have() -> None:
+    assert curve([1] * 9, 4) == "████"
+    assert curve([0, 0], 4) == "▁▁"
+    assert (bar(0, 4), bar(1, 4)) == ("────", "━━━━")
+    assert short("abcdef", 1) == "…"
+    assert octets(999) == "999 B"
+
+
+def watched() -> Watch:
+    """Return what came of the probes of a file, before its last line tells that it is over."""
+    watch = Watch([])
+    for text in (ROOT / "data" / "probe.jsonl").read_text().splitlines()[:-1]:
+        watch.take(read_line(text))
+    return watch
+
+
+@pytest.mark.parametrize("across", [60, 80, 200])
+@pytest.mark.parametrize("down", [12, 23, 60])
+def test_a_probes_screen_fits_the_terminal_and_ends_with_the_last_echo_probes(
+    across: int, down: int
+) -> None:
+    watch = watched()
+    trace = [f"{n:>6}  10 ms" for n in range(40)]
+    lines = screen_lines(Plan("host", count=100), watch, trace, across, down)
+    assert len(lines) <= down
+    assert any("echo probes" in line for line in lines)
+    assert max(map(len, lines)) <= across
+    if down >= 23:
+        assert lines[-1] == trace[-1]
+        assert sum("█" in line for line in lines) >= 3
+
+
+def in_a_terminal(
+    words: list[str], folder: Path, *, columns: int = 80, rows: int = 24, **values: str
+) -> tuple[int, str]:
+    """Run the command in a terminal of its own; return its status and all that it wrote there."""
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+    ran = subprocess.Popen(
+        [NETSPURT, *words],
+        stdin=there,
+        stdout=there,
+        stderr=there,
+        cwd=folder,
+        env={**kept, "TERM": "xterm", **values},
+    )
+    os.close(there)
+    told = b""
+    while True:
+        ready, _, _ = select.select([here], [], [], 60)
+        try:
+            part = os.read(here, 1 << 16) if ready else b""
+        except OSError:
+            break
+        if not part:
+            break
+        told += part
+    os.close(here)
+    return ran.wait(60), told.decode()
+
+
+def widths(told: str) -> list[int]:
+    """Return how wide the lines of a terminal's text are."""
+    return [len(STEERED.sub("", line)) for line in told.replace("\r", "\n").split("\n")]
+
+
+SWEEP = """
+title = "Many cases"
+stop = "60 s"
+[links]
+wire = { between = ["a", "b"], rate = "1 Mbit/s", delay = "20 ms", queue = "9 packets" }
+[flows.bulk]
+from = "a"
+to = "b"
+send = "unlimited"
+[record]
+tables = []
+[sweep]
+seeds = 4000
+"""
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+def test_the_progress_of_a_sweep_fits_the_terminal_and_names_its_cases(
+    tmp_path: Path, columns: int
+) -> None:
+    text = SWEEP.replace("chunk_s = 0.05\n", "")
+    (tmp_path / "many.toml").write_text(text)
+    status, told = in_a_terminal(["sweep", "many.toml", "--out", "s"], tmp_path, columns=columns)
+    assert status == 0, told
+    assert re.search(r"[\d,]+ of 4,000 cases", STEERED.sub("", told)), told[-2000:]
+    assert max(widths(told)) <= columns
+
+
+LIVE = """
+stop = "3 s"
+[links]
+modem = { between = ["a", "b"], rate = "400 kbit/s", delay = "20 ms", queue = "9 packets" }
+[flows.bulk]
+from = "a"
+to = "b"
+endpoint = "kernel"
+profile = "linux-default"
+send = "unlimited"
+"""
+
+
+def unless_live() -> None:
+    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = found["user and network namespaces"]
+    if not available:
+        pytest.skip(f"no live runs: {why}")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+@real_time
+def test_a_live_run_in_a_terminal_shows_its_window_and_its_queue(
+    tmp_path: Path, columns: int
+) -> None:
+    unless_live()
+    (tmp_path / "mine.toml").write_text(LIVE)
+    words = ["live", "run", "mine.toml", "--out", "r", "--budget", "20s"]
+    status, told = in_a_terminal(words, tmp_path, columns=columns)
+    assert status == 0, told
+    for word in ("running mine live", "cwnd", "RTO", "modem forward", "█"):
+        assert word in told
+    screen, _, after = told.rpartition("\x1b[")
+    assert "kept in r" in after or "kept in r" in screen
+    shown = [line for line in told.split("\n") if "cwnd " in line or "modem forward  " in line]
+    assert max(len(STEERED.sub("", line)) for line in shown) <= columns
+
+
+@real_time
+def test_a_live_run_without_a_terminal_writes_plain_lines(tmp_path: Path) -> None:
+    unless_live()
+    (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
+    words = ["live", "run", "mine.toml", "--out", "r", "--budget", "20s"]
+    ran = subprocess.run(
+        [NETSPURT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert not CONTROL.search(ran.stdout + ran.stderr)
+    assert "running" not in ran.stderr
+
+
+@real_time
+def test_no_colour_is_no_colour(tmp_path: Path) -> None:
+    unless_live()
+    (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
+    words = ["live", "run", "mine.toml", "--budget", "20s", "--out"]
+    for value, coloured in (("", True), ("1", False)):
+        _, told = in_a_terminal([*words, f"r{value}"], tmp_path, NO_COLOR=value)
+        assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", told)) is coloured
+
+
+@real_time
+def test_a_run_tells_what_it_looks_like_to_python(tmp_path: Path) -> None:
+    unless_live()
+    scenes: list[Scene] = []
+    scenario = ns.Scenario.parse(LIVE, "mine.toml")
+    ns.run_live(scenario, tmp_path / "r", budget=20.0, watch=scenes.append)
+    assert len(scenes) >= 4
+    passed = [one.passed_ms for one in scenes]
+    assert np.all(np.diff(passed) >= 250)
+    late = [one for one in scenes if one.senders]
+    assert late
+    assert {one.senders[0].flow for one in late} == {"bulk"}
+    assert late[-1].senders[0].cwnd_bytes > 1000
+    assert late[-1].senders[0].rto_ns >= 200 * 10**6
+    assert max(queue.packets for one in late for queue in one.queues) > 3
+
+
+@real_time
+def test_a_reader_that_does_not_read_does_not_hold_a_run_up(tmp_path: Path) -> None:
+    unless_live()
+    seen: list[Scene] = []
+
+    def sleep(scene: Scene) -> None:
+        seen.append(scene)
+        time.sleep(2 if len(seen) == 1 else 0)
+
+    scenario = ns.Scenario.parse(LIVE, "mine.toml")
+    run = ns.run_live(scenario, tmp_path / "r", budget=20.0, watch=sleep)
+    assert len(seen) > 1
+    assert run.stop_ns == 3 * 10**9

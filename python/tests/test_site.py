@@ -1,0 +1,286 @@
+"""The site: its links hold, it explains all that the code offers, and Sphinx builds it."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from netspurt import _core
+
+from conftest import NETSPURT, ROOT, Command
+from lateness import real_time
+
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+from from_code import PARTS, filled
+from from_code.columns import columns, tables, told, untold, unused
+from from_code.commands import all_commands, parameters
+from from_code.mechanisms import profile_values, profiles, switches
+from from_code.python_names import names, undocumented
+from from_code.scenario_keys import schema, tables_of
+
+#: Every page of the site, by its path.
+PAGES = sorted(
+    path
+    for pattern in (
+        "*.md",
+        "authorities/**/*.md",
+        "bench/*.md",
+        "data/**/*.md",
+        "docs/**/*.md",
+        "papers/*/*.md",
+    )
+    for path in ROOT.glob(pattern)
+    if "_build" not in path.parts
+)
+
+OWN = [path for path in PAGES if path.is_relative_to(ROOT / "docs")]
+
+
+@cache
+def prose(page: Path) -> str:
+    """Return a page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page: those of its headings as GitHub makes them, and its own."""
+    text = re.sub(r"^```.*?^```$", "", filled(page.read_text()), flags=re.DOTALL | re.MULTILINE)
+    found = set(re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE))
+    for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
+        kept = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower())
+        found.add(kept.strip().replace(" ", "-"))
+    return found
+
+
+def links(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the links within the repository: a path, maybe empty, and an anchor, maybe empty."""
+    plain = re.sub(r"`[^`]*`", "", text)
+    for target in re.findall(r"\]\(([^)\s]+)\)", plain):
+        if not re.match(r"[a-z]+:", target):
+            path, _, anchor = target.partition("#")
+            yield path, anchor
+
+
+def broken(page: Path, text: str) -> list[str]:
+    """Return the links of a page that lead nowhere."""
+    found = []
+    for path, anchor in links(text):
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists():
+            found.append(f"{page.relative_to(ROOT)}: no file {path}")
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+            found.append(f"{page.relative_to(ROOT)}: no anchor {path}#{anchor}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    assert (
+        broken(page, re.sub(r"^```.*?^```$", "", filled(page.read_text()), flags=re.S | re.M)) == []
+    )
+
+
+def test_a_broken_link_is_found() -> None:
+    page = ROOT / "README.md"
+    assert broken(page, "[x](docs/none.md)") == ["README.md: no file docs/none.md"]
+    assert broken(page, "[x](docs/live.md#none)") == ["README.md: no anchor docs/live.md#none"]
+    assert (
+        broken(page, "[x](docs/live.md#populations) `[y](none.md)` [z](https://rfc.example)") == []
+    )
+
+
+def in_toctrees(page: Path) -> Iterator[Path]:
+    """Yield the pages that a page's tables of contents name."""
+    for block in re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(), re.S | re.M):
+        for entry in block.splitlines():
+            if entry and not entry.startswith(":"):
+                named = re.fullmatch(r".+ <(.+)>", entry)
+                yield from page.parent.glob(f"{named[1] if named else entry}.md")
+
+
+def test_every_page_is_reached_from_the_front_page() -> None:
+    reached, waiting = set[Path](), [ROOT / "docs" / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page.resolve() not in reached:
+            reached.add(page.resolve())
+            waiting += in_toctrees(page)
+    assert {page.resolve() for page in PAGES} - reached == set()
+
+
+#: Pages under *Rooms* that are about files and words, and not about results.
+NO_ROOMS = {"interchange.md", "report.md", "writing-an-estimator.md"}
+
+
+def test_the_page_of_each_room_tells_its_validation_and_its_limits() -> None:
+    rooms = (
+        (ROOT / "docs" / "index.md").read_text().partition(":caption: Rooms")[2].partition("```")[0]
+    )
+    names = [f"{name}.md" for name in rooms.split()]
+    assert len(names) > 12
+    for name in set(names) - NO_ROOMS:
+        titles = re.findall(r"^## (.+)$", (ROOT / "docs" / name).read_text(), re.MULTILINE)
+        assert any("alidation" in title for title in titles), name
+        assert any(re.search("[Ll]imits|ot supported", title) for title in titles), name
+
+
+#: Languages of blocks, and what runs or checks the blocks; output alone has no language.
+CHECKED = {
+    "": "what a command printed, shown once; files and formulas",
+    "console": "test_docs.py runs each line",
+    "python": "test_docs.py runs it",
+    "toml": "read below; test_docs.py runs scenarios that have a name",
+    "cddl": "test_qlog.py reads it",
+    "csv": "test_docs.py writes it, for the commands of its page",
+    "rust": "the core's tests compile docs/estimators.md",
+    "pkt": "crates/netspurt/tests/scripts.rs plays it",
+    "{toctree}": "Sphinx",
+    "floors": "the tidy tests",
+}
+
+
+@pytest.mark.parametrize("page", OWN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_a_page_is_of_a_kind_that_something_runs(page: Path) -> None:
+    fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert {fence.split(" ")[0] for fence in fences[::2]} - set(CHECKED) == set()
+    for block in re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.S | re.M):
+        tomllib.loads(block)
+
+
+def test_every_mark_of_a_page_names_a_part_and_every_part_has_a_page() -> None:
+    marks = [
+        mark for page in OWN for mark in re.findall(r"<!-- from the code: (.+) -->", prose(page))
+    ]
+    assert sorted(marks) == sorted(PARTS)
+
+
+def test_every_key_and_every_switch_is_explained() -> None:
+    whole = schema()
+    silent = [
+        f"{path}.{key}"
+        for path, part in tables_of(whole)
+        for key, one in part["properties"].items()
+        if not one.get("description")
+    ]
+    switched = dict(switches(whole["$defs"]["TcpSpec"]))
+    silent += [key for key, one in switched.items() if not one.get("description")]
+    assert silent == []
+    valued = {key for name in profiles(whole) for key in profile_values(name)}
+    assert set(switched) - valued == set()
+
+
+def test_every_column_has_a_meaning_and_every_meaning_a_column() -> None:
+    assert untold() == []
+    assert unused() == []
+    assert len(columns().splitlines()) > 300
+
+
+def test_the_tables_of_a_run_are_all_told(start_run: object) -> None:
+    page = (ROOT / "docs" / "records.md").read_text()
+    for name, table in start_run.tables.items():  # type: ignore[attr-defined]
+        assert f"`{name}`" in page
+        assert [column for column in table if column not in tables()[name]] == []
+
+
+#: A transfer whose last segment is lost, which the timer at the host's edge repairs first.
+LOST_TAIL = """
+stop = "3 s"
+[links.wire]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "10 ms"
+loss = [{ packets = [20] }, "none"]
+[flows.one]
+from = "a"
+to = "b"
+endpoint = "kernel"
+profile = "reno-2005"
+send = "20 segments"
+shim = ["linux:rto_min=20ms", "off"]
+"""
+
+
+@real_time
+def test_the_columns_of_live_tables_are_those_told(netspurt: Command, tmp_path: Path) -> None:
+    """The types of live tables stand in data, since they cannot be made everywhere."""
+    import netspurt as ns
+
+    found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
+    available, why = found["user and network namespaces"]
+    if not available:
+        pytest.skip(f"no live runs: {why}")
+    (tmp_path / "tail.toml").write_text(LOST_TAIL)
+    netspurt("live", "run", "tail.toml", "--budget", "1 s", "--out", "live")
+    run = ns.open_run(tmp_path / "live")
+    for name in ("arrivals", "deliveries", "shims"):
+        types = {c: str(run.tables[name][c].dtype) for c in run.tables[name]}
+        assert {c: "text" if "U" in kind[:2] else kind for c, kind in types.items()} == told()[
+            name
+        ]["live"]
+
+
+def test_every_command_and_every_option_is_explained() -> None:
+    silent = []
+    for path, command in all_commands():
+        if not (command.help or "").strip():
+            silent.append(" ".join(path))
+        silent += [f"{path} {words}" for words, meant in parameters(path, command) if not meant]
+    assert silent == []
+
+
+def test_commands_stand_under_what_one_wants_to_do_once_each() -> None:
+    panels = re.findall(r"^## (.+)$", PARTS["commands"](), re.MULTILINE)
+    assert panels[0] == "Simulate and look"
+    assert len(panels) == len(set(panels)) > 4
+
+
+def test_every_measure_of_claims_is_explained() -> None:
+    from netspurt.papers.registry import _MEASURES
+
+    assert len(_MEASURES) > 60
+    assert [name for name, one in _MEASURES.items() if not (one.__doc__ or "").strip()] == []
+
+
+def test_every_timer_has_a_row_on_its_page() -> None:
+    page = (ROOT / "docs" / "estimators.md").read_text()
+    assert [name for name in _core.ALGORITHMS if f"| `{name}` |" not in page] == []
+
+
+def test_every_public_name_of_the_package_is_explained() -> None:
+    assert undocumented() == []
+    assert len(list(names())) > 80
+
+
+def test_the_site_and_the_man_pages_are_built_without_a_warning(tmp_path: Path) -> None:
+    if importlib.util.find_spec("sphinx") is None:
+        pytest.skip("Sphinx is not installed: `make docs` installs it and builds the site")
+    for builder in ("html", "man"):
+        words = ["--quiet", "--nitpicky", "--fail-on-warning", "--keep-going", "--builder", builder]
+        ran = subprocess.run(
+            [
+                NETSPURT.with_name("python"),
+                "-m",
+                "sphinx",
+                *words,
+                "--conf-dir",
+                "docs",
+                ".",
+                tmp_path,
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,150 @@
+"""Traces of Mahimahi, written of rates, of opportunities, and of what a capture delivered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import netspurt as ns
+from netspurt.timelines import Outage, Timeline, Way, delivered, mahimahi, read_timeline
+
+from conftest import Command, refused
+
+S = 1_000_000_000
+MS = 1_000_000
+
+
+def test_a_rate_of_12_mbit_s_is_an_opportunity_in_each_millisecond() -> None:
+    assert mahimahi(Way(rate=[(0, 12_000_000)]), S) == list(range(1, 1001))
+
+
+def test_what_is_left_of_a_rate_counts_for_the_next_opportunity() -> None:
+    # 1500 octets at 8 Mbit/s take 1.5 ms.
+    assert mahimahi(Way(rate=[(0, 8_000_000)]), 6 * MS) == [2, 3, 5, 6]
+    # Half of an opportunity at the first rate, half at the second.
+    assert mahimahi(Way(rate=[(0, 12_000_000), (500_000, 6_000_000)]), 4 * MS) == [2, 4]
+
+
+def test_an_outage_offers_nothing() -> None:
+    way = Way(rate=[(0, 12_000_000)], outages=[Outage(2 * MS, 5 * MS)])
+    assert mahimahi(way, 10 * MS) == [1, 2, 8, 9, 10]
+
+
+def test_several_opportunities_may_be_in_a_millisecond() -> None:
+    assert mahimahi(Way(rate=[(0, 36_000_000)]), 2 * MS) == [1, 1, 1, 2, 2, 2]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 400), st.integers(100_000, 200_000_000)), min_size=1, max_size=8
+    )
+)
+def test_a_trace_has_offered_what_the_rate_has_up_to_one_opportunity(
+    spans: list[tuple[int, int]],
+) -> None:
+    starts = np.concatenate([[0], np.cumsum([span for span, _ in spans])])
+    rates = [rate for _, rate in spans]
+    points = [(int(at) * MS, rate) for at, rate in zip(starts, rates, strict=False)]
+    bits = np.concatenate([[0], np.cumsum([span * rate // 1000 for span, rate in spans])])
+    if bits[-1] < 13_000:
+        return
+    lines = np.array(mahimahi(Way(rate=points), int(starts[-1]) * MS))
+    assert (np.diff(lines) >= 0).all()
+    assert lines[0] >= 1
+    for at, offered in zip(starts, bits, strict=True):
+        count = int(np.searchsorted(lines, at, side="right"))
+        assert abs(count - offered / 12_000) <= 1 + 1e-6
+
+
+def test_opportunities_are_written_back_as_they_were_read(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.up").write_text("1\n1\n3\n7\n")
+    ran = netspurt("timeline", "a.up", "--mahimahi", "b.up")
+    assert ran.stdout == "b.up: 4 opportunities in 0.007 s, 6.86 Mbit/s on average\n"
+    assert (tmp_path / "b.up").read_text() == "1\n1\n3\n7\n"
+    refused(netspurt("timeline", "a.up", "--mahimahi", "b.up"), "exists")
+
+
+def test_each_direction_has_a_trace_of_its_own(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "up").write_text("2\n4\n")
+    (tmp_path / "down").write_text("1\n")
+    netspurt("timeline", "up", "--reverse", "down", "--out", "both.toml")
+    netspurt("timeline", "both.toml", "--mahimahi", "f")
+    netspurt("timeline", "both.toml", "--mahimahi", "r", "--direction", "reverse")
+    assert ((tmp_path / "f").read_text(), (tmp_path / "r").read_text()) == ("2\n4\n", "1\n")
+
+
+def test_what_makes_no_trace_is_told(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "rate.csv").write_text("t_s,rate_mbps\n0,12\n")
+    (tmp_path / "delay.csv").write_text("t_s,delay_ms\n0,12\n")
+    refused(netspurt("timeline", "rate.csv", "--mahimahi", "a"), "rate.csv: add --for TIME")
+    refused(netspurt("timeline", "rate.csv", "--for", "1s"), "--for needs --mahimahi")
+    refused(netspurt("timeline", "delay.csv", "--mahimahi", "a"), "neither a rate nor a trace")
+    refused(netspurt("timeline", "rate.csv", "--mahimahi", "a", "--for", "0.1ms"), "1500 octets")
+    refused(netspurt("timeline", "rate.csv", "--mahimahi", "a", "--for", "9h"), "200,000 at most")
+    assert not (tmp_path / "a").exists()
+    broken = Way(opportunities=[1], outages=[Outage(0, 1)])
+    with pytest.raises(ValueError, match="begins again and outages do not"):
+        mahimahi(broken)
+
+
+FULL = """
+stop = "20 s"
+[links.cell]
+between = ["source", "receiver"]
+delay = "10 ms"
+queue = "200 packets"
+rate = {}
+[flows.transfer]
+from = "source"
+to = "receiver"
+profile = "linux-6"
+send = "unlimited"
+[record]
+spy = ["receiver"]
+"""
+
+
+def test_a_link_delivers_by_the_trace_of_a_rate_what_it_delivers_at_the_rate(
+    tmp_path: Path,
+) -> None:
+    told = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
+    steps = Way(rate=[(0, 6_000_000), (5 * S, 2_000_000)])
+    (tmp_path / "trace").write_text("".join(f"{at}\n" for at in mahimahi(steps, 20 * S)))
+    read = read_timeline(tmp_path / "trace")
+    told_again = read.to_toml().partition("rate = ")[2].replace("\n", " ")
+    runs = [
+        ns.Scenario.parse(FULL.replace("{}", rate), "full.toml").run()
+        for rate in (told, told_again)
+    ]
+    got = [int(run.flows["delivered_bytes"][0]) for run in runs]
+    assert got[1] == pytest.approx(got[0], rel=0.02)
+    # What the receiver's capture would show makes the trace again.
+    data = runs[1].segments.where(direction="forward")
+    found = delivered("receiver", data["t_ns"], data["size_bytes"])
+    lines = np.array(mahimahi(found.forward))
+    sizes = float(data["size_bytes"].sum()) - float(data["size_bytes"][0])
+    assert abs(len(lines) - sizes / 1500) <= 1
+    late = (lines > 5000) & (lines < 15_000)
+    assert late.sum() * 12_000 / 10 == pytest.approx(2_000_000, rel=0.02)
+
+
+def test_delivered_packets_fill_opportunities_from_the_first_on() -> None:
+    made = delivered("x", [5 * MS, 6 * MS, 8 * MS, 9 * MS], [1500, 750, 750, 3000])
+    assert isinstance(made, Timeline)
+    assert list(made.forward.opportunities) == [3 * MS, 4 * MS, 4 * MS]
+    with pytest.raises(ValueError, match="less than 1500 octets passed after the first"):
+        delivered("x", [0, 1], [1500, 40])
+
+
+def test_a_capture_is_read_as_what_it_delivered(netspurt: Command, tmp_path: Path) -> None:
+    run = ns.Scenario.parse(FULL.replace("{}", '"2 Mbit/s"'), "full.toml").run()
+    run.save(tmp_path / "r")
+    ran = netspurt("timeline", "r/receiver.pcapng", "--mahimahi", "cell.down")
+    assert "2 Mbit/s on average" in ran.stdout
+    assert "the packets that passed are taken for all that the link could deliver" in ran.stderr
