@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration as RealSpan;
 
-use netspurt::script::{Call, CallOutcome, CallResult};
+use netspurt::script::{Call, CallOutcome, CallResult, Info};
 use netspurt::units::Duration;
 
 use crate::world::DrillWorld;
@@ -60,9 +60,24 @@ impl DrillMachine {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The world, in which nothing is due any more.
+    fn up_to_now(&self) -> Guard<'_> {
+        let mut shared = self.lock();
+        let now = shared.world.after(Duration::ZERO);
+        while shared.world.step(now) {
+            shared = self.release(shared);
+        }
+        shared
+    }
+
     /// Looks at the world, or changes it.
     pub fn with<T>(&self, work: impl FnOnce(&mut DrillWorld) -> T) -> T {
         work(&mut self.lock().world)
+    }
+
+    /// The state of the connection.
+    pub fn info(&self) -> Info {
+        self.up_to_now().world.info()
     }
 
     /// Reads the clock, in microseconds since 1970. The first reading after a call that blocked says
@@ -79,7 +94,7 @@ impl DrillMachine {
 
     /// Makes a call and waits for its result. `None` if the script is refused.
     pub fn call(&self, call: &Call) -> Option<CallOutcome> {
-        let mut shared = self.lock();
+        let mut shared = self.up_to_now();
         if shared.world.is_refused() {
             return None;
         }
@@ -122,7 +137,7 @@ impl DrillMachine {
 
     /// A packet arrives; whether it can be played.
     pub fn inject(&self, packet: &[u8]) -> bool {
-        let mut shared = self.lock();
+        let mut shared = self.up_to_now();
         let taken = !shared.world.is_refused() && shared.world.inject(packet);
         drop(self.release(shared));
         taken
@@ -130,7 +145,7 @@ impl DrillMachine {
 
     /// A shell command of the script; whether it can be played.
     pub fn command(&self, text: &str) -> bool {
-        let mut shared = self.lock();
+        let mut shared = self.up_to_now();
         let taken = shared.world.command(text);
         drop(self.release(shared));
         taken

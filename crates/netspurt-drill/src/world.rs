@@ -15,7 +15,8 @@ use crate::shell::{Setup, changes};
 /// How many steps without progress at one instant mean that the host is stuck.
 const STEPS_MAX: u32 = 10_000;
 
-/// The host, from the first call on, and what is around it.
+/// The host, from the first call on, and what is around it. Whoever uses it lets it [`step`](Self::step)
+/// first until nothing is due.
 #[derive(Debug)]
 pub struct DrillWorld {
     setup: Setup,
@@ -96,8 +97,6 @@ impl DrillWorld {
 
     /// Makes a call.
     pub fn call(&mut self, call: &Call) -> CallResult {
-        let now = self.clock.host_time();
-        self.run_until(now);
         let result = match self.host() {
             Ok((now, host)) => host.call(now, call),
             Err(what) => CallResult::NotSupported(what),
@@ -116,8 +115,6 @@ impl DrillWorld {
 
     /// A packet arrives; whether it can be played.
     pub fn inject(&mut self, packet: &[u8]) -> bool {
-        let now = self.clock.host_time();
-        self.run_until(now);
         let segment = self.ends.segment(packet);
         let result = segment.and_then(|segment| {
             let (now, host) = self.host()?;
@@ -166,11 +163,6 @@ impl DrillWorld {
         self.host.as_ref().and_then(Subject::next_wakeup).is_some()
     }
 
-    /// Runs what is due until now.
-    fn run_until(&mut self, now: Time) {
-        while self.step(now) {}
-    }
-
     /// Takes what has left the host.
     fn collect(&mut self) {
         let now = self.clock.host_time();
@@ -182,7 +174,6 @@ impl DrillWorld {
     /// The state of the connection.
     pub fn info(&mut self) -> Info {
         let now = self.clock.host_time();
-        self.run_until(now);
         self.host.as_ref().map(|host| host.info(now)).unwrap_or_default()
     }
 

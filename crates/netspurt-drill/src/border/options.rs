@@ -93,12 +93,11 @@ fn option_octets(
     machine: &DrillMachine,
     (fd, level, number): (c_int, c_int, c_int),
 ) -> BorderResult<Vec<u8>> {
-    let info = || machine.with(|world| world.info());
     match (level, number) {
-        (libc::IPPROTO_TCP, libc::TCP_INFO) => return Ok(tcp_info(&info()).to_vec()),
+        (libc::IPPROTO_TCP, libc::TCP_INFO) => return Ok(tcp_info(&machine.info()).to_vec()),
         // None of our algorithms tells anything of its own.
         (libc::IPPROTO_TCP, libc::TCP_CC_INFO) => return Ok(Vec::new()),
-        (libc::SOL_SOCKET, SO_MEMINFO) => return Ok(memory_octets(&info()).to_vec()),
+        (libc::SOL_SOCKET, SO_MEMINFO) => return Ok(memory_octets(&machine.info()).to_vec()),
         _ => {}
     }
     let option = numbers::option(level, number).map_err(|what| refuse(machine, what))?;

@@ -193,6 +193,32 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
 }
 
 #[test]
+fn a_wait_may_end_while_somebody_waits_by_reading_the_clock() {
+    let player = Player::new();
+    let listener = player.listener();
+    let begun = player.now_us();
+    let (found, returned) = thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let table = PacketdrillTable::filled();
+            let mut entry = libc::pollfd { fd: listener, events: libc::POLLIN, revents: 9 };
+            let found = unsafe { (table.poll)(null_mut(), &raw mut entry, 1, 30) };
+            (found, now_us(&table))
+        });
+        while !current().unwrap().is_blocked() {
+            thread::yield_now();
+        }
+        player.sleep_ms(29);
+        assert_eq!(unsafe { (player.table.usleep)(null_mut(), 990) }, 0);
+        while player.now_us() < begun + 30_005 {}
+        player.open(|| ());
+        other.join().unwrap()
+    });
+    assert_eq!(found, 0);
+    assert!((30_000..30_010).contains(&(returned - begun)), "{}", returned - begun);
+    assert!(player.accept(listener) > listener);
+}
+
+#[test]
 fn a_call_that_blocks_where_nobody_else_moves_the_clock_moves_it() {
     let player = Player::new();
     let listener = player.listener();
