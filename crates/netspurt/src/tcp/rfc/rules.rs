@@ -140,6 +140,9 @@ pub struct ReceiveRules {
     /// A segment that lacks the agreed time stamps is taken (`tcp_validate_incoming`). RFC 7323
     /// §3.2 discards it.
     pub takes_unstamped: bool,
+    /// A FIN that is taken in order ends all reports: of octets that came with it again, too
+    /// (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those.
+    pub fin_ends_reports: bool,
 }
 
 impl ReceiveRules {
@@ -157,6 +160,7 @@ impl ReceiveRules {
             full_needs_reader: on,
             stamp_after_ack: on,
             takes_unstamped: on,
+            fin_ends_reports: on,
         }
     }
 }
