@@ -28,6 +28,7 @@ impl Tcb {
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);
+        self.tx.begin_burst(cx.now);
         if !self.send_full(cx) {
             while let Some(departure) = self.tx.next(cx.now) {
                 self.depart(Some(departure), cx);

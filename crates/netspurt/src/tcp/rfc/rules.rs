@@ -178,6 +178,10 @@ pub struct SendRules {
     pub held_for_an_rto: bool,
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
+    /// With less room than a packet for offload has, at least two segments, the last segments wait
+    /// where an ACK is due within 1 ms and the last octets left within 1 ms
+    /// (`tcp_tso_should_defer`).
+    pub waits_for_packets: bool,
     /// A FIN for which cwnd has no room is the tail loss probe (`tcp_send_loss_probe`), and not the
     /// last segment once more.
     pub fin_is_probe: bool,
@@ -194,7 +198,13 @@ impl SendRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { held_for_an_rto: on, fin_needs_window: on, fin_is_probe: on, learns_drops: on }
+        Self {
+            held_for_an_rto: on,
+            fin_needs_window: on,
+            waits_for_packets: on,
+            fin_is_probe: on,
+            learns_drops: on,
+        }
     }
 }
 
