@@ -6,6 +6,7 @@ use crate::units::{BitRate, Time};
 use super::account::HeldBy;
 use super::cwnd::Idleness;
 use super::pacer::spread_rate;
+use super::pairing::packet_edge;
 use super::repair::Phase;
 use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
@@ -117,7 +118,7 @@ impl RfcSender {
     /// Segments are about to leave: looks which of them wait for a whole packet.
     #[inline]
     pub(super) fn begin_burst(&mut self, now: Time) {
-        self.packet_edge = self.packet_edge(now);
+        self.packet_edge = packet_edge(self, now);
     }
 
     /// All that may be sent was: arms what waits for answers, and for room. `sent` says whether
@@ -283,13 +284,9 @@ impl RfcSender {
 
     /// The rate at which segments are paced, where they are.
     fn pacing_rate(&self) -> Option<BitRate> {
-        let spread = || if self.config.pacing { self.spread_rate() } else { None };
-        self.recovery.cwnd.pacing_rate().or_else(spread)
-    }
-
-    /// The rate that spreads the window over a round trip.
-    pub(super) fn spread_rate(&self) -> Option<BitRate> {
-        spread_rate(&self.recovery.cwnd.window, self.meter.srtt)
+        let cwnd = &self.recovery.cwnd;
+        let spread = || spread_rate(&cwnd.window, self.meter.srtt).filter(|_| self.config.pacing);
+        cwnd.pacing_rate().or_else(spread)
     }
 
     /// New octets leave after a time in which nothing was outstanding.

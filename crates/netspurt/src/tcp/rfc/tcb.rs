@@ -10,6 +10,7 @@ use super::config::RfcConfig;
 use super::header::HeaderState;
 use super::info::ConnectionInfo;
 use super::lifecycle::Lifecycle;
+use super::pacer::spread_rate;
 use super::receive::RfcReceiver;
 use super::recovery::LossRecovery;
 use super::send_window::ShortSegments;
@@ -234,7 +235,7 @@ impl Tcb {
             delivered: tx.delivery.octets,
             peer_window: tx.window.peer(),
             peer_window_max: tx.window.peer_max(),
-            pacing: cwnd.pacing_rate().or_else(|| tx.spread_rate()),
+            pacing: cwnd.pacing_rate().or_else(|| spread_rate(&cwnd.window, tx.meter.srtt)),
             acked: tx.window.acknowledged(),
             sent: tx.count,
             receiving: self.rx.info(self.config.mss),
