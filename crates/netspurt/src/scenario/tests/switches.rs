@@ -103,7 +103,8 @@ fn every_field_of_a_connection_has_a_switch() {
             }
         }
     }
-    assert_eq!(left, ["iss", "ip_header_bytes"], "a connection draws one, and IP the other");
+    let others = "a connection draws the first, IP the next, and a script says the last";
+    assert_eq!(left, ["iss", "ip_header_bytes", "merged_mss"], "{others}");
 }
 
 #[test]
