@@ -25,47 +25,46 @@ const SHORT_PATHS: u64 = 32;
 /// A part of the window that is worth sending at once (`tcp_tso_win_divisor`).
 const WORTH: u64 = 3;
 
-impl RfcSender {
-    /// The octet up to which new data may leave now, where the last segments that the windows take
-    /// are to wait for room for a whole packet; `None` where nothing waits.
-    pub(super) fn packet_edge(&self, now: Time) -> Option<u64> {
-        let open = !self.recovery.repair.phase.is_repairing();
-        if !self.config.send_rules.waits_for_packets || !open || self.pacer.is_on() {
-            return None;
-        }
-        let (window, cwnd, smss) = (&self.window, self.recovery.cwnd.window.cwnd, self.window.smss);
-        let filled = self.recovery.filled_of(self.pipe(), window, &self.config);
-        let room = cwnd.saturating_sub(filled).min(window.room()) / smss;
-        let most = self.packet_segs();
-        let (whole, rest) = (room - room % most, room % most);
-        let left = window.unsent_data().saturating_sub(whole * smss);
-        let worth = rest * smss >= window.peer().min(cwnd) / WORTH;
-        let recent = whole > 0 || now.saturating_since(self.last_sent) < SOON;
-        let waits = rest > 0 && left > smss && left > rest * smss && !worth && recent;
-        (waits && self.expects_ack_soon(now)).then_some(window.nxt + whole * smss)
+/// The octet up to which new data may leave now, where the last segments that the windows take
+/// are to wait for room for a whole packet; `None` where nothing waits.
+pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
+    let open = !sender.recovery.repair.phase.is_repairing();
+    if !sender.config.send_rules.waits_for_packets || !open || sender.pacer.is_on() {
+        return None;
     }
+    let (window, cwnd, smss) =
+        (&sender.window, sender.recovery.cwnd.window.cwnd, sender.window.smss);
+    let filled = sender.recovery.filled_of(sender.pipe(), window, &sender.config);
+    let room = cwnd.saturating_sub(filled).min(window.room()) / smss;
+    let most = packet_segs(sender);
+    let (whole, rest) = (room - room % most, room % most);
+    let left = window.unsent_data().saturating_sub(whole * smss);
+    let worth = rest * smss >= window.peer().min(cwnd) / WORTH;
+    let recent = whole > 0 || now.saturating_since(sender.last_sent) < SOON;
+    let waits = rest > 0 && left > smss && left > rest * smss && !worth && recent;
+    (waits && expects_ack_soon(sender, now)).then_some(window.nxt + whole * smss)
+}
 
-    /// Whether the first segment outstanding left about a round trip ago, or more.
-    fn expects_ack_soon(&self, now: Time) -> bool {
-        let (Some(head), Some(srtt)) = (self.recovery.loss.scoreboard.front(), self.meter.srtt)
-        else {
-            return false;
-        };
-        head.at + srtt <= now + SOON.min(srtt / 2)
-    }
+/// Whether the first segment outstanding left about a round trip ago, or more.
+fn expects_ack_soon(sender: &RfcSender, now: Time) -> bool {
+    let (Some(head), Some(srtt)) = (sender.recovery.loss.scoreboard.front(), sender.meter.srtt)
+    else {
+        return false;
+    };
+    head.at + srtt <= now + SOON.min(srtt / 2)
+}
 
-    /// Segments of a whole packet (`tcp_tso_autosize`).
-    fn packet_segs(&self) -> u64 {
-        let smss = self.window.smss.max(1);
-        let Some(srtt) = self.meter.srtt.map(|srtt| srtt.as_nanos().max(1)) else {
-            return PACKET_SEGS_MIN;
-        };
-        let Window { cwnd, ssthresh } = self.recovery.cwnd.window;
-        let percent = if cwnd < ssthresh / 2 { RATE_PERCENT.0 } else { RATE_PERCENT.1 };
-        let rate = u128::from(cwnd) * u128::from(percent) * 10_000_000 / u128::from(srtt);
-        let steady = u64::try_from(rate).unwrap_or(u64::MAX) / PACKETS_PER_SECOND;
-        let least = self.meter.min_rtt.map_or(u64::MAX, Duration::as_nanos) / SHORT_PATH;
-        let more = if least < SHORT_PATHS { PACKET_MAX >> least } else { 0 };
-        (steady.saturating_add(more).min(PACKET_MAX) / smss).max(PACKET_SEGS_MIN)
-    }
+/// Segments of a whole packet (`tcp_tso_autosize`).
+fn packet_segs(sender: &RfcSender) -> u64 {
+    let smss = sender.window.smss.max(1);
+    let Some(srtt) = sender.meter.srtt.map(|srtt| srtt.as_nanos().max(1)) else {
+        return PACKET_SEGS_MIN;
+    };
+    let Window { cwnd, ssthresh } = sender.recovery.cwnd.window;
+    let percent = if cwnd < ssthresh / 2 { RATE_PERCENT.0 } else { RATE_PERCENT.1 };
+    let rate = u128::from(cwnd) * u128::from(percent) * 10_000_000 / u128::from(srtt);
+    let steady = u64::try_from(rate).unwrap_or(u64::MAX) / PACKETS_PER_SECOND;
+    let least = sender.meter.min_rtt.map_or(u64::MAX, Duration::as_nanos) / SHORT_PATH;
+    let more = if least < SHORT_PATHS { PACKET_MAX >> least } else { 0 };
+    (steady.saturating_add(more).min(PACKET_MAX) / smss).max(PACKET_SEGS_MIN)
 }
