@@ -12,15 +12,15 @@ const START_US: i64 = 1_000_000_000_000_000;
 /// A clock that moves when it is read and when somebody waits.
 ///
 /// The host's time starts at the first call that is not a reading, which comes at a script's first
-/// event. So the host sees the times of the script, and its ticks have the phase that they have in our
-/// own player.
+/// event, and moves in whole microseconds, unless the host waits for an instant between two. So the host
+/// sees exactly the times of the script, and its ticks have the phase that they have in our own player.
 ///
 /// ```
 /// use netspurt::units::{Duration, Time};
 /// use netspurt_drill::clock::DrillClock;
 /// let mut clock = DrillClock::default();
 /// let start = clock.read_us();
-/// assert_eq!(clock.host_time(), Time::from_nanos(10));
+/// assert_eq!(clock.host_time(), Time::ZERO);
 /// clock.wait_until(Time::ZERO + Duration::from_millis(2));
 /// assert_eq!(clock.read_us(), start + 2000);
 /// ```
@@ -29,6 +29,8 @@ pub struct DrillClock {
     now: Time,
     /// When the host's time starts.
     origin: Option<Time>,
+    /// The host's time, which never goes back.
+    host: Time,
 }
 
 impl DrillClock {
@@ -40,15 +42,17 @@ impl DrillClock {
 
     /// The host's time.
     pub fn host_time(&mut self) -> Time {
-        let now = self.now;
-        let origin = *self.origin.get_or_insert(whole_micros(now));
-        Time::ZERO + (now - origin)
+        let now = whole_micros(self.now);
+        let origin = *self.origin.get_or_insert(now);
+        self.host = self.host.max(Time::ZERO + (now - origin));
+        self.host
     }
 
     /// Moves the clock to this time of the host, unless it is there or past it.
     pub fn wait_until(&mut self, at: Time) {
-        let span = at.saturating_since(self.host_time());
-        self.now += span;
+        self.host = self.host_time().max(at);
+        let origin = self.origin.unwrap_or(Time::ZERO);
+        self.now = self.now.max(origin + (self.host - Time::ZERO));
     }
 
     /// A time of the host, in whole microseconds since 1970.
@@ -78,7 +82,21 @@ mod tests {
         let readings = (1..).find(|_| clock.read_us() >= wanted).unwrap();
         assert!(readings <= 2000, "{readings}");
         // The host's time starts at the microsecond that was waited for.
-        assert!(clock.host_time() < Time::ZERO + Duration::from_micros(1));
+        assert_eq!(clock.host_time(), Time::ZERO);
         assert_eq!(clock.host_us(Time::ZERO), wanted);
+        clock.read_us();
+        assert_eq!(clock.host_time(), Time::ZERO);
+    }
+
+    #[test]
+    fn a_host_may_wait_for_an_instant_between_microseconds() {
+        let mut clock = DrillClock::default();
+        let start = clock.read_us();
+        let at = Time::from_nanos(2_345);
+        clock.host_time();
+        clock.wait_until(at);
+        assert_eq!((clock.host_time(), clock.read_us()), (at, start + 2));
+        clock.wait_until(Time::from_nanos(1_000));
+        assert_eq!(clock.host_time(), at);
     }
 }

@@ -127,6 +127,11 @@ pub const SWITCHES: &[Switch] = &[
          RFC 7323 §3.2 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_unstamped)),
+    Switch::flag(
+        "receive.fin_ends_reports",
+        "The acknowledgment of a FIN reports no duplicate (`tcp_fin`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ends_reports)),
     Switch::new(
         "retries",
         "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",

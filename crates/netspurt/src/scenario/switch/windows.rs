@@ -126,6 +126,12 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_needs_window)),
     Switch::flag(
+        "send.waits_for_packets",
+        "Where cwnd has less room than a packet for offload, at least two segments, and an ACK is due \
+         within 1 ms, the last segment waits (`tcp_tso_should_defer`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
+    Switch::flag(
         "send.fin_is_probe",
         "With `tlp`: a FIN that waits for room in cwnd is the probe (`tcp_send_loss_probe`), and not \
          the last segment sent",

@@ -157,6 +157,9 @@ impl Tcb {
             self.rx.note_fin(right - 1);
         }
         if self.rx.take_fin() {
+            if self.config.receive_rules.fin_ends_reports {
+                self.rx.forget_duplicate();
+            }
             if patient {
                 let at = self.tx.moment(cx.now);
                 self.rx.let_fin_wait(&at, &self.config);

@@ -30,6 +30,7 @@ mod meter;
 mod news;
 mod output;
 mod pacer;
+mod pairing;
 mod persist;
 mod predict;
 mod prr;

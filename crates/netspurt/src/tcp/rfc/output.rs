@@ -89,7 +89,8 @@ impl RfcSender {
         }
         let peer = self.window.peer_edge().min(self.window.end - 1).min(self.window.record_end());
         let cwnd = self.window.nxt + self.recovery.cwnd.window.cwnd.saturating_sub(self.pipe());
-        Some(Edges { peer, both: peer.min(cwnd) })
+        let both = peer.min(cwnd).min(self.packet_edge.unwrap_or(u64::MAX));
+        Some(Edges { peer, both })
     }
 
     /// Whether a full segment ends at `edge` or before it.
@@ -121,7 +122,11 @@ impl RfcSender {
             self.moved = false;
             self.arm_tail_probe(now);
         }
-        let pipe = self.pipe();
+        let mut pipe = self.pipe();
+        if self.packet_edge.take().is_some() && self.window.room() > 0 {
+            // What waits counts as held back by cwnd.
+            pipe = pipe.max(self.recovery.cwnd.window.cwnd);
+        }
         if pipe + self.window.smss > self.recovery.cwnd.window.cwnd {
             self.recovery.cwnd.note_full(self.window.nxt);
         }
@@ -218,6 +223,9 @@ impl RfcSender {
     /// The next new octets, as the windows, Nagle and the silly window rules allow.
     fn next_new(&mut self, now: Time) -> Option<NextSegment> {
         let len = self.window.next_len()?;
+        if self.packet_edge.is_some_and(|edge| self.window.nxt >= edge) {
+            return None;
+        }
         if !self.recovery.fits(len.max(1), &self.window, &self.config) {
             self.recovery.cwnd.note_full(self.window.nxt);
             return None;

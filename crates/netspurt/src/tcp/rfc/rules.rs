@@ -140,6 +140,9 @@ pub struct ReceiveRules {
     /// A segment that lacks the agreed time stamps is taken (`tcp_validate_incoming`). RFC 7323
     /// §3.2 discards it.
     pub takes_unstamped: bool,
+    /// A FIN that is taken in order ends all reports: of octets that came with it again, too
+    /// (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those.
+    pub fin_ends_reports: bool,
 }
 
 impl ReceiveRules {
@@ -157,6 +160,7 @@ impl ReceiveRules {
             full_needs_reader: on,
             stamp_after_ack: on,
             takes_unstamped: on,
+            fin_ends_reports: on,
         }
     }
 }
@@ -174,6 +178,10 @@ pub struct SendRules {
     pub held_for_an_rto: bool,
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
+    /// With less room than a packet for offload has, at least two segments, the last segments wait
+    /// where an ACK is due within 1 ms and the last octets left within 1 ms
+    /// (`tcp_tso_should_defer`).
+    pub waits_for_packets: bool,
     /// A FIN for which cwnd has no room is the tail loss probe (`tcp_send_loss_probe`), and not the
     /// last segment once more.
     pub fin_is_probe: bool,
@@ -190,7 +198,13 @@ impl SendRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { held_for_an_rto: on, fin_needs_window: on, fin_is_probe: on, learns_drops: on }
+        Self {
+            held_for_an_rto: on,
+            fin_needs_window: on,
+            waits_for_packets: on,
+            fin_is_probe: on,
+            learns_drops: on,
+        }
     }
 }
 

@@ -46,10 +46,12 @@ pub(in crate::tcp) struct RfcSender {
     /// Whether an ACK moved `una` since tail loss probes were last armed.
     pub(super) moved: bool,
     pub(super) last_sent: Time,
+    /// Up to which octet new data may leave while segments leave, where some wait for a packet.
+    pub(super) packet_edge: Option<u64>,
     pub(in crate::tcp) count: SendCount,
 }
 
-packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, count } keeps { config });
+packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, packet_edge, count } keeps { config });
 
 impl RfcSender {
     pub(super) fn new(config: &Arc<RfcConfig>) -> Self {
@@ -68,6 +70,7 @@ impl RfcSender {
             account: TimeAccount::default(),
             moved: false,
             last_sent: Time::ZERO,
+            packet_edge: None,
             count: SendCount::default(),
             recovery,
         }

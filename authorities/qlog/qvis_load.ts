@@ -1,0 +1,31 @@
+// Loads files of qlog with the code of the viewer qvis, without its pages, and prints the events that
+// it found by name. README.md of the folder above says how to bundle and run it.
+import FileLoader from "@/components/filemanager/data/FileLoader";
+import { QlogLoader } from "@/data/QlogLoader";
+import * as fs from "fs";
+
+const world = globalThis as any;
+const print = console.log;
+const errors: string[] = [];
+console.log = () => {};
+console.warn = () => {};
+console.error = (...words: any[]) => errors.push(words.map(String).join(" "));
+// What a page would show in a box is an error, too.
+world.alert = (text: string) => errors.push(text);
+
+(async () => {
+  for (const file of process.argv.slice(2)) {
+    const read = await FileLoader.Load(fs.readFileSync(file, "utf8"), file);
+    const group = QlogLoader.fromJSON(read.qlogJSON);
+    for (const connection of group!.getConnections()) {
+      connection.setupLookupTable();
+      const counts: Record<string, number> = {};
+      for (const [category, types] of connection.getLookupTable()) {
+        for (const [name, events] of types) counts[`${category}:${name}`] = events.length;
+      }
+      print(file, group!.version, connection.title, JSON.stringify(counts));
+    }
+  }
+  errors.forEach((text) => print("error:", text));
+  process.exitCode = errors.length ? 1 : 0;
+})();

@@ -1,0 +1,128 @@
+//! packetdrill as a judge of our host.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Seconds that a script may take, of which it needs a tenth.
+const LONGEST_S: &str = "60";
+
+/// How many lines of a script may differ in PSH.
+const FLIPS_MAX: usize = 100;
+
+/// The options with which packetdrill's own `run_all.py` plays scripts over IPv4.
+const OPTIONS: [&str; 9] = [
+    "--ip_version=ipv4",
+    "--local_ip=192.168.0.1",
+    "--gateway_ip=192.168.0.1",
+    "--netmask_ip=255.255.0.0",
+    "--remote_ip=192.0.2.1",
+    "--define=TFO_COOKIE=3021b9d889017eeb",
+    "--define=CODE=host_unreachable",
+    "--define=CMSG_LEVEL_IP=SOL_IP",
+    "--define=CMSG_TYPE_RECVERR=IP_RECVERR",
+];
+
+/// A verdict in one word, and what was said of it.
+pub type Verdict = (&'static str, String);
+
+/// packetdrill's program, and our library, which cargo has built with this test.
+pub struct Judge {
+    program: PathBuf,
+    library: PathBuf,
+}
+
+impl Judge {
+    /// The judge in the checkout that `NETSPURT_PACKETDRILL` names, with its folder of networks' scripts;
+    /// `None`, said aloud, where there is none.
+    pub fn find() -> Option<(Self, PathBuf)> {
+        let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
+            eprintln!(
+                "SKIPPED: set NETSPURT_PACKETDRILL to a checkout of github.com/google/packetdrill, built"
+            );
+            return None;
+        };
+        let folder = Path::new(&checkout).join("gtests/net");
+        let program = folder.join("packetdrill/packetdrill");
+        assert!(program.is_file(), "{} is not there: build it", program.display());
+        let library = std::env::current_exe().unwrap().with_file_name("libnetspurt_drill.so");
+        assert!(library.is_file(), "{} is not there", library.display());
+        Some((Self { program, library }, folder))
+    }
+
+    /// The verdict on a script, which is played in `folder` with these `--so_flags`.
+    pub fn judge(&self, script: &Path, folder: &Path, flags: &str) -> Verdict {
+        let mut command = Command::new("timeout");
+        command.args(["-s", "KILL", LONGEST_S]).arg(&self.program).args(OPTIONS);
+        command.arg(format!("--so_filename={}", self.library.display()));
+        command.arg(format!("--so_flags={flags}")).arg(script);
+        command.env("LD_PRELOAD", &self.library).current_dir(folder);
+        let output = command.output().expect("`timeout` of the coreutils");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let word = if said.contains("netspurt refuses: ") {
+            "refused"
+        } else if output.status.success() {
+            "passes"
+        } else {
+            "fails"
+        };
+        (word, said)
+    }
+
+    /// The verdict on a text in which PSH is expected as our host sends it, and how many lines that
+    /// changed. Everything else is judged as it is written.
+    pub fn judge_but_psh(&self, text: &str, folder: &Path, flags: &str) -> (Verdict, usize) {
+        let place = std::env::temp_dir().join(format!("netspurt-drill-{}.pkt", std::process::id()));
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let mut flips = 0;
+        let verdict = loop {
+            fs::write(&place, lines.join("\n") + "\n").unwrap();
+            let (word, said) = self.judge(&place, folder, flags);
+            let Some((line, has_psh)) = psh_complaint(&said).filter(|_| flips < FLIPS_MAX) else {
+                break (word, said);
+            };
+            lines[line - 1] = with_psh(&lines[line - 1], has_psh);
+            flips += 1;
+        };
+        fs::remove_file(&place).unwrap();
+        (verdict, flips)
+    }
+}
+
+/// The line whose packet failed for PSH, and whether the packet had it.
+fn psh_complaint(said: &str) -> Option<(usize, bool)> {
+    let (before, after) =
+        said.split_once(": error handling packet: live packet field tcp_psh: ")?;
+    let line = before.rsplit(':').next()?.parse().ok()?;
+    Some((line, after.contains("actual: 1 ")))
+}
+
+/// An outbound packet's line with PSH, or without.
+fn with_psh(line: &str, psh: bool) -> String {
+    let direction = line.find('>').expect("an outbound packet") + 1;
+    let mark = line[direction..].find(']').map_or(direction, |at| direction + at + 1);
+    let start = mark + line[mark..].len() - line[mark..].trim_start().len();
+    let length = line[start..].find(char::is_whitespace).expect("numbers follow");
+    let (bare, rest) =
+        (line[start..start + length].replace(['P', '-'], ""), &line[start + length..]);
+    let at = bare.find(['.', 'E', 'W']).unwrap_or(bare.len());
+    let letters = match psh {
+        true => format!("{}P{}", &bare[..at], &bare[at..]),
+        false if bare.is_empty() => "-".to_owned(),
+        false => bare,
+    };
+    format!("{}{letters}{rest}", &line[..start])
+}
+
+#[test]
+fn psh_is_put_where_flags_are() {
+    for (bare, psh) in [
+        ("+0 > . 1:2(1) ack 1", "+0 > P. 1:2(1) ack 1"),
+        ("+0 > [ect0] F. 1:2(1) ack 1 <nop>", "+0 > [ect0] FP. 1:2(1) ack 1 <nop>"),
+        ("+0 > - 1:2(1)", "+0 > P 1:2(1)"),
+    ] {
+        assert_eq!((with_psh(bare, true), with_psh(psh, false)), (psh.to_owned(), bare.to_owned()));
+    }
+    let said = "a.pkt:12: error handling packet: live packet field tcp_psh: expected: 1 (0x1) vs actual: 0 (0x0)";
+    assert_eq!(psh_complaint(said), Some((12, false)));
+}

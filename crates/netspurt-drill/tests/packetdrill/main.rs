@@ -1,0 +1,124 @@
+//! Scripts judged twice: by packetdrill, which loads our host, and by our own player.
+//!
+//! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its program
+//! is built. The two may differ for two reasons, which `difference` knows and VALIDATION.md explains.
+
+mod judge;
+mod strict;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use judge::{Judge, Verdict};
+use netspurt::script::{Script, ScriptDialect, run};
+
+/// The `*.pkt` files in `folder` and below it.
+fn scripts(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(scripts(&path));
+        } else if path.extension().is_some_and(|ending| ending == "pkt") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Our own player's verdict.
+fn own(path: &Path) -> Verdict {
+    let (name, text) = (path.display().to_string(), fs::read_to_string(path).unwrap());
+    let folder = path.parent().unwrap();
+    let mut files = |file: &str| fs::read_to_string(folder.join(file)).ok();
+    let script = Script::parse_with(ScriptDialect::of(&text), &name, &text, &mut files);
+    let host = script.and_then(|script| Ok((script.host(Some("linux-6"), &[])?, script)));
+    match host {
+        Err(error) => ("refused", error.to_string()),
+        Ok((mut host, script)) => match run(&script, &mut host) {
+            Ok(_) => ("passes", String::new()),
+            Err(failure) => ("fails", failure.to_string()),
+        },
+    }
+}
+
+/// Why packetdrill's verdict may differ from our player's: the kind of the difference.
+fn difference(judge: &Judge, path: &Path, own: &str, other: &str) -> Option<&'static str> {
+    match (own, other) {
+        // Our player refuses a script for the name of a mechanism. packetdrill plays it up to where the
+        // mechanism is missing.
+        ("refused", "fails") => Some("mechanism"),
+        // packetdrill compares PSH in every packet, our player where the script writes it.
+        ("passes", "fails") => {
+            let text = fs::read_to_string(path).unwrap();
+            let ((word, _), _) = judge.judge_but_psh(&text, path.parent().unwrap(), "");
+            (word == "passes").then_some("psh")
+        }
+        _ => None,
+    }
+}
+
+/// How often each verdict was given.
+fn counts(words: impl Iterator<Item = &'static str>) -> String {
+    let mut counts = BTreeMap::new();
+    words.for_each(|word| *counts.entry(word).or_insert(0) += 1);
+    let shown = counts.iter().map(|(word, count)| format!("{count} {word}"));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn packetdrill_and_our_player_agree_on_its_scripts_but_for_mechanisms_and_psh() {
+    let Some((judge, folder)) = Judge::find() else { return };
+    let folder = folder.join("tcp");
+    let (mut verdicts, mut unexplained) = (Vec::new(), String::new());
+    for path in scripts(&folder) {
+        let name = path.strip_prefix(&folder).unwrap().with_extension("").display().to_string();
+        let (own, why) = own(&path);
+        let (other, other_why) = judge.judge(&path, path.parent().unwrap(), "");
+        verdicts.push((own, other));
+        if own == other {
+            continue;
+        }
+        let kind = difference(&judge, &path, own, other);
+        eprintln!("{name}: our player {own}, packetdrill {other}: {}", kind.unwrap_or("?"));
+        if kind.is_none() {
+            unexplained += &format!("\n{name} {own} {other}\n{why}\n{other_why}");
+        }
+    }
+    eprintln!("our player:  {}", counts(verdicts.iter().map(|(own, _)| *own)));
+    eprintln!("packetdrill: {}", counts(verdicts.iter().map(|(_, other)| *other)));
+    assert!(unexplained.is_empty(), "nothing explains these differences:\n{unexplained}");
+}
+
+/// Scripts of ours that packetdrill cannot play as they are, and why.
+const BEYOND: [(&str, &str); 3] = [
+    ("congestion/bbr-drain", "packetdrill cuts the script's nanoseconds to microseconds"),
+    ("congestion/bbr-gain-cycle", "packetdrill cuts the script's nanoseconds to microseconds"),
+    (
+        "reset/rst-during-handshake-returns-to-listen",
+        "packetdrill asks for `TCP_INFO` of a connection that was not accepted, which has no socket",
+    ),
+];
+
+#[test]
+fn our_own_scripts_pass_with_packetdrill_too() {
+    let Some((judge, _)) = Judge::find() else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netspurt/scripts");
+    let (mut verdicts, mut wrong, mut flipped) = (Vec::new(), String::new(), 0);
+    for path in scripts(&folder) {
+        let name = path.strip_prefix(&folder).unwrap().with_extension("").display().to_string();
+        let (text, flags) = strict::translated(&name, &fs::read_to_string(&path).unwrap());
+        let ((word, said), flips) = judge.judge_but_psh(&text, &folder, &flags);
+        verdicts.push(word);
+        flipped += flips;
+        let wanted =
+            if BEYOND.iter().any(|(beyond, _)| *beyond == name) { "fails" } else { "passes" };
+        if word != wanted {
+            wrong += &format!("\n{name} {word}\n{said}");
+        }
+    }
+    eprintln!("our own scripts: {}; PSH differs in {flipped} lines", counts(verdicts.into_iter()));
+    assert!(wrong.is_empty(), "these end otherwise than they should:\n{wrong}");
+}
