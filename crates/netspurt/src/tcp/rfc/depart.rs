@@ -6,6 +6,7 @@ use crate::segment::{Cause, Ecn, Flags, Segment};
 
 use super::super::context::Context;
 use super::output::NextSegment;
+use super::pairing::packet_edge;
 use super::state::TcpState;
 use super::tcb::Tcb;
 
@@ -28,7 +29,7 @@ impl Tcb {
     #[inline(never)]
     fn send_all(&mut self, cx: &mut Context<'_>) {
         let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);
-        self.tx.begin_burst(cx.now);
+        self.tx.packet_edge = packet_edge(&self.tx, cx.now);
         if !self.send_full(cx) {
             while let Some(departure) = self.tx.next(cx.now) {
                 self.depart(Some(departure), cx);

@@ -115,12 +115,6 @@ impl RfcSender {
         lost.or_else(|| self.next_new(now)).or_else(|| self.next_doubtful(now))
     }
 
-    /// Segments are about to leave: looks which of them wait for a whole packet.
-    #[inline]
-    pub(super) fn begin_burst(&mut self, now: Time) {
-        self.packet_edge = packet_edge(self, now);
-    }
-
     /// All that may be sent was: arms what waits for answers, and for room. `sent` says whether
     /// anything was, `waited` whether there was something new to send.
     #[inline]
