@@ -69,8 +69,7 @@ pub struct Log {
     pub deliveries: Vec<PacketDelivery>,
     /// The number of packets that a host's device refused.
     pub refused: u64,
-    /// The number of packets that were lost before the driver read them, because the socket's
-    /// buffer was full.
+    /// The number of packets that were lost before the driver read them, for want of room.
     pub missed: u64,
     /// The number of packets that are not TCP segments of their flow.
     pub strange: u64,
