@@ -8,7 +8,7 @@ pub enum SandboxError {
     /// The kernel does not provide namespaces.
     #[error("no namespaces for a run: {error} ({why})")]
     NoNamespaces {
-        /// What it said.
+        /// The error that the kernel reported.
         error: io::Error,
         /// The likeliest reason.
         why: String,
@@ -21,7 +21,7 @@ pub enum SandboxError {
     Refused {
         /// What was asked for.
         what: String,
-        /// What it said.
+        /// The error that the kernel reported.
         error: io::Error,
     },
 }
