@@ -29,60 +29,61 @@ use crate::wall::WallClock;
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketArrival {
-    /// When, in logical time.
+    /// When it entered, in logical time.
     pub at: Time,
-    /// When the kernel had it; not after `at`.
+    /// When the kernel received it; never after `at`.
     pub stamped: Time,
     /// The packet.
     pub segment: Segment,
 }
 
-/// Arrivals from one end at one instant, run by run: segments of one packet, most of all.
+/// Groups arrivals that follow each other and come from one end at one instant. Most groups are the
+/// segments of one packet.
 pub fn simultaneous(arrivals: &[PacketArrival]) -> impl Iterator<Item = &[PacketArrival]> {
     let one = |arrival: &PacketArrival| (arrival.at, arrival.segment.dest);
     arrivals.chunk_by(move |a, b| one(a) == one(b))
 }
 
-/// The least that sets two instants apart.
+/// The shortest time between two different instants.
 const INSTANT: Duration = Duration::from_nanos(1);
 
 /// A packet that was handed to a real host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketDelivery {
-    /// Which.
+    /// The packet's id.
     pub id: TransmissionId,
-    /// The end it went to.
+    /// The end that received it.
     pub end: EndId,
     /// When it left the path, in logical time.
     pub due: Time,
-    /// When the kernel had taken it.
+    /// When the kernel had accepted it.
     pub actual: Time,
 }
 
-/// What the driver kept.
+/// What the driver recorded during a run.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// What entered.
+    /// The packets that entered the path.
     pub arrivals: Vec<PacketArrival>,
-    /// What was delivered.
+    /// The packets that were delivered.
     pub deliveries: Vec<PacketDelivery>,
-    /// Packets that a host's device did not take.
+    /// The number of packets that a host's device refused.
     pub refused: u64,
-    /// Packets that found no room before they were read.
+    /// The number of packets that were lost before the driver read them, for want of room.
     pub missed: u64,
-    /// Packets that are no TCP segments of their flow.
+    /// The number of packets that are not TCP segments of their flow.
     pub strange: u64,
-    /// Segments of real hosts that carry what nobody wrote there.
+    /// The number of packets from real hosts whose payload differs from what the application wrote.
     pub damaged: u64,
 }
 
-/// Someone who is told of real packets.
+/// An observer of the real packets in a run.
 pub trait Watch {
-    /// Something happened on the path; of a real packet that was seen these are the octets.
+    /// Takes an event on the path. `octets` is the packet, if a real packet was seen.
     fn event(&mut self, event: &Event<Segment>, octets: Option<&[u8]>);
-    /// Whether it wants the octets of what is seen.
+    /// Whether the observer needs the octets of packets that are seen.
     fn captures(&self) -> bool;
-    /// A packet that the end `from` sent is to be labelled: its segments, behind `out`.
+    /// Labels a packet that the end `from` sent, and appends its segments to `out`.
     fn label(
         &mut self,
         labels: &mut Labels,
@@ -90,11 +91,12 @@ pub trait Watch {
         packet: (&[u8], Shape),
         out: &mut Vec<Segment>,
     );
-    /// The octets of a packet that came from the simulator's end; its numbers are the wire's.
+    /// Writes the octets of a packet from an end in the simulator. Its sequence numbers are those
+    /// of the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
-    /// A packet was handed to its host.
+    /// Notes that a packet was delivered to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
-    /// The time is now `now`; whether to go on.
+    /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;
 }
 
@@ -108,25 +110,25 @@ pub struct Driver {
     log: Log,
     batch: Batch,
     post: Post,
-    /// What came and what is to go in one turn, kept for their room.
+    /// The arrivals and departures of one turn. The vectors are kept to reuse their memory.
     came: Vec<(Time, Segment)>,
     leaving: Vec<Departure>,
-    /// How long before an appointment waiting becomes looking at the clock again and again.
+    /// For this span before each instant at which the driver must act, it polls the clock and does
+    /// not sleep.
     spin: Duration,
     /// The first flow of programs: this flow and all after it share two ports.
     programs: Option<FlowId>,
-    /// Ends a wait when there is something to read.
+    /// A descriptor that ends a wait when it is readable.
     wake: Option<OwnedFd>,
     /// Whether the hosts have nothing more to send.
     quiet: Option<Arc<AtomicBool>>,
 }
 
-/// How often the driver looks whether the hosts have nothing more to send.
+/// How often the driver checks whether the hosts have nothing more to send.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Driver {
-    /// A driver of `path`, whose gates are at `ports`. With `keeps` a packet may leave more than
-    /// once.
+    /// Creates a driver of `path`, whose gates are at `ports`.
     pub fn new(clock: WallClock, path: Path, ports: Vec<(EndId, PacketPort)>) -> Self {
         let room = ports.iter().map(|(_, port)| port.room_bytes()).max().unwrap_or(1);
         Self {
@@ -147,7 +149,7 @@ impl Driver {
         }
     }
 
-    /// Ends as soon as `quiet` is set and nothing is on the path or due on it.
+    /// Ends the run as soon as `quiet` is set and nothing is on the path.
     #[must_use]
     pub fn ending_with(mut self, quiet: Arc<AtomicBool>) -> Self {
         self.quiet = Some(quiet);
@@ -161,15 +163,16 @@ impl Driver {
         self
     }
 
-    /// Looks at the clock again and again for the last `spin` before an appointment.
+    /// For the span `spin` before each instant at which the driver must act, it polls the clock and
+    /// does not sleep.
     #[must_use]
     pub fn spinning(mut self, spin: Duration) -> Self {
         self.spin = spin;
         self
     }
 
-    /// The flows from `first` on, if there are any, share two ports, and what they carry is not known
-    /// here.
+    /// The flows from `first` on, if it is given, share two ports. The driver does not know what
+    /// they carry.
     #[must_use]
     pub fn with_programs(mut self, first: Option<FlowId>) -> Self {
         self.labels = self.labels.foreign_from(first);
@@ -177,15 +180,15 @@ impl Driver {
         self
     }
 
-    /// Something to read from `wake` ends a wait.
+    /// Ends a wait as soon as `wake` is readable.
     #[must_use]
     pub fn woken_by(mut self, wake: OwnedFd) -> Self {
         self.wake = Some(wake);
         self
     }
 
-    /// Runs until `stop`, or until `watch` has enough, or nothing more can happen; the path as it is then, and what was
-    /// kept.
+    /// Runs until `stop`, until `watch` ends the run, or until nothing more can happen. Returns the
+    /// path and what was recorded.
     ///
     /// # Errors
     /// When a port fails.
@@ -194,7 +197,8 @@ impl Driver {
         self.ports.iter().try_for_each(|(_, port)| port.stamp())?;
         loop {
             let now = self.clock.now().min(stop);
-            // Asked before the ports are read: what hosts sent before they were quiet is there.
+            // Read this flag before the ports: all that hosts sent before it was set is then at the
+            // ports.
             let quiet = self.quiet.as_ref().is_some_and(|quiet| quiet.load(Ordering::Relaxed));
             let more = self.read(watch)?;
             let over = quiet && !more && self.came.is_empty();
@@ -212,16 +216,16 @@ impl Driver {
         }
         let (hold, labels) = (&mut self.hold, &self.labels);
         self.path.settle(&mut |event| told(hold, labels, event, watch));
-        // A turn's stand host by host.
+        // Within one turn, deliveries are in the order of hosts.
         self.log.deliveries.sort_by_key(|delivery| delivery.due);
         self.log.strange = self.labels.strange;
         self.log.damaged = self.labels.damaged;
         Ok((self.path, self.log))
     }
 
-    /// Takes in what waits at the ports, a batch at each, in the order of the kernel's stamps;
-    /// whether more may wait. A packet whose stamp logical time has passed enters now: logical
-    /// time never goes back.
+    /// Reads one batch at each port, and lets the packets enter in the order of the kernel's time
+    /// stamps. Returns whether more may wait. A packet whose time stamp lies before the logical
+    /// time enters now, because logical time never goes back.
     fn read(&mut self, watch: &mut dyn Watch) -> io::Result<bool> {
         let mut more = false;
         self.came.clear();
@@ -234,7 +238,8 @@ impl Driver {
         if !self.came.is_sorted_by_key(|(stamped, _)| *stamped) {
             self.came.sort_by_key(|(stamped, _)| *stamped);
         }
-        // What comes now is apart from what came before, so that it is so again in virtual time.
+        // These arrivals are later than all earlier ones, so that a replay in virtual time
+        // separates them in the same way.
         let mut at = self.log.arrivals.last().map_or(Time::ZERO, |last| last.at + INSTANT);
         at = at.max(self.path.now());
         let known = self.log.arrivals.len();
@@ -252,13 +257,14 @@ impl Driver {
         Ok(more)
     }
 
-    /// Turns the batch that the port at `place` gave into segments, and keeps its octets.
+    /// Converts the batch from the port at `place` into segments, and keeps its octets if anything
+    /// needs them.
     fn label(&mut self, place: usize, watch: &mut dyn Watch) {
         let now = self.clock.now();
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let (end, port) = &self.ports[place];
-        // A program of the simulator's needs no octets.
+        // A program in the simulator needs no octets.
         let real = self.ports.iter().any(|(other, _)| *other == end.peer());
         let keeps = real || watch.captures();
         let mut segments = std::mem::take(&mut self.post.segments);
@@ -284,7 +290,7 @@ impl Driver {
         path.advance(until.max(path.now()), &mut |event| told(hold, labels, event, watch));
     }
 
-    /// Hands what has left the path to its hosts, in as few calls as there are hosts.
+    /// Delivers the packets that have left the path, grouped by host.
     fn deliver(&mut self, watch: &mut dyn Watch) {
         let mut leaving = std::mem::take(&mut self.leaving);
         self.path.depart(&mut leaving);
@@ -297,7 +303,7 @@ impl Driver {
         self.leaving = leaving;
     }
 
-    /// Hands packets to one host.
+    /// Delivers packets to one host.
     fn hand_over(&mut self, mut run: &[Departure], watch: &mut dyn Watch) {
         let home = home(self.programs, run[0].segment.dest);
         let Some((_, port)) = self.ports.iter().find(|(of, _)| *of == home) else { return };
@@ -319,7 +325,7 @@ impl Driver {
         }
     }
 
-    /// Waits for a packet, or for the next thing due on the path.
+    /// Waits for a packet, or until something is due on the path.
     fn wait(&self, stop: Time) {
         let mut next = self.path.next_wakeup().unwrap_or(stop).min(stop);
         if self.quiet.is_some() {
@@ -330,7 +336,7 @@ impl Driver {
         let mut fds: Vec<PollFd<'_>> =
             self.ports.iter().map(|(_, port)| PollFd::new(port, PollFlags::IN)).collect();
         fds.extend(self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)));
-        // Interrupted or not: what there is to do is looked at again.
+        // An interrupted wait is no error: the next turn checks again what there is to do.
         let came = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
         if came == 0 && !self.spin.is_zero() {
             while self.clock.now() < next {
@@ -340,18 +346,18 @@ impl Driver {
     }
 }
 
-/// The end whose port `end` uses: flows from `programs` on share the ports of the first of them.
+/// The end whose port `end` uses. Flows from `programs` on share the ports of the first of them.
 fn home(programs: Option<FlowId>, end: EndId) -> EndId {
     programs.filter(|first| *first <= end.flow()).map_or(end, |first| first.end(end.side()))
 }
 
-/// Tells of an event, and forgets the octets of what was dropped.
+/// Passes an event to `watch`, and releases the octets of a packet that was dropped.
 fn told(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch: &mut dyn Watch) {
     match &event.what {
         What::Seen { frame, .. } if watch.captures() => {
             let mut scratch = std::mem::take(&mut hold.scratch);
             match hold.handle(frame.id).map(|handle| hold.packet(handle)) {
-                // As it came.
+                // The links did not change this packet, so its octets are those that were received.
                 Some(held) if held.shape == Shape::WHOLE && is_as_it_came(frame) => {
                     watch.event(event, Some(held.octets()));
                 }
@@ -369,7 +375,7 @@ fn told(hold: &mut Hold, labels: &Labels, event: &Event<Segment>, watch: &mut dy
     }
 }
 
-/// Writes the octets of a packet as a wire would have them, in place of what `out` held.
+/// Replaces the contents of `out` by the octets of a packet as they are on a wire.
 fn write_whole(
     hold: &Hold,
     labels: &Labels,

@@ -1,4 +1,4 @@
-//! A folder on the disk that a run's files go to.
+//! A folder on the disk that takes the files of a run.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use netspurt::results::{Folder, FolderWriter};
 
-/// A folder that is there, whose files are never written over.
+/// An existing folder. Files in it are never overwritten.
 #[derive(Clone, Debug)]
 pub struct DiskFolder(PathBuf);
 
@@ -16,7 +16,7 @@ impl DiskFolder {
         Self(path.into())
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -34,7 +34,7 @@ impl Folder for DiskFolder {
     }
 }
 
-/// Notes in `writer` every file in the folder at `path` that it did not write itself.
+/// Notes in `writer` every file in the folder at `path` that `writer` did not write itself.
 ///
 /// # Errors
 /// When the folder or a file cannot be read.

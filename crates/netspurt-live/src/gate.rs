@@ -15,22 +15,22 @@ use netspurt::units::Time;
 pub struct Gate {
     coming: VecDeque<(Time, Segment)>,
     left: Vec<(Time, Segment)>,
-    /// The timer at the host's edge.
+    /// The shim, a retransmission timer at the host's edge.
     shim: Option<Box<Shim>>,
 }
 
 impl Gate {
-    /// A gate with a timer at its host's edge, or without.
+    /// Creates a gate, with a shim at its host's edge if `shim` is given.
     pub fn with_shim(shim: Option<&ShimConfig>) -> Self {
         Self { shim: shim.map(|config| Box::new(Shim::new(config))), ..Self::default() }
     }
 
-    /// What that timer sent again.
+    /// The retransmissions of the shim.
     pub fn retransmissions(&self) -> &[Retransmission] {
         self.shim.as_ref().map_or(&[], |shim| shim.retransmissions())
     }
 
-    /// What the shim sends again, where its time is up at `now`.
+    /// Returns a segment that the shim sends again, if its timer has fired by `now`.
     fn again(&mut self, now: Time) -> Option<(Time, Port, Segment)> {
         let shim = self.shim.as_mut()?;
         while let Some(due) = shim.next_wakeup().filter(|due| *due <= now) {
@@ -41,17 +41,18 @@ impl Gate {
         None
     }
 
-    /// A packet of the host's enters the path at `at`.
+    /// Lets a packet of the host enter the path at `at`.
     pub fn enter(&mut self, at: Time, segment: Segment) {
         self.coming.push_back((at, segment));
     }
 
-    /// What has left the path towards the host since this was last asked, and when.
+    /// Takes the packets that have left the path towards the host since the last call, each with
+    /// its time.
     pub fn take(&mut self) -> impl Iterator<Item = (Time, Segment)> + '_ {
         self.left.drain(..)
     }
 
-    /// Whether anything has.
+    /// Whether no packet has left the path towards the host since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
         self.left.is_empty()
     }
@@ -72,7 +73,7 @@ impl Stage<Segment> for Gate {
     }
 
     fn pop(&mut self, now: Time, _events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
-        // What the host sends at the instant at which the timer ends goes first.
+        // If the host sends at the instant at which the timer fires, the host's packet goes first.
         let until = self.coming.front().map_or(now, |(at, _)| (*at).min(now));
         let before = Time::from_nanos(until.as_nanos().saturating_sub(1));
         let due = if self.coming.front().is_some_and(|(at, _)| *at <= now) { before } else { now };
@@ -93,14 +94,14 @@ impl Stage<Segment> for Gate {
 pub enum LiveHost {
     /// A real host behind a gate.
     Gate(Gate),
-    /// A program of the simulator's.
+    /// A program in the simulator.
     Model(Box<Reassembling<Segment, Program>>),
 }
 
 impl Host<Segment> for LiveHost {
     fn gather(&mut self, now: Time, f: Segment, events: &mut Events<Segment>) -> Option<Segment> {
         match self {
-            // A real host puts fragments together itself.
+            // A real host reassembles fragments itself.
             Self::Gate(_) => Some(f),
             Self::Model(host) => host.gather(now, f, events),
         }

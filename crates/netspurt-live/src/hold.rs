@@ -1,4 +1,4 @@
-//! The octets of packets under way.
+//! The octets of packets that are on their way.
 //!
 //! Packets of an end have consecutive numbers, so they are found by their index. Short packets are
 //! copied; long ones stay in the buffer in which they were received.
@@ -9,25 +9,25 @@ use crate::offload::{SegmentRun, Shape, complete};
 use crate::sys::Batch;
 use netspurt::ids::TransmissionId;
 
-/// Octets of what is copied at most.
+/// Packets of at most this many octets are copied.
 const SHORT: usize = 2048;
 
-/// A packet that is held: one segment, or many under one header.
+/// A packet that is kept: one segment, or many segments under one header.
 #[derive(Debug, Default)]
 pub struct Held {
     room: Vec<u8>,
     start: usize,
     end: usize,
-    /// Segments of it that are still on their way.
+    /// The number of its segments that are still on their way.
     users: usize,
-    /// What the kernel left to be done.
+    /// What the kernel left to the device.
     pub shape: Shape,
-    /// Octets of its headers, where it is to be cut.
+    /// Octets of its IP and TCP headers; 0 if they are not whole.
     pub headers: usize,
 }
 
 impl Held {
-    /// From its IP header on.
+    /// Its octets, from the IP header on.
     pub fn octets(&self) -> &[u8] {
         &self.room[self.start..self.end]
     }
@@ -37,14 +37,14 @@ impl Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
     packet: u32,
-    /// Its number among the segments of the packet.
+    /// The segment's number in the packet, from 0.
     pub part: u32,
 }
 
 /// The packets of one end.
 #[derive(Debug, Default)]
 struct HandleRing {
-    /// The count of the first.
+    /// The packet number of the first handle.
     first: u64,
     handles: VecDeque<Option<Handle>>,
 }
@@ -53,19 +53,21 @@ struct HandleRing {
 #[derive(Debug, Default)]
 pub struct Hold {
     packets: Vec<Held>,
-    /// Places in `packets` that are free, with rooms for what is short and for what is long.
+    /// Free places in `packets`. Those in `short` have buffers for short packets, those in `long`
+    /// for long ones.
     short: Vec<u32>,
     long: Vec<u32>,
     rings: Vec<HandleRing>,
-    /// Whether a packet may leave more than once, as a copy or in fragments; then all are kept.
+    /// Whether a packet may leave more than once, as a copy or in fragments. Then all packets are
+    /// kept.
     pub keeps: bool,
-    /// Room for a packet that is put together.
+    /// A buffer in which a packet is put together.
     pub scratch: Vec<u8>,
 }
 
 impl Hold {
-    /// Holds packet `index` of `batch`, whose octets begin at `start` and which is the segments
-    /// with the ids from `first` on, `count` of them.
+    /// Keeps packet `index` of `batch`, whose IP header begins at `start`. The packet has `count`
+    /// segments with the ids from `first` on.
     pub fn take(
         &mut self,
         batch: &mut Batch,
@@ -111,7 +113,7 @@ impl Hold {
         &mut self.rings[end]
     }
 
-    /// A free place.
+    /// Returns a free place with a buffer for a short or for a long packet.
     fn place(&mut self, short: bool) -> u32 {
         let free = if short { &mut self.short } else { &mut self.long };
         free.pop().unwrap_or_else(|| {
@@ -120,19 +122,19 @@ impl Hold {
         })
     }
 
-    /// What is held of the segment with this id.
+    /// The handle of the segment with this id. `None` if its packet is not kept.
     pub fn handle(&self, id: TransmissionId) -> Option<Handle> {
         let ring = self.rings.get(id.sender().index())?;
         let place = usize::try_from(id.packet().checked_sub(ring.first)?).ok()?;
         *ring.handles.get(place)?
     }
 
-    /// The packet that a handle leads to.
+    /// The packet of a handle.
     pub fn packet(&self, handle: Handle) -> &Held {
         &self.packets[handle.packet as usize]
     }
 
-    /// The `count` segments from `first` on of a packet that is to be cut.
+    /// The `count` segments from `first` on of a packet that has several segments under one header.
     pub fn run(&self, first: Handle, count: usize) -> SegmentRun<'_> {
         let held = self.packet(first);
         SegmentRun {
@@ -144,7 +146,7 @@ impl Hold {
         }
     }
 
-    /// Puts a segment's octets behind `out` as a wire would have them, its checksums whole.
+    /// Appends a segment's octets to `out` as they are on a wire, with complete checksums.
     pub fn write(&self, handle: Handle, out: &mut Vec<u8>) {
         let start = out.len();
         let held = self.packet(handle);
@@ -160,12 +162,12 @@ impl Hold {
         }
     }
 
-    /// Whether `next` is the segment behind `handle`'s in the same packet.
+    /// Whether `next` is the next segment after `handle` in the same packet.
     pub fn follows(handle: Handle, next: Handle) -> bool {
         handle.packet == next.packet && handle.part + 1 == next.part
     }
 
-    /// The segment with this id is on its way no longer.
+    /// Releases the segment with this id, which is no longer on its way.
     pub fn release(&mut self, id: TransmissionId) {
         if self.keeps {
             return;

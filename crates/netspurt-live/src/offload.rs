@@ -1,40 +1,41 @@
-//! The work that the kernel leaves to a device: the checksum of a packet, and its segmentation.
+//! The work that the kernel leaves to a device: to complete a packet's checksum, and to cut the
+//! packet into segments.
 //!
-//! With segmentation offload TCP passes many segments under one header. Links decide about each
-//! segment. Segments that leave one directly after the other are put under one header again.
+//! With segmentation offload, TCP passes many segments under one header. Links treat each segment
+//! separately. Segments that leave directly after each other are joined under one header again.
 
 use std::ops::Range;
 
 use netspurt::segment::{Ecn, Flags};
 use netspurt::wire::{IpHead, TCP, TcpHead, set_ecn, sum};
 
-/// Octets of a `virtio_net_hdr`: flags, kind, length of the headers, size of a segment, where a
-/// checksum begins, and where it goes.
+/// Octets of a `virtio_net_hdr`. Its fields are flags, kind, length of the headers, size of a
+/// segment, the place where the checksum begins, and the place of the checksum itself.
 pub const VIRTIO_BYTES: usize = 10;
 
-/// Octets before an IP header at most.
+/// The most octets before an IP header.
 pub const LONGEST_PREFIX: usize = 24;
 
-/// Octets of IP and TCP headers at most.
+/// The most octets of IP and TCP headers.
 pub const LONGEST_HEADERS: usize = 40 + 60;
 
-/// What the kernel has left to be done.
+/// What the kernel left to the device to do with a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Octets of payload in each segment of one that is to be cut; 0 of any other.
+    /// Octets of payload in each segment if the packet is to be cut; otherwise 0.
     pub segment_bytes: u16,
-    /// Whether the checksum covers no more than the pseudo header yet.
+    /// Whether the checksum covers only the pseudo header so far.
     pub partial: bool,
-    /// Whether it is to be cut as something else than TCP.
+    /// Whether the packet is to be cut by the rules of another protocol than TCP.
     pub foreign: bool,
 }
 
 impl Shape {
-    /// Nothing.
+    /// The packet is complete; nothing is left to do.
     pub const WHOLE: Shape = Shape { segment_bytes: 0, partial: false, foreign: false };
 
-    /// What the `virtio_net_hdr` at the start of `received` says; [`WHOLE`](Self::WHOLE) where
-    /// there is none.
+    /// Reads the `virtio_net_hdr` at the start of `received`. Returns [`WHOLE`](Self::WHOLE) if
+    /// `received` is too short for one.
     pub fn read(received: &[u8]) -> Self {
         const NEEDS_CHECKSUM: u8 = 1;
         const TCP: [u8; 2] = [1, 4];
@@ -51,8 +52,8 @@ impl Shape {
         }
     }
 
-    /// The `virtio_net_hdr` of a packet of this shape, whose headers are `headers`, behind
-    /// `ahead` octets of a link's, which count.
+    /// Makes the `virtio_net_hdr` of a packet of this shape with the IP and TCP headers `headers`.
+    /// The link's header before them has `ahead` octets, which count in its places.
     pub fn virtio(self, headers: &[u8], ahead: usize) -> [u8; VIRTIO_BYTES] {
         let mut out = [0; VIRTIO_BYTES];
         let Some(Summed { at, field, .. }) = summed(headers) else { return out };
@@ -71,17 +72,17 @@ impl Shape {
     }
 }
 
-/// What a device may be left to put a checksum into.
+/// The part of a packet whose checksum a device may have to complete.
 struct Summed {
-    /// Its protocol.
+    /// The protocol's number.
     protocol: u8,
-    /// Where it begins in the packet.
+    /// The place in the packet where it begins.
     at: usize,
-    /// Where in it the checksum is.
+    /// The place of the checksum, counted from its beginning.
     field: usize,
 }
 
-/// The TCP or UDP of a packet, right behind its IP header.
+/// Finds the TCP or UDP part that directly follows the IP header. `None` if there is none.
 fn summed(packet: &[u8]) -> Option<Summed> {
     const UDP: u8 = 17;
     if let Some((at, _)) = TcpHead::behind_ip(packet) {
@@ -92,7 +93,7 @@ fn summed(packet: &[u8]) -> Option<Summed> {
     whole.then_some(Summed { protocol: UDP, at, field: 6 })
 }
 
-/// Octets of a packet's IP and TCP headers; none where they are not all there, or TCP does not
+/// Octets of a packet's IP and TCP headers. `None` if they are not complete, or if TCP does not
 /// follow the IP header.
 pub fn header_bytes(packet: &[u8]) -> Option<usize> {
     let (at, head) = TcpHead::behind_ip(packet)?;
@@ -101,31 +102,31 @@ pub fn header_bytes(packet: &[u8]) -> Option<usize> {
     whole.then_some(at + own)
 }
 
-/// Segments that follow one another in a packet that is to be cut.
+/// Consecutive segments of a packet that is to be cut.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentRun<'a> {
     /// The packet.
     pub packet: &'a [u8],
     /// Octets of its headers.
     pub headers: usize,
-    /// Octets of payload in a segment, the last excepted.
+    /// Octets of payload in each segment; the last one may have fewer.
     pub segment_bytes: u16,
-    /// The first.
+    /// The number of the first segment in the packet, from 0.
     pub first: usize,
-    /// How many.
+    /// The number of segments.
     pub count: usize,
 }
 
 impl<'a> SegmentRun<'a> {
-    /// The place of their payload in the packet.
+    /// The place of the segments' payload in the packet.
     pub fn payload(&self) -> Range<usize> {
         let size = usize::from(self.segment_bytes);
         let end = self.headers + (self.first + self.count) * size;
         self.headers + self.first * size..end.min(self.packet.len())
     }
 
-    /// Puts headers of theirs behind `out`, with what a queue says of congestion. The checksum
-    /// of TCP covers the pseudo header.
+    /// Appends one header for these segments to `out`. If a queue `marked` them, the header says
+    /// that congestion was experienced. The checksum of TCP covers only the pseudo header.
     ///
     /// # Panics
     /// When the packet has no whole headers.
@@ -147,7 +148,7 @@ impl<'a> SegmentRun<'a> {
             own[2..4].copy_from_slice(&half(size));
             own[4..6].copy_from_slice(&id.to_be_bytes());
         }
-        // Both sums of the IP header are made anew.
+        // This call also makes the checksum of the IP header anew.
         set_ecn(own, ecn);
         let tcp = &mut own[at..];
         let mut flags = TcpHead::of(tcp).expect("cut packets have whole headers").flags();
@@ -165,7 +166,7 @@ impl<'a> SegmentRun<'a> {
     }
 }
 
-/// The sum of the pseudo header of a packet whose `protocol` has `length` octets.
+/// The sum of the pseudo header of a packet whose part of `protocol` has `length` octets.
 fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u64 {
     let addresses = if packet[0] >> 4 == 6 { 8..40 } else { 12..20 };
     sum(&packet[addresses]) + u64::from(protocol) + length as u64
@@ -178,13 +179,13 @@ fn folded(mut sum: u64) -> u16 {
     u16::try_from(sum).unwrap_or(0)
 }
 
-/// Makes the checksum of TCP or UDP cover all of it.
+/// Completes the checksum of TCP or UDP, so that it covers header and payload.
 pub fn complete(packet: &mut [u8]) {
     let Some(Summed { protocol, at, field }) = summed(packet) else { return };
     let place = at + field..at + field + 2;
     packet[place.clone()].fill(0);
     let sum = !folded(pseudo(packet, protocol, packet.len() - at) + sum(&packet[at..]));
-    // In UDP zero stands for none (RFC 768).
+    // In UDP, zero means that there is no checksum (RFC 768).
     let sum = if sum == 0 && protocol != TCP { u16::MAX } else { sum };
     packet[place].copy_from_slice(&sum.to_be_bytes());
 }

@@ -21,13 +21,13 @@ use crate::gate::{Gate, LiveHost};
 /// A packet that leaves the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
-    /// When, in logical time.
+    /// When it leaves, in logical time.
     pub due: Time,
     /// The packet; its `dest` is the end it leaves at.
     pub segment: Segment,
 }
 
-/// The first ends of programs, and the nodes they live at.
+/// The first two ends of programs, and their nodes.
 fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
     let of_programs = |(end, node): &(NetworkEnd, u32)| match end {
         NetworkEnd::Programs(end) => Some((*end, *node)),
@@ -37,20 +37,21 @@ fn programs(ends: &[(NetworkEnd, u32)]) -> Option<[(ProgramsEnd, u32); 2]> {
     Some([ends.next()?, ends.next()?])
 }
 
-/// A path in motion.
+/// An emulated path and the packets on it.
 #[derive(Debug)]
 pub struct Path {
     world: World<Segment, LiveHost, Judge>,
-    /// The ends that are gates and may have something to say.
+    /// The ends that are gates and belong to a flow that has sent something.
     gates: Vec<EndId>,
-    /// By end: whether it is among them.
+    /// For each end, whether it is in `gates`.
     listed: Vec<bool>,
-    /// What is at the two ends of a connection of programs, and the nodes they live at.
+    /// The two ends of every connection of programs, and their nodes. `None` if there are no
+    /// programs.
     programs: Option<[(ProgramsEnd, u32); 2]>,
 }
 
 impl Path {
-    /// The path of `network`, which it takes the links, the routes and the ends of.
+    /// Creates a path with the links, routes and ends of `network`.
     pub fn new(network: Network) -> Self {
         let mut gates = Vec::new();
         let mut listed = vec![false; network.ends.len()];
@@ -82,24 +83,24 @@ impl Path {
             flows,
             pairs: Vec::new(),
             observed: network.spied,
-            // What is dropped is always told: its octets are no longer needed.
+            // Drops are always reported, so that their octets can be released.
             wanted: Wanted { drops: true, ..network.wanted },
             population: judge,
         });
         Self { world, gates, listed, programs }
     }
 
-    /// The instant it has reached.
+    /// The instant that the path has reached.
     pub fn now(&self) -> Time {
         self.world.now()
     }
 
-    /// The earliest instant at which anything will happen in it by itself.
+    /// The earliest instant at which something happens on the path without a new packet.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
     }
 
-    /// Does all that is due by `until`, and tells `watch` of it.
+    /// Advances the path to `until`, and reports its events to `watch`.
     pub fn advance(&mut self, until: Time, watch: &mut dyn FnMut(&Event<Segment>)) {
         let mut reached = false;
         while !reached {
@@ -108,8 +109,8 @@ impl Path {
         }
     }
 
-    /// Lets a packet enter at `at`, which is not before [`now`](Self::now), once all that was due
-    /// before has been done.
+    /// Lets a packet enter at `at`, after the path has advanced to that instant. `at` must not be
+    /// before [`now`](Self::now).
     ///
     /// # Panics
     /// When the end that sent it is no gate.
@@ -117,7 +118,7 @@ impl Path {
         self.enter_together(at, segment.source(), [segment].into_iter(), watch);
     }
 
-    /// Takes in a connection of programs that begins now.
+    /// Adds a connection of programs that begins now.
     ///
     /// # Panics
     /// When the path is for no programs.
@@ -133,7 +134,7 @@ impl Path {
         self.listed.resize(self.listed.len().max(places), false);
     }
 
-    /// The same for packets that the end `from` sent at one instant, in their order.
+    /// Lets packets enter that the end `from` sent at the instant `at`, in their order.
     ///
     /// # Panics
     /// When that end is no gate.
@@ -161,14 +162,14 @@ impl Path {
         self.advance(at, watch);
     }
 
-    /// What has left since this was last asked, in the order of logical time.
+    /// Returns the packets that have left since the last call, in the order of logical time.
     pub fn departures(&mut self) -> Vec<Departure> {
         let mut all = Vec::new();
         self.depart(&mut all);
         all
     }
 
-    /// The same in place of what `all` held.
+    /// Replaces the contents of `all` by the packets that have left since the last call.
     pub fn depart(&mut self, all: &mut Vec<Departure>) {
         all.clear();
         for gate in &self.gates {
@@ -190,13 +191,13 @@ impl Path {
         }
     }
 
-    /// Ends here: what the queues did up to now is told.
+    /// Ends the path, and reports to `watch` what the queues did until now.
     pub fn settle(&mut self, watch: &mut dyn FnMut(&Event<Segment>)) {
         self.world.settle();
         self.world.events().drain().for_each(|event| watch(&event));
     }
 
-    /// What each direction of each link did.
+    /// The counts of each direction of each link.
     pub fn counts(&self) -> Vec<LinkCount> {
         self.world.links().map(netspurt::link::Link::count).collect()
     }
@@ -206,7 +207,7 @@ impl Path {
         self.world.population()
     }
 
-    /// What shims sent again, with the end each stands at, in the order of the ends.
+    /// The retransmissions of the shims, each with the end of its shim, in the order of the ends.
     pub fn retransmissions(&self) -> Vec<(EndId, Retransmission)> {
         let ends = (0..).map(EndId::at).take(self.listed.len());
         let of = |end: EndId| match self.world.host(end) {
@@ -216,7 +217,7 @@ impl Path {
         ends.flat_map(|end| of(end).iter().map(move |sent| (end, *sent))).collect()
     }
 
-    /// The program at an end of the simulator's.
+    /// The program at an end in the simulator.
     pub fn program(&self, end: EndId) -> Option<&Program> {
         match self.world.host(end)? {
             LiveHost::Gate(_) => None,

@@ -1,6 +1,6 @@
 //! Prepares packets for delivery to a host, many in one call.
 //!
-//! Segments of one packet that leave one directly after the other are put under one header again.
+//! Segments of one packet that leave directly after each other are joined under one header again.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::offload::{LONGEST_PREFIX, Shape};
 use crate::sandbox::PacketPort;
 use crate::sys::{BATCH, Outbox, OutgoingPacket};
 
-/// Packets on their way out.
+/// Packets that are prepared for delivery.
 #[derive(Default)]
 pub struct Post {
     outbox: Outbox,
@@ -19,37 +19,37 @@ pub struct Post {
     /// Headers and packets that were made here.
     made: Vec<u8>,
     whole: Vec<u8>,
-    /// Room for the segments of a packet, on the way in.
+    /// A buffer for the segments of a packet that was received.
     pub segments: Vec<Segment>,
 }
 
-/// A packet to be handed over.
+/// A packet that is to be delivered.
 struct Letter {
     prefix: [u8; LONGEST_PREFIX],
     prefix_bytes: usize,
     head: PacketHead,
-    /// Octets of a held packet that follow the headers.
+    /// Octets of a kept packet that follow the headers.
     body: Option<(Handle, Range<usize>)>,
-    /// Segments that it is.
+    /// The number of segments in the packet.
     count: usize,
 }
 
-/// Where a packet begins.
+/// Where the beginning of a packet is stored.
 enum PacketHead {
-    /// It is as it came.
+    /// The packet is sent as it was received.
     Held(Handle),
-    /// Among what was made.
+    /// The beginning is in `made` of the [`Post`].
     Made(Range<usize>),
 }
 
-/// Whether the links have left a segment as it was.
+/// Whether the links neither fragmented nor marked a segment.
 pub fn is_as_it_came(segment: &Segment) -> bool {
     segment.part.is_whole() && segment.ecn != Ecn::CE
 }
 
 impl Post {
-    /// Packs `segments` for `port`, or as many as go in one call; `write` writes what is not as it
-    /// came.
+    /// Packs `segments` for `port`, at most as many as one call can send. `write` writes the octets
+    /// of a segment that cannot be sent as it was received.
     pub fn pack(
         &mut self,
         port: &PacketPort,
@@ -95,7 +95,7 @@ impl Post {
         }
     }
 
-    /// Segments of one packet, from `first` on, under one header.
+    /// Joins `count` segments of one packet, from `first` on, under one header.
     fn joined(
         &mut self,
         port: &PacketPort,
@@ -113,7 +113,8 @@ impl Post {
         Letter::new(port, shape, &self.made[start..], (head, body, count))
     }
 
-    /// Sends what was packed: the segments that are gone, and how many of them were refused.
+    /// Sends the packed packets. Returns the number of segments that are done with, and how many of
+    /// them were refused.
     pub fn send(&mut self, port: &PacketPort, hold: &Hold) -> (usize, u64) {
         let parcels: Vec<OutgoingPacket<'_>> =
             self.letters

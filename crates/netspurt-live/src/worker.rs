@@ -1,7 +1,8 @@
-//! The process that a live run is: started by another one, told what to do in one order of JSON.
+//! The process that carries out a live run. Another process starts it and gives it one order in
+//! JSON.
 //!
-//! It is a process of its own because namespaces belong to a process, and so that nothing of the
-//! run outlives it. It ends with the process that started it.
+//! A live run needs a process of its own because namespaces belong to a process, and because
+//! nothing of the run may outlive it. The process ends with the one that started it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +21,7 @@ use crate::folder::{DiskFolder, note_others};
 use crate::run::{LiveRun, Options, Progress, RunScene, run};
 use crate::sandbox::{Wire, Wiring, end_with};
 
-/// What a worker is asked to do.
+/// The order that a worker carries out.
 ///
 /// ```
 /// use netspurt_live::worker::RunOrder;
@@ -33,34 +34,35 @@ use crate::sandbox::{Wire, Wiring, end_with};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunOrder {
-    /// The process with which this one ends.
+    /// The id of the process that started this one. This process ends with it.
     pub parent: u32,
-    /// The run folder, which is there.
+    /// The run folder, which must exist.
     pub folder: PathBuf,
     /// Where the scenario came from.
     pub source: String,
     /// The resolved scenario, as TOML.
     pub scenario: String,
-    /// The files with algorithms that it names, by name.
+    /// The files with algorithms that the scenario names, by name.
     pub code: BTreeMap<String, String>,
-    /// How late a delivery may be before the run counts for nothing.
+    /// The greatest lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
-    /// How long before an appointment the driver looks at the clock again and again.
+    /// For this span before each instant at which the driver must act, it polls the clock and does
+    /// not sleep.
     pub spin_ns: u64,
-    /// What hosts' wires are made of.
+    /// The kind of devices that connect the hosts.
     pub wire: Wire,
-    /// Whether devices take segments many at a time.
+    /// Whether devices take many segments in one packet.
     pub offload: bool,
-    /// What is to run at the ends of the flow of programs.
+    /// The programs that run at the ends of the flow of programs.
     pub programs: Option<Programs>,
 }
 
-/// Does what the order in `file` says, or without one the order on the standard input. The run's
-/// folder is whole then, its manifest included. While a run goes on, a [`RunScene`] goes to the
-/// standard output four times a second, unless there are programs, which have it for themselves.
+/// Carries out the order in `file`, or the order on the standard input if there is no file. Then
+/// the run folder is complete, with its manifest. During the run a [`RunScene`] is printed to the
+/// standard output four times a second, unless there are programs: these use the standard output
+/// themselves.
 ///
-/// # Errors
-/// What went wrong, in a line for people.
+/// # Errors One line of text that says what went wrong.
 pub fn work(file: Option<&Path>) -> Result<(), String> {
     let order = match file {
         Some(file) => fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display())),
@@ -76,8 +78,7 @@ fn text(error: impl ToString) -> String {
 impl RunOrder {
     /// Reads an order.
     ///
-    /// # Errors
-    /// What is wrong with it: its key, line and column.
+    /// # Errors The mistake in the order, with its key, line and column.
     pub fn read(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("the order of a live run: {error}"))
     }
@@ -124,14 +125,14 @@ impl RunOrder {
     }
 }
 
-/// How often a scene is told.
+/// How often a scene is printed.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// The octets that a pipe with room takes at once (`PIPE_BUF`).
 const AT_ONCE: usize = 4096;
 
-/// Prints scenes. Packets never wait for this: of a scene that the reader has no room for, nothing
-/// is printed.
+/// Prints scenes. Packets never wait for this: a scene for which the pipe has no room is not
+/// printed.
 fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
     let mut next = Time::ZERO + EVERY;
     move |now, scene| {
@@ -146,13 +147,13 @@ fn tell_scenes() -> impl FnMut(Time, &dyn Fn() -> RunScene) -> bool {
             Ok(true) if line.len() <= AT_ONCE => {
                 rustix::io::write(&out, line.as_bytes()).is_ok_and(|count| count == line.len())
             }
-            // Where nobody reads any more, the run has lost its purpose.
+            // If nobody reads the output any more, the run ends.
             room => room.is_ok(),
         }
     }
 }
 
-/// Whether a pipe takes a line at once; an error where its reader is gone.
+/// Whether a pipe takes a line at once. An error if its reader is gone.
 fn room(out: &io::Stdout) -> io::Result<bool> {
     let mut polled = [PollFd::new(out, PollFlags::OUT)];
     if poll(&mut polled, Some(&Timespec::default())).is_err() {

@@ -19,10 +19,9 @@ const HEADER: usize = 16;
 const ANSWER: usize = 72;
 
 impl Diag {
-    /// Opens one for the host of the calling thread.
+    /// Opens a socket for questions to the host of the calling thread.
     ///
-    /// # Errors
-    /// When the kernel has none.
+    /// # Errors When the kernel does not provide `sock_diag`.
     pub fn open() -> io::Result<Self> {
         let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
         let flags = SocketFlags::CLOEXEC;
@@ -30,7 +29,8 @@ impl Diag {
         Ok(Self { socket })
     }
 
-    /// What it says of the connection from `own` to `peer`; `None` where it knows none.
+    /// Returns what the kernel says about the connection from `own` to `peer`. `None` if it knows
+    /// no such connection.
     pub fn ask(&self, own: SocketAddr, peer: SocketAddr) -> Option<TcpInfo> {
         rustix::net::send(&self.socket, &request(own, peer), SendFlags::empty()).ok()?;
         let mut answer = [0; 2048];
@@ -39,7 +39,7 @@ impl Diag {
     }
 }
 
-/// A question after one connection (`struct inet_diag_req_v2`).
+/// Makes a question about one connection (`struct inet_diag_req_v2`).
 fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
     const BY_FAMILY: u16 = 20;
     const INFO: u8 = 1 << (TCP_INFO - 1);

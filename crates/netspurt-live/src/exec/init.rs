@@ -19,37 +19,37 @@ use super::programs::ProgramsOrder;
 use crate::sandbox::end_with;
 use crate::sys::{self, Unshared};
 
-/// Status where there was nothing to run a program by, as `env` and `timeout` have it.
+/// The exit status if the program could not be started at all, as in `env` and `timeout`.
 const FAILED: i32 = 125;
 const NOT_RUN: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
-/// Added to what is told where the program never ran.
+/// This flag is added to the reported status if the program never ran.
 const NEVER: i32 = 1 << 16;
 
 /// How the first program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Its status, or what stands for it.
+    /// Its exit status, or the number that replaces it.
     pub status: i32,
-    /// Whether it ran at all.
+    /// Whether the program ran at all.
     pub ran: bool,
-    /// Whether the run's end was its own.
+    /// Whether the end of the run ended the program.
     pub stopped: bool,
 }
 
 impl Ended {
-    /// By what init told; nothing where it is gone.
+    /// Converts the code that init reported. `None` means that init is gone.
     pub(super) fn told(code: Option<i32>) -> Self {
         let code = code.unwrap_or(FAILED | NEVER);
         Self { status: code & !NEVER, ran: code & NEVER == 0, stopped: false }
     }
 }
 
-/// How long a server may take until it listens, in steps of 10 ms.
+/// The longest time until a server listens, in steps of 10 ms.
 const LISTEN_STEPS: u32 = 500;
 
-/// Is the holder, from the instant at which it was made.
+/// Runs as the holder and never returns.
 pub(super) fn hold(parent: u32, order: &ProgramsOrder<'_>, lifeline: OwnedFd, told: OwnedFd) -> ! {
     let held = end_with(parent).map_err(io::Error::other).and_then(|()| {
         sys::unshare(Unshared::ProcessesAndMounts)?;
@@ -74,30 +74,31 @@ pub(super) fn hold(parent: u32, order: &ProgramsOrder<'_>, lifeline: OwnedFd, to
     }
 }
 
-/// Puts the run's file of names in the place of the machine's, for programs alone.
+/// Replaces the machine's `/etc/hosts` by the run's file of names, for the programs only.
 fn names(order: &ProgramsOrder<'_>) -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     mount_bind(&order.hosts_file, "/etc/hosts")?;
     Ok(())
 }
 
-/// Shows programs the processes they can reach instead of the machine's. Where parts of the
-/// machine's are hidden, as in many containers, that is not to be had, and nothing is lost but
-/// `ps`.
+/// Mounts a `/proc` that shows only the run's own processes to the programs. This fails if parts of
+/// the machine's `/proc` are hidden, as in many containers; then only tools such as `ps` are
+/// affected.
 fn own_processes() {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let _ = mount("proc", "/proc", "proc", flags, None);
 }
 
 fn say(what: &str) {
-    // Nobody may be left to read it.
+    // An error is ignored here, because the reader may be gone.
     let _ = writeln!(io::stderr(), "netspurt: {what}");
 }
 
 fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
     let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     own_processes();
-    // Here those keys do nothing to the first process, and something to what it starts.
+    // The terminal's keys have no effect on the first process, but they do on the processes that it
+    // starts.
     sys::leave_keys_to_others(false);
     if bound.is_err() || !waits(lifeline, None) || rustix::io::read(lifeline, &mut [0]) != Ok(1) {
         sys::end(FAILED);
@@ -131,13 +132,14 @@ fn be_init(order: &ProgramsOrder<'_>, lifeline: &OwnedFd, told: &OwnedFd) -> ! {
     }
 }
 
-/// Whether there is something to be read, or nobody to write it, after so many milliseconds.
+/// Waits up to `ms` milliseconds. Returns whether there is something to read, or the writer is
+/// gone.
 fn waits(fd: &OwnedFd, ms: Option<i64>) -> bool {
     let span = ms.map(|ms| Timespec { tv_sec: 0, tv_nsec: ms * 1_000_000 });
     poll(&mut [PollFd::new(fd, PollFlags::IN)], span.as_ref()).unwrap_or(0) > 0
 }
 
-/// Starts the first program. What it can do on a terminal it does.
+/// Starts the first program. It can use the terminal, if there is one.
 fn start(order: &ProgramsOrder<'_>) -> Result<Child, i32> {
     let name = order.programs.command.first().map_or("", String::as_str);
     let begin = || {
@@ -184,7 +186,7 @@ fn serve(order: &ProgramsOrder<'_>, line: &str, lifeline: &OwnedFd) -> io::Resul
     Ok(())
 }
 
-/// Whether any socket of the calling thread's host waits for others.
+/// Whether any socket of the calling thread's host listens.
 fn listens() -> bool {
     let rows = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
     let any = |file: &str, state: &str| {

@@ -34,16 +34,16 @@ use crate::kernel::sysctls;
 use crate::sandbox::{HostPlan, KernelHost, RouteHints, Sandbox, SandboxError, Wiring};
 use crate::sys;
 
-/// The file that the server's output goes to, in the run's folder.
+/// The file in the run folder that takes the output of the server.
 pub const SERVER_OUTPUT: &str = "server.log";
 
 /// The most connections that have flows of their own.
 const MOST: usize = 1 << 28;
 
-/// The file that tells names, in the run's folder.
+/// The file in the run folder that has the names of hosts.
 const HOSTS: &str = "hosts";
 
-/// Status of a command that the end of the run ended, as `timeout` has it.
+/// The status of a command that the end of the run ended, as in `timeout`.
 pub const TIMED_OUT: i32 = 124;
 
 /// The two hosts of programs.
@@ -53,14 +53,14 @@ pub struct ProgramPair {
     pub first: FlowId,
     /// The hosts.
     pub hosts: [KernelHost; 2],
-    /// What they were made by.
+    /// The plans of the hosts.
     pub plans: [HostPlan; 2],
-    /// What is asked of their TCP.
+    /// The settings of their TCP.
     pub asked: ProgramsEnd,
 }
 
 impl ProgramPair {
-    /// What watches their traffic.
+    /// Creates the observer of their traffic.
     pub fn watch(&self, network: &Network) -> ProgramsWatch {
         let diag = |host: &KernelHost| host.within(Diag::open).ok().and_then(Result::ok);
         let addresses = addresses(&network.names, self.first);
@@ -68,7 +68,7 @@ impl ProgramPair {
         ProgramsWatch::new(self.first, MOST, addresses, diags, self.asked.tcp.rack)
     }
 
-    /// The hosts of the programs in `network`; `None` where it has none.
+    /// Creates the hosts of the programs in `network`. `None` if it has no programs.
     ///
     /// # Errors
     /// When the kernel refuses something.
@@ -110,7 +110,7 @@ fn plan(asked: &ProgramsEnd, own: IpAddr, peer: IpAddr, wiring: Wiring) -> HostP
     }
 }
 
-/// Programs that are there, and wait for the word.
+/// Processes of programs that exist and wait for the start.
 #[derive(Debug)]
 pub struct Waiting {
     lifeline: OwnedFd,
@@ -119,7 +119,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Makes their processes. This process must have one thread.
+    /// Creates the processes. The calling process must have only one thread.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -146,17 +146,16 @@ impl Waiting {
         Ok(Self { lifeline: ours, status, holder })
     }
 
-    /// Gives the word.
+    /// Starts the programs.
     ///
-    /// # Errors
-    /// When they are gone.
+    /// # Errors When the processes have ended.
     pub fn go(self) -> io::Result<Running> {
         rustix::io::write(&self.lifeline, b"g")?;
         Ok(Running { lifeline: self.lifeline, status: self.status, holder: self.holder })
     }
 }
 
-/// Programs that run until this is ended.
+/// Running programs.
 #[derive(Debug)]
 pub struct Running {
     lifeline: OwnedFd,
@@ -165,7 +164,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// What can be read once the first program has ended.
+    /// Returns a descriptor that is readable when the first program has ended.
     ///
     /// # Errors
     /// When there are no descriptors left.
@@ -173,7 +172,7 @@ impl Running {
         self.status.try_clone()
     }
 
-    /// Ends all of them, and waits until they are gone; how the first one ended.
+    /// Ends all programs and waits until they are gone. Returns how the first one ended.
     pub fn end(self) -> Ended {
         let mut octets = [0; 4];
         let ended = match has_ended(&self.status) {
@@ -189,16 +188,16 @@ impl Running {
     }
 }
 
-/// Whether there is something to be read, or nobody to write it.
+/// Whether there is something to read, or the writer is gone.
 fn has_ended(status: &OwnedFd) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(status, PollFlags::IN)], Some(&at_once)).unwrap_or(0) > 0
 }
 
-/// What is on its way when a program ends has so long to arrive.
+/// When the program ends, the run goes on for this span, so that packets on their way can arrive.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// Tells when the run of programs is over.
+/// Decides when the run of programs is over.
 #[derive(Debug)]
 pub struct ProgramsEnding {
     status: OwnedFd,
@@ -206,12 +205,12 @@ pub struct ProgramsEnding {
 }
 
 impl ProgramsEnding {
-    /// By what [`Running::ended`] gave.
+    /// Waits for `status`, the descriptor from [`Running::ended`].
     pub fn new(status: OwnedFd) -> Self {
         Self { status, until: None }
     }
 
-    /// Whether it is over at `now`.
+    /// Whether the run is over at `now`.
     pub fn over(&mut self, now: Time) -> bool {
         if self.until.is_none() && has_ended(&self.status) {
             self.until = Some(now + LINGER);
@@ -220,7 +219,7 @@ impl ProgramsEnding {
     }
 }
 
-/// A file of names as `/etc/hosts` has them: the machine's own, and the two nodes.
+/// Makes a file like `/etc/hosts` with the machine's own names and the two nodes.
 fn hosts_text(names: &Names, first: FlowId) -> String {
     let mut text = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     if !text.is_empty() && !text.ends_with('\n') {

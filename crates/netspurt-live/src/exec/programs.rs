@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::sandbox::KernelHost;
 
-/// What is to be run.
+/// The programs to run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Programs {
-    /// The program and its arguments, at the first end.
+    /// The program at the first end and its arguments.
     pub command: Vec<String>,
-    /// A line for the shell, at the second end; it is there before the other begins.
+    /// A shell command for the second end, which is started first.
     pub server: Option<String>,
 }
 

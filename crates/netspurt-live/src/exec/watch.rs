@@ -11,22 +11,22 @@ use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
-/// How often the kernel is asked about lively connections, while packets pass.
+/// How often the kernel is asked about lively connections while packets pass.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// How long after its last packet a connection is lively.
+/// A connection is lively for this span after its last packet.
 const LIVELY: Duration = Duration::from_millis(500);
 
-/// Sees which connection each packet is of, and asks the hosts' kernels about them.
+/// Assigns each packet to its connection, and asks the hosts' kernels about the connections.
 #[derive(Debug)]
 pub struct ProgramsWatch {
-    /// The first flow of programs: that of whatever belongs to no connection.
+    /// The first flow of programs. Packets that belong to no connection have this flow.
     pub first: FlowId,
     /// The connections so far.
     pub connections: Connections,
     /// Packets that the path carried without understanding them.
     pub others: u64,
-    /// What the kernels said.
+    /// The answers of the kernels.
     pub polls: Vec<Poll>,
     diags: [Option<Diag>; 2],
     addresses: [IpAddr; 2],
@@ -36,8 +36,9 @@ pub struct ProgramsWatch {
 }
 
 impl ProgramsWatch {
-    /// Of programs whose first flow is `first`, with flows for `most` connections, at hosts with these addresses. A host without its
-    /// diagnosis says nothing of its connections.
+    /// Creates an observer of programs whose first flow is `first`, at hosts with these addresses.
+    /// At most `most` connections get flows of their own. A host without a diagnosis socket reports
+    /// nothing about its connections.
     pub fn new(
         first: FlowId,
         most: usize,
@@ -58,7 +59,7 @@ impl ProgramsWatch {
         }
     }
 
-    /// Whether both kernels tell about connections.
+    /// Whether both kernels report on connections.
     pub fn is_told(&self) -> bool {
         self.diags.iter().all(Option::is_some)
     }
@@ -86,7 +87,7 @@ impl ProgramsWatch {
             if out.len() > known {
                 return;
             }
-            // It is carried all the same.
+            // The path carries the packet nevertheless.
             labels.strange = strange;
         }
         let other = labels.other(from, octets);
@@ -94,18 +95,18 @@ impl ProgramsWatch {
         out.extend(other);
     }
 
-    /// The end on `side` of the connection numbered `place`.
+    /// The end on `side` of connection `place`.
     fn end(&self, place: usize, side: Side) -> EndId {
         let behind = u32::try_from(place).expect("flows are numbered in 31 bits") + 1;
         FlowId(self.first.0 + behind).end(side)
     }
 
-    /// Which connection the flow is, if it is one.
+    /// The number of the connection that has this flow. `None` if there is none.
     pub fn place_of(&self, flow: FlowId) -> Option<usize> {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
 
-    /// A segment left the path.
+    /// Notes that a segment left the path.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
         let Some(place) = self.place_of(segment.flow()) else { return };
         self.connections.reached(place, segment.dest.side(), at, segment);

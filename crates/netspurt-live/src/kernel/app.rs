@@ -20,38 +20,39 @@ use super::socket::clamp;
 use crate::content;
 use crate::wall::WallClock;
 
-/// How often connections are asked for their state.
+/// How often the kernel is asked for the state of connections.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// What an application saw of its flow.
+/// What an application noted about its flow.
 #[derive(Clone, Debug, Default)]
 pub struct FlowNotes {
-    /// The end, two a flow.
+    /// The end of the flow at which the application runs.
     pub end: EndId,
-    /// When the connection was open.
+    /// When the connection was established.
     pub opened: Option<Time>,
-    /// When it first wrote; where nothing pauses, when it opened the connection for that.
+    /// When the application first wrote. If it has no pauses, this is when it began to open the
+    /// connection.
     pub wrote: Option<Time>,
-    /// When it was through: had read all it asked for.
+    /// When it had read everything that it asked for.
     pub finished: Option<Time>,
-    /// What it asked.
+    /// The requests that it sent and their replies.
     pub exchanges: Vec<Exchange>,
-    /// Octets it read.
+    /// The number of octets that it read.
     pub read_bytes: u64,
-    /// How many times it read what nobody wrote there.
+    /// How many times it read octets that differ from what the other end wrote.
     pub damaged: u64,
-    /// What the connection ended with, if it failed.
+    /// The error with which the connection ended, if it failed.
     pub failure: Option<String>,
 }
 
-/// What the kernel said of a connection.
+/// The kernel's report on a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Poll {
-    /// When.
+    /// When the kernel was asked.
     pub at: Time,
-    /// Whose end it is.
+    /// The end of the connection.
     pub end: EndId,
-    /// What.
+    /// The kernel's information.
     pub info: TcpInfo,
 }
 
@@ -61,19 +62,19 @@ pub struct Apps {
     sources: Vec<ContentSource>,
     sinks: Vec<Sink>,
     doors: Vec<Door>,
-    /// How many sources and sinks, from the first on, were seen to have ended.
+    /// How many of the first sources, and of the first sinks, are known to have ended.
     ended: [usize; 2],
 }
 
-/// A socket that many connections come to.
+/// A listening socket of many connections.
 #[derive(Debug)]
 struct Door {
     listener: OwnedFd,
-    /// By the port of who opens: the place of the sink.
+    /// The place of each sink, by the port of the end that opens its connection.
     sinks: HashMap<u16, usize>,
 }
 
-/// A flow's socket, once there is one: that of an end which listens is made by its peer's SYN.
+/// A flow's socket, once it exists. The socket of a listening end exists only after the peer's SYN.
 pub type FlowSocket = Arc<OnceLock<OwnedFd>>;
 
 #[derive(Debug)]
@@ -104,11 +105,11 @@ enum AppStage {
 
 #[derive(Debug)]
 struct Sink {
-    /// None where its connection comes through a door.
+    /// The listening socket. `None` if a door accepts the connection.
     listener: Option<OwnedFd>,
     accepted: FlowSocket,
     answering: Option<Answering>,
-    /// Octets of replies that are still to be written.
+    /// The octets of replies that are not written yet.
     left: u64,
     written: u64,
     over: bool,
@@ -183,7 +184,7 @@ impl Apps {
         });
     }
 
-    /// Keeps the window that `end` announces at `bytes` at the most.
+    /// Limits the window that `end` advertises to `bytes`.
     pub fn clamp(&mut self, end: EndId, bytes: u32) {
         let sources = self.sources.iter_mut().filter(|source| source.notes.end == end);
         sources.for_each(|source| source.clamp = Some(bytes));
@@ -191,8 +192,8 @@ impl Apps {
         sinks.for_each(|sink| sink.clamp = Some(bytes));
     }
 
-    /// Adds the application of `end` that reads what comes to `listener`, and
-    /// answers it where that is its task. `accepted` is where its connection will be.
+    /// Adds the application of `end`. It reads from the connection that comes to `listener`, and
+    /// answers requests if that is its task. `accepted` takes the socket of the connection.
     pub fn add_sink(&mut self, end: EndId, listener: OwnedFd, accepted: FlowSocket, task: Task) {
         self.add_listening(end, Some(listener), accepted, task);
     }
@@ -223,8 +224,8 @@ impl Apps {
         });
     }
 
-    /// Runs them until `stop` is set; what they saw, and what the kernel said on the way. Sets `over`
-    /// when every connection has ended: no host of theirs sends anything any more.
+    /// Runs the applications until `stop` is set. Returns their notes and the kernel's reports.
+    /// Sets `over` when every connection has ended, so that no host sends anything any more.
     pub fn run(
         mut self,
         clock: WallClock,
@@ -252,7 +253,7 @@ impl Apps {
         (sources.chain(sinks).collect(), told)
     }
 
-    /// Asks the kernel for the state of every connection that has one, and whose end writes.
+    /// Asks the kernel for the state of every existing connection whose end writes.
     fn ask(&mut self, now: Time, told: &mut Vec<Poll>) {
         let asked = |source: &&mut ContentSource| source.notes.opened.is_some() && !source.unasked;
         let sources = self.sources.iter_mut().filter(asked);
@@ -270,8 +271,8 @@ impl Apps {
         }
     }
 
-    /// Whether every connection has ended. An end that listens has nothing to wait for once the
-    /// end that was to open the connection has failed.
+    /// Whether every connection has ended. A listening end counts as ended if the end that should
+    /// open its connection has failed.
     fn are_over(&mut self) -> bool {
         let [sources, sinks] = &mut self.ended;
         *sources += self.sources[*sources..].iter().take_while(|source| source.is_over()).count();
@@ -298,29 +299,29 @@ impl Apps {
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
         let doors = self.doors.iter().map(|door| PollFd::new(&door.listener, PollFlags::IN));
         let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(doors).collect();
-        // Interrupted or not: what there is to do is looked at again.
+        // An interrupted wait is no error: the next turn checks again what there is to do.
         let _ = poll(&mut fds, Some(&timespec(left)));
     }
 }
 
-/// A span as the kernel takes it.
+/// Converts a span into the kernel's type.
 pub fn timespec(span: Duration) -> Timespec {
     let (second, nanos) = (1_000_000_000, span.as_nanos().cast_signed());
     Timespec { tv_sec: nanos / second, tv_nsec: nanos % second }
 }
 
-/// What one reading brought.
+/// The result of one read.
 enum Read {
-    /// Some octets.
+    /// Some octets were read.
     Octets,
-    /// Nothing more at present.
+    /// Nothing can be read at present.
     Nothing,
-    /// Nothing any more.
+    /// The stream has ended.
     End,
     Failed(io::Error),
 }
 
-/// Reads once, and checks it; the window stays within `limit`.
+/// Reads once and checks the octets. The window stays within `limit`.
 fn read(
     socket: BorrowedFd<'_>,
     limit: Option<u32>,
@@ -344,8 +345,8 @@ fn read(
     }
 }
 
-/// Writes of `left` octets what there is room for; `None` never ends. What is left after it.
-/// `ends` says that nothing follows them.
+/// Writes as many of `left` octets as there is room for, and returns the number that is left.
+/// `None` stands for an endless stream. `ends` says that nothing follows these octets.
 fn write(
     socket: BorrowedFd<'_>,
     written: &mut u64,
@@ -358,7 +359,7 @@ fn write(
         if most == 0 {
             return Ok(left);
         }
-        // The end is known, as the model knows it: the FIN rides on the last segment.
+        // The end is known, as in the simulator, so the last segment carries the FIN.
         let last = ends && left == Some(most as u64);
         let flags = if last { SendFlags::MORE } else { SendFlags::empty() };
         match send(socket, content::octets(*written, most), flags) {
@@ -378,7 +379,7 @@ impl ContentSource {
         self.socket.get().expect("who opens has a socket").as_fd()
     }
 
-    /// Whether it has done its task, and its connection has ended.
+    /// Whether the application has completed its task and its connection has ended.
     fn is_over(&self) -> bool {
         self.stage == AppStage::Done && TcpInfo::is_closed(self.open())
     }
@@ -411,7 +412,7 @@ impl ContentSource {
             AppStage::Reads => self.read(now, room),
             same => same,
         };
-        // What has just begun may have something to do at once.
+        // A stage that has just begun may have something to do at once.
         let begun = self.stage != before && !matches!(self.stage, AppStage::Done);
         if begun && (!matches!(before, AppStage::Writes(_)) || self.stage == AppStage::Reads) {
             self.step(now, room);
@@ -425,7 +426,7 @@ impl ContentSource {
 
     fn connect(&mut self, now: Time) -> AppStage {
         if self.task.pause().is_zero() {
-            // What is to be written waits for the connection, as with the model.
+            // The data waits until the connection is open, as in the simulator.
             self.notes.wrote = Some(now);
             if let Some(asking) = &mut self.asking {
                 asking.begin(now);
@@ -450,7 +451,7 @@ impl ContentSource {
         AppStage::Pauses(now + self.task.pause())
     }
 
-    /// Has something to write.
+    /// Begins to write.
     fn begin(&mut self, now: Time) -> AppStage {
         let asked = self.asking.as_mut().map(|asking| {
             let at = asking.next().unwrap_or(now).min(now);
@@ -490,7 +491,7 @@ impl ContentSource {
         }
     }
 
-    /// The application has no more to say.
+    /// Closes this side, because the application has nothing more to write.
     fn close(&self) -> AppStage {
         let _ = shutdown(self.open(), Shutdown::Write);
         AppStage::Done
@@ -498,7 +499,7 @@ impl ContentSource {
 
     fn into_notes(mut self) -> FlowNotes {
         if let (Some(asking), true) = (&mut self.asking, self.notes.opened.is_none()) {
-            // The first request has waited for a connection that never was.
+            // The first request waited for a connection that was never established.
             if let Some(at) = asking.next() {
                 asking.ask(at);
             }
@@ -514,7 +515,7 @@ impl Sink {
         socket.expect("who listens has a socket").as_fd()
     }
 
-    /// Whether the other side has closed, and its connection has ended.
+    /// Whether the other side has closed and the connection has ended.
     fn is_over(&self) -> bool {
         self.over && TcpInfo::is_closed(self.open())
     }
@@ -550,7 +551,7 @@ impl Sink {
         }
     }
 
-    /// Answers what there is to answer.
+    /// Writes the replies that are due.
     fn answer(&mut self, now: Time) -> io::Result<()> {
         let (Some(socket), Some(answering)) = (self.accepted.get(), &mut self.answering) else {
             return Ok(());
@@ -572,7 +573,7 @@ impl Sink {
         }
     }
 
-    /// The other side has closed, or the connection failed: this side closes, too.
+    /// Closes this side, because the other side has closed or the connection failed.
     fn end(&mut self, failure: Option<String>) {
         self.notes.failure = failure;
         self.over = true;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::{fs, io};
 
-/// Of the group `Tcp`, what counts nothing.
+/// The names in the group `Tcp` that are not counters.
 const NO_COUNTERS: [&str; 5] = ["RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn", "CurrEstab"];
 
 /// The counters of the calling thread's namespace that are not zero, by the names that `nstat` has

@@ -6,8 +6,8 @@ use netspurt::scenario::KernelTcp;
 
 /// The values under `/proc/sys/net/ipv4` for what `tcp` asks.
 ///
-/// They are per host, since every end of a flow has a namespace of its own. `tcp_no_metrics_save`
-/// and the rest that no switch names are the same for all.
+/// Each host has its own values, because every end of a flow has its own namespace. Values without
+/// a switch, such as `tcp_no_metrics_save`, are the same for all hosts.
 pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     let flag = |on: bool| u8::from(on).to_string();
     let number = |value: u32| value.to_string();
@@ -42,8 +42,8 @@ pub fn sysctls(tcp: &KernelTcp) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The least, the first and the largest buffer. Half of one, or more, is window; how much more
-/// depends on the packets. [`clamp`](super::socket::clamp) limits the window.
+/// The smallest, the initial and the largest buffer. At least half of a buffer is window; the exact
+/// share depends on the packets. [`clamp`](super::socket::clamp) limits the window.
 fn receive_memory(tcp: &KernelTcp) -> String {
     match tcp.receive_buffer_bytes.map(|bytes| bytes.saturating_mul(2)) {
         Some(fixed) => format!("4096 {fixed} {fixed}"),

@@ -11,10 +11,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_w
 
 use crate::sys;
 
-/// Limits the window that a socket announces to `bytes`.
+/// Limits the window that a socket advertises to `bytes`.
 ///
-/// Linux sets the limit anew when the first full segment tells it how much of its buffer octets of
-/// payload take, so it is set again after each reading.
+/// The first full segment tells Linux how much buffer the payload needs, and then Linux changes the
+/// limit. So the limit is set again after each read.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -54,7 +54,8 @@ pub fn open(tcp: &KernelTcp, address: SocketAddr, listens: bool) -> io::Result<O
     open_for(tcp, address, listens.then_some(1))
 }
 
-/// The same; with a `backlog` it listens for so many connections that nobody has accepted.
+/// Opens a socket like [`open`]. With a `backlog` it listens, and that many connections may wait to
+/// be accepted.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -1,4 +1,4 @@
-//! The ends of flows that are the kernel's: hosts, sockets and applications.
+//! The kernel's ends of flows: hosts, sockets and applications.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::sockets::Sockets;
 use crate::kernel::{Apps, FlowSocket, open, sysctls};
 use crate::sandbox::{HostPlan, KernelHost, RouteHints, Sandbox, Wiring};
 
-/// One end that is the kernel's, made.
+/// One end on the kernel's TCP.
 pub(super) struct Made {
     pub(super) end: EndId,
     pub(super) host: KernelHost,
@@ -21,7 +21,7 @@ pub(super) struct Made {
     pub(super) asked: KernelEnd,
 }
 
-/// Hosts and sockets for the ends that are the kernel's.
+/// Creates the hosts and sockets of the kernel's ends.
 pub(super) fn make_ends(
     sandbox: &mut Sandbox,
     network: &Network,
@@ -55,7 +55,7 @@ pub(super) fn make_ends(
     Ok(made)
 }
 
-/// The applications of the kernel's ends, and their sockets.
+/// Returns the applications of the kernel's ends, and their sockets.
 pub(super) fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) {
     let addresses: Vec<_> = flow_addresses(names).collect();
     let mut apps = Apps::default();

@@ -7,10 +7,10 @@ use crate::sandbox::SandboxError;
 /// Why there was no live run.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// No namespaces, or something in them.
+    /// Namespaces are not available, or something in them failed.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// A socket of a flow.
+    /// A socket of a flow failed.
     #[error("flow `{flow}`: {error}")]
     Socket {
         /// The flow.
@@ -18,16 +18,16 @@ pub enum LiveError {
         /// What the kernel said.
         error: io::Error,
     },
-    /// A file, or a port of the emulated path.
+    /// A file or a port of the emulated path failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The flow of programs without any, or programs without that flow.
+    /// A flow needs programs and none were given, or programs were given and no flow needs them.
     #[error("{0}")]
     Programs(&'static str),
     /// More rows than `record.rows` allows.
     #[error("{0}")]
     Overfull(String),
-    /// Nothing here is the kernel's.
+    /// No flow has an end on the kernel's TCP.
     #[error("no flow has an end of the kernel's: add `endpoint = \"kernel\"` to one")]
     NothingReal,
 }

@@ -1,42 +1,44 @@
-//! The sums of flows from their real packets; a simulated connection keeps these sums itself.
+//! The sums of flows, computed from their real packets. A simulated connection keeps these sums
+//! itself.
 
 use netspurt::observe::{Acks, Arrivals, Brought, Sequence};
 use netspurt::record::FlowSum;
 use netspurt::segment::{Cause, Flags, Segment};
 use netspurt::units::Time;
 
-/// One flow's sums, from what is seen at its two ends.
+/// The sums of one flow, computed from the packets at its two ends.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// Octets that its application sends, if there is an end to them.
+    /// The octets that the application sends in total; `None` if it never ends.
     octets: Option<u64>,
     sum: FlowSum,
     sent: Sequence,
-    /// Where the present repair ends.
+    /// The octet at which the current repair ends.
     recovery_point: u64,
-    /// What was acknowledged to the source.
+    /// The acknowledgements that reached the source.
     acks: Acks,
-    /// When an acknowledgement last covered more than those before it.
+    /// When an acknowledgement last covered new octets.
     advanced: Option<Time>,
     arrivals: Arrivals,
 }
 
 impl Ledger {
-    /// Of a flow that sends so many octets; `None` never ends.
+    /// Creates the ledger of a flow that sends `octets` octets. `None` means that the flow does not
+    /// end.
     pub fn new(octets: Option<u64>) -> Self {
         Self { octets, ..Self::default() }
     }
 
-    /// The source sent `segment`.
+    /// Notes that the source sent `segment`.
     pub fn sent(&mut self, segment: &Segment) {
         let left = self.sent.take(segment).left;
         if segment.flags.has(Flags::FIN) {
-            // Now it is known how much there is.
+            // The FIN shows how many octets the flow has.
             self.octets.get_or_insert((left + u64::from(segment.len)).saturating_sub(1));
             self.finish_if_covered();
         }
         self.sum.sent += u64::from(segment.len > 0);
-        // SYN and FIN count as well, where they go out again.
+        // Retransmissions of SYN and FIN count, too.
         let Some(cause) = segment.cause.get().filter(|_| segment.seq_len() > 0) else { return };
         self.sum.retransmissions += 1;
         match cause {
@@ -49,7 +51,7 @@ impl Ledger {
         }
     }
 
-    /// `segment` reached the sink.
+    /// Notes that `segment` reached the sink.
     pub fn received(&mut self, segment: &Segment) {
         if segment.len == 0 {
             return;
@@ -59,7 +61,7 @@ impl Ledger {
         self.sum.duplicates += u64::from(brought == Brought::Duplicate);
     }
 
-    /// `segment` reached the source at `at`.
+    /// Notes that `segment` reached the source at `at`.
     pub fn answered(&mut self, at: Time, segment: &Segment) {
         if !segment.flags.has(Flags::ACK) {
             return;
@@ -72,7 +74,7 @@ impl Ledger {
         self.finish_if_covered();
     }
 
-    /// Notes when the last octet was acknowledged, once it is known which is the last.
+    /// Notes when the last octet was acknowledged, if it is known which octet is the last.
     fn finish_if_covered(&mut self) {
         let covered = self.octets.is_some_and(|octets| self.acks.highest() > octets);
         if covered {
@@ -80,7 +82,7 @@ impl Ledger {
         }
     }
 
-    /// The sums; the octets acknowledged are counted without SYN and FIN.
+    /// Returns the sums. Acknowledged octets are counted without SYN and FIN.
     pub fn sum(&self) -> FlowSum {
         let acked = self.acks.highest().saturating_sub(1);
         FlowSum {

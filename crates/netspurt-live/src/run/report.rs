@@ -1,4 +1,4 @@
-//! What a live run tells beside its tables: the file `live.json`.
+//! The report on a live run besides its tables: the file `live.json`.
 
 use std::collections::BTreeMap;
 
@@ -15,37 +15,37 @@ use crate::kernel::tcp_counters;
 use crate::lateness::{Lateness, QuantilesNs};
 use crate::sandbox::{HostPlan, Namespace, Wire, Wiring};
 
-/// All that is told. Times are in nanoseconds.
+/// The whole report. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveReport {
-    /// Whether the run counts: nothing was too late, no packet went missing or was damaged here, and
-    /// the same arrivals had the same drops again.
+    /// Whether the run is valid: no delivery was too late, this machine lost or damaged no packet,
+    /// and the replay of the same arrivals had the same drops.
     pub valid: bool,
-    /// What hosts' wires were made of, for people.
+    /// A description of the devices that connected the hosts, as text.
     pub back_end: String,
-    /// The devices.
+    /// The kind of these devices.
     pub wire: Wire,
-    /// Whether they took segments many at a time.
+    /// Whether the devices took many segments in one packet.
     pub offload: bool,
     /// The kernel's release.
     pub kernel: String,
-    /// Whether the driver ran before all others.
+    /// Whether the driver had real-time priority.
     pub real_time: bool,
-    /// How late a delivery was allowed to be.
+    /// The greatest lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
     /// How late deliveries were.
     pub lateness: LatenessReport,
-    /// What the run in virtual time said.
+    /// The comparison with the replay in virtual time.
     pub replayed: Replayed,
-    /// Packets that are not as they should be.
+    /// The numbers of packets with faults.
     pub packets: PacketCounts,
-    /// The kernel's ends, and the hosts of programs: what each was given.
+    /// The settings that each of the kernel's ends, and each host of programs, was given.
     pub ends: Vec<EndReport>,
     /// Connections that ended with an error.
     pub failures: Vec<FlowFailure>,
-    /// Programs, where the run had any.
+    /// The report on programs, if the run had any.
     pub programs: Option<ProgramsReport>,
-    /// What there is of the run.
+    /// The contents of the run folder.
     #[serde(flatten)]
     pub contents: RunContents,
 }
@@ -53,9 +53,9 @@ pub struct LiveReport {
 /// How late deliveries were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LatenessReport {
-    /// How many there were.
+    /// The number of deliveries.
     pub deliveries: u64,
-    /// Their quantiles.
+    /// The quantiles of their lateness.
     #[serde(flatten)]
     pub spans: QuantilesNs,
 }
@@ -66,40 +66,41 @@ impl From<&Lateness> for LatenessReport {
     }
 }
 
-/// Whether the same arrivals, in virtual time, were treated the same.
+/// Whether a replay of the same arrivals in virtual time had the same drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Replayed {
     /// Packets dropped or lost in the live run.
     pub drops: usize,
-    /// The same, when it was run again.
+    /// Packets dropped or lost in the replay.
     pub drops_again: usize,
-    /// Whether those were the same packets, at the same instants, on the same links.
+    /// Whether both are the same packets, at the same instants, on the same links.
     pub same: bool,
 }
 
 impl Replayed {
-    /// By the tables `drops` of the live run and of the one in virtual time.
+    /// Compares the tables `drops` of the live run and of its replay.
     pub(super) fn of(live: Option<&Table>, again: Option<&Table>) -> Self {
         let rows = |table: Option<&Table>| table.map_or(0, Table::rows);
         Self { drops: rows(live), drops_again: rows(again), same: live == again }
     }
 }
 
-/// Packets that are not as they should be.
+/// The numbers of packets with faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketCounts {
-    /// No TCP segments of their flow.
+    /// Packets that are not TCP segments of their flow.
     pub strange: u64,
-    /// With octets that nobody wrote there.
+    /// Packets whose payload differs from what the application wrote.
     pub damaged: u64,
-    /// Lost for want of room before they were read.
+    /// Packets that were lost before the driver read them, for want of room.
     pub missed: u64,
-    /// Not taken by a host's device.
+    /// Packets that a host's device refused.
     pub refused: u64,
 }
 
 impl PacketCounts {
-    /// Those of a log, and what applications read that was damaged.
+    /// The numbers from a log. `read_damaged` is added to the damaged packets: what applications
+    /// read and found damaged.
     pub(super) fn of(log: &Log, read_damaged: u64) -> Self {
         Self {
             strange: log.strange,
@@ -109,13 +110,13 @@ impl PacketCounts {
         }
     }
 
-    /// Whether every packet got through this machine, as it was.
+    /// Whether this machine carried every packet unchanged.
     pub fn all_carried(&self) -> bool {
         self.missed == 0 && self.refused == 0 && self.damaged == 0
     }
 }
 
-/// What one end was given, value by value, by the names that the kernel has for them.
+/// The settings that one end was given, under the kernel's names for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EndReport {
     /// Its flow.
@@ -132,7 +133,7 @@ pub struct EndReport {
     pub device: DeviceReport,
     /// The socket's options; programs choose those of their sockets themselves.
     pub socket: SocketReport,
-    /// What its kernel counted of TCP until the run's end, by the names that `nstat` has.
+    /// The TCP counters of its kernel at the end of the run, under the names that `nstat` uses.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -143,12 +144,12 @@ pub struct RouteReport {
     pub initcwnd: Option<u32>,
     /// Whether every segment is acknowledged at once.
     pub quickack: u8,
-    /// The algorithm of the congestion window, where sockets do not tell it.
+    /// The congestion control, if the sockets do not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congctl: Option<&'static str>,
 }
 
-/// What a host's device is like.
+/// The properties of a host's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceReport {
     /// Octets of its largest packet.
@@ -157,13 +158,13 @@ pub struct DeviceReport {
     pub offloads: &'static str,
 }
 
-/// What options a socket was given.
+/// The options that a socket was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SocketReport {
-    /// The algorithm of the congestion window.
+    /// The congestion control.
     #[serde(rename = "TCP_CONGESTION", skip_serializing_if = "Option::is_none")]
     pub congestion: Option<&'static str>,
-    /// Whether short segments go out at once.
+    /// Whether short segments are sent at once.
     #[serde(rename = "TCP_NODELAY", skip_serializing_if = "Option::is_none")]
     pub nodelay: Option<u8>,
     /// Octets of its receive buffer.
@@ -190,20 +191,20 @@ pub struct ProgramsReport {
     pub command: Vec<String>,
     /// The line for the shell at the other end.
     pub server: Option<String>,
-    /// The program's status, or what stands for it.
+    /// The exit status of the program, or the number that replaces it.
     pub status: i32,
-    /// Whether it ran at all.
+    /// Whether the program ran at all.
     pub ran: bool,
     /// Whether the run's end was its own.
     pub stopped: bool,
     /// Packets that belong to no connection.
     pub other_packets: u64,
-    /// Whether the kernels told of connections.
+    /// Whether the kernels reported on connections.
     pub kernel_told: bool,
 }
 
 impl EndReport {
-    /// What a flow's own end was given.
+    /// The settings of a kernel's end of a flow.
     pub(super) fn of_kernel(names: &Names, made: &Made) -> Self {
         let tcp = &made.asked.tcp;
         Self {
@@ -227,7 +228,7 @@ impl EndReport {
         }
     }
 
-    /// What the hosts of programs were given.
+    /// The settings of the hosts of programs.
     pub(super) fn of_programs(names: &Names, pair: &ProgramPair) -> [Self; 2] {
         Side::BOTH.map(|side| {
             let plan = &pair.plans[side.index()];
@@ -248,10 +249,9 @@ impl EndReport {
         })
     }
 
-    /// With what the host's kernel has counted by now.
+    /// Adds what the host's kernel has counted so far.
     ///
-    /// # Errors
-    /// When it does not say.
+    /// # Errors When the counters cannot be read.
     pub(super) fn counted(self, host: &Namespace) -> Result<Self, LiveError> {
         Ok(Self { counters: host.within(tcp_counters)??, ..self })
     }

@@ -1,4 +1,4 @@
-//! What a run looks like at an instant, for whoever watches it.
+//! The state of a run at an instant, for display.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -18,17 +18,18 @@ use crate::kernel::TcpInfo;
 const SENDERS: usize = 4;
 const QUEUES: usize = 6;
 
-/// Told of the time now and then, with what makes a scene of it; whether to go on.
+/// Is called now and then with the run's time and a function that makes a scene. Returns whether
+/// the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
-/// What a run looks like.
+/// The state of a run at an instant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunScene {
-    /// How long it goes on \[ms\].
+    /// The time since the start of the run \[ms\].
     pub passed_ms: u64,
-    /// Ends that send data, the first of them.
+    /// The first ends that send data.
     pub senders: Vec<WatchedSender>,
-    /// Queues that ever held a packet, the first of them.
+    /// The first queues that ever held a packet.
     pub queues: Vec<WatchedQueue>,
 }
 
@@ -45,15 +46,16 @@ pub struct WatchedSender {
     pub flight_bytes: u64,
     /// Smoothed round trip; `None` before the first sample.
     pub srtt_ns: Option<u64>,
-    /// The retransmission timer.
+    /// The retransmission timeout.
     pub rto_ns: u64,
-    /// The factor that timeouts have applied to it.
+    /// The factor by which timeouts have lengthened `rto_ns`.
     pub backoff: u32,
     /// Whether losses are being repaired.
     pub in_recovery: bool,
 }
 
-/// A queue after the latest packet that came; links tell of departures when the next one comes.
+/// A queue as it was after the latest arrival. Links report departures only when the next packet
+/// arrives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WatchedQueue {
     /// Its link.
@@ -66,7 +68,7 @@ pub struct WatchedQueue {
     pub bytes: u64,
 }
 
-/// The last that was heard of models' ends and of queues.
+/// The latest reported state of the simulator's ends and of queues.
 pub(super) struct LastHeard {
     names: Names,
     cwnd: BTreeMap<EndId, CwndState>,
@@ -94,8 +96,8 @@ impl LastHeard {
         }
     }
 
-    /// Whether an end of the scenario's own flows sends data; of those that come and go there are
-    /// too many.
+    /// Whether `end` belongs to one of the scenario's own flows and sends data. Connections that
+    /// come and go are left out, because there are too many.
     fn is_shown(&self, end: EndId) -> bool {
         let flow = self.names.flows.get(end.flow().index());
         flow.is_some_and(|flow| {
@@ -103,7 +105,7 @@ impl LastHeard {
         })
     }
 
-    /// What the run looks like now; the kernel is asked about its own connections.
+    /// Returns the state of the run now. The kernel reports the state of its own connections.
     pub(super) fn scene(&self, now: Time, sockets: &Sockets) -> RunScene {
         let ends = (0..).map(EndId::at).take(EndId::places(self.names.flows.len()));
         let shown = ends.filter(|end| self.is_shown(*end));

@@ -2,6 +2,6 @@
 
 use crate::kernel::FlowSocket;
 
-/// By end: its socket, of which retransmits are asked, and whether it finds losses by time; `None`
-/// of the simulator's ends.
+/// For each end, the socket that is asked about retransmissions, and whether it detects losses by
+/// time. `None` for the simulator's ends.
 pub type Sockets = Vec<Option<(FlowSocket, bool)>>;

@@ -1,4 +1,5 @@
-//! Tables that only live runs have: what entered the path and what left it, and what shims sent.
+//! Tables that only live runs have: the packets that entered and left the path, and the
+//! retransmissions of shims.
 
 use netspurt::ids::EndId;
 use netspurt::record::{Column, Data, Names, Table};
@@ -38,7 +39,7 @@ pub(super) fn log_tables(names: &Names, log: &Log) -> [Table; 2] {
     [Table::new("arrivals", arrived), Table::new("deliveries", delivered)]
 }
 
-/// The table `shims`, where one sent anything again.
+/// The table `shims`. `None` if no shim sent anything again.
 pub(super) fn shims_table(names: &Names, all: &[(EndId, Retransmission)]) -> Option<Table> {
     if all.is_empty() {
         return None;

@@ -16,12 +16,13 @@ pub(super) struct Trip {
     pub(super) at: Time,
     /// The source.
     pub(super) end: EndId,
-    /// When what it answers had left.
+    /// When the answered segment had left the source.
     pub(super) sent: Time,
 }
 
-/// The round trips of sources among `arrivals`, whose packets are `answers` when they go back, as
-/// [`OneWay`] measures them; those that are ambiguous are left out. Both are in the order of time.
+/// Returns the round trips of sources as [`OneWay`] measures them, without ambiguous ones.
+/// `arrivals` are the packets that entered the path, and `answers` those that reached sources. Both
+/// are in the order of time.
 pub(super) fn round_trips(arrivals: &[PacketArrival], answers: &[(Time, Segment)]) -> Vec<Trip> {
     let ends = arrivals.iter().map(|arrival| arrival.segment.source().index() + 2).max();
     let mut ways: Vec<OneWay> = Vec::new();
@@ -69,7 +70,7 @@ mod tests {
         (ms(at), segment)
     }
 
-    /// Karn and Partridge 1987: what went out twice tells nothing.
+    /// Karn and Partridge 1987: a segment that was sent twice gives no sample.
     #[test]
     fn an_ack_times_the_oldest_segment_it_newly_covers_that_went_out_once() {
         let arrivals =
@@ -86,7 +87,8 @@ mod tests {
         assert_eq!(times, [(ms(30), ms(0)), (ms(32), ms(2)), (ms(81), ms(51))]);
         assert!(found.iter().all(|trip| trip.end == EndId::at(0)));
     }
-    /// RFC 6298 §3, and Linux's `FLAG_RETRANS_DATA_ACKED`: what lies behind a repair waited for it.
+    /// RFC 6298 §3, and Linux's `FLAG_RETRANS_DATA_ACKED`: the ACK of octets above a hole had to
+    /// wait for the repair.
     #[test]
     fn an_ack_that_covers_a_repair_times_nothing() {
         let arrivals = [data(0, 1), data(1, 101), data(50, 1), data(51, 201)];

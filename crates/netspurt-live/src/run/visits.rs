@@ -1,4 +1,4 @@
-//! The connections of a population at the kernel's ends: their sockets, and what came of them.
+//! The connections of a population at the kernel's ends: their sockets and their results.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,14 +15,14 @@ use super::error::LiveError;
 use crate::exec::{Connections, ProgramPair, addresses};
 use crate::kernel::{Apps, FlowNotes, open, open_for};
 
-/// The port of the first connection's opener; the others follow.
+/// The port of the first connection's opener. The openers of later connections have the next ports.
 const FIRST_PORT: u16 = 10_000;
 
-/// The port that all connections go to.
+/// The port to which all connections are opened.
 const LISTENING_PORT: u16 = 80;
 
-/// Adds the applications of the connections of a population, where `network` has one, at the hosts
-/// of `pair`. Their sockets are made now, so that nothing is slow later.
+/// Adds the applications of a population's connections at the hosts of `pair`, if `network` has a
+/// population. Their sockets are made now, so that the run does not wait for this later.
 ///
 /// # Errors
 /// When the kernel refuses something.
@@ -57,27 +57,27 @@ fn end(names: &Names, population: FlowId, number: u32) -> EndId {
     flow.end(Side::From)
 }
 
-/// Each connection takes two descriptors, and one that listens for the rest.
+/// Raises the limit of open descriptors to the maximum: each connection needs two.
 fn allow_many_descriptors() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where it is refused, opening a socket tells of it.
+    // If this is refused, opening a socket reports the error.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// What is known of the connections of a population once the run has ended.
+/// What is known about the connections of a population when the run has ended.
 pub(super) struct Visited<'a> {
     pub(super) names: &'a Names,
     pub(super) population: FlowId,
     pub(super) visits: &'a [Task],
-    /// In the order in which they were seen.
+    /// The connections, in the order in which they were seen.
     pub(super) connections: &'a Connections,
-    /// What applications say, by the end of the connection in the order of starts.
+    /// What the applications noted, by the connection's end, in the order of starts.
     pub(super) notes: &'a [FlowNotes],
 }
 
 impl<'a> Visited<'a> {
-    /// What came of each connection that has started, and of what it asked. `sum` tells of an end
-    /// what was sent by it.
+    /// Returns the result of each connection that has started, and of its requests. `sum` gives the
+    /// sums of what an end sent.
     pub(super) fn sums(
         &self,
         sum: impl Fn(EndId) -> FlowSum,
@@ -105,7 +105,7 @@ impl<'a> Visited<'a> {
     }
 }
 
-/// What came of a connection whose opener began and finished at these instants.
+/// Returns the result of a connection whose opener began and finished at these instants.
 fn visited(
     flow: FlowId,
     task: &Task,
@@ -117,7 +117,7 @@ fn visited(
         Task::Bulk(_) => (ends[0].finished, None, 0),
         Task::Requests(plan) => (ends[1].finished, finished, plan.count),
     };
-    // Who answers may acknowledge before the opener has all.
+    // The end that answers may acknowledge before the opener has read the whole reply.
     let complete = requests == 0 || read.is_some();
     ConnectionSum {
         flow,

@@ -35,38 +35,39 @@ pub(super) struct Capture {
     pub(super) file: PcapngWriter<BufWriter<File>>,
 }
 
-/// Sees everything and writes it down.
+/// Observes a live run and records it.
 pub struct Watcher {
     pub(super) recorder: Recorder,
-    /// By end: what it sends; `None` where both ends of the flow are the simulator's, and of ends
-    /// that only receive.
+    /// For each end, the ledger of what it sends. `None` if both ends of the flow are in the
+    /// simulator, or if the end only receives.
     pub(super) ledgers: Vec<Option<Ledger>>,
     pub(super) captures: Vec<Capture>,
     /// When the run began, in nanoseconds since 1970.
     pub(super) began_unix_ns: u64,
-    /// Whom to ask about retransmissions.
+    /// The sockets that are asked about retransmissions.
     pub(super) sockets: Sockets,
-    /// By flow: where packets of the two ends come from.
+    /// For each flow, the addresses and ports of its two ends.
     pub(super) addresses: Vec<[SocketAddr; 2]>,
-    /// What reached sources of the kernel's, and when it was due there.
+    /// The segments that reached the kernel's sources, and when each was due there.
     pub(super) answers: Vec<(Time, Segment)>,
-    /// What went wrong with a capture.
+    /// The first error in writing a capture.
     pub(super) failure: Option<io::Error>,
-    /// Where there are programs.
+    /// The watch on programs, if there are any.
     pub(super) programs: Option<ProgramsWatch>,
     /// When it is over for them.
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Progress,
-    /// What was last heard, for scenes.
+    /// The latest reported state, for scenes.
     seen: LastHeard,
-    /// Rows that may be recorded.
+    /// The most rows that may be recorded.
     most_rows: Option<u64>,
 }
 
-/// Octets of a capture that are written at once: few calls, and none that takes long.
+/// Octets of a capture that one call writes. Larger calls would take long, and smaller ones would
+/// be many.
 const CAPTURED_AT_ONCE: usize = 1 << 16;
 
-/// What writes a run of `network` down, its captures into `folder`.
+/// Creates the recorder of a run of `network`, which writes its captures into `folder`.
 ///
 /// # Errors
 /// When a capture cannot be made.
@@ -121,7 +122,7 @@ pub fn watcher(
 }
 
 impl Watcher {
-    /// The bound on rows, if more are recorded.
+    /// The bound on rows, if more rows were recorded.
     pub(super) fn overfull(&self) -> Option<u64> {
         self.most_rows.filter(|most| self.recorder.rows() > *most)
     }
@@ -163,9 +164,9 @@ impl Watcher {
         }
     }
 
-    /// Writes down the round trips that the kernel's sources could measure.
+    /// Records the round trips that the kernel's sources could measure.
     pub(super) fn timed(&mut self, arrivals: &[PacketArrival]) {
-        // They were handed over host by host.
+        // Within one turn, they were delivered in the order of hosts.
         self.answers.sort_by_key(|(at, _)| *at);
         for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
             let what = What::Rtt { end, sent, rtt: at.saturating_since(sent) };
@@ -173,7 +174,7 @@ impl Watcher {
         }
     }
 
-    /// Writes down what the kernel said of its connections.
+    /// Records what the kernel reported on its connections.
     pub(super) fn polled(&mut self, polls: &[Poll]) {
         let mut timeouts: HashMap<EndId, u32> = HashMap::new();
         for Poll { at, end, info } in polls {
@@ -228,7 +229,7 @@ impl Watch for Watcher {
         {
             return encode_echo(&EchoPacket::of(segment, [asks, answers]), out);
         }
-        // A model's octets are numbered from 1; a SYN has none.
+        // The simulator numbers octets from 1, and a SYN carries none.
         let first = u64::from(segment.seq.wrapping_sub(1));
         let payload = Some(octets(first, usize::from(segment.len)));
         encode(&Packet { source, destination, ip_id, segment: *segment, payload }, out);

@@ -17,8 +17,8 @@ const OFFLOADS: [(&str, u32); 6] = [
     ("coalescing", 0x2c),
 ];
 
-/// The number of the device called `name`. Without `offload` all its help is switched off, so
-/// that what crosses it is what would cross a wire; coalescing always is.
+/// Returns the number of the device `name`. Without `offload` all its offloads are switched off, so
+/// that its packets are those of a real wire. Coalescing is always switched off.
 pub(super) fn device(name: &str, offload: bool) -> Result<u32, SandboxError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)

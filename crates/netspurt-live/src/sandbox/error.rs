@@ -2,31 +2,31 @@
 
 use std::io;
 
-/// Why there is no sandbox, or no host in it.
+/// Why a sandbox, or a host in it, could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The kernel gives no namespaces.
+    /// The kernel does not provide namespaces.
     #[error("no namespaces for a run: {error} ({why})")]
     NoNamespaces {
-        /// What it said.
+        /// The error that the kernel reported.
         error: io::Error,
         /// The likeliest reason.
         why: String,
     },
-    /// Who started this process has ended.
-    #[error("who started this run has ended")]
+    /// The process that started this one has ended.
+    #[error("the process that started this run has ended")]
     Orphaned,
     /// The kernel refuses something inside.
     #[error("{what}: {error}")]
     Refused {
         /// What was asked for.
         what: String,
-        /// What it said.
+        /// The error that the kernel reported.
         error: io::Error,
     },
 }
 
-/// Says what was asked for beside what the kernel said.
+/// Adds what was asked for to the kernel's error.
 pub(super) fn asked(what: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
     let what = what.into();
     move |error| SandboxError::Refused { what, error }

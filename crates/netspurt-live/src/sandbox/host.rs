@@ -16,7 +16,7 @@ use super::port::PacketPort;
 use super::wiring::{Wire, Wiring};
 use crate::sys;
 
-/// What a host of the kernel's is to be like.
+/// The plan of a host of the kernel.
 #[derive(Clone, Debug, Default)]
 pub struct HostPlan {
     /// Its address.
@@ -29,11 +29,12 @@ pub struct HostPlan {
     pub hints: RouteHints,
     /// Values under `/proc/sys/net/ipv4`.
     pub sysctls: Vec<(&'static str, String)>,
-    /// What its wire is made of.
+    /// The devices that connect it.
     pub wiring: Wiring,
 }
 
-/// A host of the kernel's, in a network namespace of its own that ends with this.
+/// A host of the kernel in a network namespace of its own. The namespace ends when this value is
+/// dropped.
 #[derive(Debug)]
 pub struct KernelHost {
     /// Its namespace.
@@ -42,12 +43,12 @@ pub struct KernelHost {
     pub port: PacketPort,
 }
 
-/// A network namespace, which is there at least as long as this.
+/// A network namespace, which exists at least as long as this value.
 #[derive(Debug)]
 pub struct Namespace(pub(super) File);
 
 impl Namespace {
-    /// Does something in it, on a thread of its own.
+    /// Calls `act` in the namespace, on a thread of its own.
     ///
     /// # Errors
     /// When it cannot be entered.
@@ -57,10 +58,10 @@ impl Namespace {
 }
 
 impl KernelHost {
-    /// What its one device is called.
+    /// The name of its only device.
     pub const DEVICE: &str = "eth0";
 
-    /// Opens a port at its end of the wire, for traffic that no TCP sends.
+    /// Opens a port at the host's end of the wire, for traffic that the kernel's TCP does not send.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -71,7 +72,8 @@ impl KernelHost {
         })?
     }
 
-    /// Does something in its namespace, on a thread of its own. Sockets stay where they were made.
+    /// Calls `act` in the host's namespace, on a thread of its own. Sockets stay in the namespace
+    /// in which they were made.
     ///
     /// # Errors
     /// When the namespace cannot be entered.
@@ -80,7 +82,7 @@ impl KernelHost {
     }
 }
 
-/// Does something in a network namespace, on a thread of its own.
+/// Calls `act` in a network namespace, on a thread of its own.
 pub(super) fn within<T: Send>(
     namespace: BorrowedFd<'_>,
     act: impl FnOnce() -> T + Send,
@@ -94,7 +96,7 @@ pub(super) fn within<T: Send>(
     done.map_err(asked("entering a host's namespace"))
 }
 
-/// The number of a host's device, made ready.
+/// Prepares a host's device and returns its number.
 fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
     if plan.wiring.wire == Wire::Veth {
         return device(KernelHost::DEVICE, plan.wiring.offload);
@@ -107,7 +109,7 @@ fn hosts_device(plan: &HostPlan) -> Result<u32, SandboxError> {
     netdevice::name_to_index(&socket, KernelHost::DEVICE).map_err(told)
 }
 
-/// Sets a host up, from inside.
+/// Configures a host, from inside its namespace.
 pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     const LOOPBACK: u32 = 1;
     let device = hosts_device(plan)?;
@@ -128,8 +130,8 @@ pub(super) fn configure(plan: &HostPlan) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Nothing of IPv6 speaks of its own accord: it is off, or asks for no router and makes up no
-/// address.
+/// Makes sure that IPv6 sends nothing by itself: it is switched off, or it neither solicits routers
+/// nor generates addresses.
 fn be_quiet(with_ipv6: bool) -> Result<(), SandboxError> {
     let wanted: &[(&str, &str)] = if with_ipv6 {
         // 1 makes up none.

@@ -38,8 +38,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Moves this process, which has one thread, into namespaces of its own: root into a network
-    /// namespace, anyone else into a user namespace, too.
+    /// Moves this process into namespaces of its own: root into a network namespace, other users
+    /// also into a user namespace. The process must have only one thread.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -121,7 +121,9 @@ fn new_namespace() -> io::Result<File> {
 /// # Errors
 /// When that one has ended already.
 pub fn end_with(parent: u32) -> Result<(), SandboxError> {
-    let told = |error: rustix::io::Errno| asked("ending with who started this")(error.into());
+    let told = |error: rustix::io::Errno| {
+        asked("ending with the process that started this one")(error.into())
+    };
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(told)?;
     let now = rustix::process::getppid().map(Pid::as_raw_nonzero);
     if now.is_some_and(|now| now.get().cast_unsigned() == parent) {

@@ -1,4 +1,4 @@
-//! The run's side of a host's device: packets in and out.
+//! The run's side of a host's device, which receives and sends packets.
 
 use std::fs::File;
 use std::io;
@@ -11,31 +11,31 @@ use super::wiring::{Wire, Wiring};
 use crate::offload::{LONGEST_PREFIX, Shape, VIRTIO_BYTES};
 use crate::sys::{self, Batch, Outbox, OutgoingPacket};
 
-/// Packets in and out of a device.
+/// A port that receives and sends the packets of a device.
 #[derive(Debug)]
 pub struct PacketPort {
     wiring: Wiring,
     end: PortEnd,
-    /// Octets of the largest packet that is not to be cut.
+    /// Octets of the largest packet that needs no segmentation.
     mtu: u16,
 }
 
 #[derive(Debug)]
 enum PortEnd {
-    /// A socket of packets, bound to a device.
+    /// A packet socket that is bound to a device.
     Socket { socket: OwnedFd, device: u32 },
-    /// The file of a TUN device, and what the kernel counts of it.
+    /// The file of a TUN device, and the file with the kernel's counts of it.
     Tun { file: OwnedFd, counts: File },
 }
 
-/// Octets that may wait at a port.
+/// The most octets that may wait at a port.
 const ROOM: i32 = 16 << 20;
 
 /// Octets of an Ethernet header.
 const ETHERNET: usize = 14;
 
 impl PacketPort {
-    /// Opens one on the device numbered `device`, one of a pair.
+    /// Opens a port on the device numbered `device`, which is one of a pair.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -43,7 +43,7 @@ impl PacketPort {
         const IGNORE_OUTGOING: i32 = 23;
         const VIRTIO_HEADER: i32 = 15;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        // Only where links have headers do packets come with a `virtio_net_hdr`.
+        // Packets come with a `virtio_net_hdr` only if they come with link headers.
         let kind = if offload { SocketType::RAW } else { SocketType::DGRAM };
         let socket = rustix::net::socket_with(AddressFamily::PACKET, kind, flags, None)?;
         let set = |level, name, value| sys::set_option(socket.as_fd(), level, name, value);
@@ -62,7 +62,7 @@ impl PacketPort {
         Ok(Self { wiring, end: PortEnd::Socket { socket, device }, mtu })
     }
 
-    /// Makes a TUN device called `name` in the calling thread's namespace.
+    /// Creates a TUN device `name` in the calling thread's namespace.
     ///
     /// # Errors
     /// When its node may not be opened, or the kernel refuses.
@@ -73,7 +73,8 @@ impl PacketPort {
         Ok(Self { wiring, end: PortEnd::Tun { file, counts }, mtu })
     }
 
-    /// Has the kernel stamp what comes; a TUN device has no stamps.
+    /// Makes the kernel add a time stamp to each packet that arrives. A TUN device has no time
+    /// stamps.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -95,12 +96,12 @@ impl PacketPort {
         }
     }
 
-    /// Octets of room for whatever may come.
+    /// The octets of a buffer that holds any packet that may arrive.
     pub fn room_bytes(&self) -> usize {
         if self.wiring.offload { LONGEST_PREFIX + (1 << 16) } else { usize::from(self.mtu) + 64 }
     }
 
-    /// Takes what waits into `batch`; whether more may wait.
+    /// Receives waiting packets into `batch`. Returns whether more may wait.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -111,15 +112,15 @@ impl PacketPort {
         }
     }
 
-    /// How a packet lies in what was received: what the kernel left to be done, and where its IP
-    /// header is.
+    /// Returns what the kernel left to the device to do with a received packet, and the place of
+    /// its IP header.
     pub fn shape(&self, received: &[u8]) -> (Shape, usize) {
         let shape = if self.wiring.offload { Shape::read(received) } else { Shape::WHOLE };
         (shape, self.prefix_bytes().min(received.len()))
     }
 
-    /// Writes what goes before a packet of this `shape` with these `headers` into `prefix`, and
-    /// tells how long that is.
+    /// Writes the octets before a packet of this `shape` with these `headers` into `prefix`.
+    /// Returns their number.
     pub fn write_prefix(
         &self,
         shape: Shape,
@@ -136,17 +137,16 @@ impl PacketPort {
             let kind: [u8; 2] = if six { [0x86, 0xdd] } else { [8, 0] };
             let ethernet = &mut prefix[VIRTIO_BYTES..];
             ethernet[..6].copy_from_slice(&sys::HOST_STATION);
-            // Where it comes from: the same, but for the last octet.
+            // The sender's address differs only in the last octet.
             ethernet[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
             ethernet[12..14].copy_from_slice(&kind);
         }
         self.prefix_bytes()
     }
 
-    /// Sends packets; how many the kernel took.
+    /// Sends packets. Returns how many the kernel accepted.
     ///
-    /// # Errors
-    /// When it took none.
+    /// # Errors When the kernel accepted none.
     pub fn send(&self, outbox: &mut Outbox, packets: &[OutgoingPacket<'_>]) -> io::Result<usize> {
         match &self.end {
             PortEnd::Socket { socket, device } => outbox.send(socket.as_fd(), *device, packets),
@@ -154,8 +154,8 @@ impl PacketPort {
         }
     }
 
-    /// Packets that found no room here: since this was last asked, or, of a TUN device, since it
-    /// was made.
+    /// The number of packets that were lost here for want of room: since the last call, or, for a
+    /// TUN device, since it was created.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -175,8 +175,8 @@ impl PacketPort {
 
 #[cfg(test)]
 impl PacketPort {
-    /// A port whose packets are datagrams of a pair, and the far end of that; `table` is what the
-    /// kernel counts of devices.
+    /// Creates a port whose packets are the datagrams of a socket pair, and returns it with the
+    /// other socket. `table` stands for the kernel's counts of devices.
     pub(crate) fn paired(
         wiring: Wiring,
         mtu: u16,
@@ -191,13 +191,15 @@ impl PacketPort {
     }
 }
 
-/// Packets that found a host's one device full, from the kernel's table of devices.
+/// The number of packets that a host's only device dropped because it was full, from the kernel's
+/// table of devices.
 fn dropped(counts: &File) -> io::Result<u32> {
     let mut text = [0; 4096];
     let length = counts.read_at(&mut text, 0)?;
     let text = String::from_utf8_lossy(&text[..length]).into_owned();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("eth0:"));
-    // Eight numbers of what came in, then octets, packets, errors, drops of what went out.
+    // The line has eight numbers on received packets, then octets, packets, errors and drops of
+    // sent ones.
     let count = line.and_then(|line| line.split_whitespace().nth(11));
     count.and_then(|count| count.parse().ok()).ok_or_else(|| io::Error::other("no counts of eth0"))
 }

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wire {
-    /// A pair of veth devices, and a socket of packets on the one that is here.
+    /// A pair of veth devices, and a packet socket on the one in the run's namespace.
     #[default]
     Veth,
-    /// A TUN device, and its file.
+    /// A TUN device and its file.
     Tun,
 }
 
 impl Wire {
-    /// What options call it.
+    /// The name in options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Veth => "veth",
@@ -22,7 +22,7 @@ impl Wire {
         }
     }
 
-    /// The one that options call `name`.
+    /// The kind of device that options call `name`. `None` if there is none.
     ///
     /// ```
     /// use netspurt_live::sandbox::Wire;
@@ -34,7 +34,7 @@ impl Wire {
     }
 }
 
-/// How hosts are wired.
+/// How hosts are connected to the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wiring {
     /// The devices.
@@ -44,7 +44,7 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// What it is, for people.
+    /// A description as text.
     pub fn told(self) -> String {
         let devices = match self.wire {
             Wire::Veth => "veth + AF_PACKET",

@@ -8,36 +8,36 @@ use std::ptr;
 /// Packets in a batch.
 pub const BATCH: usize = 64;
 
-/// Octets of what the kernel says beside a packet: a time stamp, with its header.
+/// Octets for the control message of a packet: a time stamp with its header.
 const BESIDE: usize = 64;
 
-/// One packet's place beside its octets, aligned as `cmsghdr` must be.
+/// The memory for one packet's control messages, aligned as `cmsghdr` must be.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct BatchControl([u8; BESIDE]);
 
-/// Room for the packets of one call.
+/// The buffers for the packets of one call.
 pub struct Batch {
     rooms: Vec<Vec<u8>>,
     beside: Vec<BatchControl>,
-    /// Lead to `rooms` and `beside`, which stay where they are on the heap.
+    /// Pointers into `rooms` and `beside`, whose memory does not move.
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
-    /// Octets and stamp of each packet received.
+    /// The length and the time stamp of each received packet.
     got: Vec<(usize, Option<u64>)>,
 }
 
 /// A packet that was received.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// The kernel's stamp, in nanoseconds since 1970, where it set one.
+    /// The kernel's time stamp, in nanoseconds since 1970, if there is one.
     pub unix_ns: Option<u64>,
-    /// What came, cut off where the room ended.
+    /// The packet's octets, cut to the size of the buffer.
     pub bytes: &'a [u8],
 }
 
 impl Batch {
-    /// A batch of packets of `room_bytes` octets at most.
+    /// Creates a batch for packets of at most `room_bytes` octets.
     pub fn new(room_bytes: usize) -> Self {
         let mut rooms = vec![vec![0; room_bytes]; BATCH];
         let mut beside = vec![BatchControl([0; BESIDE]); BATCH];
@@ -59,13 +59,12 @@ impl Batch {
         Self { rooms, beside, places, messages, got: Vec::with_capacity(BATCH) }
     }
 
-    /// Takes what waits at a socket, without waiting for more; whether the batch was filled, so
-    /// that more may wait.
+    /// Receives the packets that wait at a socket, and does not wait for more. Returns whether the
+    /// batch is full, so that more packets may wait.
     ///
-    /// # Errors
-    /// When the kernel refuses; that nothing waits is no error.
+    /// # Errors When the kernel refuses. It is no error if no packet waits.
     pub fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
-        // The kernel wrote how much of it there was.
+        // The last call overwrote the lengths of the control messages.
         for (message, beside) in self.messages.iter_mut().zip(&mut self.beside) {
             message.msg_hdr.msg_control = beside.0.as_mut_ptr().cast();
             message.msg_hdr.msg_controllen = BESIDE as _;
@@ -88,10 +87,10 @@ impl Batch {
         Ok(count == BATCH)
     }
 
-    /// Takes what waits at a device that gives one packet a call; whether the batch was filled.
+    /// Reads the packets that wait at a device that returns one packet per call. Returns whether
+    /// the batch is full.
     ///
-    /// # Errors
-    /// When the kernel refuses; that nothing waits is no error.
+    /// # Errors When the kernel refuses. It is no error if no packet waits.
     pub fn read(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         self.got.clear();
         for room in &mut self.rooms {
@@ -103,39 +102,37 @@ impl Batch {
         Ok(true)
     }
 
-    /// Octets of a packet at most.
+    /// The most octets of a packet.
     pub fn room_bytes(&self) -> usize {
         self.rooms[0].len()
     }
 
-    /// How many packets the last call took.
+    /// The number of packets that the last call received.
     pub fn len(&self) -> usize {
         self.got.len()
     }
 
-    /// Whether it took none.
+    /// Whether the last call received no packet.
     pub fn is_empty(&self) -> bool {
         self.got.is_empty()
     }
 
-    /// One of them.
+    /// Packet `index` of those that the last call received.
     ///
-    /// # Panics
-    /// When there were not so many.
+    /// # Panics When the last call received fewer packets.
     pub fn packet(&self, index: usize) -> Received<'_> {
         let (length, unix_ns) = self.got[index];
         Received { unix_ns, bytes: &self.rooms[index][..length] }
     }
 
-    /// All that the last call took.
+    /// All packets that the last call received.
     pub fn received(&self) -> impl Iterator<Item = Received<'_>> {
         (0..self.len()).map(|index| self.packet(index))
     }
 
-    /// Exchanges the room of a packet, with all that is in it, for another of the same size.
+    /// Exchanges the buffer of a packet, with its contents, for another buffer of the same size.
     ///
-    /// # Panics
-    /// When it is of another size.
+    /// # Panics When the other buffer has another size.
     pub fn exchange(&mut self, index: usize, room: &mut Vec<u8>) {
         assert_eq!(room.len(), self.rooms[index].len(), "all rooms are of one size");
         mem::swap(&mut self.rooms[index], room);
@@ -143,12 +140,12 @@ impl Batch {
     }
 }
 
-/// That nothing waits is no error.
+/// Returns `false` if the error only says that nothing waits.
 fn nothing(error: io::Error) -> io::Result<bool> {
     if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) }
 }
 
-/// The time stamp beside a packet (`SO_TIMESTAMPNS`).
+/// The time stamp of a packet (`SO_TIMESTAMPNS`).
 fn stamp(header: &libc::msghdr) -> Option<u64> {
     // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`, which the
     // macros walk; the stamp is read without regard to its alignment.

@@ -22,21 +22,21 @@ pub use stamped::{
 };
 pub use tun::{TUN_NODE, open_tun};
 
-/// What a namespace of its own is made of.
+/// The kinds of new namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unshared {
     /// Network devices, addresses, routes and sockets.
     Network,
-    /// The same, owned by a user namespace of its own.
+    /// The same as [`Network`](Self::Network), owned by a new user namespace.
     UserAndNetwork,
-    /// Mounts, and the processes that are made from then on.
+    /// Mounts, and the processes that are created afterwards.
     ProcessesAndMounts,
 }
 
 /// Moves the calling thread into new namespaces.
 ///
-/// # Errors
-/// When the kernel refuses; a user namespace it refuses to processes of more than one thread.
+/// # Errors When the kernel refuses. It refuses a user namespace to a process with more than one
+/// thread.
 pub fn unshare(what: Unshared) -> io::Result<()> {
     let flags = match what {
         Unshared::Network => libc::CLONE_NEWNET,
@@ -63,7 +63,7 @@ pub fn set_option(fd: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::
     checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, place, length) })
 }
 
-/// Reads an option of a socket into `out`; how many octets of it the kernel wrote.
+/// Reads an option of a socket into `out`. Returns the number of octets that the kernel wrote.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -75,7 +75,8 @@ pub fn read_option(fd: BorrowedFd<'_>, level: i32, name: i32, out: &mut [u8]) ->
     Ok(length as usize)
 }
 
-/// Makes a copy of this process, which must have one thread: in the copy `None`, else its number.
+/// Makes a copy of this process, which must have only one thread. Returns `None` in the copy, and
+/// the number of the copy in the original.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -87,14 +88,14 @@ pub fn fork() -> io::Result<Option<u32>> {
     Ok(u32::try_from(number).ok().filter(|number| *number > 0))
 }
 
-/// Ends this process at once: nothing is flushed, nothing dropped.
+/// Ends this process at once. Nothing is flushed, and no value is dropped.
 pub fn end(status: i32) -> ! {
     // SAFETY: it returns to nobody.
     unsafe { libc::_exit(status) }
 }
 
-/// Whether the keys that interrupt, quit or stop what a terminal runs are for others than this
-/// process; what it starts takes that over.
+/// Sets whether this process ignores the terminal's keys that interrupt, quit or stop programs.
+/// Processes that it starts inherit the setting.
 pub fn leave_keys_to_others(leave: bool) {
     let what = if leave { libc::SIG_IGN } else { libc::SIG_DFL };
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
@@ -103,11 +104,11 @@ pub fn leave_keys_to_others(leave: bool) {
     }
 }
 
-/// The station that every host has on its wire, where it is alone: addresses are not resolved,
-/// and TCP takes nothing that is for all stations.
+/// The link address of every host's device. A host is alone on its wire, so addresses are not
+/// resolved. TCP accepts no packets to the broadcast address, so it needs an address of its own.
 pub const HOST_STATION: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// The address of what is behind a device, for sockets of packets.
+/// The address of the other side of a device, for packet sockets.
 fn device_address(device: u32, protocol: u16) -> libc::sockaddr_ll {
     let mut sll_addr = [0; 8];
     sll_addr[..6].copy_from_slice(&HOST_STATION);
@@ -122,7 +123,7 @@ fn device_address(device: u32, protocol: u16) -> libc::sockaddr_ll {
     }
 }
 
-/// Binds a socket of packets to the device numbered `device`, for every protocol.
+/// Binds a packet socket to the device numbered `device`, for every protocol.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -134,7 +135,7 @@ pub fn bind_packets(fd: BorrowedFd<'_>, device: u32) -> io::Result<()> {
     checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) })
 }
 
-/// A request about the device called `name`.
+/// Makes a request about the device `name`.
 fn about(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: zeros are a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -182,7 +183,8 @@ pub fn set_device_value(
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })
 }
 
-/// Lets the calling thread run before all others that are not real-time ones (`SCHED_FIFO`).
+/// Gives the calling thread a real-time priority (`SCHED_FIFO`), so that it runs before all threads
+/// without one.
 ///
 /// # Errors
 /// When that is not allowed.
@@ -195,10 +197,9 @@ pub fn run_first(priority: i32) -> io::Result<()> {
     }
 }
 
-/// Makes a map of BPF and lets it go: whether the calling process may.
+/// Creates and closes a BPF map, to test whether the calling process may do so.
 ///
-/// # Errors
-/// When it may not, or the kernel has none.
+/// # Errors When this is not allowed, or the kernel has no BPF.
 pub fn try_bpf() -> io::Result<()> {
     const MAKE_MAP: libc::c_int = 0;
     const ARRAY: u32 = 2;

@@ -11,20 +11,20 @@ use super::device_address;
 /// A packet to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingPacket<'a> {
-    /// What the device wants before a packet; often nothing.
+    /// The octets that the device needs before a packet; often none.
     pub prefix: &'a [u8],
     /// The packet, or its headers.
     pub head: &'a [u8],
-    /// What follows them.
+    /// The octets that follow the headers.
     pub body: &'a [u8],
 }
 
-/// Pieces of a packet.
+/// The number of pieces of a packet.
 const PIECES: usize = 3;
 
-/// Places for the packets of one call.
+/// The memory that describes the packets of one call to the kernel.
 pub struct Outbox {
-    /// The stations that packets of IPv4 and of IPv6 go to.
+    /// The link addresses to which packets of IPv4 and of IPv6 go.
     stations: [libc::sockaddr_ll; 2],
     places: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
@@ -42,8 +42,8 @@ impl Default for Outbox {
 }
 
 impl Outbox {
-    /// Sends packets out of the device numbered `device`, 64 of them at most; how many the
-    /// kernel took.
+    /// Sends at most 64 packets through the device numbered `device`. Returns how many the kernel
+    /// accepted.
     ///
     /// # Errors
     /// When it takes none.
@@ -65,7 +65,7 @@ impl Outbox {
             let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
             message.msg_hdr.msg_name = to.cast_mut().cast();
             message.msg_hdr.msg_namelen = mem::size_of_val(&self.stations[0]) as u32;
-            // One piece is the kernel's shortest way.
+            // The kernel is fastest with one piece.
             let (first, count) = match (parcel.prefix.is_empty(), parcel.body.is_empty()) {
                 (true, true) => (1, 1),
                 (false, true) => (0, 2),
@@ -84,7 +84,7 @@ impl Outbox {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Writes packets to a device that takes one a call; how many it took.
+    /// Writes packets to a device that accepts one packet per call. Returns how many it accepted.
     ///
     /// # Errors
     /// When it takes none.
@@ -112,7 +112,7 @@ impl Outbox {
     }
 }
 
-/// Where the pieces of a packet lie.
+/// The places of a packet's pieces in memory.
 fn pieces(parcel: &OutgoingPacket<'_>) -> [libc::iovec; PIECES] {
     [parcel.prefix, parcel.head, parcel.body].map(|piece| {
         let base = if piece.is_empty() { ptr::null() } else { piece.as_ptr() };

@@ -9,42 +9,43 @@ use std::ptr;
 
 use super::{checked, set_option};
 
-/// Octets of what the kernel says beside a datagram: stamps, hop limit, an error and who sent it.
+/// Octets for the control messages of a datagram: time stamps, hop limit, an error and its sender.
 const BESIDE: usize = 512;
 
-/// One datagram, or what the queue of errors says of one that was sent.
+/// One datagram, or what the error queue reports on a datagram that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct StampedDatagram<'a> {
-    /// Its octets; of a datagram that failed, those that it began with.
+    /// The datagram's octets; only the first ones if it failed.
     pub bytes: &'a [u8],
-    /// The kernel's stamp, in nanoseconds since 1970.
+    /// The kernel's time stamp, in nanoseconds since 1970.
     pub unix_ns: Option<u64>,
-    /// What was left of its hop limit.
+    /// Its remaining hop limit.
     pub hops_left: Option<u8>,
-    /// What the queue of errors says.
+    /// The report of the error queue, if there is one.
     pub trouble: Option<Trouble>,
 }
 
-/// What the queue of errors says of a datagram that was sent.
+/// What the error queue reports on a datagram that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// None: it was handed to the device. Datagrams of a socket are numbered from 0.
+    /// No error: the datagram with this number was handed to the device. Datagrams of a socket are
+    /// numbered from 0.
     Sent(u32),
-    /// Something on the way sent it back (ICMP, ICMPv6).
+    /// A router or host on the path reported an error (ICMP, ICMPv6).
     Returned {
-        /// Who.
+        /// The address that sent the report.
         by: Option<IpAddr>,
         /// The message's type.
         kind: u8,
         /// Its code.
         code: u8,
     },
-    /// The machine itself could not send it: the error's number.
+    /// This machine could not send the datagram. The value is the number of the error.
     Local(i32),
 }
 
-/// Has the kernel stamp every datagram of a socket, those sent and those that come, in software,
-/// and number those sent from 0 on.
+/// Makes the kernel add software time stamps to every datagram that a socket sends or receives, and
+/// number the sent ones from 0.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -54,22 +55,21 @@ pub fn stamp_datagrams(fd: BorrowedFd<'_>) -> io::Result<()> {
         | libc::SOF_TIMESTAMPING_SOFTWARE
         | libc::SOF_TIMESTAMPING_OPT_ID
         | libc::SOF_TIMESTAMPING_OPT_TSONLY;
-    // The numbers begin anew where the option was off.
+    // Switching the option off and on restarts the numbers.
     for value in [0, flags.cast_signed()] {
         set_option(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, value)?;
     }
     Ok(())
 }
 
-/// Room beside a datagram, aligned as `cmsghdr` must be.
+/// The memory for a datagram's control messages, aligned as `cmsghdr` must be.
 #[repr(C, align(8))]
 struct StampControl([u8; BESIDE]);
 
-/// Takes one datagram that waits, or with `errors` one entry of the queue of errors; `None` where
-/// nothing waits.
+/// Receives one waiting datagram, or with `errors` one entry of the error queue. `None` if nothing
+/// waits.
 ///
-/// # Errors
-/// When the kernel refuses, or tells of an error of the socket's.
+/// # Errors When the kernel refuses, or reports an error of the socket.
 pub fn receive_stamped<'a>(
     fd: impl AsFd,
     room: &'a mut [u8],
@@ -95,7 +95,7 @@ pub fn receive_stamped<'a>(
     Ok(Some(StampedDatagram { bytes, unix_ns, hops_left, trouble }))
 }
 
-/// `struct sock_extended_err`, with which an entry of the queue of errors is described.
+/// `struct sock_extended_err`, which describes an entry of the error queue.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Extended {
@@ -110,7 +110,7 @@ struct Extended {
 
 type ErrorReport = (Option<u64>, Option<u8>, Option<Trouble>);
 
-/// What the kernel said beside a datagram.
+/// Reads the control messages of a datagram.
 fn beside_of(header: &libc::msghdr) -> ErrorReport {
     let (mut stamp, mut hops, mut trouble) = (None, None, None);
     // SAFETY: the kernel wrote `msg_controllen` octets of messages at `msg_control`, which the
@@ -122,7 +122,7 @@ fn beside_of(header: &libc::msghdr) -> ErrorReport {
             let data = libc::CMSG_DATA(at);
             let length = (*at).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
             match ((*at).cmsg_level, (*at).cmsg_type) {
-                // Three times of which the first is the software's.
+                // The message has three times. The first is the software time stamp.
                 (libc::SOL_SOCKET, libc::SO_TIMESTAMPING)
                     if length >= mem::size_of::<libc::timespec>() =>
                 {
@@ -149,7 +149,7 @@ fn beside_of(header: &libc::msghdr) -> ErrorReport {
 }
 
 impl Extended {
-    /// What it says, with the address of who said it behind it.
+    /// Returns the meaning of the entry. `offender` is the address behind it.
     fn meant(self, offender: &[u8]) -> Trouble {
         match self.origin {
             libc::SO_EE_ORIGIN_TIMESTAMPING => Trouble::Sent(self.data),
@@ -171,14 +171,14 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// A time as nanoseconds; zero is none.
+/// A time in nanoseconds. Zero means that there is none.
 fn nanoseconds(time: libc::timespec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec).ok()?;
     let nanos = seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?;
     (nanos > 0).then_some(nanos)
 }
 
-/// Sets an option of IPv4's or of IPv6's, by the socket's family.
+/// Sets an option of IPv4 or of IPv6, by the socket's family.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -187,13 +187,13 @@ pub fn set_ip_option(fd: impl AsFd, six: bool, name: (i32, i32), value: i32) -> 
     set_option(fd.as_fd(), level, name, value)
 }
 
-/// Has ICMPv6 messages of one kind only come to a raw socket.
+/// Lets a raw socket receive only one kind of ICMPv6 messages.
 ///
 /// # Errors
 /// When the kernel refuses.
 pub fn only_icmp6(fd: impl AsFd, kind: u8) -> io::Result<()> {
     const ICMP6_FILTER: i32 = 1;
-    // A bit for each kind that is kept out.
+    // One bit for each kind; a set bit blocks the kind.
     let mut filter = [u32::MAX; 8];
     filter[usize::from(kind >> 5)] &= !(1 << (kind & 31));
     let length = mem::size_of_val(&filter) as libc::socklen_t;

@@ -6,17 +6,16 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Where they are had from.
+/// The file through which TUN devices are created.
 pub const TUN_NODE: &str = "/dev/net/tun";
 
-/// Packets that may wait in a device.
+/// The most packets that may wait in a device.
 const QUEUE: libc::c_int = 16_384;
 
-/// Opens a new TUN device called `name` in the calling thread's network namespace. With
-/// `offload` packets come behind a `virtio_net_hdr`, unsegmented and without checksums.
+/// Creates a TUN device `name` in the calling thread's network namespace. With `offload`, packets
+/// follow a `virtio_net_hdr` and come unsegmented and without checksums.
 ///
-/// # Errors
-/// When the node may not be opened, or the kernel refuses the device.
+/// # Errors When the device node cannot be opened, or the kernel refuses the device.
 pub fn open_tun(name: &str, offload: bool) -> io::Result<OwnedFd> {
     const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
     const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
@@ -35,7 +34,7 @@ pub fn open_tun(name: &str, offload: bool) -> io::Result<OwnedFd> {
         // SAFETY: the argument is a number.
         super::checked(unsafe { libc::ioctl(fd, TUNSETOFFLOAD, CHECKSUMS_AND_SEGMENTS) })?;
     }
-    // The length of a device's queue lies where flags do.
+    // `ifr_ifru` is a union: the length of the queue takes the place of the flags.
     request.ifr_ifru.ifru_mtu = QUEUE;
     let (family, kind) = (rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM);
     let flags = rustix::net::SocketFlags::CLOEXEC;

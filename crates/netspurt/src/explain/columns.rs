@@ -16,12 +16,12 @@ pub struct ConnectionRow<'a> {
     pub connection: &'a EndedConnection,
     /// The side that sends.
     pub side: Side,
-    /// What it sends.
+    /// What that side sends.
     pub way: &'a EndedWay,
 }
 
 impl<'a> ConnectionRow<'a> {
-    /// The rows of `connection`: one, or two.
+    /// Returns the one or two rows of `connection`.
     pub fn of(connection: &'a EndedConnection) -> impl Iterator<Item = Self> {
         Side::BOTH
             .into_iter()
@@ -189,19 +189,19 @@ pub const COLUMNS: &[(&str, ColumnCell)] = &[
 ];
 
 impl ConnectionRow<'_> {
-    /// A value of the windows; `None` if none was advertised.
+    /// A value of the advertised windows. `None` if none was advertised.
     fn windowed(&self, of: fn(&super::Windows) -> u64) -> Option<i64> {
         let windows = &self.statistics().windows;
         (windows.count > 0).then(|| of(windows).cast_signed())
     }
 
-    /// A value of the octets outstanding; `None` if they were never looked at.
+    /// A value of the outstanding octets. `None` if they were never counted.
     fn looked(&self, of: fn(&super::FlightSize) -> u64) -> Option<i64> {
         let flight = &self.statistics().flight;
         (flight.count > 0).then(|| of(flight).cast_signed())
     }
 
-    /// A value of the initial window; `None` if the connection's beginning was not captured.
+    /// A value of the initial window. `None` if the beginning of the connection was not captured.
     fn begun(&self, of: fn(&super::DataCounts) -> u64) -> Option<i64> {
         let statistics = self.statistics();
         (statistics.packets.syns > 0).then(|| of(&statistics.data).cast_signed())

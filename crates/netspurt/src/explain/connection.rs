@@ -12,22 +12,21 @@ use super::{CapturedSegment, CapturedWay, EndedWay, SpareWays, TimeSpent, Waitin
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
 /// be missing.
 ///
-/// A closed one rests: it is then stored as octets, from which it is made again if a late packet
-/// comes.
+/// A closed connection rests: it is stored in a packed form and unpacked if a late packet comes.
 #[derive(Clone, Debug, Default)]
 pub struct CapturedConnection {
-    /// By the side that sends; nothing while it rests.
+    /// The two directions, by the side that sends. Both are `None` while the connection rests.
     ways: [Option<Box<CapturedWay>>; 2],
-    /// By the side that sends; something while it rests.
+    /// The packed directions, by the side that sends. `None` unless the connection rests.
     resting: Option<Box<[Option<RestingWay>; 2]>>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
-    /// By the side that advertises them: the shift that its SYN offers for its windows.
+    /// The window shift that the SYN of each side offers, by the side that advertises the windows.
     shifts: [Option<u8>; 2],
     /// Whether a SYN of either side was captured, and whether data may be sent.
     syns: [bool; 2],
     established: bool,
-    /// What it spends its time on.
+    /// The time that the connection spent on each thing that it waited for.
     spent: TimeSpent,
 }
 
@@ -35,18 +34,19 @@ impl CapturedConnection {
     /// The largest shift of windows (RFC 7323 §2.3).
     const SHIFT_MAX: u8 = 14;
 
-    /// The side that sent the first packet captured; it need not be the one that opened.
+    /// The side that sent the first captured packet. This side need not be the one that opened the
+    /// connection.
     pub fn first_side(&self) -> Side {
         self.first.unwrap_or(Side::From)
     }
 
-    /// What it spent its time on.
+    /// The time that the connection spent on each thing that it waited for.
     pub fn spent(&self) -> TimeSpent {
         self.spent
     }
 
-    /// The connection is closed. It rests if no packets of it are expected: everything that was sent
-    /// was seen and is acknowledged. Its memory goes to `spare`.
+    /// Packs a closed connection if no more of its packets are expected: all that was sent was
+    /// captured and acknowledged. Its memory goes to `spare`.
     pub fn rest(&mut self, spare: &mut SpareWays) {
         if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
             let mut rested = |mut way: Box<CapturedWay>| {
@@ -59,13 +59,13 @@ impl CapturedConnection {
         }
     }
 
-    /// A packet comes that was not expected.
+    /// Unpacks a resting connection because an unexpected packet came.
     #[cold]
     fn wake(&mut self, resting: [Option<RestingWay>; 2]) {
         self.ways = resting.map(|way| way.map(|way| Box::new(way.wake())));
     }
 
-    /// The connection has ended.
+    /// Ends the connection and returns its directions, by the side that sends.
     pub fn finish(self) -> [Option<EndedWay>; 2] {
         match self.resting {
             Some(resting) => resting.map(|way| way.map(EndedWay::of_resting)),
@@ -73,8 +73,8 @@ impl CapturedConnection {
         }
     }
 
-    /// A packet of `side` was captured at `at`: returns what it acknowledges of the other
-    /// direction. What begins takes its memory from `spare`.
+    /// Takes a packet that `side` sent and that was captured at `at`. Returns what the packet
+    /// acknowledges of the other direction. A new direction takes its memory from `spare`.
     pub fn take(
         &mut self,
         side: Side,
@@ -91,7 +91,7 @@ impl CapturedConnection {
             self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
             self.syns[side.index()] = true;
         } else {
-            // Only the two SYNs come before the handshake's last ACK.
+            // Only the two SYNs come before the last ACK of the handshake.
             self.established = true;
         }
         let waited = self.send(side, at, packet, spare);
@@ -103,7 +103,7 @@ impl CapturedConnection {
         answer
     }
 
-    /// What it waits for now.
+    /// What the connection waits for now.
     fn waiting(&self) -> WaitingFor {
         if !self.established {
             return WaitingFor::Handshake;
@@ -118,8 +118,8 @@ impl CapturedConnection {
         }
     }
 
-    /// The shift of the windows that `side` advertises, if the SYNs were captured (RFC 7323 §2.2:
-    /// windows are scaled if both SYNs offer it).
+    /// The shift of the windows that `side` advertises; 0 unless both SYNs offer scaling (RFC 7323
+    /// §2.2). `None` if a SYN was not captured.
     fn shift(&self, side: Side) -> Option<u8> {
         match (self.syns, self.shifts) {
             ([true, true], [Some(_), Some(_)]) => self.shifts[side.index()],
@@ -128,8 +128,8 @@ impl CapturedConnection {
         }
     }
 
-    /// The part of a packet that concerns the direction in which it goes: returns what was waited
-    /// for before it, if it tells.
+    /// Handles a packet as part of the direction in which it goes. Returns what the connection
+    /// waited for before the packet, if the packet tells.
     fn send(
         &mut self,
         side: Side,
@@ -168,8 +168,7 @@ impl CapturedConnection {
         waited.map(|_| WaitingFor::Timeout)
     }
 
-    /// The part of a packet that concerns the direction that it acknowledges, which is that of
-    /// `side`.
+    /// Handles a packet as an acknowledgement of the direction in which `side` sends.
     fn answer(&mut self, side: Side, at: Time, packet: &TcpView, spare: &mut SpareWays) -> Answer {
         let shift = self.shift(side.peer());
         // Acknowledged octets were sent, whether or not they were captured.

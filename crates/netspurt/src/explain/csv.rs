@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::{COLUMNS, ColumnCell, ConnectionRow, EndedConnection};
 
-/// Writes the heading; `file` says whether the rows name their files.
+/// Writes the heading. `file` says whether the rows name their files.
 pub fn write_heading(file: bool, out: &mut Vec<u8>) {
     if file {
         out.extend_from_slice(b"file,");
@@ -14,8 +14,8 @@ pub fn write_heading(file: bool, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes the rows of `connection`, behind the name of its `file` if that is given. Values that do
-/// not exist are empty; only the name can have a comma.
+/// Writes the rows of `connection`. Each row begins with the name of the `file` if one is given.
+/// Values that do not exist are empty. Only the name can contain a comma.
 pub fn write_rows(connection: &EndedConnection, file: Option<&str>, out: &mut Vec<u8>) {
     for row in ConnectionRow::of(connection) {
         if let Some(file) = file {
@@ -80,10 +80,10 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// Digits of the largest number of 64 bits.
+/// The number of digits of the largest 64-bit number.
 const MOST_DIGITS: usize = u64::MAX.ilog10() as usize + 1;
 
-/// Writes a number in decimal digits, sooner than the general formatting does.
+/// Writes a number in decimal digits, faster than the general formatting does.
 fn write_whole(mut value: u64, out: &mut Vec<u8>) {
     if value < 10 {
         out.push(b'0' + value as u8);
@@ -100,13 +100,13 @@ fn write_whole(mut value: u64, out: &mut Vec<u8>) {
     if place == 1 {
         digits[0] = b'0' + value as u8;
     }
-    // A copy of a fixed length takes a few instructions, and one of any length a call.
+    // A copy of a fixed length takes a few instructions; a copy of a variable length takes a call.
     let end = out.len() + many;
     out.extend_from_slice(&digits);
     out.truncate(end);
 }
 
-/// Writes a number with one digit behind the point.
+/// Writes a number with one digit after the decimal point.
 fn write_tenths(value: f64, out: &mut Vec<u8>) {
     /// Below this, tenths are whole numbers of 64 bits.
     const LARGE: f64 = 1e17;

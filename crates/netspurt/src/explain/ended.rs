@@ -25,23 +25,25 @@ impl Ending {
     pub const NAMES: [&str; 3] = ["open", "closed", "reset"];
 }
 
-/// A connection that has ended: by the rule of [`Flows`](crate::observe::Flows), or with the capture.
+/// A connection that has ended by the rule of [`Flows`](crate::observe::Flows), or because the
+/// capture ended.
 #[derive(Clone, Debug)]
 pub struct EndedConnection {
-    /// Its number, by the order of first packets.
+    /// Its number, in the order of the connections' first packets.
     pub number: u64,
     /// Its two ends; the first is the initiator.
     pub ends: [SocketAddr; 2],
     /// The side that sent the first packet captured.
     pub first_side: Side,
-    /// What it spent its time on.
+    /// The time that it spent on each thing that it waited for.
     pub spent: TimeSpent,
-    /// By the side that sends: `None` if neither a packet nor an acknowledgement of it was captured.
+    /// The directions, by the side that sends. `None` if neither packets nor acknowledgements of
+    /// the direction were captured.
     pub ways: [Option<EndedWay>; 2],
 }
 
 impl EndedConnection {
-    /// What a connection was, when it has ended.
+    /// Converts a connection that has ended.
     pub fn of(retired: Retired<CapturedConnection>) -> Self {
         let Retired { number, ends, state } = retired;
         let (first_side, spent) = (state.first_side(), state.spent());

@@ -16,9 +16,10 @@ pub struct EndedWay {
     pub una: u64,
     /// Its retransmissions, in order.
     pub retransmissions: Vec<ExplainedRetransmission>,
-    /// Timers with other floors.
+    /// What timers with other floors would have done.
     pub floors: OtherFloors,
-    /// What its sender, receiver and path were seen to do, if anything was repaired.
+    /// The observed behaviour of its sender, receiver and path, if anything was missing or sent
+    /// again.
     pub habits: Option<Box<Habits>>,
 }
 
@@ -28,7 +29,7 @@ impl EndedWay {
         &self.statistics
     }
 
-    /// What a direction was, when it has ended.
+    /// Converts a direction of a connection that has ended.
     pub fn of(way: CapturedWay) -> Self {
         let CapturedWay {
             octets, statistics, sender, floors, earlier: mut retransmissions, ..
@@ -39,7 +40,7 @@ impl EndedWay {
         Self { statistics, sequence, una, retransmissions, floors, habits }
     }
 
-    /// The same of a direction that rests.
+    /// Converts a resting direction of a connection that has ended.
     pub fn of_resting(way: RestingWay) -> Self {
         let (statistics, sequence) = (way.statistics(), *way.sequence());
         let (retransmissions, floors, habits) = way.into_parts();

@@ -1,4 +1,4 @@
-//! What other retransmission timers would have done on a captured direction.
+//! What retransmission timers with other floors would have done on a captured direction.
 
 use crate::observe::OneWay;
 use crate::rto::MeanDeviation;
@@ -7,7 +7,7 @@ use crate::units::{Duration, Time};
 
 use super::ExplainedRetransmission;
 
-/// The least timers that are tried.
+/// The floors of the timers that are tried.
 pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
@@ -24,19 +24,21 @@ pub struct TimerWait {
     pub at: Time,
     /// Its first octet.
     pub left: u64,
-    /// The time since the timer can have been started: since data was sent or acknowledged last.
+    /// The time since data was last sent or acknowledged, which is when the timer started at the
+    /// latest.
     pub waited: Duration,
-    /// How many timeouts of the same octet were before it.
+    /// The number of earlier timeouts of the same octet.
     pub backoffs: u32,
-    /// The smoothed round trip and variation then, as RFC 6298 computes them from every sample.
+    /// The smoothed round trip and its variation at that time, as RFC 6298 computes them from every
+    /// sample.
     pub estimate: Option<MeanDeviation>,
     /// Whether SACK blocks had reported octets behind the one that was retransmitted.
     pub sacked: bool,
-    /// Segments outstanding.
+    /// The number of outstanding segments.
     pub outstanding: u32,
 }
 
-/// Timers with other least values, run beside a direction.
+/// Timers with other floors, which take the same samples as the sender of a direction.
 ///
 /// ```
 /// use netspurt::explain::{FLOORS, OtherFloors};
@@ -54,22 +56,22 @@ pub struct TimerWait {
 #[derive(Clone, Debug, Default)]
 pub struct OtherFloors {
     estimate: Option<MeanDeviation>,
-    /// There from the first sample on that is longer than a timer.
+    /// `None` until the first sample that is longer than a timer.
     expired: Option<Box<[Expired; FLOORS.len()]>>,
     waits: Vec<TimerWait>,
 }
 
-/// How often a timer would have fired although an answer was on its way.
+/// The number of times that a timer would have fired although an answer was on its way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expired {
     count: u32,
-    /// What was sent before this instant was covered by the timer that fired last.
+    /// The last timeout covers all segments sent before this instant.
     until: Time,
 }
 
 impl OtherFloors {
-    /// A round trip ended. Each timer that would have fired meanwhile counts once for all data that
-    /// was outstanding then.
+    /// Takes the sample of a round trip that ended. Each timer that would have fired during the
+    /// round trip counts once for all data that was outstanding then.
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
         if sample.ambiguous {
@@ -93,8 +95,8 @@ impl OtherFloors {
         }
     }
 
-    /// A timer fired and sent `again`; it cannot have been started after `progress`, and `octets`
-    /// are outstanding.
+    /// Records that a timer fired and sent `again`. The timer was started at `progress` at the
+    /// latest; `octets` has the outstanding segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,
@@ -120,19 +122,19 @@ impl OtherFloors {
         self.estimate
     }
 
-    /// For each of [`FLOORS`]: how often a timer with this least value would have fired although
-    /// the answer was on its way.
+    /// For each of [`FLOORS`], how often a timer with this floor would have fired although the
+    /// answer was on its way.
     pub fn spurious(&self) -> [u32; FLOORS.len()] {
         let expired = self.expired.as_ref();
         expired.map_or([0; FLOORS.len()], |expired| expired.each_ref().map(|one| one.count))
     }
 
-    /// Whether there is nothing to say of them.
+    /// Whether there are neither spurious timeouts nor waits.
     pub fn is_silent(&self) -> bool {
         self.expired.is_none() && self.waits.is_empty()
     }
 
-    /// The waits that timers ended.
+    /// The waits that timers ended, in the order of the capture.
     pub fn waits(&self) -> &[TimerWait] {
         &self.waits
     }

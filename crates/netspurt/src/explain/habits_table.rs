@@ -8,7 +8,7 @@ use super::columns::DIRECTIONS;
 use super::tables::ways;
 use super::{Explanation, Habits, Vantage};
 
-/// A row: the connection's number, the side that sends, its habits.
+/// A row: the connection's number, the side that sends, and its habits.
 type HabitsRow<'a> = (u64, Side, &'a Habits);
 
 fn counts(name: &'static str, rows: &[HabitsRow<'_>], of: fn(&Habits) -> u64) -> Column {
@@ -73,8 +73,8 @@ fn receiver(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     ]
 }
 
-/// The table `habits`: a row for each direction in which something was missing or sent again, with
-/// what its sender, its receiver and its path were seen to do, and how often.
+/// The table `habits`: a row for each direction in which octets were missing or sent again. The row
+/// tells what the sender, the receiver and the path were seen to do, and how often.
 pub fn habits_table(explanation: &Explanation) -> Table {
     let rows: Vec<HabitsRow<'_>> = ways(explanation)
         .filter_map(|(number, side, way)| Some((number, side, way.habits.as_deref()?)))

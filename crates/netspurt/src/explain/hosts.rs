@@ -1,4 +1,4 @@
-//! What the connections of one host tell of each other's lone segments.
+//! Infers causes and timer grids from all connections of one host together.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,8 +10,9 @@ use super::infer::{TimerGrid, Traits, Vantage};
 use super::rule::CauseRule;
 use super::{EndedConnection, Habits};
 
-/// Gives lone segments that left again, and whose cause only time told, the cause that other
-/// connections of the same host show: whether a sender has tail loss probes is a setting of its host.
+/// Sets the cause of retransmitted lone segments whose cause was inferred from the time alone. They
+/// get the cause that other connections of the same host show, because tail loss probes are a
+/// setting of the host.
 pub fn settle(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Traits> = BTreeMap::new();
     for (host, habits) in connections.iter().flat_map(seen) {
@@ -35,8 +36,8 @@ pub fn settle(connections: &mut [EndedConnection]) {
     }
 }
 
-/// Finds the grid on which the timeouts of each sender's host fall, all its connections together, or
-/// else those of the sender alone: one address may stand for several hosts.
+/// Finds the timer grid of each sender: first from the timeouts of all connections of its host, and
+/// if there is none, from those of the sender alone. One address may stand for several hosts.
 pub fn find_timer_grids(connections: &mut [EndedConnection]) {
     let mut hosts: BTreeMap<IpAddr, Vec<Time>> = BTreeMap::new();
     for one in connections.iter() {
@@ -59,21 +60,21 @@ pub fn find_timer_grids(connections: &mut [EndedConnection]) {
     }
 }
 
-/// When the retransmission timer of `side` fired first for each loss: later timeouts of the same
-/// octets follow at multiples of the first wait, on whatever clock.
+/// When the retransmission timer of `side` fired first for each loss. Later timeouts of the same
+/// octets do not count: they follow at multiples of the first wait, whatever the clock is.
 fn timeouts(connection: &EndedConnection, side: Side) -> impl Iterator<Item = Time> {
     let all = connection.way(side).map_or(&[][..], |way| &way.retransmissions[..]);
     let first = |rule| matches!(rule, CauseRule::Silence | CauseRule::FlowLabel);
     all.iter().filter(move |one| one.is_timeout() && first(one.rule)).map(|one| one.at)
 }
 
-/// The directions of a connection whose senders' habits show, by their hosts: beside a receiver
-/// timers do not.
+/// The hosts and habits of the senders of a connection. Captures at the receiver are left out,
+/// because the sender's timers do not show there.
 fn seen(connection: &EndedConnection) -> impl Iterator<Item = (IpAddr, &Habits)> {
     seen_sides(connection).map(|(side, habits)| (connection.ends[side.index()].ip(), habits))
 }
 
-/// The same, by their sides.
+/// The sides and habits of the senders, without captures at the receiver.
 fn seen_sides(connection: &EndedConnection) -> impl Iterator<Item = (Side, &Habits)> {
     [Side::From, Side::To].into_iter().filter_map(|side| {
         let habits = connection.way(side)?.habits.as_deref()?;

@@ -9,21 +9,22 @@ use super::Explainer;
 /// A packet that waits for its turn: its description, and its octets.
 type WaitingCapture = (CapturedPacket<'static>, Vec<u8>);
 
-/// Captures joined in the order of time; one alone keeps its order.
+/// Several captures whose packets are joined in the order of time. A single capture keeps its
+/// order.
 ///
-/// Of the captures, each is in the order of its own packets. One that cannot be read to its end is
-/// read up to there, and the others to their ends.
+/// The packets of one capture keep their order. If a capture has a fault, its packets before the
+/// fault count, and the other captures are read to their ends.
 #[derive(Debug)]
 pub struct JoinedCaptures<R> {
     readers: Vec<CaptureReader<R>>,
-    /// By reader: its next packet, if there are several readers.
+    /// The next packet of each reader, if there are several readers.
     next: Vec<Option<WaitingCapture>>,
-    /// Readers that could not read to the end, by their numbers, and why.
+    /// The numbers of the readers that could not read to the end, and why.
     faults: Vec<(usize, CaptureFault)>,
 }
 
 impl<R: Read> JoinedCaptures<R> {
-    /// As many packets are taken at once.
+    /// The number of packets that one call takes.
     const AT_ONCE: usize = 1 << 15;
 
     /// Joins the captures of `readers`.
@@ -31,7 +32,7 @@ impl<R: Read> JoinedCaptures<R> {
         Self { readers, next: Vec::new(), faults: Vec::new() }
     }
 
-    /// The captures that could not be read to their ends so far, by their numbers, and why.
+    /// The numbers of the captures that could not be read to the end so far, and why.
     pub fn faults(&self) -> &[(usize, CaptureFault)] {
         &self.faults
     }

@@ -13,11 +13,11 @@ pub struct CapturedSegment {
 }
 
 impl CapturedSegment {
-    /// What is kept of `packet`.
+    /// Returns what is kept of `packet`.
     pub fn of(packet: &TcpView) -> Self {
         Self { ts_val: packet.options.timestamps.map(|stamps| stamps.val), ip_id: packet.ip_id }
     }
 }
 
-/// A segment of a way that an acknowledgement is the first to cover.
+/// A segment that the current acknowledgement is the first to cover.
 pub type Acknowledged = Outstanding<CapturedSegment>;

@@ -1,4 +1,4 @@
-//! Layouts of the rows of connections.
+//! Layouts of the rows that describe connections.
 
 use std::io;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use super::csv::{write_heading, write_rows};
 use super::tcptrace::{Owin, write_tcptrace_heading, write_tcptrace_row};
 use super::{EndedConnection, Explainer};
 
-/// A layout of the rows of connections as text.
+/// A layout of the rows that describe connections, as text.
 ///
 /// ```
 /// use netspurt::explain::RowLayout;
@@ -16,9 +16,9 @@ use super::{EndedConnection, Explainer};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLayout {
-    /// Ours: a row for each direction.
+    /// Netspurt's own: a row for each direction.
     Own,
-    /// That of tcptrace: a row for each connection.
+    /// The layout of tcptrace: a row for each connection.
     Tcptrace(Owin),
 }
 
@@ -36,7 +36,8 @@ impl FromStr for RowLayout {
 }
 
 impl RowLayout {
-    /// The heading; `file` says whether rows name their files, which ours can.
+    /// Returns the heading. `file` says whether rows name their files; only netspurt's own layout
+    /// can do that.
     ///
     /// # Errors
     /// None in memory.
@@ -64,9 +65,9 @@ impl RowLayout {
 }
 
 impl Explainer {
-    /// The rows of some of the connections that have ended, which are then forgotten; with `over`
-    /// the capture has ended, and so have all. Nothing is left if there are no rows. They name the
-    /// `file` if one is given.
+    /// Returns rows of connections that have ended, and forgets these connections. If the capture
+    /// is `over`, all connections have ended. An empty answer means that no rows remain. Rows name
+    /// the `file` if one is given.
     ///
     /// # Errors
     /// None in memory.
@@ -76,7 +77,7 @@ impl Explainer {
         over: bool,
         file: Option<&str>,
     ) -> io::Result<Vec<u8>> {
-        /// About as many octets are returned at once.
+        /// The approximate number of octets that one call returns.
         const ENOUGH: usize = 1 << 18;
         let mut out = Vec::new();
         while out.len() < ENOUGH {

@@ -1,4 +1,4 @@
-//! What holds a sender back, as far as its packets and their acknowledgements tell.
+//! What limits a sender, as far as its packets and their acknowledgements tell.
 
 use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
@@ -10,26 +10,25 @@ use super::{CapturedSegment, WaitingFor};
 /// What limits one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// A repair goes on up to this octet.
+    /// The current repair lasts until this octet is acknowledged.
     repair_end: u64,
-    /// The octet after the last that the receiver allows, if its window is known.
+    /// The octet after the last one that the receiver's window allows, if the window is known.
     window_end: Option<u64>,
-    /// Octets of payload in a full segment: what the receiver's SYN allows, or the most seen.
+    /// Octets of payload in a full segment: the MSS in the receiver's SYN, or else the most seen.
     full_bytes: u32,
-    /// Whether the receiver's SYN told that.
+    /// Whether `full_bytes` comes from the receiver's SYN.
     offered: bool,
-    /// Whether the last new segment was pushed and shorter than full ones: the application had no
-    /// more.
+    /// Whether the last new segment had PSH and was not full, so the application had no more data.
     short: bool,
-    /// When data was sent or acknowledged last: the retransmission timer starts anew.
+    /// When data was last sent or acknowledged, which restarts the retransmission timer.
     pub progress: Option<Time>,
 }
 
 impl Limits {
-    /// Octets of the time stamps option, which take their part of a segment (RFC 6691 §2).
+    /// Octets of the time stamps option, which reduce the payload of a segment (RFC 6691 §2).
     const STAMP_BYTES: u32 = 12;
 
-    /// A segment of this direction was sent as `sent`; `octets` have it.
+    /// Takes a segment of this direction, with the result `sent` of adding it to `octets`.
     #[inline]
     pub fn sent(
         &mut self,
@@ -61,8 +60,8 @@ impl Limits {
             packet.flags.has(Flags::PSH) && !packet.payload_bytes.is_multiple_of(full.max(1));
     }
 
-    /// An acknowledgement of this direction came; its windows have the shift `shift`, if both SYNs
-    /// offered one, and `None` if the SYNs were not captured.
+    /// Takes an acknowledgement of this direction. `shift` is the shift of its window; `None` if
+    /// the SYNs were not captured.
     #[inline]
     pub fn answered(
         &mut self,
@@ -85,7 +84,7 @@ impl Limits {
         }
     }
 
-    /// What the sender waits for; `None` if nothing is outstanding.
+    /// What the sender waits for. `None` if nothing is outstanding.
     #[inline]
     pub fn waiting(&self, octets: &OneWay<CapturedSegment>) -> Option<WaitingFor> {
         if octets.outstanding().is_empty() {

@@ -1,4 +1,4 @@
-//! What one must know of a capture to read an answer about it.
+//! Notes on a capture that one needs to interpret what is said about its connections.
 
 use core::ops::Add;
 
@@ -21,8 +21,8 @@ use crate::wire::{CapturedPacket, LinkType};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureNotes {
-    /// Packets without a time of their own, or with one that 64 bits of nanoseconds cannot hold;
-    /// they count with the time of the packet before them.
+    /// Packets without a time, or with a time that 64 bits of nanoseconds cannot hold. They get the
+    /// time of the packet before them.
     pub untimed: u64,
     /// Packets whose time is before that of the packet before them, and the longest step back, in
     /// nanoseconds.
@@ -38,7 +38,7 @@ pub struct CaptureNotes {
 }
 
 impl CaptureNotes {
-    /// The next packet.
+    /// Takes the next packet.
     #[inline]
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
         let last_ns = self.last_ns.replace(packet.unix_ns).unwrap_or(packet.unix_ns);
@@ -57,7 +57,7 @@ impl CaptureNotes {
         }
     }
 
-    /// The packet could not be read.
+    /// Counts a packet that could not be read.
     #[cold]
     pub fn unread(&mut self, packet: &CapturedPacket<'_>) {
         if !packet.link.is_supported() {
@@ -66,7 +66,7 @@ impl CaptureNotes {
         }
     }
 
-    /// The notes in words, one a line; none if there is nothing to note.
+    /// The notes in words, one per line. Empty if there is nothing to note.
     pub fn lines(&self) -> Vec<String> {
         let counted = |count: u64| format!("{count} packet{}", if count == 1 { "" } else { "s" });
         let mut lines = Vec::new();
@@ -94,7 +94,7 @@ impl CaptureNotes {
     }
 }
 
-/// The notes on two captures.
+/// Adds the notes on two captures.
 impl Add for CaptureNotes {
     type Output = Self;
 

@@ -1,4 +1,4 @@
-//! A direction that rests: its connection is closed.
+//! A resting direction, whose connection is closed.
 
 use std::mem::take;
 
@@ -7,23 +7,22 @@ use crate::packed::Packed;
 
 use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Sender, Statistics};
 
-/// A direction of a closed connection, in little memory.
+/// A direction of a closed connection, packed into little memory.
 ///
-/// What it sent last counts as acknowledged. Of the sender only its retransmissions are kept, so the
-/// causes of later ones are judged as those of a sender of which nothing is known.
+/// All that was sent counts as acknowledged. Of the sender's state only the retransmissions and
+/// habits are kept, so the causes of later retransmissions are inferred without earlier knowledge.
 #[derive(Clone, Debug)]
 pub struct RestingWay {
     sequence: Sequence,
     statistics: Box<[u8]>,
     retransmissions: Box<[ExplainedRetransmission]>,
-    /// Timers with other floors, if there is anything to say of them.
+    /// What timers with other floors would have done, if they fired or waited at all.
     floors: Option<Box<OtherFloors>>,
     habits: Option<Box<Habits>>,
 }
 
 impl RestingWay {
-    /// What a direction is while it rests, packed in the memory of `packed`; nothing is left in
-    /// `way`.
+    /// Packs the direction `way` and leaves it empty. The buffer `packed` is used for the packing.
     pub fn of(way: &mut CapturedWay, packed: &mut Vec<u8>) -> Self {
         let CapturedWay { octets, statistics, sender, floors, earlier, .. } = way;
         packed.clear();
@@ -42,7 +41,7 @@ impl RestingWay {
         }
     }
 
-    /// The direction again.
+    /// Unpacks the direction.
     pub fn wake(self) -> CapturedWay {
         let statistics = self.statistics();
         let floors = self.floors.map(|floors| *floors).unwrap_or_default();

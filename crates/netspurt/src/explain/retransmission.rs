@@ -14,7 +14,7 @@ pub enum Verdict {
     Unknown,
     /// No earlier copy arrived in full.
     Needed,
-    /// An earlier copy arrived, or was still to arrive.
+    /// An earlier copy had arrived, or arrived later.
     Spurious,
 }
 
@@ -78,7 +78,7 @@ pub struct ExplainedRetransmission {
     pub gap: Duration,
     /// Why it was sent; no code stands for *unknown*.
     pub cause: CauseCode,
-    /// What the cause was inferred by.
+    /// The rule that gave the cause.
     pub rule: CauseRule,
     /// The probability that the cause is right, from 0 to 1.
     pub cause_confidence: f32,
@@ -90,16 +90,16 @@ pub struct ExplainedRetransmission {
     pub evidence: VerdictEvidence,
     /// Whether the original is missing from the capture.
     pub original_missing: bool,
-    /// Whether neither identifications nor time stamps tell that this is another transmission: if its
-    /// original is missing, it may be that, come late.
+    /// Whether neither IP identifications nor time stamps show that this is a later transmission.
+    /// If the capture lacks the original, this may be the original, which came late.
     pub unordered: bool,
-    /// Whether a timeout may have begun the repair to which it belongs, which a capture at the
-    /// receiver need not show.
+    /// Whether a timeout may have begun the repair to which this segment belongs. A capture at the
+    /// receiver may not show that timeout.
     pub maybe_after_timeout: bool,
 }
 
 impl ExplainedRetransmission {
-    /// Whether the retransmission timer of a connection sent it.
+    /// Whether the retransmission timer sent it. The timers of SYNs and probes do not count.
     pub fn is_timeout(&self) -> bool {
         self.cause.get() == Some(Cause::Rto)
     }

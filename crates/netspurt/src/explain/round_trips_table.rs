@@ -1,4 +1,4 @@
-//! The table of round trips of a capture, by two methods.
+//! The table of a capture's round trips, which two methods measure.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -37,10 +37,10 @@ struct RoundTripRow {
     rtt: Duration,
 }
 
-/// The time stamps of one direction whose echoes are awaited.
+/// The time stamps of one direction that were not echoed yet.
 #[derive(Debug, Default)]
 struct AwaitedStamps {
-    /// Values, each with the instant of the first segment that had it.
+    /// Time stamp values, each with the time of the first segment that carried it.
     values: VecDeque<(u32, Time)>,
     /// The newest value so far.
     newest: Option<u32>,
@@ -54,11 +54,12 @@ const fn is_after(a: u32, b: u32) -> bool {
 }
 
 impl AwaitedStamps {
-    /// The most values that are remembered: hostile captures never echo any.
+    /// The most values that are remembered. Without a bound, a hostile capture without echoes could
+    /// fill the memory.
     const MOST: usize = 1 << 12;
 
-    /// A segment that occupies sequence numbers left with the value `val`. Of several with the same
-    /// one the first is timed.
+    /// Notes that a segment that occupies sequence numbers was sent with the time stamp `val`. If
+    /// several segments carry the same value, the first one is timed.
     fn sent(&mut self, at: Time, val: u32) {
         if self.newest.is_none_or(|newest| is_after(val, newest)) {
             self.newest = Some(val);
@@ -69,9 +70,9 @@ impl AwaitedStamps {
         }
     }
 
-    /// An acknowledgement up to `ack` echoes `ecr`: returns when the first segment with that value
-    /// left. Only acknowledgements of new octets count, since others may echo an old value
-    /// (RFC 7323 §4.1), and each value counts once.
+    /// Takes an acknowledgement up to `ack` that echoes `ecr`. Returns when the first segment with
+    /// that value was sent. Only acknowledgements of new octets count, because others may echo an
+    /// old value (RFC 7323 §4.1). Each value counts once.
     fn echoed(&mut self, ack: u32, ecr: u32) -> Option<Time> {
         if !self.acked.is_none_or(|acked| is_after(ack, acked)) {
             return None;
@@ -86,7 +87,7 @@ impl AwaitedStamps {
     }
 }
 
-/// Collects the round trips among the packets of a capture, in their order.
+/// Collects the round trips of a capture in the order of its packets.
 #[derive(Default)]
 pub struct RoundTripRows {
     rows: Vec<RoundTripRow>,
@@ -94,8 +95,8 @@ pub struct RoundTripRows {
 }
 
 impl RoundTripRows {
-    /// A packet of `side` of a connection was captured at `at`; `sample` is the round trip that it
-    /// ends by its acknowledgement.
+    /// Takes a packet that `side` of a connection sent and that was captured at `at`. `sample` is
+    /// the round trip that its acknowledgement ends.
     pub fn take(
         &mut self,
         at: Time,
@@ -121,7 +122,7 @@ impl RoundTripRows {
         }
     }
 
-    /// The table `round_trips`: a row for each; times count from `start`.
+    /// Returns the table `round_trips` with a row for each round trip. Times count from `start`.
     pub fn table(self, start: Time) -> Table {
         let rows = self.rows;
         let ns = |span: Duration| span.as_nanos().cast_signed();

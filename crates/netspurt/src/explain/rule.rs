@@ -1,48 +1,52 @@
 //! The rules by which causes are inferred.
 
-/// A rule that gave a cause. How often each is right is measured on captures with known truth.
+/// The rule that gave a cause. Captures whose true causes are known show how often each rule is
+/// right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CauseRule {
-    /// None applies.
+    /// No rule applies.
     #[default]
     None,
-    /// It carries a SYN.
+    /// The segment carries a SYN.
     Syn,
-    /// An acknowledgement that reports a hole came right before.
+    /// An acknowledgement that reports a hole came immediately before.
     Reported,
     /// A hole is reported, and a reordering timer may have fired.
     Reordering,
-    /// It belongs to the repair of the holes of one window.
+    /// The segment belongs to the repair of the holes of one window.
     InRecovery,
-    /// It was lost again, which later arrivals show.
+    /// The segment was lost again: segments that were sent later have arrived.
     LostAgain,
-    /// Nothing came for as long as a timeout takes, and the first octets missing left.
+    /// No acknowledgement came for as long as a timeout takes, and then the first missing octets
+    /// were sent.
     Silence,
-    /// The head left for the second time in a repair, and nothing shows that the first was lost.
+    /// A repair sent the head for the second time, and nothing shows that the first retransmission
+    /// was lost.
     HeadAgain,
-    /// The head left once more after a timeout.
+    /// The head was sent once more after a timeout.
     Backoff,
-    /// It follows a timeout that called everything outstanding lost.
+    /// The segment follows a timeout that marked everything outstanding as lost.
     AfterTimeout,
-    /// The last segment left after two round trips of silence.
+    /// The last segment was sent again after two round trips of silence.
     Tail,
-    /// The only segment left after a silence: a probe or a timeout, from what the sender does
-    /// elsewhere.
+    /// The only outstanding segment was sent again after a silence. What the sender does elsewhere
+    /// shows whether a probe or a timeout sent it.
     LoneByHabit,
-    /// The same, from the time alone.
+    /// As [`LoneByHabit`](Self::LoneByHabit), but only the length of the silence shows it.
     LoneByTime,
-    /// The same, from the wait before the next retransmission.
+    /// As [`LoneByHabit`](Self::LoneByHabit), but the wait before the next retransmission shows it.
     LoneByBackoff,
-    /// The same, from what the sender sent when it was acknowledged.
+    /// As [`LoneByHabit`](Self::LoneByHabit), but what the sender sent after the acknowledgement
+    /// shows it.
     LoneByWindow,
-    /// The same, from what other connections of the sender's host show.
+    /// As [`LoneByHabit`](Self::LoneByHabit), but other connections of the sender's host show it.
     LoneByHost,
-    /// The flow label changed, which only a timeout does; or it did not.
+    /// The flow label tells: only a timeout changes it.
     FlowLabel,
-    /// A sender that repairs a window in order after a fast retransmit (Tahoe).
+    /// The sender repairs a whole window in order after a fast retransmit (Tahoe).
     InOrder,
-    /// It came with an acknowledgement that does not explain it.
+    /// The segment followed an acknowledgement that does not explain it.
     Guess,
 }
 
@@ -70,22 +74,22 @@ impl CauseRule {
         "guess",
     ];
 
-    /// The probability that its cause is right, for a capture at the sender or between the ends.
-    /// Fitted: see `docs/captures.md`.
+    /// The probability that each rule's cause is right, for a capture at the sender or between the
+    /// ends. The values are fitted; see `docs/captures.md`.
     const RIGHT: [f32; 19] = [
         0.0, 0.99, 0.99, 0.985, 0.997, 0.97, 0.985, 0.92, 0.985, 0.995, 0.97, 0.9, 0.75, 0.96, 0.9,
         0.9, 0.99, 0.9, 0.9,
     ];
 
-    /// The same for a capture at the receiver, which does not see when the sender's timer fires and
-    /// what was lost on the path. Fitted likewise.
+    /// The same probabilities for a capture at the receiver, which shows neither when the sender's
+    /// timer fires nor what was lost on the path. They are fitted in the same way.
     const RIGHT_FAR: [f32; 19] = [
         0.0, 0.98, 0.87, 0.92, 0.74, 0.6, 0.77, 0.5, 0.6, 0.88, 0.6, 0.3, 0.75, 0.6, 0.5, 0.6,
         0.97, 0.8, 0.48,
     ];
 
-    /// The probability that a cause is right that it gives; `at_receiver` says where the capture was
-    /// taken.
+    /// The probability that a cause from this rule is right. `at_receiver` says whether the capture
+    /// was taken at the receiver.
     pub const fn confidence(self, at_receiver: bool) -> f32 {
         let of = if at_receiver { Self::RIGHT_FAR } else { Self::RIGHT };
         of[self as usize]

@@ -1,4 +1,4 @@
-//! Why one side of a captured connection retransmits.
+//! Infers why one side of a captured connection retransmits.
 
 use crate::observe::{Answer, CoveredBy, Observed, OneWay};
 use crate::segment::{Cause, Flags};
@@ -23,13 +23,13 @@ struct Old {
     known: u64,
     /// The first octet not acknowledged.
     una: u64,
-    /// When its first octets were sent first, if that was captured.
+    /// When its first octets were sent for the first time, if that was captured.
     first_sent: Option<Time>,
     /// Whether the capture lacks the original.
     missing: bool,
-    /// How long before the last segment outstanding the one before it was sent.
+    /// The time between the sending of the last two outstanding segments.
     before_tail: Duration,
-    /// Whether no mark of it tells in what order it was sent.
+    /// Whether the segment has no mark that tells in what order it was sent.
     unordered: bool,
 }
 
@@ -55,10 +55,10 @@ pub struct Sender {
     smss_bytes: u32,
     /// Duplicate ACKs in a row.
     dup_acks: u32,
-    /// Acknowledgements that said nothing while nothing was outstanding, in a row.
+    /// Acknowledgements in a row that told nothing new while nothing was outstanding.
     idle_acks: u32,
-    /// Before the acknowledgement at hand: the first octet not acknowledged, and whether one segment
-    /// was outstanding.
+    /// The state before the current acknowledgement: the first octet not acknowledged, and whether
+    /// exactly one segment was outstanding.
     before: (u64, bool),
     /// When octets were acknowledged last.
     una_at: Time,
@@ -66,21 +66,22 @@ pub struct Sender {
     answered_at: Time,
     /// When the sender last sent anything.
     sent_at: Time,
-    /// What of the new octets was seen lately.
+    /// The new octets that were seen lately.
     lately: Lately,
     /// What left after the last long silence.
     waking: Waking,
     trouble: Option<Box<SenderTrouble>>,
-    /// What it did before its connection rested.
+    /// What the sender did before its connection rested.
     earlier: Option<Box<Habits>>,
 }
 
 impl Sender {
-    /// No SYN is repeated sooner (RFC 6298 §2.1 asks for a second). A SYN-ACK may be: it answers
-    /// each SYN.
+    /// No SYN is retransmitted sooner than this (RFC 6298 §2.1 asks for a second). A SYN-ACK may be
+    /// sent again sooner, because it answers each SYN.
     const SYN_WAIT: Duration = Duration::from_millis(100);
 
-    /// A segment that occupies sequence numbers, from `left` on, is about to be added to `octets`.
+    /// Takes a segment that occupies sequence numbers from `left` on. The caller adds it to
+    /// `octets` afterwards.
     #[inline]
     pub fn sending(
         &mut self,
@@ -105,7 +106,7 @@ impl Sender {
         if fresh {
             lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
         }
-        // What leaves a gap before it is a probe rather than the repeated head.
+        // A segment with a gap before it is a probe rather than the retransmitted head.
         let head = packet.len() == self.smss_bytes && left <= octets.sequence().highest();
         waking.sending(at, at.saturating_since(self.sent_at), head, || path.estimate());
         let flight = left + u64::from(packet.len());
@@ -113,7 +114,7 @@ impl Sender {
         self.sent_at = at;
     }
 
-    /// A packet of this direction with the flow label `label` was taken, at `at`.
+    /// Notes the flow label of the packet that was taken at `at`.
     #[inline]
     pub fn labelled(&mut self, at: Time, label: u32) {
         if label != 0 {
@@ -122,7 +123,8 @@ impl Sender {
         }
     }
 
-    /// The same where something is or may be missing; whether all its octets are new.
+    /// Takes a segment while octets are, or may be, missing. Returns whether all its octets are
+    /// new.
     fn sending_in_trouble(
         &mut self,
         at: Time,
@@ -155,8 +157,8 @@ impl Sender {
         true
     }
 
-    /// A segment with octets that were sent before: a retransmission, or an overtaken packet, or a
-    /// copy that the network or the capture made.
+    /// Takes a segment with octets that were sent before. It is a retransmission, an original that
+    /// later packets overtook, or a copy that the network or the capture made.
     fn old(
         &mut self,
         at: Time,
@@ -182,8 +184,10 @@ impl Sender {
         if opens && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
             age = Age::Copy;
         }
-        // Nothing is repaired sooner than a round trip after what overtook it. A receiver sees
-        // whether that is so; on the way to it packets may still have been delayed.
+        // A sender learns of a hole only a round trip after it sent the octets above the hole.
+        // Octets that come sooner after those are an original that was overtaken. At the receiver
+        // the limit is close to a round trip; elsewhere it is lower, because delays on the rest of
+        // the path vary.
         let round = self.path.least().unwrap_or(Duration::ZERO);
         let vantage = self.path.vantage().0;
         let far = age == Age::Unknown && vantage == Vantage::Receiver;
@@ -236,7 +240,7 @@ impl Sender {
         small && (idle || self.closed && left >= octets.una())
     }
 
-    /// Octets left again.
+    /// Records a retransmission and infers its cause.
     fn again(&mut self, at: Time, packet: &TcpView, old: Old) {
         let heard_at = self.answered_at;
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at);
@@ -251,7 +255,7 @@ impl Sender {
         };
         let begin = trouble.machine.first + 1;
         if rule == CauseRule::InOrder && begin < number {
-            // What left since the fast retransmit went in order, too.
+            // The retransmissions since the fast retransmit were in order, too.
             trouble.relabel(begin, number, Some(cause).into(), rule);
         }
         let told = ExplainedRetransmission {
@@ -270,7 +274,7 @@ impl Sender {
         trouble.add(told, val, old.right <= old.una);
     }
 
-    /// The circumstances of a retransmission.
+    /// Returns the circumstances of a retransmission.
     fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
         let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
         let near = self.path.near();
@@ -281,9 +285,10 @@ impl Sender {
         let last_again = trouble.watch.last_sent(left);
         let last_sent = last_again.or(first_sent);
         let head_sent = trouble.watch.last_sent(head).or(first_sent).unwrap_or(Time::ZERO);
-        // What is sent in answer passes the capture a near half later than what it answers.
+        // The sender's answer to a packet passes the capture one near round trip after that packet.
         let una_heard = self.una_at + near;
-        // Far from the sender: what it answers passed the capture that long ago.
+        // Far from the sender, the acknowledgement that it answers passed the capture that long
+        // ago.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
         let heard = trouble.passed_before(passed_by).filter(|_| !near.is_zero());
         let heard = heard.unwrap_or(self.answered_at);
@@ -322,13 +327,13 @@ impl Sender {
         }
     }
 
-    /// A round trip from the capture to the sender and back was measured.
+    /// Takes a measured round trip from the capture to the sender and back.
     #[inline]
     pub fn near_sample(&mut self, rtt: Duration) {
         self.path.near_sample(rtt);
     }
 
-    /// An acknowledgement is about to be added to `octets`.
+    /// Takes an acknowledgement before the caller adds it to `octets`.
     #[inline]
     pub fn answering(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
         self.before = (octets.una(), octets.outstanding().len() == 1);
@@ -340,7 +345,7 @@ impl Sender {
         }
     }
 
-    /// The acknowledgement is the first to cover `segment`.
+    /// Notes that the acknowledgement is the first to cover `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, segment: &Acknowledged, covered: CoveredBy) {
         let in_order = covered == CoveredBy::InOrder;
@@ -359,7 +364,7 @@ impl Sender {
         }
     }
 
-    /// The acknowledgement was added to `octets`, and acknowledged `answer`.
+    /// Takes an acknowledgement that the caller has added to `octets`, with the result `answer`.
     #[inline]
     pub fn answered(
         &mut self,
@@ -403,14 +408,14 @@ impl Sender {
         }
     }
 
-    /// A duplicate acknowledgement (RFC 5681 §2), whatever its window.
+    /// Whether a packet is a duplicate acknowledgement (RFC 5681 §2). Its window does not matter.
     fn is_duplicate(packet: &TcpView, octets: &OneWay<CapturedSegment>) -> bool {
         let bare = packet.seq_len() == 0 && !packet.flags.has(Flags::RST);
         let same = octets.sequence().octet(packet.ack) == octets.una();
         bare && same && octets.una() < octets.sequence().highest()
     }
 
-    /// An acknowledgement that says nothing new while nothing is outstanding.
+    /// Takes an acknowledgement that tells nothing new. It counts if nothing is outstanding.
     fn answered_when_idle(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
         if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
             return;
@@ -424,7 +429,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement where something is missing or was sent again.
+    /// Takes an acknowledgement if octets are missing or were sent again, or if it has SACK blocks.
     fn answered_in_trouble(
         &mut self,
         at: Time,
@@ -466,12 +471,13 @@ impl Sender {
         trouble.acknowledged(una);
     }
 
-    /// A sender that goes on after a rest.
+    /// Returns a sender that goes on after its connection rested.
     pub fn resumed(earlier: Option<Box<Habits>>) -> Self {
         Self { earlier, ..Self::default() }
     }
 
-    /// What sender, receiver and path were seen to do; `None` if nothing was missing or sent again.
+    /// The observed behaviour of sender, receiver and path. `None` if nothing was missing or sent
+    /// again.
     pub fn habits(&self) -> Option<Box<Habits>> {
         let Some(trouble) = &self.trouble else { return self.earlier.clone() };
         Some(Box::new(Habits {
@@ -492,12 +498,13 @@ impl Sender {
         }))
     }
 
-    /// Its latest retransmission, as far as is known by now.
+    /// The latest retransmission, with what is known about it so far.
     pub fn latest(&self) -> Option<&ExplainedRetransmission> {
         self.trouble.as_ref()?.found.last()
     }
 
-    /// What is known at the end and bears on every retransmission; `None` if there is none.
+    /// What is known about the whole direction and affects every retransmission. `None` if nothing
+    /// was missing or sent again.
     fn report(&self) -> Option<InferenceReport> {
         let trouble = self.trouble.as_ref()?;
         Some(InferenceReport {
@@ -509,8 +516,8 @@ impl Sender {
         })
     }
 
-    /// The connection has ended, or the capture: all retransmissions, in order. What may as well be
-    /// an original that came late is not among them.
+    /// Returns all retransmissions in order, when the connection or the capture has ended. A
+    /// segment that may be a late original is left out.
     pub fn finish(self) -> Vec<ExplainedRetransmission> {
         let Some(report) = self.report() else { return Vec::new() };
         let mut found = self.trouble.map(|trouble| trouble.found).unwrap_or_default();

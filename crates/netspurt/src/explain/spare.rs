@@ -1,24 +1,24 @@
-//! Directions of connections that rest, for connections that begin.
+//! Memory of resting connections, which new connections use.
 
 use crate::observe::Sequence;
 
 use super::CapturedWay;
 
-/// Directions that are not in use: new connections get the memory of those that rest, which costs
-/// less than to free it and to allocate it again.
+/// Directions that are not in use. New connections get the memory of resting ones: this costs less
+/// than to free the memory and to allocate it again.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "who takes one keeps it in its box")]
 pub struct SpareWays {
     ways: Vec<Box<CapturedWay>>,
-    /// What a direction is packed in before its length is known.
+    /// A buffer for packing a direction before its packed length is known.
     pub packing: Vec<u8>,
 }
 
 impl SpareWays {
-    /// The most that are kept.
+    /// The largest number of directions that are kept.
     const MOST: usize = 1 << 8;
 
-    /// A direction whose first octet is known by `sequence`.
+    /// Returns a new direction with the sequence space `sequence`.
     pub fn begin(&mut self, sequence: Sequence) -> Box<CapturedWay> {
         match self.ways.pop() {
             Some(mut way) => {
@@ -29,7 +29,7 @@ impl SpareWays {
         }
     }
 
-    /// Keeps a direction that is not needed.
+    /// Keeps the memory of a direction that is no longer needed.
     pub fn keep(&mut self, way: Box<CapturedWay>) {
         if self.ways.len() < Self::MOST {
             self.ways.push(way);

@@ -9,25 +9,25 @@ pub enum WaitingFor {
     /// The handshake.
     #[default]
     Handshake,
-    /// An application: all data is acknowledged, and nobody has more.
+    /// An application: all data is acknowledged, and neither side has sent more.
     Application,
     /// The path: all data that the application had is on its way.
     Delivery,
-    /// The congestion window, or the pace of the sender: data is on its way, and more would be
-    /// allowed by the receiver.
+    /// The congestion window, or the pacing of the sender: data is on its way, and the receiver
+    /// would allow more.
     CongestionWindow,
     /// The receiver: its window has no room for another segment.
     ReceiveWindow,
-    /// The repair of what was lost or taken for lost.
+    /// The repair of segments that were lost, or that the sender counted as lost.
     Repair,
-    /// A timer that fires at the end of the wait: that of retransmissions, SYNs or probes.
+    /// A timer that fires at the end of the wait: the timer of retransmissions, SYNs or probes.
     Timeout,
 }
 
 impl WaitingFor {
-    /// How many there are.
+    /// The number of values.
     pub const COUNT: usize = 7;
-    /// All, in the order of their values.
+    /// All values, in their order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Handshake,
         Self::Application,
@@ -49,11 +49,11 @@ impl WaitingFor {
     ];
 }
 
-/// The time that a connection spent, by what it waited for.
+/// The time that a connection spent on each thing that it waited for.
 ///
-/// Every span between two packets counts for what the connection waited for since the first of
-/// them, as the point of the capture shows it; the wait for a timer counts when the timer has
-/// fired.
+/// The span between two packets counts for the thing that the connection waited for after the first
+/// packet, as seen where the capture was taken. A span that a timer ended counts as
+/// [`WaitingFor::Timeout`].
 ///
 /// ```
 /// use netspurt::explain::{TimeSpent, WaitingFor};
@@ -73,8 +73,8 @@ pub struct TimeSpent {
 }
 
 impl TimeSpent {
-    /// A packet was captured at `at`. The wait before it was for `waited`, if the packet tells so;
-    /// from now on the connection waits for `waiting`.
+    /// Takes a packet that was captured at `at`. `waited` is what the connection waited for before
+    /// the packet, if the packet tells; from `at` on it waits for `waiting`.
     #[inline]
     pub fn packet(&mut self, at: Time, waited: Option<WaitingFor>, waiting: WaitingFor) {
         let span = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));

@@ -13,13 +13,14 @@ use super::{
     COLUMNS, CauseRule, ColumnCell, ConnectionRow, EndedWay, Explanation, Verdict, VerdictEvidence,
 };
 
-/// The directions of all connections: number, side, what the side sends.
+/// The directions of all connections: the connection's number, the side that sends, and what it
+/// sends.
 pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
     (explanation.connections.iter().flat_map(ConnectionRow::of))
         .map(|row| (row.connection.number, row.side, row.way))
 }
 
-/// No cause that could be inferred, followed by the causes in the order of their codes.
+/// The name for an unknown cause, followed by the names of the causes in the order of their codes.
 const CAUSES: [&str; Cause::ALL.len() + 1] = {
     let mut names = ["unknown"; Cause::ALL.len() + 1];
     let mut i = 0;
@@ -47,14 +48,14 @@ pub fn connections_table(explanation: &Explanation) -> Table {
     Table::new("connections", COLUMNS.iter().map(column).collect())
 }
 
-/// Addresses as texts, each of which is stored once.
+/// Addresses as texts. Each different text is stored once.
 fn addresses(of: impl Iterator<Item = IpAddr>) -> Data {
     let mut known: IndexMap<IpAddr, ()> = IndexMap::new();
     let codes = of.map(|address| known.insert_full(address, ()).0 as u32).collect();
     Data::Text { codes, texts: known.keys().map(IpAddr::to_string).collect() }
 }
 
-/// The table `retransmissions`: a row for each, by connection, direction and time.
+/// The table `retransmissions`: a row for each retransmission, by connection, direction and time.
 pub fn retransmissions_table(explanation: &Explanation) -> Table {
     let mut rows = Vec::new();
     for (connection, side, way) in ways(explanation) {

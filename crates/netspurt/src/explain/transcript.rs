@@ -1,4 +1,5 @@
-//! The packets of a capture as the tables of runs, so that plots and comparisons take them.
+//! Writes the packets of a capture as the tables of a run, so that plots and comparisons can read
+//! them.
 
 use std::collections::HashMap;
 
@@ -16,23 +17,24 @@ use crate::wire::TcpView;
 use super::round_trips_table::RoundTripRows;
 use super::{EndedConnection, ExplainedRetransmission, Verdict};
 
-/// The most octets of payload in a row; what network cards cut later may be longer.
+/// The most octets of payload in one row. Captured packets may have more, because some network
+/// cards split them after the capture.
 const MOST_PAYLOAD: u32 = 0xf000;
 
-/// The timer in the table `rto`.
+/// The name of the timer in the table `rto`.
 const TIMER: &str = "linux";
 
-/// The one node of a capture.
+/// The name of a capture's only node.
 const NODE: &str = "capture";
 
-/// A packet as it was captured.
+/// One captured packet.
 #[derive(Clone, Copy, Debug)]
 struct Logged {
     at: Time,
     connection: u64,
     side: Side,
     view: TcpView,
-    /// The round trip that it ends.
+    /// The sample of the round trip that the packet ends.
     sample: Option<RttSample>,
 }
 
@@ -45,36 +47,38 @@ pub struct Transcript {
 /// What the packets of one direction have in common.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
-    /// The most octets of payload in one.
+    /// The most octets of payload in one packet.
     payload_bytes: u16,
     /// Packets with payload.
     sent: u64,
-    /// When the first of them was captured.
+    /// When the first packet with payload was captured.
     start: Option<Time>,
-    /// How far numbers go below the one that counts as 0.
+    /// The largest distance of a sequence number below the number that counts as 0.
     below: u32,
 }
 
-/// What became of a connection that a transcript tells of.
+/// What is known about a connection in the transcript when it has ended.
 struct Known {
     flow: FlowId,
-    /// By side: the number on the wire that counts as 0.
+    /// For each side, the sequence number on the wire that counts as 0.
     bases: [u32; 2],
-    /// By side, instant and number on the wire: the retransmissions.
+    /// For each side, its retransmissions by the time and the sequence number on the wire.
     again: [HashMap<(Time, u32), ExplainedRetransmission>; 2],
 }
 
 impl Transcript {
-    /// Adds a packet that belongs to `sighting`, and the round trip that it ends.
+    /// Adds a packet of the connection in `sighting`, with the sample of the round trip that it
+    /// ends.
     pub fn add(&mut self, at: Time, sighting: Sighting, view: &TcpView, sample: Option<RttSample>) {
         let Sighting { number: connection, side, .. } = sighting;
         let sample = sample.filter(|sample| !sample.ambiguous);
         self.packets.push(Logged { at, connection, side, view: *view, sample });
     }
 
-    /// The tables of a run for the `connections`. `rto` is what Linux's timer would be on their
-    /// round trips; no capture tells of cwnd, queues and drops, and these tables are empty. Times
-    /// count from `start`. Flows are called `c` and the number of the connection.
+    /// Returns the tables of a run for the `connections`. The table `rto` has the values of Linux's
+    /// timer for their round trips. The tables of cwnd, queues and drops are empty, because a
+    /// capture does not show these. Times count from `start`. A flow's name is `c` and the number
+    /// of its connection.
     pub fn tables(&self, connections: &[EndedConnection], start: Time) -> Vec<Table> {
         let mut known: HashMap<u64, Known> = (0..)
             .zip(connections)
@@ -133,7 +137,7 @@ impl Transcript {
             let Some(known) = known.get(connection) else { continue };
             let below = |number: u32, side: Side| {
                 let behind = known.bases[side.index()].wrapping_sub(number).cast_signed();
-                // Data begins at 1.
+                // The first octet of data has the number 1.
                 u32::try_from(behind).map_or(0, |behind| behind + 1)
             };
             let own = extents.entry((*connection, *side)).or_default();
@@ -171,7 +175,7 @@ fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>
     Names::new(vec![NODE.into()], Vec::new(), flows.collect())
 }
 
-/// The sums of the directions with data.
+/// The totals of each direction that has data.
 fn sums(
     connections: &[EndedConnection],
     extents: &HashMap<(u64, Side), Extent>,
@@ -208,7 +212,7 @@ impl Known {
         Self { flow, bases, again }
     }
 
-    /// The segment of a packet, with its cause, and the verdict on it if it is a retransmission.
+    /// Returns the segment of a packet with its cause, and the verdict if it is a retransmission.
     fn segment(&self, packet: &Logged) -> (Segment, Option<Verdict>) {
         let Logged { at, side, view, .. } = packet;
         let bases = [*side, side.peer()].map(|side| self.bases[side.index()]);
@@ -219,8 +223,8 @@ impl Known {
     }
 }
 
-/// The segment of a captured packet to `dest`, with numbers that count from the bases of its own
-/// octets and of those it acknowledges; its payload is cut to what a segment can have.
+/// Converts a captured packet to `dest` into a segment. Its sequence and acknowledgement numbers
+/// count from the bases `own` and `other`. Its payload is cut to the most that a segment can have.
 fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
     let octets = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
     let mut segment = Segment {
@@ -250,7 +254,7 @@ fn relative(view: &TcpView, dest: EndId, [own, other]: [u32; 2]) -> Segment {
     segment
 }
 
-/// The segment itself, or the pieces of one with more payload than a segment can have.
+/// Returns the segment itself, or its pieces if it has more payload than a segment can have.
 fn pieces(first: Segment, payload_bytes: u32) -> impl Iterator<Item = Segment> {
     let mut left = payload_bytes;
     let mut next = Some(first);

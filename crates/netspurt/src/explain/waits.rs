@@ -8,7 +8,8 @@ use crate::units::{Duration, Time};
 use super::columns::DIRECTIONS;
 use super::{ConnectionRow, EndedWay, Explanation, FLOORS, TimerWait, WaitingFor};
 
-/// The directions of all connections: number, side, what the side sends.
+/// The directions of all connections: the connection's number, the side that sends, and what it
+/// sends.
 fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
     (explanation.connections.iter().flat_map(ConnectionRow::of))
         .map(|row| (row.connection.number, row.side, row.way))
@@ -62,7 +63,7 @@ pub fn waits_table(explanation: &Explanation) -> Table {
     )
 }
 
-/// The table `floors`: for each least value of a timer, a row for each direction, with how often
+/// The table `floors`: a row for each direction and each floor of a timer. The row tells how often
 /// such a timer would have fired although the answer was on its way.
 pub fn floors_table(explanation: &Explanation) -> Table {
     let mut rows = Vec::new();

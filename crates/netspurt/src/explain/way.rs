@@ -7,22 +7,22 @@ use super::{CapturedSegment, ExplainedRetransmission, Limits, OtherFloors, Sende
 /// What one side of a captured connection sends.
 #[derive(Clone, Debug)]
 pub struct CapturedWay {
-    /// Its octets, the outstanding segments, and round trips.
+    /// Its sequence space, outstanding segments and round trips.
     pub octets: OneWay<CapturedSegment>,
     /// The counts of its packets.
     pub statistics: Statistics,
-    /// Why it retransmits.
+    /// The state from which the causes of its retransmissions are inferred.
     pub sender: Sender,
-    /// What holds it back.
+    /// What limits it.
     pub limits: Limits,
-    /// Timers with other floors.
+    /// What timers with other floors would have done.
     pub floors: OtherFloors,
     /// Its retransmissions before it rested last.
     pub earlier: Vec<ExplainedRetransmission>,
 }
 
 impl CapturedWay {
-    /// A direction whose first octet is known by `sequence`.
+    /// Returns a new direction with the sequence space `sequence`.
     pub fn new(sequence: Sequence) -> Self {
         Self {
             octets: OneWay::new(sequence),
@@ -40,7 +40,7 @@ impl CapturedWay {
         self.octets = before.octets.begun_again(sequence);
     }
 
-    /// Whether everything that was sent was seen and is acknowledged.
+    /// Whether all octets that were sent were captured and are acknowledged.
     pub fn is_done(&self) -> bool {
         self.octets.outstanding().is_empty() && !self.statistics.has_holes()
     }

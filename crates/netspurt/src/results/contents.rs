@@ -1,4 +1,4 @@
-//! What is in a run folder, in numbers and names: manifests and reports tell it.
+//! The contents of a run folder in numbers and names, for manifests and reports.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,36 +10,37 @@ use crate::record::{flow_addresses, node_address};
 use super::files::capture_files;
 use super::run::Results;
 
-/// What there is of a run.
+/// The contents of a run folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunContents {
     /// When it ended, in nanoseconds.
     pub stop_ns: u64,
     /// The fingerprint of all tables.
     pub digest: String,
-    /// That of the flows' results alone.
+    /// The fingerprint of the flows' results alone.
     pub flows_digest: String,
-    /// Rows, by table.
+    /// The number of rows of each table, by the table's name.
     pub tables: IndexMap<String, usize>,
-    /// Files of captures, by node.
+    /// The file of each capture, by the node's name.
     pub captures: IndexMap<String, String>,
-    /// Addresses in captures, by node.
+    /// The address of each node in captures, by the node's name.
     pub nodes: IndexMap<String, IpAddr>,
-    /// Addresses and ports in captures, by flow of TCP; programs choose their own.
+    /// The addresses and ports of each TCP flow in captures, by the flow's name. Flows of programs
+    /// are left out, because programs choose their own ports.
     pub flows: IndexMap<String, FlowSockets>,
 }
 
 /// The addresses and ports of a flow's two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowSockets {
-    /// Those of the end that opens it.
+    /// The address and port of the end that opens the flow.
     pub from: SocketAddr,
-    /// Those of the other.
+    /// The address and port of the other end.
     pub to: SocketAddr,
 }
 
 impl Results {
-    /// What there is of the run.
+    /// Returns the contents of the run.
     pub fn contents(&self) -> RunContents {
         let names = self.names();
         let rows = self.tables().iter().map(|table| (table.name.to_string(), table.rows()));

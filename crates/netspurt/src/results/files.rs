@@ -1,17 +1,17 @@
-//! What the files of a run folder are called.
+//! The names of the files in a run folder.
 
 use indexmap::IndexMap;
 
-/// The manifest: which run this is, what it has, and the SHA-256 of each other file.
+/// The manifest: it identifies the run, lists its contents, and has the SHA-256 of each other file.
 pub const MANIFEST: &str = "run.json";
 
 /// The resolved scenario.
 pub const SCENARIO: &str = "scenario.toml";
 
-/// What a live run tells beside its tables.
+/// The report on a live run besides its tables.
 pub const LIVE: &str = "live.json";
 
-/// The version of this layout, which the manifest tells.
+/// The version of this layout, which is in the manifest.
 pub const FORMAT: u32 = 2;
 
 /// The file of the table called `name`.
@@ -19,8 +19,9 @@ pub fn table_file(name: &str) -> String {
     format!("{name}.parquet")
 }
 
-/// The file of each node's capture, by the node's name: the name itself, in which all but letters,
-/// digits, `-`, `_` and `.` became `_`. Names that are then alike are numbered.
+/// The file of each node's capture, by the node's name. The file has the node's name, in which each
+/// character except letters, digits, `-`, `_` and `.` becomes `_`. Equal file names are then
+/// numbered.
 ///
 /// ```
 /// use netspurt::results::capture_files;

@@ -1,4 +1,4 @@
-//! A run's files, written into a folder that somebody else can open.
+//! Writes a run's files into a folder, which the caller provides.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -13,36 +13,34 @@ use super::contents::RunContents;
 use super::files::{FORMAT, MANIFEST, SCENARIO, table_file};
 use super::run::Results;
 
-/// Where files can be made.
+/// A folder in which files can be created.
 pub trait Folder {
     /// A file that is being written.
     type File: Write + Send;
 
     /// Begins a file.
     ///
-    /// # Errors
-    /// When it is there already, or cannot be made.
+    /// # Errors When the file exists already, or cannot be created.
     fn create(&mut self, name: &str) -> io::Result<Self::File>;
 
-    /// Ends a file: its octets are safe.
+    /// Ends a file and makes sure that its octets are stored.
     ///
-    /// # Errors
-    /// When they are not.
+    /// # Errors When the octets cannot be stored.
     fn finish(&mut self, file: Self::File) -> io::Result<()>;
 }
 
-/// Which run it is.
+/// What identifies a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunIdentity<'a> {
-    /// What the run shows, in a line.
+    /// One line that says what the run shows.
     pub title: &'a str,
     /// Where the scenario came from.
     pub source: &'a str,
-    /// What seeded its random draws.
+    /// The seed of its random draws.
     pub seed: u64,
     /// The resolved scenario, as TOML.
     pub scenario: &'a str,
-    /// The algorithms in it that are not the core's.
+    /// The algorithms in the scenario that are not part of the core.
     pub algorithms: &'a [Origin],
 }
 
@@ -50,17 +48,17 @@ pub struct RunIdentity<'a> {
 #[derive(Serialize)]
 struct Manifest<'a> {
     format: u32,
-    /// The version that wrote it.
+    /// The version of netspurt that wrote the folder.
     netspurt: &'static str,
     title: &'a str,
     source: &'a str,
     seed: u64,
-    /// The algorithms that are not the core's, and the SHA-256 of their files.
+    /// The algorithms that are not part of the core, and the SHA-256 of their files.
     #[serde(skip_serializing_if = "<[Origin]>::is_empty")]
     algorithms: &'a [Origin],
     #[serde(flatten)]
     contents: &'a RunContents,
-    /// SHA-256 in hexadecimal, by file.
+    /// The SHA-256 of each file in hexadecimal, by the file's name.
     files: BTreeMap<String, String>,
 }
 
@@ -72,12 +70,12 @@ pub struct FolderWriter<F> {
 }
 
 impl<F: Folder> FolderWriter<F> {
-    /// A writer of the files of `folder`.
+    /// Creates a writer of the files of `folder`.
     pub fn new(folder: F) -> Self {
         Self { folder, files: BTreeMap::new() }
     }
 
-    /// Makes the file called `name`; `fill` writes it and gives it back.
+    /// Creates the file `name`. `fill` writes it and returns it.
     ///
     /// # Errors
     /// When it cannot be written; the error names the file.
@@ -97,7 +95,7 @@ impl<F: Folder> FolderWriter<F> {
         Ok(())
     }
 
-    /// Notes a file that is there already, and whose octets these are.
+    /// Notes an existing file with these octets.
     ///
     /// # Errors
     /// When they cannot be read; the error names the file.
@@ -126,7 +124,7 @@ impl<F: Folder> FolderWriter<F> {
         Ok(())
     }
 
-    /// Writes the captures of a run that was simulated.
+    /// Writes the captures of a simulated run.
     ///
     /// # Errors
     /// When one cannot be written, or segments were not recorded.
@@ -149,7 +147,7 @@ impl<F: Folder> FolderWriter<F> {
         })
     }
 
-    /// Writes a file with algorithms that the scenario names, without the folders of its name.
+    /// Writes a file with algorithms that the scenario names. The folders in its name are left out.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -161,7 +159,7 @@ impl<F: Folder> FolderWriter<F> {
         })
     }
 
-    /// Writes the scenario, and behind all others the manifest.
+    /// Writes the scenario, and then the manifest as the last file.
     ///
     /// # Errors
     /// When either cannot be written.
@@ -184,7 +182,7 @@ impl<F: Folder> FolderWriter<F> {
     }
 }
 
-/// A file with the fingerprint of what was written to it.
+/// A file, with the fingerprint of all octets written to it.
 #[derive(Debug)]
 pub struct Hashed<W> {
     out: W,

@@ -1,4 +1,4 @@
-//! What is left of a run that has ended, simulated or live: its tables, and the files of its folder.
+//! The results of a run that has ended, simulated or live: its tables, and the files of its folder.
 
 mod contents;
 mod files;

@@ -1,4 +1,4 @@
-//! From a run that has ended to its tables.
+//! Makes the tables of a run that has ended.
 
 use crate::app::{EchoProbes, Exchange};
 use crate::event::Wanted;
@@ -12,32 +12,33 @@ use crate::record::{
 use crate::rto::EstimatorConfig;
 use crate::units::Time;
 
-/// A run whose time is over: all that its tables are made from.
+/// A run that has ended, with all the data from which its tables are made.
 #[derive(Debug)]
 pub struct EndedRun {
-    /// What was recorded on the way.
+    /// What was recorded during the run.
     pub recorder: Recorder,
     /// Which of the recorded tables are kept.
     pub wanted: Wanted,
     /// The spurious transmissions, in ascending order.
     pub spurious: Vec<TransmissionId>,
-    /// What came of each sender, in the order of [`Names::senders`].
+    /// The sums of each sender, in the order of [`Names::senders`].
     pub sums: Vec<(EndId, FlowSum)>,
-    /// What each direction of each link did, in the order of the names.
+    /// The counts of each direction of each link, in the order of the names.
     pub links: Vec<LinkCount>,
-    /// What came of echo probes.
+    /// The sums of echo probes.
     pub echo_probes: Vec<EchoProbeSum>,
-    /// By the flow's number: its requests.
+    /// The requests of flows, each with the number of its flow.
     pub requests: Vec<(u32, Vec<Exchange>)>,
-    /// What came of connections that came and went, if that is summed up.
+    /// The sums of populations, whose connections come and go, if there are any.
     pub populations: Option<PopulationSums>,
-    /// The first flow of programs, whose ports are their own; all flows from there on are theirs.
+    /// The first flow of programs, which choose their own ports. All later flows belong to
+    /// programs, too.
     pub programs: Option<FlowId>,
-    /// Timers beside those of the senders.
+    /// Timers that run as shadows beside those of the senders.
     pub shadows: Vec<EstimatorConfig>,
-    /// Tables of this kind of run alone, which stand behind all others.
+    /// Tables that only this kind of run has. They come after all others.
     pub more: Vec<Table>,
-    /// Its captures.
+    /// The captures of the run.
     pub captured: Capturing,
     /// When the run ended.
     pub stop: Time,
@@ -54,9 +55,9 @@ pub struct Results {
 }
 
 impl EndedRun {
-    /// Its tables: `flows`, `retransmissions` and `links` first, then `echo_probes`, `requests`,
-    /// `populations` and `connections` where the run has such flows, then those recorded, `shadows`,
-    /// and those of its kind.
+    /// Makes the tables: `flows`, `retransmissions` and `links` first, then `echo_probes`,
+    /// `requests`, `populations` and `connections` if the run has such flows. The recorded tables,
+    /// `shadows` and the tables of this kind of run follow.
     pub fn finish(self) -> Results {
         let names = self.recorder.names().clone();
         let of_populations = self.populations.as_ref().map(PopulationSums::senders);
@@ -85,7 +86,7 @@ impl EndedRun {
     }
 }
 
-/// The echo probes of the flow numbered `flow`, the one in flight included.
+/// The echo probes of flow `flow`, including the one in flight.
 pub fn echo_probe_sums(flow: u32, prober: &EchoProbes) -> Vec<EchoProbeSum> {
     let waits = prober.in_flight().map(|(sent, size_bytes)| EchoProbeSum {
         sent,
@@ -110,12 +111,12 @@ impl Results {
         &self.tables
     }
 
-    /// The table called `name`, if it was recorded.
+    /// The table `name`. `None` if it was not recorded.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// The same results without the table called `name`.
+    /// Returns the results without the table `name`.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.tables.retain(|table| table.name != name);
@@ -137,8 +138,8 @@ impl Results {
         &self.captured.nodes
     }
 
-    /// The flows whose addresses and ports are known from the scenario: those of TCP that are not
-    /// programs'.
+    /// The flows whose addresses and ports are known from the scenario: flows of TCP, except those
+    /// of programs.
     pub(super) fn addressed_flows(&self) -> impl Iterator<Item = (usize, &FlowName)> {
         let own = self.programs.map_or(self.names.flows.len(), FlowId::index);
         self.names
@@ -149,7 +150,7 @@ impl Results {
             .filter(|(_, flow)| !flow.echo_probes && !flow.population)
     }
 
-    /// Writes what the node numbered `node` saw as a pcapng file.
+    /// Writes the packets that node `node` saw as a pcapng file.
     ///
     /// # Errors
     /// When `out` fails, or segments were not recorded.

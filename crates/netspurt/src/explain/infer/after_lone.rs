@@ -1,9 +1,9 @@
-//! What a sender sends after its only outstanding segment left again and was acknowledged.
+//! What a sender sends after its only outstanding segment was retransmitted and acknowledged.
 
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
-/// A segment that is about to leave, with octets that were not sent before.
+/// A segment with octets that were not sent before.
 #[derive(Clone, Copy, Debug)]
 pub struct FreshSegment {
     /// When it was captured.
@@ -16,38 +16,40 @@ pub struct FreshSegment {
 
 /// The congestion window after the repair of a lone segment.
 ///
-/// After a timeout it is one segment, and two when that one is acknowledged (RFC 5681 §3.1). After a
-/// probe that repaired a loss it is a half of what it was, or more (RFC 8985 §7.4.2).
+/// After a timeout cwnd is one segment, and two when that segment is acknowledged (RFC 5681 §3.1).
+/// After a probe that repaired a loss it is half of its earlier value or more (RFC 8985 §7.4.2).
 #[derive(Clone, Copy, Debug)]
 pub struct AfterLone {
-    /// The retransmission, by its number.
+    /// The number of the retransmission.
     pub number: usize,
-    /// The octet after its last.
+    /// The octet after the last one of the retransmission.
     right: u64,
-    /// The octet after the last one sent when it was acknowledged.
+    /// The octet after the last one that had been sent when the retransmission was acknowledged.
+    /// `None` before that.
     from: Option<u64>,
     /// Octets sent since then, before any of them was acknowledged.
     sent_bytes: u64,
     /// Whether the last of these segments was a full one, so that there was more to send.
     full: bool,
-    /// When the first of them was acknowledged.
+    /// When the first of these octets was acknowledged.
     ended: Option<Time>,
 }
 
 impl AfterLone {
-    /// More segments than a sender sends whose window was one segment a round trip ago, and some
-    /// (RFC 3465 §2.1 adds two for one acknowledgement).
+    /// Four segments in a round trip are more than a sender sends whose cwnd was one segment a
+    /// round trip ago (RFC 3465 §2.1 adds at most two for one acknowledgement).
     const WIDE: u64 = 4;
-    /// What an acknowledgement lets go leaves within this time.
+    /// Segments that an acknowledgement allows are sent within this time.
     const AT_ONCE: Duration = Duration::from_millis(2);
 
-    /// Retransmission `number`, which ends at `right`, left.
+    /// Begins with retransmission `number`, which ends at `right`.
     pub fn of(number: usize, right: u64) -> Self {
         Self { number, right, from: None, sent_bytes: 0, full: false, ended: None }
     }
 
-    /// A segment of new octets is about to leave; `was_wide` says whether the sender had sent twice
-    /// [`WIDE`](Self::WIDE) segments at once before. Returns what sent the lone segment again.
+    /// Takes a segment of new octets. `was_wide` says whether the sender had twice
+    /// [`WIDE`](Self::WIDE) segments outstanding at some time. Returns the cause of the lone
+    /// retransmission once it is clear.
     pub fn sending(&mut self, fresh: &FreshSegment, was_wide: bool) -> Option<Cause> {
         self.from?;
         if let Some(ended) = self.ended {
@@ -65,8 +67,8 @@ impl AfterLone {
         self.ended.is_some()
     }
 
-    /// Octets up to `una` are acknowledged, by an acknowledgement that is `bare` if it carries no
-    /// data; `highest` is the octet after the last one sent. Returns whether to go on.
+    /// Notes that octets up to `una` are acknowledged. The acknowledgement is `bare` if it carries
+    /// no data; `highest` is the octet after the last one sent. Returns whether to go on.
     pub fn acknowledged(&mut self, at: Time, una: u64, highest: u64, bare: bool) -> bool {
         match self.from {
             None if una >= self.right => self.from = Some(highest),
@@ -79,7 +81,7 @@ impl AfterLone {
         true
     }
 
-    /// Whether `bytes` outstanding are a wide flight.
+    /// Whether `bytes` outstanding octets are at least twice [`WIDE`](Self::WIDE) segments.
     pub const fn is_wide(bytes: u64, smss_bytes: u64) -> bool {
         bytes >= smss_bytes * Self::WIDE * 2 && smss_bytes > 0
     }

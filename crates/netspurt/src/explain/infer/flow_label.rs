@@ -6,37 +6,40 @@ pub enum LabelHint {
     /// Nothing: the sender sets none, or changes them otherwise.
     #[default]
     None,
-    /// It is not that of the packet before: a retransmission timer fired.
+    /// The label differs from that of the packet before, so a retransmission timer fired.
     Changed,
-    /// It is that of the packet before.
+    /// The label is that of the packet before.
     Kept,
-    /// The same, of a sender that was seen to change it when a timer fired.
+    /// The label is that of the packet before, and the sender was seen to change it when a timer
+    /// fired.
     KeptByHabit,
 }
 
 /// The flow labels of one direction.
 ///
-/// A label is that of a flow and stays (RFC 6437 §3). Linux draws a new one when a retransmission
-/// timer fires (since version 5.10, `net.core.txrehash`), so that routers that balance load by
-/// labels (RFC 6438) may take another path; repairs, probes and what follows a timeout keep it. A
-/// receiver of such a segment may change its own label with its next acknowledgement.
+/// A label belongs to a flow and does not change (RFC 6437 §3). Linux draws a new one when a
+/// retransmission timer fires (since version 5.10, `net.core.txrehash`), so that routers that
+/// balance load by labels (RFC 6438) may take another path; repairs, probes and what follows a
+/// timeout keep it. A receiver of such a segment may change its own label with its next
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowLabels {
-    /// That of the last packet; 0 if there was none.
+    /// The label of the last packet; 0 if there was none.
     last: u32,
     /// Packets with the label of the packet before them.
     kept: u16,
-    /// Other packets that were no retransmissions.
+    /// New segments with another label than the packet before them.
     strayed: u16,
-    /// Retransmissions with another label.
+    /// Retransmissions with another label than the packet before them.
     moved: u16,
 }
 
 impl FlowLabels {
-    /// So many packets must have kept their label for each other that changed it for no timer.
+    /// For each packet that changed its label without a timeout, this many must have kept theirs.
+    /// Otherwise labels tell nothing.
     const STEADY: u16 = 4;
 
-    /// A packet with `label`, which may be a retransmission (`again`), was captured.
+    /// Takes the label of a captured packet. `again` says whether the packet is a retransmission.
     #[inline]
     pub fn take(&mut self, label: u32, again: bool) {
         if label == 0 {
@@ -52,7 +55,7 @@ impl FlowLabels {
         self.last = label;
     }
 
-    /// What `label` tells of a retransmission that comes now.
+    /// What `label` tells about a retransmission that is taken next.
     pub fn hint(&self, label: u32) -> LabelHint {
         let steady = self.kept >= 2 && self.kept / Self::STEADY >= self.strayed;
         match label == self.last {

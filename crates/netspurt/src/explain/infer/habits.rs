@@ -1,4 +1,4 @@
-//! What a sender and its receiver do habitually, with the number of observations.
+//! What a sender and its receiver were seen to do, with the number of observations.
 
 use crate::units::Duration;
 
@@ -7,7 +7,7 @@ use super::path::Vantage;
 use super::phase::Traits;
 use super::timer_grid::TimerGrid;
 
-/// The acknowledgements of a receiver.
+/// How a receiver acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckHabits {
     /// Acknowledgements of new octets.
@@ -15,11 +15,11 @@ pub struct AckHabits {
     /// Segments that they were the first to cover.
     pub covered: u64,
     /// How often the acknowledgement of a lone segment was timed, and the longest time beyond the
-    /// shortest round trip: what its delayed-ACK timer takes, at least.
+    /// shortest round trip. The receiver's delayed-ACK timer is at least that long.
     pub lone: u32,
     /// See [`lone`](Self::lone).
     pub longest_delay: Duration,
-    /// Acknowledgements that said nothing while nothing was outstanding: most in a row (RFC 889
+    /// The most acknowledgements in a row that told nothing while nothing was outstanding (RFC 889
     /// §2.2 saw streams of them).
     pub idle: u32,
 }
@@ -28,7 +28,7 @@ impl AckHabits {
     /// No receiver may wait longer than this (RFC 9293 §3.8.6.3).
     const LONGEST: Duration = Duration::from_millis(500);
 
-    /// The acknowledgement of a lone segment took `rtt`, where `least` is the shortest round trip.
+    /// Takes the round trip `rtt` of a lone segment; `least` is the shortest round trip.
     pub fn lone_acknowledged(&mut self, rtt: Duration, least: Duration) {
         let delay = rtt - least;
         if delay <= Self::LONGEST {
@@ -55,9 +55,10 @@ pub struct Habits {
     pub stamps: Option<StampTicks>,
     /// What the receiver does.
     pub acks: AckHabits,
-    /// Packets that others had overtaken, and the most that overtook one.
+    /// How many packets others had overtaken, and the most packets that overtook one of them.
     pub late: (u64, usize),
-    /// Packets that filled a gap at the receiver and were either late or sent again: no mark tells.
+    /// Packets that filled a gap at the receiver and had no marks that tell whether they were late
+    /// or sent again.
     pub late_or_again: u64,
     /// Copies of packets that the network or the capture made.
     pub copies: u64,

@@ -1,18 +1,20 @@
-//! Which octets of a direction were seen lately.
+//! The octets of a direction that were first seen lately.
 
 use crate::units::{Duration, Time};
 
 /// Two marks in the sequence space: octets from a mark on were not seen before its instant.
 ///
-/// Nothing is sent again sooner than about a round trip after it left, since only an acknowledgement
-/// or a timer calls for it, so a second copy of what was seen lately is the network's.
+/// Only an acknowledgement or a timer triggers a retransmission, so it comes about a round trip
+/// after the original at the earliest. If octets come a second time sooner, the network made the
+/// copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lately {
     marks: [(u64, Time); 2],
 }
 
 impl Lately {
-    /// New octets, from `left` on, are seen at `at`. `span` is how far back is asked for.
+    /// Notes new octets from `left` on, seen at `at`. `span` gives the span that
+    /// [`holds`](Self::holds) is asked about.
     #[inline]
     pub fn take(&mut self, at: Time, left: u64, span: impl Fn() -> Duration) {
         /// Marks are no closer together than this.

@@ -1,4 +1,4 @@
-//! From packets to causes and verdicts.
+//! Infers causes and verdicts from packets.
 
 mod after_lone;
 mod flow_label;

@@ -1,4 +1,4 @@
-//! The order in which a host sent its packets, from marks that it puts on them.
+//! The order in which a host sent its packets, read from their IP identifications and time stamps.
 
 use crate::units::{Duration, Time};
 use crate::wire::TcpView;
@@ -10,11 +10,11 @@ use super::super::kept::CapturedSegment;
 pub enum Age {
     /// It was sent later.
     Newer,
-    /// It was sent earlier, and overtaken.
+    /// It was sent earlier, and the newest one overtook it.
     Older,
     /// It is the same packet as an earlier one: the network or the capture duplicated it.
     Copy,
-    /// The marks do not tell.
+    /// The identifications and time stamps do not tell.
     Unknown,
 }
 
@@ -23,12 +23,13 @@ pub enum Age {
 pub struct StampTicks {
     /// The mean time from one tick to the next.
     pub step: Duration,
-    /// How many ticks there were from the first segment to the newest stamp.
+    /// The number of ticks from the first segment to the newest stamp.
     pub ticks: u32,
 }
 
 impl StampTicks {
-    /// With fewer ticks than this, where the first and the last of them began matters too much.
+    /// The fewest ticks for a measurement. With fewer, the unknown times within the first and the
+    /// last tick matter too much.
     const LEAST: u32 = 50;
 }
 
@@ -41,12 +42,13 @@ impl StampTicks {
 pub struct SendingOrder {
     /// The newest identification.
     id: u16,
-    /// New segments whose identification was a little above the one before, and others.
+    /// The number of new segments whose identification was a little above the one before, and the
+    /// number of the others.
     ascended: u16,
     jumped: u16,
     /// The newest time stamp, and when it was captured.
     stamp: Option<(u32, Time)>,
-    /// Whether a retransmission brought it.
+    /// Whether a retransmission carried the newest time stamp.
     stamp_again: bool,
     /// The first time stamp, and when it was captured.
     first: Option<(u32, Time)>,
@@ -56,10 +58,10 @@ impl SendingOrder {
     /// The largest step of an ascending identification. A counter that all connections of a busy
     /// host share takes large steps, too.
     const STEP: u16 = 1 << 10;
-    /// How many steps must have ascended before identifications count.
+    /// The number of ascending steps before identifications count.
     const STEPS: u16 = 3;
-    /// Copies by one host come closer together than this; nothing retransmits so soon without an
-    /// acknowledgement (RFC 8985 §7.2: probes wait 2 ms at least in practice).
+    /// Copies that one host makes come closer together than this. No sender retransmits so soon
+    /// without an acknowledgement (RFC 8985 §7.2: probes wait 2 ms at least in practice).
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
 
     /// Takes the marks of a packet; `fresh` says whether it carries only new octets.
@@ -83,7 +85,7 @@ impl SendingOrder {
                 self.stamp_again = !fresh;
             }
         } else if self.first.is_none() {
-            // Marks the beginning for identifications.
+            // Notes that the first segment was seen.
             self.first = Some((0, at));
         }
     }
@@ -102,7 +104,8 @@ impl SendingOrder {
         self.ascended > 0
     }
 
-    /// How old `packet` is; `earlier` is what was kept of its octets' last transmission.
+    /// Returns the age of `packet`. `earlier` is what was kept of the last transmission of its
+    /// octets.
     pub fn age(
         &self,
         at: Time,
@@ -125,7 +128,7 @@ impl SendingOrder {
         }
         let (Some(val), Some((newest, _))) = (val, self.stamp) else { return Age::Unknown };
         match val.wrapping_sub(newest).cast_signed() {
-            // What leaves in the same tick as a retransmission was sent before, too.
+            // A segment sent in the same tick as a retransmission is a retransmission, too.
             0 if self.stamp_again => Age::Newer,
             0 => Age::Unknown,
             1.. => Age::Newer,
@@ -157,7 +160,7 @@ impl SendingOrder {
         measured.then(|| StampTicks { step: to.saturating_since(from) / u64::from(ticks), ticks })
     }
 
-    /// Ticks of the sender's time stamps in `gap`; 0 if the clock is not known.
+    /// The number of ticks of the sender's time stamps in `gap`; 0 if the clock is not known.
     fn ticks(&self, gap: Duration) -> u64 {
         let (Some((first, from)), Some((last, to))) = (self.first, self.stamp) else { return 0 };
         let ticks = u64::from(last.wrapping_sub(first));

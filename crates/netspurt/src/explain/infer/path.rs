@@ -1,18 +1,18 @@
-//! The two halves of the round trip, as they are measured at the point of capture.
+//! The two parts of the round trip, as they are measured where the capture was taken.
 
 use crate::units::{Duration, Time};
 
-/// Round trips of one direction: from the capture to the receiver and back (*far*), and from the
-/// capture to the sender and back (*near*). Their sum is the sender's round trip.
+/// The two parts of one direction's round trip: from the capture to the receiver and back (*far*),
+/// and from the capture to the sender and back (*near*). Their sum is the sender's round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathTimes {
     srtt: Duration,
     rttvar: Duration,
-    /// The least far half.
+    /// The shortest far part.
     far_min: Option<Duration>,
-    /// The least near half.
+    /// The shortest near part.
     near_min: Option<Duration>,
-    /// A time stamp of the receiver whose echo by the sender is awaited, and when it was captured.
+    /// A time stamp of the receiver that the sender has not echoed yet, and when it was captured.
     echo: Option<(u32, Time)>,
 }
 
@@ -37,13 +37,14 @@ impl Vantage {
 }
 
 impl PathTimes {
-    /// A half that is shorter than this part of the round trip belongs to the capturing host itself
-    /// (its stack and its scheduler take time, too).
+    /// If one part is at most the other one divided by this, the capture was taken at that end: the
+    /// part is the time of the host's own stack and scheduler.
     const OWN_SHARE: u64 = 16;
-    /// A half that is shorter than this belongs to the capturing host unless the path is as short.
+    /// If one part is shorter than this and at most a quarter of the other, the capture was taken
+    /// at that end.
     const OWN_HOST: Duration = Duration::from_millis(1);
 
-    /// An unambiguous sample of the far half (RFC 6298 §2.2, §2.3).
+    /// Takes an unambiguous sample of the far part (RFC 6298 §2.2, §2.3).
     #[inline]
     pub fn far_sample(&mut self, rtt: Duration) {
         if let Some(least) = self.far_min {
@@ -56,13 +57,13 @@ impl PathTimes {
         }
     }
 
-    /// A sample of the near half.
+    /// Takes a sample of the near part.
     #[inline]
     pub fn near_sample(&mut self, rtt: Duration) {
         self.near_min = Some(self.near_min.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// The receiver's time stamp `val` passed towards the sender.
+    /// Notes that the receiver's time stamp `val` passed towards the sender.
     #[inline]
     pub fn stamp_passed(&mut self, at: Time, val: u32) {
         if self.echo.is_none() {
@@ -70,7 +71,7 @@ impl PathTimes {
         }
     }
 
-    /// The sender echoes `ecr`.
+    /// Notes that the sender echoes `ecr`.
     #[inline]
     pub fn stamp_echoed(&mut self, at: Time, ecr: u32) {
         if let Some((val, passed)) = self.echo
@@ -83,12 +84,12 @@ impl PathTimes {
         }
     }
 
-    /// The least time from the capture to the sender and back; zero if it is not known.
+    /// The shortest time from the capture to the sender and back; zero if it is not known.
     pub fn near(&self) -> Duration {
         self.near_min.unwrap_or(Duration::ZERO)
     }
 
-    /// The same; `None` if it is not known.
+    /// The shortest time from the capture to the sender and back. `None` if it is not known.
     pub fn near_known(&self) -> Option<Duration> {
         self.near_min
     }
@@ -98,18 +99,18 @@ impl PathTimes {
         self.far_min
     }
 
-    /// The sender's smoothed round trip and its variation; none without samples.
+    /// The sender's smoothed round trip and its variation. `None` without samples.
     pub fn estimate(&self) -> Option<(Duration, Duration)> {
         self.far_min.map(|_| (self.srtt + self.near(), self.rttvar))
     }
 
-    /// The sender's least round trip.
+    /// The sender's shortest round trip.
     pub fn least(&self) -> Option<Duration> {
         Some(self.far_min? + self.near())
     }
 
-    /// Where the capture was taken, and the probability that this is right: the further the shares
-    /// of the round trip are from the bounds, the surer it is.
+    /// Where the capture was taken, and the probability that this is right. The probability is
+    /// higher if the two parts of the round trip are further from the limit between two answers.
     pub fn vantage(&self) -> (Vantage, f32) {
         let (Some(near), Some(far)) = (self.near_min, self.far_min) else {
             return (Vantage::Unknown, 0.0);

@@ -1,4 +1,4 @@
-//! The sender's state machine, run beside its packets.
+//! The sender's state machine, which follows its captured packets.
 
 use crate::segment::{Cause, CauseCode};
 use crate::units::{Duration, Time};
@@ -7,7 +7,7 @@ use super::super::rule::CauseRule;
 use super::flow_label::LabelHint;
 use super::scene::SenderScene;
 
-/// Where a sender stands with losses.
+/// The phase of a sender's loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossPhase {
     /// Nothing is repaired.
@@ -15,7 +15,7 @@ pub enum LossPhase {
     Open,
     /// Holes that acknowledgements reported are repaired (RFC 6675 §5, RFC 6582 §3.2).
     Recovery,
-    /// A timeout called everything outstanding lost (RFC 6298 §5.4, RFC 5681 §3.1).
+    /// A timeout marked everything outstanding as lost (RFC 6298 §5.4, RFC 5681 §3.1).
     Loss,
 }
 
@@ -31,24 +31,25 @@ pub struct Inferred {
 /// What a sender was seen to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// Tail loss probes that can be nothing else.
+    /// The number of retransmissions that can only be tail loss probes.
     pub probes: u32,
-    /// Timeouts where a sender with tail loss probes would have sent one before.
+    /// The number of timeouts before which a sender with tail loss probes would have sent a probe.
     pub timeouts_without_probe: u32,
-    /// Fast retransmits after which everything was sent again in order.
+    /// The number of fast retransmits after which everything was sent again in order.
     pub in_order: u32,
-    /// New segments on the first or second duplicate ACK (RFC 3042), and how often a third came.
+    /// The number of new segments on a first or second duplicate ACK (RFC 3042), and the number of
+    /// third duplicate ACKs.
     pub limited: (u32, u32),
-    /// Timeouts that can be nothing else.
+    /// The number of retransmissions that can only be timeouts.
     pub timeouts: u32,
-    /// The shortest wait before a timeout that can be nothing else, counted from the restart of its
-    /// timer.
+    /// The shortest wait before a retransmission that can only be a timeout, counted from the
+    /// restart of its timer.
     pub shortest_timeout: Option<Duration>,
 }
 
 impl Traits {
-    /// What the only outstanding segment is sent again by: a probe or a timeout; `None` if the
-    /// sender showed neither elsewhere.
+    /// Whether this sender retransmits its only outstanding segment by a probe or by a timeout.
+    /// `None` if it showed neither elsewhere.
     pub fn lone(&self) -> Option<Cause> {
         match (self.probes, self.timeouts_without_probe) {
             (0, 0) => None,
@@ -58,10 +59,10 @@ impl Traits {
     }
 }
 
-/// A tail loss probe of which it is open whether it repaired a loss (RFC 8985 §7.1).
+/// A tail loss probe of which it is not yet known whether it repaired a loss (RFC 8985 §7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenProbe {
-    /// The end of what was outstanding when it was sent (`TLP.end_seq`).
+    /// The octet after the last one sent when the probe was sent (`TLP.end_seq`).
     end: u64,
     /// Whether it was a retransmission (`TLP.is_retrans`).
     again: bool,
@@ -72,14 +73,15 @@ pub struct OpenProbe {
 pub struct Machine {
     /// The phase.
     pub phase: LossPhase,
-    /// What was outstanding when it began ends here.
+    /// The octet after the last one that was sent when the phase began.
     pub point: u64,
-    /// When it began, or the last timeout of it.
+    /// When the phase or its last timeout began.
     pub since: Time,
-    /// The first retransmission of it, by its number.
+    /// The number of the first retransmission in the phase.
     pub first: usize,
-    /// In a loss phase: nothing was being repaired when it began, so that arrivals of what was sent
-    /// once tell that it began too early (RFC 5682 §3; Linux asks for the same).
+    /// In a loss phase: nothing was being repaired when the phase began. Then arrivals of octets
+    /// that were sent once show that the timeout came too early (RFC 5682 §3; Linux has the same
+    /// condition).
     pub from_open: bool,
     /// In a loss phase: acknowledgements show that originals were still arriving.
     pub undone: bool,
@@ -87,43 +89,45 @@ pub struct Machine {
     pub went_on: bool,
     /// In a loss phase: a flow label showed the timeout.
     pub by_label: bool,
-    /// In a recovery: it began soon after what may have been a timeout.
+    /// In a recovery: the recovery began soon after a possible timeout.
     pub maybe_after_timeout: bool,
     /// The cause of the last retransmission.
     last: CauseCode,
-    /// The last probe, until its outcome is known; there is no other one before (RFC 8985 §7.3).
+    /// The last probe, until its outcome is known. No other probe is sent before that (RFC 8985
+    /// §7.3).
     pub probed: Option<OpenProbe>,
     /// What the sender was seen to do.
     pub traits: Traits,
 }
 
 impl Machine {
-    /// Octets up to `una` are acknowledged.
+    /// Notes that octets up to `una` are acknowledged.
     pub fn acknowledged(&mut self, una: u64) {
         if una >= self.point {
             (self.phase, self.undone) = (LossPhase::Open, false);
         }
-        // The acknowledgement of a retransmission does not tell which copy arrived: a later one ends
-        // the wait (RFC 8985 §7.4.2).
+        // The acknowledgement of a retransmission does not tell which copy arrived, so only a later
+        // acknowledgement decides (RFC 8985 §7.4.2).
         if self.probed.is_some_and(|probe| una > probe.end || una == probe.end && !probe.again) {
             self.probed = None;
         }
     }
 
-    /// A D-SACK block reports octets: a probe that repeated some was spurious (RFC 8985 §7.4.2).
+    /// Notes that a D-SACK block reported octets. If a probe repeated them, the probe was spurious
+    /// (RFC 8985 §7.4.2).
     pub fn reported_twice(&mut self) {
         if let Some(probe) = &mut self.probed {
             probe.again = false;
         }
     }
 
-    /// An original that was sent at `sent` has arrived.
+    /// Notes that an original that was sent at `sent` has arrived.
     pub fn original_arrived(&mut self, sent: Time) {
         self.undone |= self.phase == LossPhase::Loss && self.from_open && sent <= self.since;
     }
 
-    /// New octets were sent. After a timeout that was seen to be spurious, a sender goes on with
-    /// them if it has noticed (RFC 5682 §3, RFC 4015 §3); otherwise it repeats the old ones first.
+    /// Notes that new octets were sent. A sender that finds its timeout spurious continues with new
+    /// octets (RFC 5682 §3, RFC 4015 §3); otherwise it repeats the old ones first.
     pub fn went_on(&mut self) {
         self.went_on = true;
         if self.undone {
@@ -131,7 +135,7 @@ impl Machine {
         }
     }
 
-    /// What sent the only outstanding segment again became clear later.
+    /// Counts a retransmission of the only outstanding segment whose cause became clear later.
     pub fn lone_is_known(&mut self, cause: Cause) {
         match cause {
             Cause::Rto => self.traits.timeouts_without_probe += 1,
@@ -139,13 +143,14 @@ impl Machine {
         }
     }
 
-    /// It was a timeout, at `at`, and the segment, which ends at `highest`, is still outstanding.
+    /// Begins a loss phase after a timeout at `at` that was recognised later. The segment, which
+    /// ends at `highest`, is still outstanding.
     pub fn was_lost(&mut self, highest: u64, at: Time) {
         (self.phase, self.point, self.since) = (LossPhase::Loss, highest, at);
         self.probed = None;
     }
 
-    /// Why the sender of `scene` sent again; it is retransmission `number`.
+    /// Infers why the sender in `scene` sent retransmission `number`.
     pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
@@ -170,7 +175,7 @@ impl Machine {
         }
     }
 
-    /// What is `inferred`, or what a flow label tells instead.
+    /// Returns the cause `inferred`, or another one if the flow label contradicts it.
     fn labelled(&self, inferred: Inferred, scene: &SenderScene, hint: LabelHint) -> Inferred {
         let lone = matches!(inferred.rule, CauseRule::LoneByTime | CauseRule::LoneByHabit);
         let cause = match (inferred.cause, hint, self.phase) {
@@ -186,14 +191,14 @@ impl Machine {
         Inferred { cause, rule: CauseRule::FlowLabel }
     }
 
-    /// Whether a retransmission of `cause`, by `rule`, belongs to a repair that a timeout may have
-    /// begun.
+    /// Whether a retransmission with this `cause` and `rule` belongs to a repair that a timeout may
+    /// have begun.
     pub fn may_follow_timeout(&self, cause: Cause, rule: CauseRule) -> bool {
         let repair = matches!(cause, Cause::Fast | Cause::SackRecovery | Cause::Rack);
         repair && self.maybe_after_timeout && rule != CauseRule::FlowLabel
     }
 
-    /// The phase that a retransmission begins.
+    /// Begins the phase that a retransmission leads to, if any.
     fn follow(&mut self, inferred: Inferred, scene: &SenderScene, number: usize) {
         let next = match inferred.cause {
             Cause::Rto => LossPhase::Loss,
@@ -246,7 +251,7 @@ impl Machine {
         }
     }
 
-    /// Nothing is being repaired.
+    /// Infers the cause of a retransmission while nothing is being repaired.
     fn in_open(&mut self, scene: &SenderScene) -> Inferred {
         let expired = self.timer_expired(scene);
         if scene.is_reported() {
@@ -272,35 +277,36 @@ impl Machine {
         }
         let age = scene.last_sent.map_or(Duration::ZERO, |sent| scene.at.saturating_since(sent));
         if scene.dup_acks == 0 && age >= (scene.rtt * 3).max(scene.shortest_rto()) {
-            // An acknowledgement of new octets goes on with old ones: the capture missed the timeout.
+            // Old octets follow an acknowledgement of new ones, so the capture missed the timeout.
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::Guess };
         }
         // A first or second duplicate may be enough where few segments are outstanding (RFC 5827).
         Inferred { cause: Self::repair_cause(scene, scene.is_clocked()), rule: CauseRule::Guess }
     }
 
-    /// After a timeout the first segment takes a round trip, what a sender sends to find out whether
-    /// the timeout was spurious takes another one (RFC 5682 §2.1), and then the repair goes on.
+    /// The time, in round trips, within which a repair may still follow a timeout. The first
+    /// segment takes one round trip, and the segments that test whether the timeout was spurious
+    /// take another (RFC 5682 §2.1).
     const AFTER_LONE: u64 = 4;
 
     /// The floor of most timers is this or more (Linux: `TCP_RTO_MIN`, 200 ms, on the variation).
     const USUAL_FLOOR: Duration = Duration::from_millis(190);
 
-    /// Without SACK the third duplicate triggers at once; a head that leaves during later ones was
-    /// sent by the timer.
+    /// Whether the timer sent the head without SACK. The third duplicate ACK triggers a fast
+    /// retransmit at once, so a head that is sent during later duplicates comes from the timer.
     fn is_overdue(scene: &SenderScene) -> bool {
         let usual = scene.rtt + Self::USUAL_FLOOR;
         scene.sack == Some(false) && scene.dup_acks > 5 && scene.waited >= usual
     }
 
-    /// The retransmission timer has expired, by the shortest timeout seen of this sender, or by the
-    /// shortest that is possible.
+    /// Whether the retransmission timer has expired, judged by this sender's shortest known timeout
+    /// or by the shortest possible one.
     fn timer_expired(&self, scene: &SenderScene) -> bool {
         let seen = self.traits.shortest_timeout.unwrap_or(Duration::ZERO);
         scene.is_head() && scene.may_be_expired() && scene.waited >= seen.min(scene.rtt * 3) * 3 / 4
     }
 
-    /// The repair that duplicates or SACK blocks call for, by the likeliest of its algorithms.
+    /// The likeliest cause of a repair that duplicate ACKs or SACK blocks trigger.
     fn repair_cause(scene: &SenderScene, clocked: bool) -> Cause {
         match scene.sack {
             Some(false) | None if !scene.hole => Cause::Fast,
@@ -309,9 +315,9 @@ impl Machine {
         }
     }
 
-    /// The only segment outstanding left again: a probe or a timeout. A sender with probes sends
-    /// one first, after two round trips and what a delayed ACK takes, and no later than its
-    /// timeout (RFC 8985 §7.2).
+    /// Infers whether a probe or a timeout sent the only outstanding segment again. A sender with
+    /// probes sends a probe first: after two round trips and the time of a delayed ACK, but no
+    /// later than its timeout (RFC 8985 §7.2).
     fn lone(&self, scene: &SenderScene) -> Inferred {
         if let Some(cause) = self.traits.lone() {
             return Inferred { cause, rule: CauseRule::LoneByHabit };
@@ -321,7 +327,7 @@ impl Machine {
         Inferred { cause, rule: CauseRule::LoneByTime }
     }
 
-    /// Reported holes are being repaired.
+    /// Infers the cause of a retransmission while reported holes are being repaired.
     fn in_recovery(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         let soon = scene.is_clocked();
@@ -336,7 +342,8 @@ impl Machine {
         }
         let proven_long_ago = scene.proven_for.is_some_and(|long| long > scene.rtt * 2);
         if scene.is_head() && again && proven_long_ago && scene.since_una >= scene.shortest_rto() {
-            // A sender with RACK would have repaired it when that came (RFC 8985 §6.2).
+            // A sender with RACK would have repaired it when that acknowledgement came (RFC 8985
+            // §6.2).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         let lately = scene.since_una < scene.shortest_rto();
@@ -345,7 +352,7 @@ impl Machine {
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
         if scene.sack == Some(false) && !scene.is_head() && scene.follows {
-            // Partial ACKs call for their head alone (RFC 6582 §3.2).
+            // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2).
             self.traits.in_order += 1;
             self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
@@ -355,7 +362,7 @@ impl Machine {
         Inferred { cause, rule }
     }
 
-    /// Everything outstanding is being sent again.
+    /// Infers the cause of a retransmission while everything outstanding is being sent again.
     fn in_loss(&mut self, scene: &SenderScene) -> Inferred {
         let again = scene.sent_again && scene.last_sent.is_some_and(|last| last >= self.since);
         if scene.is_head() && self.timer_expired(scene) {
@@ -368,7 +375,7 @@ impl Machine {
         }
         let tail = scene.sack == Some(true) && scene.is_tail() && !scene.is_head() && !scene.hole;
         if self.undone && self.from_open && tail && !scene.is_clocked() {
-            // The timeout was undone, and there were no new octets to go on with.
+            // The sender undid the timeout and had no new octets to send.
             self.phase = LossPhase::Open;
             return self.in_open(scene);
         }

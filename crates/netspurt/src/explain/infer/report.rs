@@ -1,11 +1,11 @@
-//! What is told of retransmissions in the end.
+//! Completes what is reported about retransmissions when their direction has ended.
 
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
 use super::path::Vantage;
 use super::phase::Traits;
 
-/// What is known of a direction when it has ended, and bears on every retransmission of it.
+/// What is known about a direction when it has ended, and affects each of its retransmissions.
 #[derive(Clone, Copy, Debug)]
 pub struct InferenceReport {
     /// Where the capture was taken.
@@ -21,10 +21,10 @@ pub struct InferenceReport {
 }
 
 impl InferenceReport {
-    /// A cause of less confidence than this is not told.
+    /// Causes with less confidence than this are reported as unknown.
     const LEAST: f32 = 0.5;
 
-    /// What is told of `one` in the end.
+    /// Completes the report on `one`.
     pub fn finish(&self, one: &mut ExplainedRetransmission) {
         self.finish_cause(one);
         self.finish_verdict(one);
@@ -51,15 +51,15 @@ impl InferenceReport {
         }
     }
 
-    /// Whether the receiver does not see what its cause depends on: a timeout before the repair; or,
-    /// where without SACK octets that had arrived are repaired, why.
+    /// Whether a capture at the receiver cannot show the cause. This holds for a repair that a
+    /// timeout may have begun, and without SACK for a repair of octets that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
         let blind = !self.sack && !one.original_missing && one.rule == CauseRule::InRecovery;
         self.vantage == Vantage::Receiver && (one.maybe_after_timeout || blind)
     }
 
-    /// Whether it may be an original that others overtook: behind a path that does so, of a sender
-    /// whose packets tell no order.
+    /// Whether `one` may be an original that others overtook. This needs a path that reorders, a
+    /// capture at the receiver, and packets without marks of their order.
     pub fn may_be_late(&self, one: &ExplainedRetransmission) -> bool {
         let marked = matches!(one.rule, CauseRule::Syn | CauseRule::FlowLabel);
         let first_sighting = one.original_missing && one.unordered && !marked;

@@ -5,36 +5,36 @@ use crate::wire::TcpView;
 /// Whether SACK is used, as far as was seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SackUse {
-    /// Whether the SYN of the sender, and of the receiver, permits it.
+    /// Whether the SYN of the sender, and that of the receiver, permits SACK.
     permitted: [Option<bool>; 2],
-    /// Blocks were seen.
+    /// Whether SACK blocks were seen.
     seen: bool,
-    /// Duplicate ACKs without blocks, whose options were captured.
+    /// The number of duplicate ACKs without SACK blocks whose options were captured.
     without: u8,
 }
 
 impl SackUse {
-    /// So many duplicate ACKs without blocks show that it is not used.
+    /// This many duplicate ACKs without blocks show that SACK is not used.
     const ENOUGH: u8 = 2;
 
-    /// A SYN of the sender, or `by_receiver`.
+    /// Takes a SYN of the sender, or of the receiver if `by_receiver`.
     pub fn syn(&mut self, by_receiver: bool, packet: &TcpView) {
         if packet.options.whole {
             self.permitted[usize::from(by_receiver)] = Some(packet.options.syn.sack);
         }
     }
 
-    /// Blocks were seen.
+    /// Notes that SACK blocks were seen.
     pub fn blocks(&mut self) {
         self.seen = true;
     }
 
-    /// A duplicate ACK without blocks was captured with its options.
+    /// Counts a duplicate ACK without blocks whose options were captured.
     pub fn bare_duplicate(&mut self) {
         self.without = self.without.saturating_add(1);
     }
 
-    /// Whether it is used; `None` if that was not captured.
+    /// Whether SACK is used. `None` if the capture does not show it.
     pub fn known(self) -> Option<bool> {
         match self.permitted {
             _ if self.seen => Some(true),

@@ -4,7 +4,7 @@ use crate::units::{Duration, Time};
 
 use super::flow_label::LabelHint;
 
-/// A retransmission in its circumstances, as far as a capture shows them.
+/// A retransmission and its circumstances, as far as a capture shows them.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderScene {
     /// When it was captured.
@@ -19,62 +19,63 @@ pub struct SenderScene {
     pub highest: u64,
     /// When its octets were sent last; `None` if that was not captured.
     pub last_sent: Option<Time>,
-    /// Whether that was a retransmission.
+    /// Whether that last transmission was a retransmission.
     pub sent_again: bool,
-    /// Since the retransmission timer must have been restarted (RFC 6298 §5.3): the last
-    /// acknowledgement of new octets, or the last transmission of the head.
+    /// The time since the latest restart of the retransmission timer (RFC 6298 §5.3): since the
+    /// last acknowledgement of new octets, or the last transmission of the head.
     pub waited: Duration,
-    /// Since the last acknowledgement of new octets.
+    /// The time since the last acknowledgement of new octets.
     pub since_una: Duration,
-    /// Since the last acknowledgement that told the sender anything.
+    /// The time since the last acknowledgement that told the sender something.
     pub lag: Duration,
-    /// Since the sender sent or heard anything.
+    /// The time since the sender last sent or heard anything.
     pub quiet: Duration,
-    /// The round trip and its variation.
+    /// The smoothed round trip and its variation.
     pub rtt: Duration,
     /// See [`rtt`](Self::rtt).
     pub rttvar: Duration,
-    /// The least round trip.
+    /// The shortest round trip.
     pub rtt_min: Duration,
-    /// Whether a SACK block reports octets above it.
+    /// Whether a SACK block reports octets above this segment.
     pub hole: bool,
     /// Duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether it follows the retransmission before it without a gap, and nothing was acknowledged
-    /// since.
+    /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
+    /// in between.
     pub follows: bool,
     /// Whether something that was sent later than its last transmission has arrived (RFC 8985 §6.2).
     pub overtaken: bool,
-    /// How much later than its last transmission the newest of what has arrived was sent.
+    /// The time from its last transmission to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
     /// Whether the last new segment left after a silence, as a probe with new octets does (RFC 8985
     /// §7.3).
     pub may_be_probed: bool,
-    /// Whether it was acknowledged before, as far as the capture shows, and comes behind the
-    /// retransmission before it, sooner than any timer.
+    /// Whether it had been acknowledged in the capture, its octets lie above those of the previous
+    /// retransmission, and it came sooner after that than any timer fires.
     pub trails: bool,
-    /// Since a segment that came alone after a silence; `None` if there was none of late.
+    /// The time since a segment that came alone after a silence. `None` if the last silence had no
+    /// such segment.
     pub since_lone: Option<Duration>,
     /// What its flow label tells.
     pub label: LabelHint,
 }
 
 impl SenderScene {
-    /// Hosts and captures are late by this much.
+    /// The delay that hosts and captures may add.
     const SLACK: Duration = Duration::from_millis(5);
-    /// The least floor of any timer that is widespread: `TCP_RTO_MIN_US` and similar settings reach
-    /// some tens of milliseconds; defaults are 200 ms and more.
+    /// The lowest floor of the timers in common use. `TCP_RTO_MIN_US` and similar settings go down
+    /// to some tens of milliseconds; defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
 
-    /// Whether an acknowledgement may have triggered it.
+    /// Whether an acknowledgement may have triggered the retransmission.
     pub fn is_clocked(&self) -> bool {
         self.lag <= Self::SLACK.max(self.rtt / 8)
     }
 
-    /// Whether it was sent when a reordering timer that an acknowledgement started may fire: at most
-    /// a round trip after it (RFC 8985 §6.2).
+    /// Whether a reordering timer may have sent it. Such a timer fires at most a round trip after
+    /// the acknowledgement that started it (RFC 8985 §6.2).
     pub fn is_within_reordering(&self) -> bool {
         self.lag <= self.rtt_min / 4 + Self::SLACK * 2
     }
@@ -90,7 +91,7 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
-    /// Whether it is the first segment that the sender misses an acknowledgement of.
+    /// Whether it is the first segment that is neither acknowledged nor reported.
     pub fn is_head(&self) -> bool {
         self.left <= self.head
     }
@@ -100,8 +101,8 @@ impl SenderScene {
         self.right >= self.highest
     }
 
-    /// Acknowledgements that call for a retransmission: a hole below SACKed octets, or three
-    /// duplicates (RFC 5681 §3.2, RFC 6675 §4).
+    /// Whether acknowledgements call for a retransmission: they report a hole below SACKed octets,
+    /// or three of them are duplicates (RFC 5681 §3.2, RFC 6675 §4).
     pub fn is_reported(&self) -> bool {
         self.hole || self.dup_acks >= 3
     }

@@ -2,11 +2,10 @@
 
 use crate::units::{Duration, Time};
 
-/// A grid on which instants fall, and how many of them it rests on.
+/// A grid of equal steps on which timeouts fall, and the number of timeouts that show it.
 ///
-/// A stack whose timers are served by a clock that ticks lets timeouts happen only at the ticks.
-/// 4.3BSD's ticks are 500 ms apart, and its successors' 100 or 10 ms (Stevens, TCP/IP Illustrated,
-/// vol. 2, §25.1).
+/// In a stack whose timers run on a ticking clock, timeouts happen only at ticks. 4.3BSD's ticks
+/// are 500 ms apart, and its successors' 100 or 10 ms (Stevens, TCP/IP Illustrated, vol. 2, §25.1).
 ///
 /// ```
 /// use netspurt::explain::TimerGrid;
@@ -20,20 +19,22 @@ use crate::units::{Duration, Time};
 pub struct TimerGrid {
     /// The time from one tick to the next, or a multiple of it.
     pub step: Duration,
-    /// Instants that fall on the grid: all that there were.
+    /// The number of timeouts. All of them fall on the grid.
     pub cases: u32,
 }
 
 impl TimerGrid {
     /// The steps that are tried, the longest first.
     const STEPS_MS: [u64; 6] = [500, 200, 100, 50, 20, 10];
-    /// Instants on a grid are this far apart from each other, at most: hosts and captures are late.
+    /// The largest distance between the offsets of timeouts from their ticks. Hosts and captures
+    /// add delays.
     const WIDTH: Duration = Duration::from_millis(2);
-    /// A grid is told if instants at random would fall on one of those tried more seldom than this.
+    /// A grid is reported only if random instants would fall on one of the tried grids with a lower
+    /// probability than this.
     const CHANCE: f64 = 0.01;
 
-    /// The longest step on whose grid all `instants` fall; `None` if they fall on none, or are too
-    /// few to tell.
+    /// Returns the grid with the longest step on which all `instants` fall. `None` if they fall on
+    /// no grid, or are too few to tell.
     pub fn of(instants: &[Time]) -> Option<Self> {
         let cases = u32::try_from(instants.len()).unwrap_or(u32::MAX);
         let steps = Self::STEPS_MS.into_iter().map(Duration::from_millis);
@@ -42,8 +43,9 @@ impl TimerGrid {
         Some(Self { step, cases })
     }
 
-    /// Whether so many instants at random would seldom be as close to a grid: all of them lie on an
-    /// arc of a share `s` of a circle with the probability *n s*^(*n* - 1).
+    /// Whether it is improbable that this many random instants fall on the grid. *n* random points
+    /// on a circle all lie on an arc that is the share *s* of the circle with the probability *n
+    /// s*^(*n* - 1).
     fn is_unlikely(step: Duration, cases: u32) -> bool {
         let share = Self::WIDTH.as_nanos() as f64 / step.as_nanos() as f64;
         let cases = cases.max(1);
@@ -54,7 +56,8 @@ impl TimerGrid {
     fn is_grid(step: Duration, instants: &[Time]) -> bool {
         let step = step.as_nanos();
         let first = instants.first().map_or(0, |first| first.as_nanos() % step);
-        // Half a step is added, so that what lies around the first stays together.
+        // Half a step is added, so that instants just before and just after the first one stay
+        // together.
         let offset = |at: &Time| (at.as_nanos() % step + step + step / 2 - first) % step;
         let [least, most] = [instants.iter().map(offset).min(), instants.iter().map(offset).max()];
         let width = most.unwrap_or(0) - least.unwrap_or(0);

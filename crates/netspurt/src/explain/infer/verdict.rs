@@ -9,7 +9,7 @@ use super::super::retransmission::{Verdict, VerdictEvidence};
 /// A retransmission that is watched until its octets are acknowledged, and then for a while.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched {
-    /// Which it is.
+    /// The number of the retransmission.
     pub number: usize,
     /// Its first octet.
     pub left: u64,
@@ -25,18 +25,18 @@ pub struct Watched {
     pub reported: bool,
 }
 
-/// What is decided on a retransmission.
+/// The verdict on a retransmission and its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Which it is.
+    /// The number of the retransmission.
     pub number: usize,
     /// The verdict.
     pub verdict: Verdict,
-    /// What it rests on.
+    /// What the verdict rests on.
     pub evidence: VerdictEvidence,
 }
 
-/// An acknowledgement, as the watch needs it.
+/// What the watch needs to know about an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
     /// When it was captured.
@@ -47,24 +47,24 @@ pub struct Arrived {
     pub echo: Option<u32>,
     /// The least round trip from the capture to the receiver.
     pub far: Option<Duration>,
-    /// The octets of two segments of full size.
+    /// The octets of two full segments.
     pub two_segments: u64,
 }
 
 /// The retransmissions of one direction that are watched.
 #[derive(Clone, Debug, Default)]
 pub struct VerdictWatch {
-    /// Those that are not acknowledged, in the order in which they left.
+    /// Retransmissions that are not acknowledged, in the order in which they were sent.
     open: VecDeque<Watched>,
-    /// Those that are acknowledged: D-SACK blocks may follow.
+    /// Retransmissions that are acknowledged. D-SACK blocks may still report them.
     past: VecDeque<Watched>,
 }
 
 impl VerdictWatch {
-    /// The most of each kind that are watched.
+    /// The most retransmissions of each kind that are watched.
     const MOST: usize = 1 << 10;
 
-    /// A retransmission left.
+    /// Watches a retransmission that was sent.
     pub fn left(&mut self, one: Watched) {
         self.open.push_back(one);
         if self.open.len() > Self::MOST {
@@ -72,7 +72,7 @@ impl VerdictWatch {
         }
     }
 
-    /// Its octets were acknowledged before it left.
+    /// Watches a retransmission whose octets had been acknowledged before it was sent.
     pub fn left_in_vain(&mut self, one: Watched) {
         self.retire(one);
     }
@@ -84,13 +84,13 @@ impl VerdictWatch {
         }
     }
 
-    /// When the octets at `left` were sent again last.
+    /// When the octet `left` was last sent again.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let one = self.open.iter().rev().find(|one| one.left <= left && left < one.right)?;
         Some(one.at)
     }
 
-    /// An acknowledgement arrived; `covers` says whether its number or its blocks cover octets.
+    /// Takes an acknowledgement. `covers` says whether its number or its SACK blocks cover octets.
     pub fn arrived(
         &mut self,
         ack: &Arrived,
@@ -109,7 +109,8 @@ impl VerdictWatch {
         }
     }
 
-    /// What an acknowledgement that is the first to cover `one` says of it.
+    /// Decides on `one` by the first acknowledgement that covers it. `None` if the acknowledgement
+    /// does not tell.
     fn decide(one: &Watched, ack: &Arrived) -> Option<Decision> {
         if one.reported {
             return None;
@@ -117,8 +118,8 @@ impl VerdictWatch {
         let decision = |verdict, evidence| Some(Decision { number: one.number, verdict, evidence });
         let since = ack.at.saturating_since(one.at);
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
-        // Its first octet was the next one that the receiver waited for, so what arrived there is
-        // what the acknowledgement echoes (RFC 7323 §4.3).
+        // Its first octet was the next one that the receiver waited for. So the acknowledgement
+        // echoes the time stamp of the copy that arrived (RFC 7323 §4.3).
         let filled = ack.una.0 <= one.left && one.left < ack.una.1 && one.left <= ack.una.0;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = echo.wrapping_sub(val).cast_signed() < 0;
@@ -129,8 +130,8 @@ impl VerdictWatch {
             let verdict = if older { Verdict::Spurious } else { Verdict::Needed };
             return decision(verdict, VerdictEvidence::Echo);
         }
-        // An acknowledgement is due for every second segment (RFC 5681 §4.2). One that covers more
-        // answers what filled a gap; the rest had arrived before.
+        // A receiver acknowledges at least every second segment (RFC 5681 §4.2). If one
+        // acknowledgement covers more, a segment filled a gap, and the rest had arrived before.
         let newly = ack.una.1.saturating_sub(ack.una.0);
         let jumped = one.left > ack.una.0 && newly > ack.two_segments;
         if jumped && one.right > ack.una.0 + ack.two_segments && ack.una.1 >= one.right {
@@ -142,8 +143,9 @@ impl VerdictWatch {
         decision(Verdict::Needed, VerdictEvidence::None)
     }
 
-    /// A duplicate acknowledgement came where SACK is not used: a segment that was sent again, and
-    /// was acknowledged meanwhile, may have arrived as a duplicate a round trip ago.
+    /// Takes a duplicate acknowledgement of a connection without SACK. It may answer a
+    /// retransmission that was acknowledged meanwhile and arrived as a duplicate, a round trip
+    /// after it was sent.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) -> Option<Decision> {
         let fits = |one: &&mut Watched| {
             let since = at.saturating_since(one.at);
@@ -158,8 +160,9 @@ impl VerdictWatch {
         })
     }
 
-    /// A D-SACK block reports that `left..right` arrived twice: the last retransmission of it that no
-    /// earlier block was counted for arrived after another copy (RFC 2883 §4).
+    /// Takes a D-SACK block that reports that `left..right` arrived twice. It counts for the last
+    /// retransmission of these octets for which no earlier block counted: that one arrived after
+    /// another copy (RFC 2883 §4).
     pub fn reported(&mut self, left: u64, right: u64) -> Option<Decision> {
         let hit = |one: &&mut Watched| !one.reported && one.left < right && left < one.right;
         let open = self.open.iter_mut().rev().find(hit);

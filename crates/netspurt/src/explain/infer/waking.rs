@@ -6,19 +6,20 @@ use super::scene::SenderScene;
 
 /// The first segment after the last silence that was long enough for a timeout.
 ///
-/// After a timeout one segment leaves, and the next ones a round trip later (RFC 5681 §3.1). Where all
-/// that was outstanding was lost before the capture, that segment looks like new data there.
+/// After a timeout one segment is sent, and the next ones a round trip later (RFC 5681 §3.1). If
+/// all outstanding segments were lost before they reached the capture, that segment looks like new
+/// data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waking {
     at: Time,
-    /// Whether it may be what a timeout sends, and no other one followed at once.
+    /// Whether a timeout may have sent it, and no other segment followed at once.
     alone: bool,
 }
 
 impl Waking {
-    /// A segment leaves at `at`, after a silence of `quiet`; `head` says whether it may be what a
-    /// timeout sends: as large as the largest one so far, and without a gap before it. The `estimate`
-    /// is the round trip with its variation.
+    /// Takes a segment that is sent at `at` after a silence of `quiet`. `head` says whether a
+    /// timeout may have sent it: it is as large as the largest one so far, and has no gap before
+    /// it. `estimate` gives the smoothed round trip and its variation.
     #[inline]
     pub fn sending(
         &mut self,
@@ -38,7 +39,7 @@ impl Waking {
         }
     }
 
-    /// How long ago it left, if it was alone.
+    /// The time since that segment, if it was alone.
     pub fn since_lone(&self, at: Time) -> Option<Duration> {
         self.alone.then(|| at.saturating_since(self.at))
     }
@@ -48,8 +49,8 @@ impl Waking {
 mod tests {
     use super::*;
 
-    /// Segments at these instants, in milliseconds, on a path of 100 ms: how long before the last of
-    /// them one left alone.
+    /// Sends segments at these instants, in milliseconds, on a path of 100 ms. Returns how long
+    /// before the last of them a segment was sent alone.
     fn since_lone(instants: &[u64]) -> Option<Duration> {
         let ms = Duration::from_millis;
         let mut waking = Waking::default();

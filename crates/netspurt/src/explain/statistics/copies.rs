@@ -1,4 +1,4 @@
-//! Packets that a capture holds twice.
+//! Packets that a capture contains twice.
 
 use crate::packed::PackedValue;
 use crate::wire::TcpView;
@@ -6,19 +6,20 @@ use crate::wire::TcpView;
 /// Finds copies of packets that the network or the capturing host made: they have the IP
 /// identification and the sequence number of one of the last eight packets.
 ///
-/// IPv6 has no identification, and one of 0 means that the sender does not count.
+/// IPv6 packets have no identification. An identification of 0 means that the sender does not
+/// number its packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     last: [(u16, u32); Copies::REMEMBERED],
     next: u8,
-    /// How many there were.
+    /// The number of copies.
     pub count: u64,
 }
 
 impl Copies {
     const REMEMBERED: usize = 8;
 
-    /// A packet of the direction.
+    /// Takes a packet of the direction.
     #[inline]
     pub fn take(&mut self, packet: &TcpView) {
         if packet.ip_id == 0 {
@@ -34,7 +35,7 @@ impl Copies {
     }
 }
 
-/// The last packets are forgotten: copies come soon.
+/// Only the count is packed. The last packets are forgotten, because copies come soon.
 impl PackedValue for Copies {
     fn put(&self, into: &mut Vec<u8>) {
         self.count.put(into);

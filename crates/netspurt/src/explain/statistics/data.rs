@@ -20,16 +20,16 @@ pub struct DataCounts {
     /// Octets of payload of the smallest segment that has any.
     pub bytes_min: u32,
     /// Segments with sequence numbers that had been seen in this direction. SYN and FIN have one
-    /// each.
+    /// sequence number each.
     pub retransmissions: u64,
-    /// These sequence numbers.
+    /// The number of such sequence numbers.
     pub retransmitted_bytes: u64,
-    /// Segments whose sequence numbers had not been seen, but later ones.
+    /// Segments whose sequence numbers had not been seen, although later ones had.
     pub out_of_order: u64,
     /// Segments other than a SYN, with payload or a FIN, that were sent while the peer's window was
     /// zero. They count neither as retransmissions nor as out of order.
     pub window_probes: u64,
-    /// Their payload.
+    /// Octets of payload of the window probes.
     pub window_probe_bytes: u64,
     /// Segments whose payload was not captured in full.
     pub cut_packets: u64,
@@ -38,7 +38,7 @@ pub struct DataCounts {
     /// Octets of payload that were sent before the first acknowledgement of data, retransmissions
     /// excluded.
     pub initial_window_bytes: u64,
-    /// The segments with these.
+    /// The segments with these octets.
     pub initial_window_packets: u64,
 }
 
@@ -59,21 +59,21 @@ packed_value!(DataCounts {
     initial_window_packets,
 });
 
-/// What a segment that occupies sequence numbers is.
+/// The kind of a segment that occupies sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
     /// New octets in order.
     New,
     /// Octets that had been sent.
     Retransmission,
-    /// New octets below later ones.
+    /// New octets below octets that had been seen.
     OutOfOrder,
-    /// It probes a window of zero.
+    /// A probe of a zero window.
     WindowProbe,
 }
 
 impl DataCounts {
-    /// A packet with payload.
+    /// Takes a packet with payload.
     pub fn take(&mut self, packet: &TcpView) {
         let bytes = packet.payload_bytes;
         self.packets += 1;
@@ -85,11 +85,11 @@ impl DataCounts {
         self.cut_packets += u64::from(cut > 0);
     }
 
-    /// A packet occupies sequence numbers, which bring `novelty`; `closed` says whether the peer's
-    /// window is zero.
+    /// Takes a packet that occupies sequence numbers, and returns its kind. `novelty` tells which
+    /// of them are new; `closed` says whether the peer's window is zero.
     pub fn place(&mut self, packet: &TcpView, novelty: Novelty, closed: bool) -> SegmentKind {
         let [syn, fin] = [Flags::SYN, Flags::FIN].map(|flag| packet.flags.has(flag));
-        // SYN and FIN are no payload.
+        // SYN and FIN do not count as payload.
         let outside =
             u64::from(syn && novelty.first_repeated) + u64::from(fin && novelty.last_repeated);
         let repeated = novelty.repeated.saturating_sub(outside);
@@ -113,7 +113,7 @@ impl DataCounts {
         (self.packets > 0).then(|| self.bytes as f64 / self.packets as f64)
     }
 
-    /// A segment with payload was sent before the first acknowledgement of data.
+    /// Takes a segment with payload that was sent before the first acknowledgement of data.
     pub fn begin(&mut self, packet: &TcpView, kind: SegmentKind) {
         if kind != SegmentKind::Retransmission {
             self.initial_window_bytes += u64::from(packet.payload_bytes);

@@ -8,9 +8,9 @@ use crate::wire::TcpView;
 /// with the highest number and the last window, while data is outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DuplicateAcks {
-    /// How many there are.
+    /// The number of duplicate acknowledgements.
     pub count: u64,
-    /// How often three came in a row.
+    /// The number of times that three came in a row.
     pub triples: u64,
     run: u32,
     window: Option<u16>,
@@ -21,8 +21,8 @@ pub struct DuplicateAcks {
 packed_value!(DuplicateAcks { count, triples, run, window, closed });
 
 impl DuplicateAcks {
-    /// An acknowledgement came; `repeats` says whether it has the highest number, which it does not
-    /// raise, and whether data is outstanding.
+    /// Takes an acknowledgement. `repeats` says whether it repeats the highest acknowledgement
+    /// number while data is outstanding.
     #[inline]
     pub fn take(&mut self, packet: &TcpView, repeats: bool) {
         let flags = packet.flags;
@@ -40,7 +40,7 @@ impl DuplicateAcks {
         self.advertise(packet);
     }
 
-    /// A segment of the peer has this window.
+    /// Notes the window of a segment of the peer.
     pub fn advertise(&mut self, packet: &TcpView) {
         if !packet.flags.has(Flags::RST) {
             self.window = (!packet.flags.has(Flags::SYN)).then_some(packet.window);

@@ -3,30 +3,30 @@
 use crate::packed::packed_value;
 use crate::units::Time;
 
-/// The octets that were sent and not acknowledged, as the capture's point sees them: near the
-/// sender it is the flight size, near the receiver little.
+/// The octets that were sent and not acknowledged, as seen where the capture was taken. Near the
+/// sender this is the flight size; near the receiver it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightSize {
-    /// How often it was looked at: with each packet of the direction except SYN, RST,
-    /// retransmissions and what came out of order.
+    /// The number of values: one for each packet of the direction except SYN, RST, retransmissions
+    /// and packets out of order.
     pub count: u64,
-    /// The largest.
+    /// The largest value.
     pub max: u64,
-    /// The smallest above zero; zero if there is none.
+    /// The smallest value above zero; zero if there is none.
     pub min: u64,
-    /// The sum of all.
+    /// The sum of all values.
     pub sum: u64,
-    /// Octets times nanoseconds up to `since`.
+    /// Outstanding octets times nanoseconds, summed up to `since`.
     area: u128,
     since: Time,
-    /// Octets from `since` on.
+    /// The octets that are outstanding from `since` on.
     now: u64,
 }
 
 packed_value!(FlightSize { count, max, min, sum, area, since, now });
 
 impl FlightSize {
-    /// `bytes` are outstanding after a packet.
+    /// Takes a value: `bytes` are outstanding after a packet.
     pub fn look(&mut self, bytes: u64) {
         self.count += 1;
         self.max = self.max.max(bytes);
@@ -36,7 +36,7 @@ impl FlightSize {
         }
     }
 
-    /// From `at` on, `bytes` are outstanding.
+    /// Notes that `bytes` are outstanding from `at` on.
     #[inline]
     pub fn change(&mut self, at: Time, bytes: u64) {
         if bytes != self.now {
@@ -46,7 +46,7 @@ impl FlightSize {
         }
     }
 
-    /// The mean of all looks.
+    /// The mean of all values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }

@@ -1,4 +1,4 @@
-//! The statistics of one direction: those of tcptrace's long output, and what its figures lack.
+//! The statistics of one direction: those of tcptrace's long output, and some that it lacks.
 
 mod copies;
 mod data;
@@ -45,17 +45,17 @@ pub struct Statistics {
     pub data: DataCounts,
     /// The windows that they advertise.
     pub windows: Windows,
-    /// Octets outstanding.
+    /// The octets outstanding.
     pub flight: FlightSize,
     /// Round trips by acknowledgements of this direction.
     pub round_trips: RoundTripStatistics,
     /// Duplicate acknowledgements of this direction.
     pub duplicate_acks: DuplicateAcks,
-    /// What was sent more than once, if anything was.
+    /// Statistics of segments that were sent more than once, if there were any.
     pub repairs: Option<Box<Repairs>>,
-    /// When they were captured.
+    /// When the packets were captured.
     pub times: PacketTimes,
-    /// Copies that the network made.
+    /// Copies of packets that the network or the capturing host made.
     pub copies: Copies,
     /// The octet of the SYN.
     syn: Option<u64>,
@@ -67,8 +67,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// A packet of this direction was captured. `sent` are its octets, if it occupies any; `octets`
-    /// already has them. `shift` is the shift of its window, if windows are scaled.
+    /// Takes a packet of this direction that was added to `octets`. `sent` has its octets, if it
+    /// occupies any. `shift` is the shift of its window, if windows are scaled.
     #[inline]
     pub fn sent(
         &mut self,
@@ -98,7 +98,7 @@ impl Statistics {
         }
     }
 
-    /// A packet occupies sequence numbers.
+    /// Takes a packet that occupies sequence numbers.
     fn place(
         &mut self,
         at: Time,
@@ -124,7 +124,8 @@ impl Statistics {
         kind
     }
 
-    /// A segment is about to be added to `octets` that begins below the highest one sent.
+    /// Takes a segment that begins below the highest octet sent. The caller adds it to `octets`
+    /// afterwards.
     pub fn repeating(&mut self, at: Time, left: u64, right: u64, octets: &OneWay<CapturedSegment>) {
         let first = octets.outstanding().partition_point(|one| one.right <= left);
         let again = octets.outstanding().get(first).filter(|one| one.left < right);
@@ -135,7 +136,8 @@ impl Statistics {
         }
     }
 
-    /// An acknowledgement of everything below `ack` was captured at `at`; its segments follow.
+    /// Takes an acknowledgement of everything below `ack` that was captured at `at`. The caller
+    /// then gives each segment that it covers to [`covered`](Self::covered).
     #[inline]
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
         let Self { seen, round_trips, .. } = self;
@@ -147,7 +149,7 @@ impl Statistics {
         });
     }
 
-    /// The acknowledgement, which has the number `ack`, is the first to cover `segment`.
+    /// Notes that the acknowledgement with the number `ack` is the first to cover `segment`.
     #[inline]
     pub fn covered(&mut self, at: Time, ack: u64, segment: &Acknowledged, covered: CoveredBy) {
         if covered == CoveredBy::ByBlock {
@@ -162,7 +164,7 @@ impl Statistics {
                 payload_bytes: (segment.right - segment.left)
                     .saturating_sub(u64::from(syn) + u64::from(fin)),
                 sent,
-                // What a retransmission adds behind old octets was sent once.
+                // New octets that a retransmission adds after old ones were sent once.
                 once: segment.retransmissions == 0
                     || segment.retransmissions == 1 && segment.first_sent == sent,
                 syn,
@@ -175,7 +177,8 @@ impl Statistics {
         }
     }
 
-    /// The acknowledgement was added to `octets`; `raised` says whether it acknowledges new octets.
+    /// Takes an acknowledgement that was added to `octets`. `raised` says whether it acknowledges
+    /// new octets.
     #[inline]
     pub fn answered(
         &mut self,
@@ -195,18 +198,20 @@ impl Statistics {
         }
     }
 
-    /// Whether octets below the highest one seen were not seen, or came late.
+    /// Whether octets below the highest one seen are missing, or came late and are not
+    /// acknowledged.
     pub fn has_holes(&self) -> bool {
         self.seen.has_holes()
     }
 
-    /// The octets of the stream, from the SYN to the FIN; `None` if one of them was not captured.
+    /// The number of octets of the stream between the SYN and the FIN. `None` if the SYN or the FIN
+    /// was not captured.
     pub fn stream_bytes(&self) -> Option<u64> {
         self.fin?.checked_sub(self.syn? + 1)
     }
 
-    /// The octets of the stream that were not captured; fewer than none if octets beyond its FIN
-    /// were.
+    /// The number of octets of the stream that were not captured. Negative if octets beyond the FIN
+    /// were captured.
     pub fn missing_bytes(&self) -> Option<i64> {
         Some(self.stream_bytes()?.cast_signed() - self.data.unique_bytes.cast_signed())
     }
@@ -226,7 +231,7 @@ fn outstanding(octets: &OneWay<CapturedSegment>) -> u64 {
     octets.sequence().highest().saturating_sub(octets.una())
 }
 
-/// What of a connection rests in little memory.
+/// How statistics are packed while a connection rests.
 mod rest {
     use super::{Repairs, Statistics, packed};
     use crate::packed::PackedValue;

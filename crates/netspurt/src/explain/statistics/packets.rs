@@ -5,34 +5,35 @@ use crate::packed::packed_value;
 use crate::segment::{Flags, SackBlock};
 use crate::wire::TcpView;
 
-/// How many packets of each kind a direction has; none counts beyond 2³² - 1.
+/// The number of packets of each kind in a direction. No count exceeds 2³² - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketStatistics {
     /// TCP segments, whatever they carry.
     pub all: u32,
-    /// Those with RST.
+    /// Segments with RST.
     pub resets: u32,
-    /// Those with SYN.
+    /// Segments with SYN.
     pub syns: u32,
-    /// Those with FIN.
+    /// Segments with FIN.
     pub fins: u32,
-    /// Those with ACK.
+    /// Segments with ACK.
     pub acks: u32,
-    /// Of these, those with neither payload nor SYN, FIN or RST.
+    /// Segments with ACK and without payload, SYN, FIN and RST.
     pub pure_acks: u32,
-    /// Those with SACK blocks.
+    /// Segments with SACK blocks.
     pub sacks: u32,
-    /// Of these, those with ACK and without RST.
+    /// Segments with SACK blocks and ACK, and without RST.
     pub sack_acks: u32,
-    /// Of these, those whose first block reports duplicates (RFC 2883 §4).
+    /// Of [`sack_acks`](Self::sack_acks), the segments whose first block reports duplicates (RFC
+    /// 2883 §4).
     pub dsacks: u32,
-    /// The most blocks that one of them has.
+    /// The most blocks in one of [`sack_acks`](Self::sack_acks).
     pub sack_blocks_max: u8,
-    /// Those with PSH and payload.
+    /// Segments with PSH and payload.
     pub pushes: u32,
-    /// Those with URG and payload.
+    /// Segments with URG and payload.
     pub urgent: u32,
-    /// The sum of their urgent pointers.
+    /// The sum of the urgent pointers of [`urgent`](Self::urgent) segments.
     pub urgent_bytes: u64,
 }
 
@@ -53,7 +54,7 @@ packed_value!(PacketStatistics {
 });
 
 impl PacketStatistics {
-    /// A packet of the direction.
+    /// Takes a packet of the direction.
     #[inline]
     pub fn take(&mut self, packet: &TcpView) {
         let flags = packet.flags;
@@ -94,8 +95,8 @@ pub fn tally(count: &mut u32, counts: bool) {
     *count = count.saturating_add(counts.into());
 }
 
-/// Whether the first block reports octets that came twice: it lies below the acknowledgement, or
-/// within the second block (RFC 2883 §4).
+/// Whether the first block reports octets that arrived twice. It does if it lies below the
+/// acknowledgement or within the second block (RFC 2883 §4).
 fn reports_duplicates(ack: u32, blocks: &[SackBlock]) -> bool {
     let within = |inner: &SackBlock, outer: &SackBlock| {
         not_above(outer.left, inner.left) && not_above(inner.right, outer.right)
@@ -112,10 +113,10 @@ const fn not_above(a: u32, b: u32) -> bool {
     b.wrapping_sub(a).cast_signed() >= 0
 }
 
-/// What a direction's packets offer by their options.
+/// What the options of a direction's packets offer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
-    /// The largest segment that the sender takes.
+    /// The largest segment that the sender accepts.
     pub mss: Option<u16>,
     /// The shift of the windows that it advertises (RFC 7323 §2).
     pub window_scale: Option<u8>,
@@ -128,7 +129,7 @@ pub struct Offers {
 packed_value!(Offers { mss, window_scale, sack, timestamps });
 
 impl Offers {
-    /// A packet of the direction.
+    /// Takes a packet of the direction.
     #[inline]
     pub fn take(&mut self, packet: &TcpView) {
         self.timestamps |= packet.options.timestamps.is_some();

@@ -5,22 +5,23 @@ use crate::units::Duration;
 
 use super::spread::Spread;
 
-/// How often, and how long after each other, segments were sent again.
+/// How often segments were sent again, and after what times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repairs {
     /// The most retransmissions of one segment.
     pub of_one_max: u64,
     /// The times between two transmissions of a segment that was not acknowledged.
     pub gaps: Spread,
-    /// The times from the last transmission of such a segment to an acknowledgement that ends with
-    /// it.
+    /// The times from the last transmission of a segment that was sent more than once to an
+    /// acknowledgement that ends with it.
     pub ambiguous: Spread,
 }
 
 packed_value!(Repairs { of_one_max, gaps, ambiguous });
 
 impl Repairs {
-    /// A segment was sent again for the `count`-th time, this long after the time before.
+    /// Takes the `count`-th retransmission of a segment. `gap` is the time since its previous
+    /// transmission.
     pub fn take(&mut self, count: u64, gap: Duration) {
         self.of_one_max = self.of_one_max.max(count);
         self.gaps.add(gap);

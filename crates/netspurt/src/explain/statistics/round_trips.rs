@@ -28,19 +28,19 @@ pub struct CoveredSegments {
 /// for the samples that a sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTripStatistics {
-    /// Those that are timed.
+    /// All timed round trips.
     pub all: Spread,
-    /// Of these, those of segments with the largest payload of all timed ones.
+    /// The timed round trips of segments that have the largest payload of all timed segments.
     pub full_size: Spread,
-    /// The largest payload.
+    /// The largest payload of a timed segment, in octets.
     full_bytes: u64,
-    /// That of the SYN, if it was sent once.
+    /// The round trip of the SYN in nanoseconds, if the SYN was sent once.
     pub handshake: Option<u64>,
-    /// Acknowledgements of segments below which something was sent later.
+    /// Acknowledgements of a segment where octets below it were sent after it.
     pub post_loss: u64,
-    /// Segments whose acknowledgement covers later ones, too.
+    /// Segments whose acknowledgement also covers later segments.
     pub cumulative: u64,
-    /// The latest transmission among the segments that are acknowledged.
+    /// The latest time at which acknowledged octets were sent.
     latest: Time,
 }
 
@@ -55,8 +55,8 @@ packed_value!(RoundTripStatistics {
 });
 
 impl RoundTripStatistics {
-    /// An acknowledgement at `at` is the first to cover `segment`. Returns whether it would end the
-    /// round trip of a segment that was sent more than once.
+    /// Takes an acknowledgement at `at` that is the first to cover `segment`. Returns whether it
+    /// would end the round trip of a segment that was sent more than once.
     #[inline]
     pub fn cover(&mut self, at: Time, segment: CoveredSegments) -> bool {
         let overtaken = self.latest > segment.sent;
@@ -89,7 +89,7 @@ impl RoundTripStatistics {
         }
     }
 
-    /// Octets that were acknowledged already were sent again at `at`.
+    /// Notes that octets that were already acknowledged were sent again at `at`.
     pub fn repeated(&mut self, at: Time) {
         self.latest = self.latest.max(at);
     }

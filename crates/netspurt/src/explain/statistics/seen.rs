@@ -4,20 +4,20 @@ use crate::packed::{Packed, PackedValue};
 use crate::ranges::Ranges;
 use crate::units::Time;
 
-/// What a segment adds to the octets seen.
+/// What a segment adds to the octets that were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Novelty {
-    /// Sequence numbers that had been seen.
+    /// The number of its sequence numbers that had been seen before.
     pub repeated: u64,
     /// Whether the first of them had been seen.
     pub first_repeated: bool,
     /// Whether the last of them had been seen.
     pub last_repeated: bool,
-    /// Whether none of them had been seen, but later ones.
+    /// Whether none of them had been seen, although later ones had.
     pub late: bool,
 }
 
-/// A segment that was seen after later ones, and that is not acknowledged.
+/// A segment that came after later ones and is not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateSegment {
     /// Its first octet.
@@ -28,16 +28,16 @@ pub struct LateSegment {
     pub sent: Time,
 }
 
-/// What was not seen of the octets between the first and the last seen.
+/// Octets between the first and the last one seen that were not seen in order.
 #[derive(Clone, Debug, Default)]
 struct Holes {
     octets: Ranges,
-    /// Segments that came late, ascending.
+    /// Segments that came late, in ascending order.
     late: Vec<LateSegment>,
 }
 
-/// The octets seen of a direction. A set of octets whose holes are stored, because most captures
-/// have none.
+/// The octets of a direction that were seen. The set stores its holes, because most captures have
+/// none.
 #[derive(Clone, Debug, Default)]
 pub struct SeenOctets {
     left: u64,
@@ -45,7 +45,7 @@ pub struct SeenOctets {
     holes: Option<Box<Holes>>,
 }
 
-/// What is packed has no holes.
+/// Only sets without holes are packed.
 impl Packed for SeenOctets {
     fn pack(&self, into: &mut Vec<u8>) {
         (self.left, self.right).pack(into);
@@ -62,7 +62,7 @@ impl SeenOctets {
     /// lowest counts as seen.
     const MOST: usize = 1 << 12;
 
-    /// A segment with these sequence numbers was seen at `at`.
+    /// Takes a segment with these sequence numbers that was seen at `at`.
     #[inline]
     pub fn take(&mut self, left: u64, right: u64, at: Time) -> Novelty {
         if self.right == 0 {
@@ -76,7 +76,7 @@ impl SeenOctets {
         self.take_other(left, right, at)
     }
 
-    /// The same for a segment that does not follow the last one seen.
+    /// Takes a segment that does not follow the last octet seen.
     fn take_other(&mut self, left: u64, right: u64, at: Time) -> Novelty {
         if left > self.right {
             self.add_hole(self.right, left);
@@ -102,7 +102,7 @@ impl SeenOctets {
         novelty
     }
 
-    /// How many octets of `left..right` below the last one seen are missing.
+    /// The number of missing octets in `left..right` that lie below the last one seen.
     fn missing(&self, left: u64, right: u64) -> u64 {
         let below = self.left.min(right).saturating_sub(left);
         let Some(holes) = &self.holes else { return below };
@@ -142,14 +142,14 @@ impl SeenOctets {
         }
     }
 
-    /// Whether octets are missing, or segments that came late are not acknowledged.
+    /// Whether octets are missing, or a segment that came late is not acknowledged.
     pub fn has_holes(&self) -> bool {
         let open = |holes: &Holes| !holes.octets.is_empty() || !holes.late.is_empty();
         self.holes.as_deref().is_some_and(open)
     }
 
-    /// Shows `each` the segments that came late and that an acknowledgement of everything below
-    /// `ack` is the first to cover, ascending.
+    /// Calls `each` for the late segments that an acknowledgement of everything below `ack` is the
+    /// first to cover, in ascending order.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, each: impl FnMut(LateSegment)) {
         if let Some(holes) = &mut self.holes {

@@ -21,7 +21,8 @@ pub struct Spread {
     min: u64,
     max: u64,
     sum: u64,
-    /// The sum of the squares of milliseconds, which loses no figure that is printed.
+    /// The sum of the squares of the spans in milliseconds. Its rounding errors do not reach the
+    /// digits that are printed.
     squares: f64,
 }
 
@@ -39,27 +40,28 @@ impl Spread {
         self.squares += ms * ms;
     }
 
-    /// How many there are.
+    /// The number of measurements.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least, in nanoseconds.
+    /// The shortest span, in nanoseconds.
     pub fn min_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest, in nanoseconds.
+    /// The longest span, in nanoseconds.
     pub fn max_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean, in nanoseconds.
+    /// The mean span, in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The standard deviation of the sample (with *n* - 1), in nanoseconds; there is none of one.
+    /// The standard deviation of the sample (with *n* - 1), in nanoseconds. `None` for fewer than
+    /// two measurements.
     pub fn deviation_ns(&self) -> Option<f64> {
         let count = self.count as f64;
         let mean_ms = self.mean_ns()? / 1e6;

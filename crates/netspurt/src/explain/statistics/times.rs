@@ -21,7 +21,7 @@ pub struct PacketTimes {
 packed_value!(PacketTimes { first, last, idle_max, first_data, last_data });
 
 impl PacketTimes {
-    /// A packet was captured. Where the capture's clock steps back, no time passes.
+    /// Takes a captured packet. If the capture's clock steps back, no time passes.
     #[inline]
     pub fn take(&mut self, at: Time, data: bool) {
         if self.first.is_none() {

@@ -6,28 +6,28 @@ use crate::wire::TcpView;
 
 /// The windows that one side advertises, in octets.
 ///
-/// They are scaled if both SYNs were captured and both offer to scale (RFC 7323 §2.2). Then those
-/// of the SYNs, which are not scaled, do not count. Packets with RST do not count.
+/// They are scaled if both SYNs were captured and both offer to scale (RFC 7323 §2.2). Then the
+/// windows of the SYNs do not count, because they are not scaled. Packets with RST do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// How many were advertised.
+    /// The number of advertised windows.
     pub count: u64,
-    /// How many were zero, on segments with ACK.
+    /// The number of zero windows on segments with ACK.
     pub zeros: u64,
-    /// The largest.
+    /// The largest window.
     pub max: u32,
-    /// The smallest above zero; zero if there is none.
+    /// The smallest window above zero; zero if there is none.
     pub min: u32,
-    /// The sum of all.
+    /// The sum of all windows.
     pub sum: u64,
-    /// Whether they are scaled.
+    /// Whether the windows are scaled.
     pub scaled: bool,
 }
 
 packed_value!(Windows { count, zeros, max, min, sum, scaled });
 
 impl Windows {
-    /// A packet of the side; `shift` is the shift in use, if there is one.
+    /// Takes a packet of the side. `shift` is the shift in use, if there is one.
     pub fn take(&mut self, packet: &TcpView, shift: Option<u8>) {
         let [syn, ack, reset] =
             [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
@@ -51,7 +51,7 @@ impl Windows {
         }
     }
 
-    /// Their mean.
+    /// The mean window.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
