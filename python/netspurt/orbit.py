@@ -32,7 +32,7 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: A pass shorter than this [s] is not called the least or the most variable one.
+#: The least length [s] of the least and of the most variable pass. Shorter ones are ignored.
 SHORTEST_S = 300.0
 
 #: The residual of a fit as a share of the delay, if none is given.
@@ -41,12 +41,12 @@ WITHIN = 0.001
 #: The highest degree of a polynomial that is tried.
 _HIGHEST_DEGREE = 20
 
-#: The time between the points on which statements on a whole span rest [ns], and the number of
-#: points beyond which they are farther apart.
+#: The time between the points from which statements on a whole span are computed [ns], and the most
+#: points. For longer spans the time between points is longer.
 _FINE_NS = 500_000_000
 _FINEST = 100_000
 
-#: The most octets of a file of element sets: those of all satellites have a tenth.
+#: The most octets of a file of element sets. A file of all satellites has a tenth of that.
 _MOST_OCTETS = 1 << 26
 
 
@@ -199,17 +199,17 @@ class Pass:
 
     @property
     def rise(self) -> str:
-        """Its first instant in text form."""
+        """The first instant of the pass as text."""
         return _core.utc_text(self.rise_ns)
 
     @property
     def set(self) -> str:
-        """Its last instant in text form."""
+        """The last instant of the pass as text."""
         return _core.utc_text(self.set_ns)
 
     @property
     def duration(self) -> float:
-        """How long it lasts [s]."""
+        """The length of the pass [s]."""
         return (self.set_ns - self.rise_ns) / 1e9
 
     @property
@@ -219,7 +219,7 @@ class Pass:
 
     @property
     def whole(self) -> bool:
-        """Whether all of it is within the span."""
+        """Whether the whole pass is within the span."""
         return not any(self.cut)
 
 
@@ -438,11 +438,11 @@ class OrbitPath:
 
     @property
     def name(self) -> str:
-        """The names of its stations."""
+        """The names of the path's stations."""
         return " - ".join(self._core.names)
 
     def passes(self, start: Instant, hours: float = 24.0, *, step: float = 10.0) -> list[Pass]:
-        """Return when it has line of sight.
+        """Return the passes: the times in which the path has line of sight.
 
         Parameters
         ----------
@@ -464,7 +464,7 @@ class OrbitPath:
         return [Pass(*parts) for parts in found]
 
     def delays(self, start: Instant, end: Instant, step: float = 1.0) -> PathDelays:
-        """Return its delay every `step` seconds of a span, and at the end.
+        """Return the delay of the path every `step` seconds of a span, and at its end.
 
         Raises
         ------
@@ -481,7 +481,7 @@ class OrbitPath:
         return PathDelays(*points, PathDelays(*self._core.delays(begin, last, fine)))
 
     def notes(self, start: Instant, hours: float = 24.0) -> list[str]:
-        """Return what to know about results in a span.
+        """Return sentences that one should know about results in a span.
 
         That are the element sets taken of several, and elements whose epoch is far from the span.
         """
@@ -490,7 +490,7 @@ class OrbitPath:
 
 
 def _between(values: NDArray[np.float64]) -> float:
-    """Return by how much a smooth curve leaves the straight lines between its values at most.
+    """Return a bound of the distance of a smooth curve from straight lines between its values.
 
     Between two of them that is an eighth of the second derivative times the square of their
     distance, and their second difference is this product. The last value may be nearer to the one

@@ -131,7 +131,7 @@ class Algorithm:
         return _percentiles(self.waits[counted], percents)
 
     def short_percentiles(self, percents: Sequence[float]) -> NDArray[np.float64]:
-        """Return percentiles of delay less timer for spurious timers; NaN without any."""
+        """Return percentiles of delay less timer for spurious timeouts [s]; NaN without any."""
         short = self._core_delays.rtt_s - self.waits
         return _percentiles(short[short > 0], percents)
 
@@ -240,7 +240,7 @@ class Replay:
         return not could_be_chance(int(np.sum(ones & ~others)), int(np.sum(others & ~ones)))
 
     def front(self) -> list[Algorithm]:
-        """Return the estimators that none beats in both spurious retransmissions and mean timer."""
+        """Return the estimators that no other one beats in both spurious share and mean timer."""
 
         def beaten(algorithm: Algorithm) -> bool:
             mine = (algorithm.spurious, algorithm.timer.value)
@@ -264,7 +264,7 @@ class Replay:
     __repr__ = __str__
 
     def again(self, estimators: Iterable[str]) -> Replay:
-        """Return the replay of these estimators on the same probes beside those that it has."""
+        """Return a replay on the same probes that also has these estimators."""
         core = {algorithm.estimator: algorithm._core for algorithm in self.algorithms}
         for estimator in estimators:
             one = self._one(estimator)
@@ -297,7 +297,7 @@ class Replay:
 
     @property
     def plot(self) -> ReplayPlots:
-        """Pictures of it."""
+        """The pictures of the replay."""
         from netspurt.plots.replay import ReplayPlots
 
         return ReplayPlots(self)
@@ -419,7 +419,7 @@ def _only(path: str | os.PathLike[str]) -> Delays:
 
 
 def canonical(estimator: str) -> str:
-    """Return the text under which an estimator stands in results.
+    """Return the text that names an estimator in results.
 
     Examples
     --------

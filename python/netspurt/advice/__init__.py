@@ -1,4 +1,4 @@
-"""Which timer to take: what timers cost on recordings, how sure that is, and how to deploy one."""
+"""Advice on timers: their costs on recordings, how certain these are, and how to deploy one."""
 
 from netspurt.advice.advising import Advice, advise
 from netspurt.advice.price import Price

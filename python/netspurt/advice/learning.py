@@ -1,4 +1,4 @@
-"""Constants computed from recordings, and choices learnt on a part and judged on the rest."""
+"""Constants computed from recordings. Choices are learnt on a part and judged on the rest."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Lessons:
         return self.replays[part.place].delays.rtt_s[part.first : part.end]
 
     def prudent(self, text: str, places: Sequence[int]) -> float:
-        """Return the cost per probe [s] on some parts that their counts let be at worst."""
+        """Return the upper limit of the cost per probe [s] on some parts, as the counts allow."""
         return prudent(*self._of(text, places))
 
     def cost(self, text: str, places: Sequence[int]) -> float:

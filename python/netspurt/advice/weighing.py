@@ -96,7 +96,7 @@ def parts(tallies: Sequence[Tally], terms: Sequence[Terms]) -> tuple[Floats, Flo
 
 
 def reach(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
-    """Return the squares of how far below and above the counts alone let the cost be [s²]."""
+    """Return the squares of the distances to the cost's lower and upper limits by counts [s²]."""
     squares = np.zeros(2)
     for one, on, weight in zip(tallies, terms, _weights(terms), strict=True):
         count = float(one.spurious)
@@ -107,7 +107,7 @@ def reach(tallies: Sequence[Tally], terms: Sequence[Terms]) -> Floats:
 
 
 def prudent(tallies: Sequence[Tally], terms: Sequence[Terms]) -> float:
-    """Return the cost per probe [s] that the counts alone let be at worst."""
+    """Return the upper limit of the cost per probe [s] that the counts alone allow."""
     return float(cost(tallies, terms)[0] + np.sqrt(reach(tallies, terms)[1]))
 
 
@@ -196,10 +196,10 @@ class Weighing:
         return _no_narrower(drawn, squares)
 
     def _events(self, place: int, of: Replay, first: int, second: int) -> Floats:
-        """Return how far below and above its value the difference in spurious ones may be [s].
+        """Return how far below and above its value the difference of the spurious costs may be [s].
 
-        Only one of both was too short for these probes. A timer that never was the shorter one
-        cannot have been too short alone.
+        Only probes count for which one timer was too short and the other was not. A timer that was
+        never shorter than the other cannot have been too short alone.
         """
         ones, others = self._waits(of, first, second)
         flags = [is_spurious(of.delays, waits) for waits in (ones, others)]
@@ -240,7 +240,7 @@ _COUNTS = ("spurious", "answers")
 
 
 def _no_narrower(drawn: Interval, squares: Floats) -> Interval:
-    """Return an interval that reaches at least as far below and above as these squares say."""
+    """Return an interval that is widened, if needed, to these squared distances."""
     below, above = np.sqrt(squares)
     low, high = drawn.value - float(below), drawn.value + float(above)
     if math.isfinite(drawn.low):

@@ -1,4 +1,4 @@
-"""An advice in words."""
+"""The sentences of an advice."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from netspurt.analysis.replayed import SEEN, Tally
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: With fewer losses than this their number is hardly known.
+#: If fewer losses than this were recorded, the share of losses is very uncertain.
 FEW_LOSSES = 10
 #: The probes to which costs in words refer.
 THOUSAND = 1000
-#: Costs within this factor are as good as the same.
+#: Costs whose ratio is within this factor count as equal.
 ALIKE = 1.05
 
 
@@ -215,7 +215,7 @@ def _tried(advice: Advice) -> list[str]:
 
 
 def _among(advice: Advice) -> str:
-    """Say what the choice on a part was between."""
+    """Return words on the candidates of the choice on a part of the data."""
     if _computed(advice):
         return ""
     names = [name for name in advice.asked if not shortcomings(name)]

@@ -86,7 +86,7 @@ class Account:
 
     @property
     def good_s_between(self) -> tuple[float, float]:
-        """What the good time may have been before parts and total were cut off, in seconds."""
+        """The range of the good time [s]: the printed parts and the total are truncated."""
         parts = sum(count > 0 for count in (self.lost, self.spurious))
         return self.good_s - _TENTH * parts, self.good_s + 1
 

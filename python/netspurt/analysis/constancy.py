@@ -55,7 +55,7 @@ class SteadyPeriod:
 
     @property
     def length_s(self) -> float:
-        """How long it lasts, in seconds."""
+        """The length of the period, in seconds."""
         return self.end_s - self.start_s
 
 
@@ -73,7 +73,7 @@ class Lengths:
 
     @property
     def longest_s(self) -> float:
-        """The longest, in seconds; NaN without any."""
+        """The length of the longest period, in seconds; NaN without any period."""
         return float(self.length_s[-1]) if len(self.length_s) else np.nan
 
     def quantile(self, share: float) -> float:

@@ -1,4 +1,4 @@
-"""Which packets are in a queue at the same time: derived from its length and its arrivals."""
+"""Finds which packets are in a queue at the same time, from its length and its arrivals."""
 
 from __future__ import annotations
 

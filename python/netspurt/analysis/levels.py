@@ -173,7 +173,7 @@ class _Mixture:
         return float(free * np.log(n) - 2 * self.likelihood)
 
     def in_order(self) -> _Mixture:
-        """Return it with the parts by their means."""
+        """Return the mixture with its parts in the order of their means."""
         order = np.argsort(self.mean)
         parts = (self.weight[order], self.mean[order], self.sd[order])
         return _Mixture(*parts, self.alike, self.likelihood)

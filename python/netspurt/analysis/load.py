@@ -37,7 +37,7 @@ class RunName:
 
     @classmethod
     def parse(cls, name: str) -> RunName:
-        """Read a name: ``FOE``, ``FOE-1`` (40 octets), ``FOE-2`` (256), ``ISID *`` (busy).
+        """Read a name such as ``FOE``, ``FOE-1`` (40 octets), ``FOE-2`` (256) or ``ISID *`` (busy).
 
         Examples
         --------

@@ -28,7 +28,7 @@ _REORDERING = 0.25
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change of the sender, and what it would have saved and cost.
+    """A change of the sender, with the time it would have saved and its cost.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ _FEWEST = 8
 
 @dataclass(frozen=True)
 class Connections:
-    """Connections, one an index; arrays of shape (n,). What is not known is NaN.
+    """Connections, as arrays of shape (n,). Values that are not known are NaN.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Connections:
 
     @classmethod
     def of(cls, site: ArrayLike, **columns: ArrayLike) -> Connections:
-        """Return connections from some columns; the others are not known.
+        """Return connections from some columns. The values of other columns are not known.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Connections:
         return cls(sites, **given)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of connections."""
         return len(self.site)
 
     @property
@@ -108,11 +108,11 @@ class Connections:
         return list(dict.fromkeys(self.site.tolist()))
 
     def select(self, keep: NDArray[np.bool_]) -> Connections:
-        """Return those for which `keep`, with one value each, is true."""
+        """Return the connections for which `keep`, with one value for each, is true."""
         return Connections(*(getattr(self, one.name)[keep] for one in fields(self)))
 
     def at(self, site: str) -> Connections:
-        """Return those of a site."""
+        """Return the connections of a site."""
         return self.select(self.site == site)
 
     def without(self, sites: Collection[str]) -> Connections:
@@ -129,7 +129,7 @@ class Connections:
         return self.select(~np.isin(self.site, list(sites)))
 
     def in_order(self) -> Connections:
-        """Return them by the instant at which they began."""
+        """Return the connections in the order of their beginnings."""
         order = np.argsort(self.began_s, kind="stable")
         return Connections(*(getattr(self, one.name)[order] for one in fields(self)))
 
@@ -321,7 +321,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Silences that were taken for timeouts, against what is known of the sender.
+    """Silences that were labelled as timeouts, compared with what is known of the sender.
 
     Attributes
     ----------
@@ -338,7 +338,7 @@ class Labelled:
 
     @property
     def right(self) -> Share:
-        """The share of connections that were labelled rightly."""
+        """The share of connections with the right label."""
         hits = self.both + self.neither
         return Share(hits, hits + self.missed + self.invented)
 

@@ -1,4 +1,4 @@
-"""When a recording was made, and at what time of day its losses and longest delays were."""
+"""The time of a recording, and the times of day of its losses and longest delays."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Times:
         return self.start + timedelta(seconds=float(seconds))
 
     def _clock(self, seconds: float) -> str:
-        """Return when a probe left, with the date if the recording has several."""
+        """Return when a probe left, with the date if the recording has several dates."""
         return f"{self._at(seconds):{'%Y-%m-%d %H:%M:%S' if self.days else '%H:%M:%S'}}"
 
     def whole(self) -> str:

@@ -23,12 +23,12 @@ Adaptation = Annotated[
     ),
 ]
 
-#: Shorter runs of one length on average are no bursts.
+#: The least mean number of consecutive probes of one length that counts as bursts.
 _LEAST = 2
 
 
 def tell_adaptations(replays: list[Replay], form: Form) -> None:
-    """Print for each timer how many samples of a new length it saw until it exceeded their delays.
+    """Print for each timer the number of samples that it needed to exceed delays of a new length.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def tell_adaptations(replays: list[Replay], form: Form) -> None:
 
 
 def _changes(of: Replay) -> dict[str, list[Followed]]:
-    """Return by estimator how it followed each change of length."""
+    """Return for each estimator how its timer followed each change of length."""
     from netspurt.analysis import adaptations
 
     octets = of.delays.wire_bytes
@@ -123,7 +123,7 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
 
 
 def _cell(samples: list[int | None]) -> str:
-    """Return the median and the range of some counts; those that never ended are the greatest."""
+    """Return the median and the range of some counts. `None`, for never, counts as the greatest."""
     ordered = sorted(samples, key=lambda n: (n is None, n))
     low, middle, high = (_word(ordered[place]) for place in (0, (len(ordered) - 1) // 2, -1))
     return middle if low == high else f"{middle} ({low} .. {high})"

@@ -1,4 +1,4 @@
-"""What `netspurt compare` compares of each run: a flow, a direction and an observing node."""
+"""The part of each run that `netspurt compare` compares: a flow, a direction and a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedWay:
-    """What is compared of a run: a flow, one of its directions, and the node that observed it."""
+    """The compared part of a run: a flow, one of its directions, and the observing node."""
 
     flow: str
     direction: str | None
@@ -28,13 +28,13 @@ class ComparedWay:
         return self.flow if self.direction in (None, "forward") else f"{self.flow} (reverse)"
 
     def view(self) -> View:
-        """Return what a plot shows of it."""
+        """Return the view that a plot of it shows."""
         from netspurt.plots import View
 
         return View(flow=self.flow, direction=self.direction, node=self.node)
 
     def events(self, run: Run | Explained) -> list[Seen]:
-        """Return what was observed, as the sender of the direction has it."""
+        """Return the observed events, from the view of the direction's sender."""
         from netspurt.analysis.compare import events
 
         seen = events(run.segments, self.flow, self.node)
@@ -46,7 +46,7 @@ class ComparedWay:
 
 
 def flow_of_each(flow: str | None) -> list[str | None]:
-    """Return the flow of each run: one name is that of both, and `A,B` names two."""
+    """Return the flow of each run. A single name is for both runs, and `A,B` is one for each."""
     first, comma, second = (flow or "").partition(",")
     return [first or None, (second if comma else first) or None]
 
@@ -57,7 +57,7 @@ def ways_of(
     direction: str | None,
     node: str | None,
 ) -> list[ComparedWay]:
-    """Return what is compared of each run."""
+    """Return the compared part of each run."""
     if not any(is_explained(run) for run in runs):
         common = flows[0] or _common_flow(runs)
         flows = [flows[0] or common, flows[1] or common]

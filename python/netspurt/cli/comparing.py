@@ -103,7 +103,7 @@ def compare(
 
 
 def _unlike(runs: list[Run | Explained]) -> list[Difference] | None:
-    """Return what the scenarios of two runs differ in; none if one is a capture."""
+    """Return the differences of the scenarios of two runs; none if one of them is a capture."""
     from netspurt.analysis.settings import differences
 
     scenarios = [run.scenario for run in runs if is_run(run)]
@@ -111,7 +111,7 @@ def _unlike(runs: list[Run | Explained]) -> list[Difference] | None:
 
 
 def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> None:
-    """Print what came of populations in both runs, and what the scenarios differ in."""
+    """Print the comparison of the populations of both runs, and of the runs' scenarios."""
     unlike = _unlike(runs)
     data = as_data(pairs)
     if not form.for_people:
@@ -169,7 +169,7 @@ _KEYS, _VALUE = 12, 40
 
 
 def _settings(unlike: list[Difference] | None, names: list[str]) -> list[str]:
-    """Return lines on the keys whose values differ between the scenarios of the two runs.
+    """Return lines on the keys with different values in the scenarios of the two runs.
 
     There are none if one of the two is a capture.
     """
@@ -185,7 +185,7 @@ def _settings(unlike: list[Difference] | None, names: list[str]) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    """Return a value of a scenario as it writes it, cut if it is long."""
+    """Return a value as a scenario writes it. A long value is cut."""
     if value is None:
         return "-"
     text = value if isinstance(value, str) else json.dumps(value, default=str)
@@ -257,7 +257,7 @@ def _called(run: Run | Explained) -> str:
 
 
 def _names(runs: list[Run | Explained]) -> list[str]:
-    """Return names that tell two runs apart: those of the files, their paths, or their order."""
+    """Return different names for two runs: their file names, else their paths, else numbers."""
     names = [_called(run) for run in runs]
     if names[0] == names[1]:
         names = [str(run.folder or run.title) for run in runs]

@@ -1,4 +1,4 @@
-"""What the shell completes: estimators, scenarios, and the names that folders hold."""
+"""Completion for the shell: estimators, scenarios, and names in run and sweep folders."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import typer
 
-#: A folder's manifest is read up to this size.
+#: The largest manifest that is read, in octets.
 _LARGEST = 1 << 24
 
 
 def estimators(incomplete: str) -> list[str]:
-    """Return the names of estimators that begin so, the usual ones first."""
+    """Return the names of estimators that begin with a text. The usual ones come first."""
     from netspurt import _core
     from netspurt.timers import USUAL
 
@@ -22,14 +22,14 @@ def estimators(incomplete: str) -> list[str]:
 
 
 def shipped(incomplete: str) -> list[str]:
-    """Return the names of the scenarios that come with netspurt and begin so."""
+    """Return the names of shipped scenarios that begin with a text."""
     from netspurt.shipped import names
 
     return _begin(names(), incomplete)
 
 
 def scenarios(incomplete: str) -> list[str]:
-    """Return the folders and the scenario files that begin so, and scenarios by their names."""
+    """Return the folders, the scenario files and the shipped scenarios that begin with a text."""
     folder, _, begun = incomplete.rpartition("/")
     try:
         there = sorted(Path(folder or ("/" if incomplete.startswith("/") else ".")).iterdir())
@@ -47,17 +47,17 @@ def scenarios(incomplete: str) -> list[str]:
 
 
 def tables(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the tables of the run that was named, as far as one was."""
+    """Return the tables of the run that the command line names; none if it names no run."""
     return _begin(_manifest(ctx, "run", "run.json").get("tables"), incomplete)
 
 
 def axes(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the axes of the sweep that was named."""
+    """Return the axes of the sweep that the command line names."""
     return _begin(_manifest(ctx, "folder", "sweep.json").get("names"), incomplete)
 
 
 def labels(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the labels of the axis that was named."""
+    """Return the labels of the axis that the command line names."""
     told = _manifest(ctx, "folder", "sweep.json").get("labels")
     own = told.get(ctx.params.get("axis")) if isinstance(told, dict) else None
     return _begin(own, incomplete)
@@ -71,8 +71,8 @@ def _begin(names: Any, incomplete: str) -> list[str]:
 def _manifest(ctx: typer.Context, argument: str, name: str) -> dict[str, Any]:
     """Return the manifest of the folder that is an argument of the command.
 
-    It is empty if there is none, since the shell shows no errors. Behind an option that lacks its
-    value the arguments are in `args`.
+    It is empty if there is no manifest, because the shell shows no errors. If the last option lacks
+    its value, the arguments are in `args`.
     """
     folder = ctx.params.get(argument) or next(iter(ctx.args), "")
     try:

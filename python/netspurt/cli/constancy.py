@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from netspurt.analysis import Change, Lengths, SteadyPeriod
     from netspurt.delays import Delays
 
-#: The periods that are listed; `--json` has all.
+#: The number of periods that are listed; `--json` has all.
 SHOWN = 20
-#: In recordings shorter than this, in seconds, instants are told with tenths.
+#: In recordings shorter than this, in seconds, instants are printed with tenths.
 _SHORT_S = 600
-#: Neighbours that are more alike than this make the tests find changes where there are none.
+#: If the correlation of neighbours is above this, the tests find changes that are not real.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
 
@@ -261,7 +261,7 @@ def _period_table(name: str, one: dict[str, Any], unit: str, *, fine: bool) -> I
 
 
 def prediction_lines(predictions: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a sentence on what predicts the next value best, beside the last value."""
+    """Yield a sentence that compares the best prediction of the next value with the last value."""
     if not predictions:
         return
     best = min(predictions, key=lambda one: one["error"])
@@ -299,7 +299,7 @@ def _beside_2001(data: dict[str, Any], recording: Delays) -> Iterator[str]:
 
 
 def lasting(length: float, unit: str = "s") -> str:
-    """Return a time as people say it, or a number of what else is counted.
+    """Return a time in words with suitable units, or a number with the unit that is counted.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def lasting(length: float, unit: str = "s") -> str:
 
 
 def at(instant: float, unit: str = "s", *, fine: bool = False) -> str:
-    """Return an instant of a recording as h:mm:ss, with tenths if `fine`, or a place in it.
+    """Return an instant as h:mm:ss, with tenths if `fine`, or a place in a recording as a number.
 
     Examples
     --------

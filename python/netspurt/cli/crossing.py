@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 #: The name of the table, which is computed from `rto`, `rtt` and `segments`.
 NAME = "crossings"
 COLUMNS = ("t_ns", "rto_ns", "timeout", "retransmitted_ns", "packet", "spurious")
-#: The number of crossings that a text tells one by one.
+#: The number of crossings with a sentence of their own in a text.
 _SHOWN = 5
 
 

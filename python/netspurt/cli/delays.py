@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
 app = App(
-    # A word that is no command is a file to show.
+    # A first word that is not a command is a file to show.
     cls=defaulting_to("show"),
     no_args_is_help=False,
     help="Show the contents of recorded delays, as in netspurt delays FILE. A recording is a file "
@@ -33,7 +33,7 @@ app = App(
 
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
-#: A note that so many recordings have is printed once; `--json` has it with each.
+#: If this many recordings have the same note, it is printed once; `--json` has it with each.
 _SHARED = 3
 
 
@@ -138,7 +138,7 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
 
 
 def _counts_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the counts; if they are too wide, `read as` moves out of the table."""
+    """Yield the table of counts as lines. If it is too wide, `read as` has lines of its own."""
     if not summaries:
         return
     rows = [list(COUNTS_HEADER), *map(_counts_row, summaries)]
@@ -171,7 +171,7 @@ def _statistics_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _fitted(rows: list[list[str]]) -> list[str]:
-    """Return rows as lines within the terminal's width, with the first column cut if need be."""
+    """Return rows as lines within the terminal's width. If necessary, the first column is cut."""
     right = range(1, len(rows[0]))
     surplus = max(0, max(map(len, columns(rows, right))) - width())
     room = max(len(rows[0][0]), max(len(row[0]) for row in rows) - surplus)
@@ -192,13 +192,13 @@ def _four_digits(ms: float | None) -> str:
 
 
 def _shorter(names: list[str]) -> list[str]:
-    """Return names without the folder that they all share."""
+    """Return names without the folder that all of them have in common."""
     folder = os.path.commonpath([Path(name).parent for name in names]) if names else ""
     return [name.removeprefix(folder).lstrip(os.sep) for name in names] if folder else names
 
 
 def _cut(text: str, room: int) -> str:
-    """Return the end of a text that is too long; the end is more specific than the beginning."""
+    """Return the end of a text that is too long, because the end is the more specific part."""
     return text if len(text) <= room else f"…{text[len(text) - room + 1 :]}"
 
 

@@ -1,4 +1,4 @@
-"""What `netspurt explain` does with captures, once its words are read."""
+"""The work of `netspurt explain`, after its command line has been read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from netspurt.cli.output import complain, named, print_json, raw
 
-#: Captures with more connections than this are summed up.
+#: If there are more connections than this, only their sums are printed.
 _FEW = 2
 #: What the names of compressed captures contain.
 _ENDINGS = (".pcap", ".cap", ".dmp")
@@ -26,14 +26,14 @@ def explain_files(
     as_one: bool = False,
     connection: int | None = None,
 ) -> int:
-    """Explain captures, and print or write what was found; return the exit status.
+    """Explain captures, print or write the results, and return the exit status.
 
     The arguments are those of the command.
 
     Raises
     ------
     ValueError
-        If they do not go together.
+        If the options contradict each other.
     OSError
         If a file cannot be read or written.
     """
@@ -53,12 +53,12 @@ def _check(
     *,
     as_json: bool,
 ) -> None:
-    """Check that the options go together.
+    """Check that the options do not contradict each other.
 
     Raises
     ------
     ValueError
-        If they do not.
+        If they contradict each other.
     """
     from netspurt.captures import LAYOUTS
 
@@ -80,7 +80,7 @@ def _check(
 
 
 def _files(paths: Sequence[Path]) -> Iterator[str]:
-    """Yield the captures that paths name; folders may hold other files.
+    """Yield the captures that paths name. Other files in folders are ignored.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
     from netspurt.captures import is_capture
 
     def is_named(file: Path) -> bool:
-        # Of compressed files only the name tells what they hold.
+        # Only the name of a compressed file tells what it contains.
         packed = file.suffix in {".gz", ".zst"}
         return is_capture(file) and (not packed or any(end in file.name for end in _ENDINGS))
 
@@ -122,7 +122,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
             complain(error)
             status = 2
             continue
-        # Where nothing can be read there is no heading either.
+        # If nothing can be read, no heading is printed either.
         _write(above)
         above = b""
         for some in rows:
@@ -133,7 +133,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
 
 
 def _print_tcptrace(paths: list[str], layout: str) -> int:
-    """Print rows as tcptrace does, behind its preface, which tells sums."""
+    """Print rows in the layout of tcptrace, after its preface with the sums."""
     from netspurt._core import __version__
     from netspurt.captures import Rows, heading
 
@@ -168,7 +168,7 @@ def _clock(seconds: float) -> str:
 
 
 def _write(octets: bytes) -> None:
-    """Write to the standard output, past what makes text harmless."""
+    """Write octets to the standard output itself, without `HarmlessStream`."""
     stream = raw(sys.stdout)
     buffer: Any = getattr(stream, "buffer", None)
     if buffer is None:
@@ -180,17 +180,17 @@ def _write(octets: bytes) -> None:
 
 
 def _complain_of_fault(paths: Sequence[str], fault: str | None) -> int:
-    """Tell where reading stopped early; return the exit status."""
+    """Print where reading stopped early, and return the exit status."""
     if fault is None:
         return 0
-    # Of several captures the fault names those that have one.
+    # For several captures, the text of the fault names the captures.
     where = f"{named(paths[0])}: " if len(paths) == 1 else ""
     complain(ValueError(f"{where}{fault}; what came before is explained"), "warning:")
     return 1
 
 
 def _note(paths: Sequence[str], notes: Sequence[str]) -> None:
-    """Tell what limits rows, which have no room for it."""
+    """Print the notes on what limits the results, because the rows have no place for them."""
     for note in notes:
         complain(ValueError(f"{', '.join(map(named, paths))}: {note}"), "note:")
 

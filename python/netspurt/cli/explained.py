@@ -1,4 +1,4 @@
-"""What `netspurt explain` prints of a capture, and the documents and files that it makes."""
+"""The output of `netspurt explain` for a capture: lines, JSON and files of tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def document(found: Explained, connection: int | None) -> dict[str, Any]:
-    """Return what is known of a capture, as JSON has it."""
+    """Return all results for a capture, for JSON."""
     tables = {
         name: _chosen(found.table(name), connection) for name in ("connections", "retransmissions")
     }
@@ -44,7 +44,7 @@ def write_tables(found: Explained, path: Path) -> None:
     Raises
     ------
     ValueError
-        If something else than a file is there, or the capture itself.
+        If a folder or the capture itself is at one of the paths.
     """
     beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")
     for file in (path, beside):
@@ -66,7 +66,7 @@ def _chosen(table: Table, connection: int | None) -> Table:
 
 
 def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str]:
-    """Yield what is known of a capture in words.
+    """Yield the results for a capture in words.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
 
 
 def pooled(found: Explained) -> Iterator[str]:
-    """Yield one answer for all connections."""
+    """Yield one result for all connections together."""
     table = found.table("connections")
     yield from _packets(found)
     yield from _summary(found, len(set(table["connection"].tolist())))
@@ -104,7 +104,7 @@ def pooled(found: Explained) -> Iterator[str]:
 
 
 def _packets(found: Explained) -> Iterator[str]:
-    """Yield the packets of a capture, and what limits the answer."""
+    """Yield lines on the packets of a capture, and on what limits the results."""
     parts = [f"{named(found.path)}: {counted(found.packets, 'packet')}, {number(found.tcp)} of TCP"]
     others = {"without IP": found.no_ip, "fragments": found.fragments, "others": found.other}
     parts += [f"{number(many)} {what}" for what, many in others.items() if many]
@@ -114,7 +114,7 @@ def _packets(found: Explained) -> Iterator[str]:
 
 
 def _summary(found: Explained, connections: int) -> Iterator[str]:
-    """Yield sums over all connections."""
+    """Yield lines with sums over all connections."""
     table, again = found.table("connections"), found.table("retransmissions")
     with_data = int((table["data_packets"] > 0).sum())
     yield f"{counted(connections, 'connection')}, {counted(with_data, 'direction')} with data"
@@ -151,7 +151,7 @@ def _three(row: dict[str, Any], stem: str, word: Any) -> str:
     return "-" if values[0] == "-" and values[2] == "-" else " / ".join(values)
 
 
-#: What is told of each direction: words, and the text of a row.
+#: The lines for each direction: a label, and a function from a row to a text.
 _TOLD: Sequence[tuple[str, Any]] = (
     ("packets", lambda r: number(r["packets"])),
     ("data packets", lambda r: number(r["data_packets"])),
@@ -178,7 +178,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
 
 
 def _connection(found: Explained, connection: int) -> Iterator[str]:
-    """Yield what is known of a connection, its directions side by side."""
+    """Yield the results for a connection, with its directions side by side."""
     rows = list(_rows(_chosen(found.table("connections"), connection)))
     first = rows[0] if rows[0]["direction"] == "forward" else _turned(rows[0])
     yield (

@@ -58,7 +58,7 @@ Offload = Annotated[
 
 @app.callback()
 def _root() -> None:
-    """Make the commands a group; with a single command typer would make it the whole command."""
+    """Do nothing. Without this function typer would not make a group of a single command."""
 
 
 @app.command()
@@ -180,7 +180,7 @@ def exec_(
 def _for_programs(
     file: Path, settings: list[str], shim: str | None, ends: dict[str, str | None]
 ) -> Scenario:
-    """Read a scenario for programs, with what options say."""
+    """Read a scenario for programs, with the settings of the options."""
     from netspurt.scenario import Scenario, read_text
 
     values = dict(setting(text) for text in settings)
@@ -201,7 +201,7 @@ def _early(run: Run, stop_s: float) -> list[str]:
 
 
 def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
-    """Return lines that tell how a live run went, and what its `ends` were given."""
+    """Return lines on the validity of a live run, and with `ends` on the settings of its ends."""
     late = live.lateness
     spans = {"p50": late.p50_ns, "p99": late.p99_ns, "p99.9": late.p999_ns, "max": late.max_ns}
     told = ", ".join(f"{name} {_span(nanos)}" for name, nanos in spans.items())
@@ -223,7 +223,7 @@ def verdict(live: LiveReport, *, ends: bool = True) -> list[str]:
 
 
 def _given(ends: list[EndReport]) -> list[str]:
-    """Return lines of what ends were given; ends alike have one line."""
+    """Return lines with the settings of the ends. Ends with equal settings share a line."""
     seen: dict[str, str] = {}
     for end in ends:
         text = ", ".join(f"{name}={value}" for name, value in end.values().items())

@@ -64,7 +64,7 @@ def _checking() -> list[Any]:
     return [papers.app, truth.app, scripts.script, doctor.doctor, running.schema]
 
 
-#: The commands, by what one wants to do, and what imports them.
+#: The commands by task, and for each task the function that imports its commands.
 _COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
     "Simulate and look": ("new scenarios run sweep plot table qlog compare report", _simulating),
     "Choose a timer for recorded delays": ("delays replay", _choosing),
@@ -79,9 +79,9 @@ _COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
 
 
 def application(words: Sequence[str] = ()) -> App:
-    """Return the command with all its parts, or with the one that `words` begin with.
+    """Return the command with all subcommands, or only with the one that `words` begin with.
 
-    The imports and the options of all parts take longer than many commands.
+    The imports and options of all subcommands take longer than the work of many commands.
     """
     from netspurt.cli.words import STATUSES, App, root
 
@@ -110,7 +110,7 @@ def application(words: Sequence[str] = ()) -> App:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Print how an algorithm of the user's failed."""
+    """Print the traceback of an algorithm that the user wrote."""
     import traceback
 
     from netspurt.algorithms import AlgorithmError
@@ -121,7 +121,7 @@ def _print_traceback(error: BaseException) -> None:
 
 def main() -> None:
     """Run the command."""
-    # A reader that stops early is no error: `netspurt schema | head -1` ends quietly.
+    # It is not an error if the reader stops early: `netspurt schema | head -1` ends quietly.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -164,7 +164,7 @@ def _carry_out(words: list[str]) -> int | None:
 
 
 def _complain_of_usage(error: Any) -> None:
-    """Print how the command is used and the error, which is spelt as all others are."""
+    """Print the usage of the command, and the error in the style of all errors."""
     told = io.StringIO()
     error.show(file=told)
     text = re.sub("^Error: ", "error: ", told.getvalue(), count=1, flags=re.MULTILINE)

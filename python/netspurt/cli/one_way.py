@@ -1,4 +1,4 @@
-"""RFC 889's scale: its delays and timers are one-way, half of the round trip (§2.1)."""
+"""The scale of RFC 889: its delays and timers are one-way, half of the round trip (§2.1)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HEADING = ("", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "
 
 
 def share_of(measure: str) -> float:
-    """Return what RFC 889 takes of a recorded delay: half of a round trip, all of a one-way one."""
+    """Return the factor from a recorded delay to RFC 889's: 1/2 for round trips, 1 for one-way."""
     return 1.0 if measure == "one-way" else 0.5
 
 
 def caption(measure: str) -> str:
-    """Return what the times of RFC 889's table are, for a recording of round trips or of halves."""
+    """Return the caption for the times of RFC 889's table: as recorded, or half of round trips."""
     if measure == "one-way":
         return "one-way delays and timers, as recorded"
     return (

@@ -1,4 +1,4 @@
-"""What commands open that read tables: run folders and captures."""
+"""Opens the inputs of commands that read tables: run folders and captures."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
-    """Open a run folder, or a capture with the packets of the connection `flow`, or of all.
+    """Open a run folder, or a capture with the packets of one connection or of all.
 
     Raises
     ------
     RunError
-        If the path is neither.
+        If the path is neither a run nor a capture.
     """
     from netspurt.captures import explain, is_capture
     from netspurt.run import open_run
@@ -28,7 +28,7 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
             raise ValueError(f"{path} is neither a run folder nor a capture")
         return open_run(path)
     number = flow[1:] if flow is not None and flow.startswith("c") else ""
-    # Several flows, as in `c0,c3`, need the packets of all.
+    # Several flows, as in `c0,c3`, need the packets of all connections.
     only = int(number) if number.isdecimal() else None
     found = explain(path, segments=True, connection=only)
     if found.fault is not None:
@@ -44,21 +44,21 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
 
 
 def is_explained(opened: Run | Explained) -> TypeGuard[Explained]:
-    """Return whether it is a capture."""
+    """Return whether this is an explained capture."""
     from netspurt.captures import Explained
 
     return isinstance(opened, Explained)
 
 
 def is_run(opened: Run | Explained) -> TypeGuard[Run]:
-    """Return whether it is a run."""
+    """Return whether this is a run."""
     return not is_explained(opened)
 
 
 def busiest(opened: Run | Explained) -> tuple[str, str] | None:
     """Return the flow and the direction of a capture with the most octets of data.
 
-    None for a run, whose flows have an order, and for a capture without data.
+    It is None for a capture without data, and for a run, because the flows of a run have an order.
     """
     if not is_explained(opened):
         return None

@@ -1,4 +1,4 @@
-"""Options: how their values are read, and the messages for wrong values."""
+"""Shared options of commands: readers of their values, and messages for wrong values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ count = _reader("a whole number, 0 or more", _count)
 
 
 def one_of(words: Sequence[str]) -> Callable[[str], str]:
-    """Return a parser for an option that takes one of some words."""
+    """Return a parser for an option whose value is one of some words."""
 
     def parse(text: str) -> str:
         if text not in words:
@@ -117,12 +117,12 @@ def loaded(
     *,
     alone: bool = False,
 ) -> Scenario:
-    """Return a scenario, with `--set` and `--seed` applied; `alone` without its sweep.
+    """Return a scenario with `--set` and `--seed` applied. With `alone` its sweep is removed.
 
     Raises
     ------
     ValueError
-        If the file cannot be read, or an axis of its `[sweep]` sets over what a `--set` does.
+        If the file cannot be read, or an axis of its `[sweep]` replaces the value of a `--set`.
     """
     from netspurt.scenario import load
 

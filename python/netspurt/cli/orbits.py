@@ -118,7 +118,7 @@ PassPicture = Annotated[
     ),
 ]
 
-#: How many points of a pass a picture has at most.
+#: The most points of a pass in a picture.
 _DRAWN = 400
 
 
@@ -328,7 +328,7 @@ def _describe(name: str, found: list[Pass], hours: float) -> None:
 
 
 def _cut(one: Pass) -> str:
-    """Return where the span that was searched cuts a pass off."""
+    """Return a note if the searched span does not contain the whole pass."""
     words = {
         (True, False): " begins earlier",
         (False, True): " ends later",
@@ -342,7 +342,7 @@ def _ms(seconds: float) -> str:
 
 
 def _rows(one: Pass, fit: Fit) -> list[tuple[str, str]]:
-    """Return what there is to say of a pass, as rows of a word and a text."""
+    """Return the properties of a pass as rows of a word and a text."""
     low, high = (number(round(km)) for km in one.km)
     off = f"{fit.residual * 1e3:.3g} ms, {fit.share * 100:.2g} % of the delay"
     powers = ("", " t", *(f" t^{n}" for n in range(2, fit.degree + 1)))[: fit.degree + 1]
@@ -408,7 +408,7 @@ def _start(path: OrbitPath, satellite_at: int, start: str | None) -> int:
     Raises
     ------
     ValueError
-        If none is given and the satellite has no epoch.
+        If no start is given and the satellite has no epoch.
     """
     from netspurt import _core
 

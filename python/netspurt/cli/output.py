@@ -1,4 +1,4 @@
-"""Output for people: columns, errors, progress. Without a terminal it is plain."""
+"""Output for people: columns, errors and progress. Without a terminal it has no styles."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def complain(error: BaseException, word: str = "error:") -> None:
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
-    # Names of files come from others: their styles are no styles of ours.
+    # Names of files may contain styles of other people, which are not printed.
     text = text.replace("\x1b", r"\x1b")
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
 
 
 def counted(count: int, what: str) -> str:
-    """Return a count and what is counted, in the singular or the plural.
+    """Return a count with its noun, in the singular or the plural.
 
     Examples
     --------
@@ -77,9 +77,9 @@ _STEERING = re.compile(
 
 
 def harmless(text: str) -> str:
-    """Return a text with visible escapes in hexadecimal for the characters that steer a terminal.
+    """Return a text with visible hexadecimal escapes in place of a terminal's control characters.
 
-    Styles of `paint` pass.
+    Styles of `paint` are kept.
     """
     return _STEERING.sub(_visible, text)
 
@@ -92,7 +92,7 @@ def _visible(found: re.Match[str]) -> str:
 
 
 def named(path: str) -> str:
-    r"""Return the name of a file, which others chose: no style of it passes, and it is one line.
+    r"""Return the name of a file in one line, with escapes in place of styles and controls.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def named(path: str) -> str:
 
 
 class HarmlessStream:
-    """A text stream to which everything is written as `harmless` returns it."""
+    """A text stream that passes each text through `harmless` before it is written."""
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
@@ -120,7 +120,7 @@ class HarmlessStream:
 
 @contextmanager
 def harmless_output() -> Iterator[None]:
-    """Replace both outputs by harmless ones."""
+    """Replace the standard output and standard error by harmless streams."""
     kept = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, HarmlessStream(stream)) for stream in kept)
     try:
@@ -135,7 +135,7 @@ def raw(stream: TextIO) -> TextIO:
 
 
 def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Yield rows as lines of aligned columns; those numbered in `right` are right-aligned."""
+    """Yield rows as lines of aligned columns. `right` has the numbers of right-aligned columns."""
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     for row in rows:
         cells = [

@@ -31,7 +31,7 @@ from netspurt.scenario import as_toml
 
 
 def list_papers(form: Form) -> None:
-    """Print the papers on the shelf."""
+    """Print the list of papers."""
     papers = [read_paper(key) for key in shelf()]
     if not form.for_people:
         keys = ("key", "title", "authors", "published")
@@ -64,7 +64,7 @@ def show(key: str, form: Form) -> None:
 
 
 def _claim_lines(paper: Paper) -> Iterator[str]:
-    """Yield a table of claims; on a narrow terminal the measure stands below the claim."""
+    """Yield a table of claims. On a narrow terminal the measure is below the claim."""
     table = [("claim", "says", "printed", "judged by")]
     for claim in paper.claims:
         judged = f"{claim.measure} ({claim.evidence})" if claim.measure else "nothing: history"
@@ -177,9 +177,9 @@ _INDENT = 4
 #: The maximum widths of the column of claims, and of values in lists of claims.
 _SAYS = 54
 _VALUE = 22
-#: A text column is not made narrower than this for another one.
+#: The least width of a column of text.
 _NARROW = 36
-#: The widest that is easily read.
+#: The greatest width of a line that is easy to read.
 _WIDTH = 100
 #: Lists longer than this are not printed in the table.
 _FEW = 3

@@ -44,7 +44,7 @@ Chance = Annotated[
 
 #: The shortest, last short and longest lengths of RFC 889's first table, in octets.
 _MEMO = (40, 125, 256)
-#: Two lines are worth a note if they leave less than this part of one line's scatter.
+#: There is a note on two lines if their residuals are less than this share of one line's.
 _WORTH = 0.8
 
 
@@ -112,7 +112,7 @@ def report(
 
 
 def head_data(recording: Delays) -> dict[str, Any]:
-    """Return what a recording is and its counts, for programs."""
+    """Return a recording's name, format and counts, for programs."""
     keys = ("name", "format", "measure", "order", "send_times")
     counts = ("sent", "received", "lost", "late", "duplicates")
     return {key: getattr(recording, key) for key in (*keys, *counts)} | {"notes": recording.notes}
@@ -135,7 +135,7 @@ def _report_lines(recording: Delays, data: dict[str, Any]) -> Iterator[str]:
 
 
 def folded(text: str) -> Iterator[str]:
-    """Yield a sentence as lines."""
+    """Yield the lines of a sentence, folded to the width of the terminal."""
     return wrapped([[text]], [width(100)])
 
 
@@ -397,7 +397,7 @@ def _memo_text(memo: dict[str, Any]) -> str:
 
 
 def _two_lines(recording: Delays, fit: Fit) -> Iterator[str]:
-    """Say if two lines fit much better than the one that was drawn."""
+    """Print a note if two lines fit much better than the line that was drawn."""
     if len(fit.lines) > 1:
         return
     try:

@@ -1,4 +1,4 @@
-"""What `netspurt explain` says of many connections at once: one answer."""
+"""The output of `netspurt explain` for many connections together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CAUSES = {
     "unknown": "unknown",
 }
 
-#: What time is spent on, in words.
+#: The words for the parts of the time.
 SPENT = {
     "handshake": "the handshake",
     "application": "the application",
@@ -44,12 +44,12 @@ SPENT = {
 #: How many connections and remedies are shown.
 _WORST = 5
 _REMEDIES = 3
-#: A smaller part of the time is left out.
+#: A part of the time with a smaller share is left out.
 _SHARE = 0.005
 
 
 def pooled_lines(found: Explained) -> Iterator[str]:
-    """Yield causes, what the time was spent on, what would have saved some, the worst ones."""
+    """Yield lines: causes, parts of the time, remedies, and the worst connections."""
     yield from _vantages(found)
     yield from _causes(found)
     yield ""
@@ -59,7 +59,7 @@ def pooled_lines(found: Explained) -> Iterator[str]:
 
 
 def _vantages(found: Explained) -> Iterator[str]:
-    """Say where the capture was taken, by the number of directions with data."""
+    """Yield the numbers of directions by the place of the capture: at the sender, or elsewhere."""
     connections, habits = found.table("connections"), found.table("habits")
     where = _by_handshakes(connections)
     keys = zip(habits["connection"].tolist(), habits["direction"].tolist(), strict=True)
@@ -83,7 +83,7 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield ""
 
 
-#: A handshake's half that is so many times shorter than the other ends at the capturing host.
+#: If one half of a handshake is this many times shorter, the capture was taken at that half's host.
 _SHORTER = 8
 
 
@@ -160,7 +160,7 @@ def _time(spent: Table) -> str:
 
 
 def _remedies(found: Explained) -> Iterator[str]:
-    """Yield what changes of the sender would have saved most, with what they cost."""
+    """Yield the changes of the sender that would have saved the most time, with their costs."""
     from netspurt.analysis.remedies import remedies
 
     for one in remedies(found.tables)[:_REMEDIES]:
@@ -204,7 +204,7 @@ def _worst(found: Explained) -> Iterator[str]:
 
 
 def _named(found: Explained, connection: int) -> str:
-    """Return the name of a connection, with its file where there are several."""
+    """Return the name of a connection, with its file if there are several files."""
     path, own = found.place_of(connection)
     return f"connection {own} of {named(path)}" if found.files else f"connection {own}"
 

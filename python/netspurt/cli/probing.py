@@ -169,7 +169,7 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]
 
 
 def _heading(about: HeaderLine) -> Iterator[str]:
-    """Yield what is known before the first echo probe."""
+    """Yield lines on what is known before the first echo probe, such as the path."""
     from netspurt.probe_lines import Noise, NoNoise
 
     path = about.path
@@ -195,7 +195,7 @@ def _heading(about: HeaderLine) -> Iterator[str]:
 
 
 def _shown_line(line: Line) -> list[str]:
-    """Return what is shown of a line of the data file."""
+    """Return the text to show for a line of the data file."""
     from netspurt import probe_lines as lines
 
     match line:
@@ -216,7 +216,7 @@ def _shown_line(line: Line) -> list[str]:
 
 
 def _outcome(line: EchoProbeLine) -> str:
-    """Return what became of an echo probe."""
+    """Return the outcome of an echo probe in words."""
     head = f"{line.echo_probe:>6}  {line.octets:>5} B"
     if line.lost:
         return f"{head}  {paint('lost', 'red')}{', ' + line.why if line.why else ''}"
@@ -235,7 +235,7 @@ _TALL = 23
 def screen_lines(
     plan: Plan, watch: Watch, trace: Sequence[str], across: int, down: int
 ) -> list[str]:
-    """Return what a terminal shows: the histogram, the timers, the last echo probes.
+    """Return the lines of the screen: the histogram, the timers and the last echo probes.
 
     Parameters
     ----------

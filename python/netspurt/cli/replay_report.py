@@ -82,7 +82,7 @@ def _shown(algorithm: Algorithm, advice: Advice) -> bool:
 
 
 def about(delays: Delays) -> Iterator[str]:
-    """Yield what a recording holds, with notes."""
+    """Yield lines on the content of a recording, with notes."""
     from netspurt.analysis.time_of_day import day_words
 
     yield from wrapped([[head(delays)]], [width(120)])
@@ -177,7 +177,7 @@ def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
 
 
 def _before(of: Replay) -> Iterator[str]:
-    """Say which losses no timer's account contains."""
+    """Yield a sentence on the losses that no timer's account contains."""
     lost = of.algorithms[0].lost_before
     if not lost:
         return

@@ -90,7 +90,7 @@ def replay(
 
 @dataclass(frozen=True)
 class _Show:
-    """What is printed."""
+    """The options for the output."""
 
     price: Price
     tune: bool
@@ -103,7 +103,7 @@ class _Show:
 
 
 def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> None:
-    """Check that options can be kept to together.
+    """Check that the options do not contradict each other.
 
     Raises
     ------
@@ -139,7 +139,7 @@ RFC889_LOST_AFTER = 30.0
 
 @dataclass(frozen=True)
 class _How:
-    """How recordings are replayed."""
+    """The options for the replay."""
 
     order: str | None
     clock: str
@@ -148,7 +148,7 @@ class _How:
 
 
 def _recordings(files: list[Path], read: How, how: _How) -> tuple[list[Delays], bool]:
-    """Return all recordings, and whether any file had an error, which is reported."""
+    """Return all recordings, and whether a file had an error. Errors are printed."""
     found: list[Delays] = []
     wrong = False
     for file, reading in read_all(files, read):
@@ -165,7 +165,7 @@ def _recordings(files: list[Path], read: How, how: _How) -> tuple[list[Delays], 
 def _replays(
     delays: list[Delays], named: list[str], how: _How, *, pool: bool
 ) -> tuple[list[Replay], bool]:
-    """Return replays of all recordings, and whether any had an error, which is reported."""
+    """Return replays of all recordings, and whether one had an error. Errors are printed."""
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
@@ -287,7 +287,7 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
 
 
 def _algorithms(delays: list[Delays], named: list[str], how: _How) -> list[str]:
-    """Return the estimators to show: of grids the front, on which a note is printed."""
+    """Return the estimators to show. For a grid this is its front, and a note is printed."""
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
 

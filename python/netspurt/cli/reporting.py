@@ -51,7 +51,7 @@ def report(
 
 
 def _usual(paths: Sequence[Path]) -> Path:
-    """Return where the page goes without `--out`."""
+    """Return the file of the page without `--out`."""
     if len(paths) > 1:
         return Path(_PAGE)
     only = paths[0]
@@ -59,7 +59,7 @@ def _usual(paths: Sequence[Path]) -> Path:
 
 
 def _sections(paths: Sequence[Path]) -> Iterator[Section]:
-    """Yield what is told of the paths, in their order; two runs or captures are compared."""
+    """Yield the sections for the paths, in their order. Two runs or captures are compared."""
     from netspurt.report import compared_section
     from netspurt.report.drawn import BUDGET
 
@@ -78,7 +78,7 @@ def _sections(paths: Sequence[Path]) -> Iterator[Section]:
 
 
 def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
-    """Yield the sections of a path: one, or one for each recording that it holds."""
+    """Yield the sections of a path: one, or one for each recording in it."""
     from netspurt.report import capture_section, run_section, sweep_section
     from netspurt.sweep import open_sweep
 
@@ -95,7 +95,7 @@ def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
 
 
 def _has_packets(path: Path) -> bool:
-    """Return whether it is a run's folder or a capture."""
+    """Return whether a path is a run's folder or a capture."""
     from netspurt.captures import is_capture
 
     return (path / "run.json").is_file() or is_capture(path)

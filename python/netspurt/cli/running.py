@@ -70,7 +70,7 @@ def run(
 
 
 def tell_notes(scenario: Scenario) -> None:
-    """Print what to know about a run of a scenario."""
+    """Print the notes on a run of a scenario."""
     for note in scenario.notes():
         typer.echo(f"{paint('note:', 'yellow', sys.stderr)} {note}", err=True)
 
@@ -98,7 +98,7 @@ def one_case(
 
 
 def tell_sweep(file: Path) -> None:
-    """Say that a scenario that was run alone has a sweep."""
+    """Print that a scenario has a sweep, of which only a single run was made."""
     from netspurt.scenario import load
     from netspurt.sweep import Sweep
 
@@ -180,7 +180,7 @@ def describe(result: Run, scenario: Scenario, folder: Path) -> None:
 
 
 def lines_beside_flows(result: Run) -> Iterator[str]:
-    """Yield what is told of requests, populations and echo probes."""
+    """Yield lines on requests, populations and echo probes."""
     for lines_of in (_request_lines, _population_lines, _echo_probe_lines):
         yield from lines_of(result)
 
@@ -268,7 +268,7 @@ def _quantiles(
 
 
 def _population_lines(result: Run) -> Iterator[str]:
-    """Yield a line for each population, and what a duration is."""
+    """Yield a line for each population, and a line that explains the word duration."""
     if "populations" not in result.tables:
         return
     table = result.populations

@@ -1,4 +1,4 @@
-"""Screens that show work while it goes on, in a terminal of any width, a few times a second.
+"""Screens that show the progress of work in a terminal of any width, a few times a second.
 
 What draws them is not what is timed: live runs and probing are processes of their own.
 """
@@ -19,7 +19,7 @@ from netspurt.cli.path_report import span
 if TYPE_CHECKING:
     from netspurt.live_report import Scene, SenderScene
 
-#: A screen is drawn again after this time at the earliest, in seconds.
+#: The least time between two drawings of a screen, in seconds.
 EVERY_S = 0.1
 
 #: Draws lines in place of those before; with `last` also if the ones before are new.
@@ -36,7 +36,7 @@ def is_screen(stream: TextIO) -> bool:
 
 @contextmanager
 def screen(stream: TextIO) -> Iterator[Draw | None]:
-    """Draw lines in place on a terminal, and take them away at the end; `None` without a terminal.
+    """Draw lines in place on a terminal, and remove them at the end; `None` without a terminal.
 
     Yields
     ------
@@ -93,7 +93,7 @@ def bar(share: float, room: int) -> str:
 
 
 def short(text: str, room: int) -> str:
-    """Return a text that takes at most so many characters.
+    """Return a text, cut to at most `room` characters.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def short(text: str, room: int) -> str:
 
 
 class LiveScreen:
-    """What a live run looks like: its time, each sender's state, each queue.
+    """The screen of a live run: its time, the state of each sender, and each queue.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class LiveScreen:
         When it ends at the latest, in seconds.
     """
 
-    #: How many values a curve remembers.
+    #: The number of values that a curve keeps.
     _MOST = 400
 
     def __init__(self, name: str, stop: float) -> None:
@@ -123,7 +123,7 @@ class LiveScreen:
         self._past: dict[str, deque[float]] = {}
 
     def take(self, scene: Scene) -> None:
-        """Take what the run looks like now."""
+        """Update the screen with the state of the run."""
         self.scene = scene
         for sender in scene.senders:
             self._keep(_named(sender), sender.cwnd_bytes)

@@ -66,13 +66,13 @@ class Result:
     """The result of a script."""
 
     name: str
-    """Its path."""
+    """The path of the script."""
     label: str
     """Its path below the folder that was named, or its file's name, without the ending."""
     script: _core.Script | None = None
     played: _core.Played | None = None
     ineffective: tuple[tuple[int, str, str], ...] | None = None
-    """The changes that do not make it fail; `None` if none was tried."""
+    """The changes that do not make the script fail; `None` if none was tried."""
     error: Exception | None = None
 
     @property
@@ -137,7 +137,7 @@ def _describe(results: list[Result]) -> None:
 
 
 def _complain(results: list[Result]) -> None:
-    """Print each error once, and how many scripts have the same one."""
+    """Print each error once, with the number of scripts that have the same error."""
     same: dict[str, list[Result]] = {}
     for one in results:
         if one.error:

@@ -98,7 +98,7 @@ def _read(sources: list[Path]) -> Connections:
 def _shared_data(
     told: Connections, *, threshold: float, within: float, times: float
 ) -> dict[str, Any]:
-    """Return what is also asked of all connections together."""
+    """Return the results for all connections together."""
     from netspurt.analysis.sites import handshake_ratio, label_timeouts, ping_ratio
 
     ratio, ping = handshake_ratio(told, within=within, times=times), ping_ratio(told)
@@ -114,7 +114,7 @@ def _shared_data(
 def site_data(
     told: Connections, *, threshold: float, within: float, times: float
 ) -> dict[str, Any]:
-    """Return what connections to one site tell, for programs; None where they do not."""
+    """Return the results for a site, for programs; None for values that are not known."""
     import numpy as np
 
     told = told.in_order()

@@ -63,7 +63,7 @@ def make(
 
 
 def _made(made: Collection, folder: Path) -> Iterator[str]:
-    """Yield what was made."""
+    """Yield lines with the counts of the collection that was made."""
     if made.causes:
         rows = [(cause, number(made.causes[cause])) for cause in _ordered(made.causes)]
         yield from columns([("cause", "at the sender"), *rows], right=(1,))
@@ -182,6 +182,6 @@ def _calibration(score: Score, question: str) -> Iterator[str]:
 
 
 def _ordered(causes: Mapping[str, Any] | set[str]) -> list[str]:
-    """Return causes in the order of tables, and other words behind them."""
+    """Return causes in the order of tables, and after them all other words."""
     known = [cause for cause in _CAUSES if cause in causes]
     return [*known, *sorted(set(causes) - set(known))]

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-#: The most columns that a help takes.
+#: The greatest width of help texts, in columns.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 #: What the command's exit statuses mean; `netspurt live exec` has those of its command.
@@ -27,7 +27,7 @@ _PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "N
 
 
 def usage_error() -> Any:
-    """Return what all errors in the words of a command are; typer has no public name for it."""
+    """Return the class of all errors of usage, for which typer has no public name."""
     return typer.BadParameter.__mro__[1]
 
 
@@ -44,7 +44,7 @@ def root(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
-    """Take the options that stand before a command."""
+    """Read the options before the command."""
     del version
 
 

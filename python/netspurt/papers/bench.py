@@ -1,4 +1,4 @@
-"""The bench, from which measures get runs; each run is made when it is first needed."""
+"""The bench, which provides runs to measures. Each run is made when it is first needed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TRIES = 3
 
 
 class NotRunError(Exception):
-    """A run that this machine cannot make in time; the text is the reason."""
+    """The machine cannot make a run in time. The text is the reason."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A combination of a grid's values, and its run."""
+    """One combination of a grid's values, and its run."""
 
     values: dict[str, Any]
     run: Run

@@ -1,4 +1,4 @@
-"""What a paper leaves open, swept: which contacts have the early timeout under which choices."""
+"""A sweep over the choices that a paper leaves open: which contacts then have early timeouts."""
 
 from __future__ import annotations
 

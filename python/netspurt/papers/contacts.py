@@ -90,7 +90,7 @@ class Curve:
 
     @property
     def lasts(self) -> float:
-        """How long the contact lasts [s]."""
+        """The length of the contact [s]."""
         return float(self.t_ns[-1]) / 1e9
 
     def at(self, t: Floats) -> Floats:

@@ -35,7 +35,7 @@ def _numbers(text: str) -> list[int]:
 
 @registered
 def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
-    """Return when a packet was first acknowledged, if exactly these packets left at that instant.
+    """Return the time of a packet's first ACK, if exactly these packets left at that instant.
 
     Packet 0 stands for the start of the transfer.
     """

@@ -72,7 +72,7 @@ def path_for(row: PathRow) -> Path:
 
 
 def fragments(octets: int, mtu: int) -> list[int]:
-    """Return the lengths of the packets into which a link with an `mtu` cuts a datagram.
+    """Return the lengths of the packets that a link with an `mtu` makes of a datagram.
 
     Examples
     --------

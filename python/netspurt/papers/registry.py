@@ -17,7 +17,7 @@ Band = tuple[float, float]
 
 @dataclass(frozen=True)
 class Measured:
-    """A value, and its derivation.
+    """The value of a measure, and how it was derived.
 
     Attributes
     ----------

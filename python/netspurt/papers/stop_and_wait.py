@@ -22,7 +22,7 @@ _NEAR_S = 10.0
 
 @dataclass(frozen=True)
 class Waited:
-    """What became of the segments of a contact: sent, retransmitted, retransmitted spuriously."""
+    """The numbers of segments of a contact: sent, retransmitted, retransmitted spuriously."""
 
     sent: int
     retransmissions: int

@@ -81,7 +81,7 @@ class Transfers:
         return Transfers(*(column[keep] for column in vars(self).values()))
 
     def throughput(self, packet_bytes: float) -> Floats:
-        """Return the bits of each transfer's packets, each counted once, by its time [bit/s]."""
+        """Return the throughput of each transfer [bit/s]. Each packet counts once."""
         return np.asarray(8 * packet_bytes * self.size / self.seconds)
 
     @classmethod
@@ -249,7 +249,7 @@ class Study:
         return tomllib.loads(self.scenario(contact)._core.text)
 
     def quickly(self, sweep: Sweep) -> Transfers:
-        """Run a sweep of transfers and keep nothing of it."""
+        """Run a sweep of transfers, and keep no files of it."""
         with tempfile.TemporaryDirectory() as scratch:
             folder, _ = run_sweep(sweep, Path(scratch) / "sweep")
             return Transfers.of(folder.read())
@@ -287,7 +287,7 @@ class Study:
         return carried
 
     def count(self, out: Path) -> int:
-        """Return how many transfers the folder of a whole study has."""
+        """Return the number of transfers in the folder of a whole study."""
         return sum(len(self.read(out, one)) for one in self.contacts.values())
 
     def read(self, out: Path, contact: Contact) -> Transfers:

@@ -34,7 +34,7 @@ def _handshake(run: Run) -> float:
 
 
 def _repairs(run: Run, cause: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return when the sender retransmitted for a cause [s]."""
+    """Return the times at which the sender retransmitted for a cause [s]."""
     return at_sender(run).where(way="out", cause=cause).seconds()
 
 
@@ -107,7 +107,7 @@ def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
 
 
 def run_lost(run: Run) -> int:
-    """Return how many packets the links of a run lost."""
+    """Return the number of packets that the links of a run lost."""
     return int(run.links["lost"].sum())
 
 

@@ -54,7 +54,7 @@ class Swept:
         return next(one.mean for one in found if one.labels == labels)
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
-        """Return by how much less a measure is than the base's [%], for each cell of a sender.
+        """Return for each cell of a sender by how much a measure is below the base's [%].
 
         Runs with one seed are compared, so the interval is that of their difference; the base's
         mean, by which it is divided, is taken as known.
@@ -143,7 +143,7 @@ class Sweeps:
         return carried
 
     def count(self, out: Path) -> int:
-        """Return how many cases the folder of a whole study has."""
+        """Return the number of cases in the folder of a whole study."""
         return sum(len(self.read(out, name).cases) for name in self.paper.sweeps)
 
     def quickly(self, name: str) -> Swept:

@@ -95,14 +95,14 @@ def _path_row(row: dict[str, str]) -> PathRow:
 
 @dataclass(frozen=True)
 class AccountRow:
-    """A run's row, and the host that measured it."""
+    """The row of a run, and the host that measured the run."""
 
     account: Account
     source: str
 
     @property
     def run(self) -> RunName:
-        """The meaning of its name."""
+        """The properties of the run that its name tells."""
         return RunName.parse(self.account.name)
 
     @property

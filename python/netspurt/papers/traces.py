@@ -35,13 +35,13 @@ def ack_times(run: Run) -> NDArray[np.float64]:
 
 
 def first_retransmission(run: Run) -> float:
-    """Return when the sender first retransmitted, in seconds; infinite if it never did."""
+    """Return the time of the sender's first retransmission, in seconds; infinite without any."""
     times = at_sender(run).where(kind="retransmission").seconds()
     return float(times[0]) if len(times) else float("inf")
 
 
 def busy_time(run: Run, link: str, until: float) -> float:
-    """Return how long a link had packets in its forward direction, in seconds."""
+    """Return how long a link had forward packets to transmit, up to the time `until` [s]."""
     queue = run.queue.where(link=link, direction="forward")
     times = np.append(np.minimum(queue.seconds(), until), until)
     return float(np.sum(np.diff(times)[queue["queue_packets"] > 0]))

@@ -13,7 +13,7 @@ _GROUP, _BAR = 0.8, 0.92
 
 
 def bars(series: Mapping[str, tuple[Floats, Floats, Floats]]) -> tuple[Mark, ...]:
-    """Return bars around the whole numbers of an x axis, a group at each.
+    """Return groups of bars. The groups are centred at the whole numbers of the x axis.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ KINDS = ("bar", "line", "heat-map")
 
 
 def positions(labels: Sequence[str]) -> list[float] | None:
-    """Return labels as numbers if they are all numbers or quantities of one kind.
+    """Return labels as numbers, if all are numbers or all are quantities of one unit.
 
     Examples
     --------
@@ -110,7 +110,7 @@ _SERIES = 2 * len(SERIES)
 
 
 def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
-    """Return figures in a unit that suits the largest, and the measure in words with that unit."""
+    """Return figures in a suitable unit, and the measure in words with that unit."""
     words, factor, unit = in_words(measure)
     known = [abs(one.value) for one in figures.values() if np.isfinite(one.value)]
     size, unit = fitting_unit(unit, factor * max(known, default=0.0))
@@ -119,7 +119,7 @@ def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
 
 
 def _ticks(labels: Sequence[str], *, across: bool) -> tuple[tuple[float, str], ...]:
-    """Return labels at whole numbers of an axis, as many as can be read."""
+    """Return labels at the whole numbers of an axis, but not more than can be read."""
     at = np.arange(float(len(labels)))
     long = across and sum(map(len, labels)) > _ROOM
     if across:

@@ -9,7 +9,7 @@ from netspurt.pictures.view import Tables, View, flow_end, optional, pick
 
 
 def congestion_window(run: Tables, view: View) -> Picture:
-    """Show cwnd, ssthresh and the flight size, which counts what SACK reported, up to the end.
+    """Show cwnd, ssthresh and the flight size, which includes octets that SACK reported.
 
     Timeouts, fast retransmits (if the sender was spied) and the beginnings of recoveries are
     marked.

@@ -32,7 +32,7 @@ def progress(run: Tables, view: View) -> Picture:
 
 
 def _repeats(own: Table) -> list[Mark]:
-    """Return marks of retransmissions at the octets that they repeat."""
+    """Return marks of retransmissions, at the time and the octets of each."""
     again = own.where(kind="retransmission")
     marks: list[Mark] = []
     if len(again):
@@ -60,7 +60,7 @@ def _named(segments: Table, view: View) -> list[str]:
 
 
 def _largest(segments: Table, view: View) -> list[str]:
-    """Return the flows with most data, the most first."""
+    """Return the flows with the most data in descending order."""
     own = segments.where(direction=view.sends)
     names, places = np.unique(own["flow"], return_inverse=True)
     octets = np.bincount(places, weights=own["len_bytes"].astype(np.float64), minlength=len(names))

@@ -23,7 +23,7 @@ class Recording(Protocol):
 
     @property
     def wire_bytes(self) -> NDArray[np.uint32]:
-        """Octets of each probe; zero where unknown."""
+        """Octets of each probe; zero if unknown."""
 
     @property
     def rtt_s(self) -> Floats:

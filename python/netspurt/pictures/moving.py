@@ -19,14 +19,14 @@ _DEAD: dict[str, Ink] = {"": "grey", "forward": "blue", "reverse": "orange"}
 
 @runtime_checkable
 class Moving(Protocol):
-    """A run, which knows what its links follow."""
+    """A run that has the timelines of its links."""
 
     def timelines(self) -> dict[str, Timeline]:
-        """Return what the links follow that change, by their names."""
+        """Return the timelines of the links that change, by the links' names."""
 
 
 def dead_times(timeline: Timeline) -> list[Span]:
-    """Return when a link is dead; where both directions are, as one."""
+    """Return the times in which a link is dead, each with its direction; empty for both."""
     told = [
         (one.at_ns / 1e9, (one.at_ns + one.dead_ns) / 1e9, way) for one, way in timeline.outages()
     ]

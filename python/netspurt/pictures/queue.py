@@ -126,7 +126,7 @@ def _spans(queue: _Queue, edges: Floats) -> tuple[Floats, ...]:
 
 
 def _drops(found: list[_Queue]) -> list[Mark]:
-    """Return a mark for each drop at the queue's length at that instant."""
+    """Return a mark for each drop, at the length that the queue then had."""
     places = []
     for queue in found:
         place = np.searchsorted(queue.t, queue.dropped, side="right") - 1

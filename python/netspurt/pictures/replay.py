@@ -114,7 +114,7 @@ def timeline(replay: Judged) -> Picture:
 
 
 def _of_legend(label: str, shape: Shape) -> Points:
-    """Return a mark that is in the legend only."""
+    """Return a mark that appears only in the legend."""
     none = np.empty(0)
     return Points(label=label, ink="grey", x=none, y=none, shape=shape, size=5)
 
@@ -221,7 +221,7 @@ _NAMED = 20
 
 
 def _named(replay: Judged) -> list[JudgedBy]:
-    """Return the timers that are named: all, or of many those of the front, evenly spaced."""
+    """Return the timers to label: all, or if there are many, evenly spaced ones of the front."""
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
     front = list(replay.front())
@@ -242,7 +242,7 @@ def _drawn(replay: Judged) -> list[JudgedBy]:
 
 
 def _told(replay: Judged) -> str:
-    """Return how many timers of how many are shown, if not all are."""
+    """Return a note on the number of timers that are shown, if not all of them are."""
     count = len(replay.algorithms)
     return f"{len(SERIES)} of {count} timers drawn" if count > len(SERIES) else ""
 

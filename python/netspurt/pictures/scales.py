@@ -1,4 +1,4 @@
-"""Scales that suit what is drawn on them."""
+"""Scales that suit the values on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks of long runs, of which a picture has room for a part."""
+"""Chooses marks of long runs, because a picture has room only for some of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def kept(t: Floats, y: Floats) -> NDArray[np.intp]:
 
 
 def last_of_columns(t: Floats) -> NDArray[np.intp]:
-    """Return the places of the instants to draw of a line that climbs: all, or a column's last."""
+    """Return the indices of a rising line's points to draw: all, or the last of each column."""
     if len(t) <= MOST:
         return np.arange(len(t))
     return np.flatnonzero(np.diff(_columns(t), append=COLUMNS))

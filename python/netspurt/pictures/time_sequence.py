@@ -102,7 +102,7 @@ def _of_flows(run: Tables) -> Table:
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:
-    """Return the observing node: the wanted one, or the sender if spied, or the first."""
+    """Return the observing node: the wanted one, else the sender if spied, else the first."""
     spied = set(run.table("segments")["node"].tolist())
     there = list(dict.fromkeys(own["node"].tolist()))
     if view.node in spied and view.node not in there:
@@ -116,7 +116,7 @@ def _node(run: Tables, own: Table, view: View, flow: str) -> str:
 
 
 def _packet_bytes(own: Table) -> int | None:
-    """Return the size of packets, if all but the last have one."""
+    """Return the size of packets, if all packets but the last have the same size."""
     data = own.select(own["len_bytes"] > 0)
     size = int(data["len_bytes"].max())
     return None if np.any((data["seq"] - 1) % size) else size

@@ -1,4 +1,4 @@
-"""What the packets at one point tell of a direction: outstanding data, throughput, density."""
+"""Pictures from the packets at one point: outstanding data, throughput and packet density."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PARTS = 100
 
 
 def outstanding_data(run: Tables, view: View) -> Picture:
-    """Show the octets that were sent and not acknowledged, as they were at one point of the path.
+    """Show the octets that were sent and not yet acknowledged, as seen at one point of the path.
 
     Octets that SACK blocks report count as outstanding: they wait for the gap before them.
     """
@@ -29,7 +29,7 @@ def outstanding_data(run: Tables, view: View) -> Picture:
 
 
 def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
-    """Return instants [s] and the octets outstanding from each of them on."""
+    """Return instants [s], and the outstanding octets from each instant on."""
     t = np.concatenate([data.seconds(), acks.seconds()])
     order = np.argsort(t, kind="stable")
     sent = np.concatenate([data["seq"] + data["len_bytes"], np.zeros(len(acks), dtype=np.int64)])
@@ -106,7 +106,7 @@ def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
 
 
 def _named(data: Table, view: View) -> str:
-    """Return which flow is shown, and where it was seen."""
+    """Return in words which flow is shown, and the node that saw it."""
     return f"{view.titled(str(data['flow'][0]))} at {data['node'][0]}"
 
 

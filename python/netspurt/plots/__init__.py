@@ -1,4 +1,4 @@
-"""Pictures drawn by matplotlib; they show tables, whichever instrument filled them.
+"""Pictures of tables, drawn by matplotlib.
 
 `draw` draws a kind of picture of a run, and `RunPlots` saves the pictures of a run.
 """

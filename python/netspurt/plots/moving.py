@@ -1,4 +1,4 @@
-"""What a link does over time: its delay, rate and losses, and when it is dead."""
+"""Plots of a link over time: its delay, rate and losses, and the times in which it is dead."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def shade(axes: Axes, dead: Sequence[Span], limits: tuple[float, float], whose: 
 
 
 def _panels(timeline: Timeline, end: float) -> Iterator[Panel]:
-    """Yield what of a link changes or is there at all: delay, rate, losses."""
+    """Yield a panel for each of delay, rate and losses that the link has."""
     steps = timeline.between == "step"
     makers: tuple[tuple[str, str, bool, Callable[[Way], tuple[Floats, Floats] | None]], ...] = (
         ("delay", "s", steps, lambda way: _points(way.delay, 1e-9)),
@@ -184,7 +184,7 @@ def _panels(timeline: Timeline, end: float) -> Iterator[Panel]:
 
 
 def _parted(panel: Panel) -> list[Panel]:
-    """Return a panel of each direction, where they would hide each other in one."""
+    """Return a panel for each direction, if the two would hide each other in one panel."""
     if len(panel.series) == 1 or all(len(t) < _DENSE for t, _ in panel.series.values()):
         return [panel]
     each = panel.series.items()
@@ -192,7 +192,7 @@ def _parted(panel: Panel) -> list[Panel]:
 
 
 def _constant_loss(timeline: Timeline) -> str:
-    """Say what part of the packets is lost at any time."""
+    """Return a sentence on the share of packets that is lost, if the share is constant."""
     if any(not isinstance(way.loss, float) and len(way.loss) for way in timeline.ways):
         return ""
     losses = [way.loss if isinstance(way.loss, float) else 0.0 for way in timeline.ways]
@@ -216,7 +216,7 @@ def _loss(way: Way) -> Sequence[tuple[int, float]]:
 
 
 def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
-    """Return the mean rate of opportunities in spans of time, round after round."""
+    """Return the mean rate of opportunities in spans of time. The trace is repeated to the end."""
     if not way.opportunities:
         return None
     at = np.array(way.opportunities, dtype=np.float64) / 1e9
@@ -238,14 +238,14 @@ def _alike(one: tuple[Floats, Floats] | None, other: tuple[Floats, Floats] | Non
 
 
 def _until(series: tuple[Floats, Floats], end: float) -> tuple[Floats, Floats]:
-    """Return a series from 0 on up to the end: its first and its last value hold."""
+    """Return a series from 0 to the end. Its first and its last value are extended."""
     t, values = series
     t = np.concatenate(([min(0.0, t[0])], t, [max(end, t[-1])]))
     return t, np.concatenate((values[:1], values, values[-1:]))
 
 
 def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
-    """Return spans of time, those that touch each other as one."""
+    """Return spans of time. Spans that touch each other are joined."""
     found: list[tuple[float, float]] = []
     for low, high, _ in spans:
         if found and low <= found[-1][1]:
@@ -258,7 +258,7 @@ def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
 def _broken(
     series: tuple[Floats, Floats], spans: Sequence[tuple[float, float]], *, steps: bool
 ) -> tuple[Floats, Floats]:
-    """Return a series with a gap where the link is dead."""
+    """Return a series with gaps in the times in which the link is dead."""
     t, values = series
     if not spans:
         return series
@@ -301,7 +301,7 @@ def _draw(axes: Axes, panel: Panel, dead: Sequence[Span], limits: tuple[float, f
 
 
 def _limit(axes: Axes, shown: Floats, panel: Panel) -> None:
-    """Set the limits of the values: from zero on, or near them if they hardly change."""
+    """Set the limits of the y axis: from zero, or close to the values if they hardly change."""
     known = shown[np.isfinite(shown)]
     if not (panel.series and len(known)):
         axes.set_yticks([])

@@ -1,4 +1,4 @@
-"""The passes of a path over satellites: when it has line of sight, and the delay then."""
+"""Plots of the passes of a path over satellites: times with line of sight, and their delays."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def one_legend(
     all_axes: Sequence[Axes],
     loc: Literal["outside lower center", "lower right"],
 ) -> None:
-    """Put one legend for all axes at a place of the figure, in place of their own."""
+    """Replace the legends of all axes by one legend at a given place of the figure."""
     known: dict[str, Artist] = {}
     for axes in all_axes:
         handles, labels = axes.get_legend_handles_labels()

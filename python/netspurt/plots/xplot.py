@@ -1,4 +1,4 @@
-"""Plots as files for xplot, in the colours that readers of tcptrace's know.
+"""Plots as files for xplot, in the colours of tcptrace.
 
 The format: a line for the kind of each axis, title and labels, then drawing commands with points in
 units of the data, and `go` (T. Shepard, MIT/LCS/TR-494, 1991, and xplot's manual page).
@@ -48,7 +48,7 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
 
 
 def _time_sequence(run: Tables, view: View) -> Iterator[str]:
-    """Yield segments as bars between arrows, the line of ACKs, the window's, and SACK bars."""
+    """Yield segments as bars between arrows, the lines of ACKs and window, and SACK blocks."""
     data, acks = both_directions(run, view)
     first, end = data["seq"], data["seq"] + data["len_bytes"]
     again = data["kind"] == "retransmission"
@@ -96,7 +96,7 @@ def _outstanding(run: Tables, view: View) -> Iterator[str]:
 
 
 def _steps(t: NDArray[np.float64], y: NDArray[Any]) -> Iterator[str]:
-    """Yield lines for a value that holds until the next one."""
+    """Yield the lines of a step function: each value holds until the next one."""
     yield from _commands("line", t[:-1], y[:-1], t[1:], y[:-1])
     yield from _commands("line", t[1:], y[:-1], t[1:], y[1:])
 

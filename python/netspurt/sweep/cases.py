@@ -25,7 +25,7 @@ _HEAD = 10
 
 
 class Cases(Mapping[str, NDArray[Any]]):
-    """A row for each case: its values, how it ended, its measures.
+    """The cases of a sweep: a row for each case, with its values, its end and its measures.
 
     Columns are numpy arrays; measures that a case does not have are masked. `about` is the sweep's
     folder.
@@ -50,7 +50,7 @@ class Cases(Mapping[str, NDArray[Any]]):
         return iter(self._columns)
 
     def __len__(self) -> int:
-        """Return how many cases there are, as `len` of a data frame does."""
+        """Return the number of cases, as for a data frame."""
         return len(self._columns["case"])
 
     def __repr__(self) -> str:
@@ -70,12 +70,12 @@ class Cases(Mapping[str, NDArray[Any]]):
         )
 
     def to_arrow(self) -> pa.Table:
-        """Return the cases as a table of Arrow's; needs `pip install 'netspurt[arrow]'`."""
+        """Return the cases as an Arrow table; needs `pip install 'netspurt[arrow]'`."""
         library = pyarrow()
         return library.table({name: library.array(column) for name, column in self.items()})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the cases as a stream of Arrow's, for pandas, polars, duckdb and others."""
+        """Return the cases as an Arrow stream, for pandas, polars, duckdb and others."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def digest(self) -> str:
@@ -110,7 +110,7 @@ class Cases(Mapping[str, NDArray[Any]]):
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return parts of a column as one, masked only if something is missing."""
+    """Return the parts of a column as one array. It is masked only if a value is missing."""
     masked: Any = np.ma.concatenate(parts)  # type: ignore[no-untyped-call]
     whole: NDArray[Any] = masked if np.ma.is_masked(masked) else np.concatenate(parts)
     return np.ma.getdata(whole) if whole is not masked else whole

@@ -24,16 +24,17 @@ _POLL_S = 0.1
 #: The time within which a cluster must answer, in seconds.
 _ANSWER_S = 10.0
 
-#: Ray's variable for whether a cluster has other machines. Without them it listens on loopback; on
-#: Linux there is no other way, since Ray replaces a loopback address by the machine's.
+#: Ray's variable for whether a cluster has other machines. Without them a cluster listens on
+#: loopback only. On Linux no other setting does that, because Ray replaces a loopback address by
+#: the machine's address.
 _HAS_OTHER_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
-#: The sweeps that this worker has read, so that it reads each once.
+#: The sweeps that this worker has read, so that it reads each sweep only once.
 _known: dict[str, Sweep] = {}
 
 
 def run_chunks(key: str, plan: list[Any], chunks: list[Chunk]) -> list[_core.Outcome]:
-    """Run chunks in a worker; `plan` is the reference to the sweep."""
+    """Run chunks in a worker; `plan` holds Ray's reference to the sweep."""
     import ray
 
     if key not in _known:
@@ -109,15 +110,15 @@ class Ray:
 
     @property
     def room(self) -> int:
-        """How many chunks it should have at once: two tasks per worker."""
+        """The number of chunks that the engine should have at once: two tasks per worker."""
         return max(2 * self.workers * self._chunks_a_task, 2 * self.workers)
 
     def prepare(self, chunk: int) -> None:
-        """Set how many cases a chunk has."""
+        """Set the number of cases of a chunk."""
         self._chunks_a_task = max(1, math.ceil(self._cases / chunk))
 
     def submit(self, chunk: Chunk) -> None:
-        """Schedule a chunk, in a task with others."""
+        """Schedule a chunk. Several chunks form a task."""
         self._waiting.append(chunk)
         if len(self._waiting) >= self._chunks_a_task:
             self._send()
@@ -148,12 +149,14 @@ class Ray:
 
 
 def _check_loopback(ray: Any) -> None:
-    """End a cluster that listens beyond loopback, as one does if Ray was imported before.
+    """End a cluster that does not listen on loopback only.
+
+    This happens if Ray was imported before its variable was set.
 
     Raises
     ------
     ConnectionError
-        If it does.
+        If the cluster listens at another address.
     """
     listens = ray.util.get_node_ip_address()
     if not ipaddress.ip_address(listens).is_loopback:
@@ -166,7 +169,7 @@ def _check_loopback(ray: Any) -> None:
 
 
 def _knock(address: str) -> None:
-    """Fail at once if the address does not answer; Ray itself would retry for minutes.
+    """Check that an address answers. Ray itself would retry for minutes.
 
     Raises
     ------

@@ -13,21 +13,22 @@ from netspurt.sweep.folder import SweepFolder, Tally, held, prepare
 from netspurt.sweep.plan import Sweep
 from netspurt.table import Table
 
-#: A function that takes the number of finished cases and the number in all.
+#: A function that takes the number of finished cases and the number of all cases.
 Progress = Callable[[float, float], None]
 
-#: A chunk should have about this many wake-ups, a quarter of a second's work on a machine of 2024:
-#: then little is lost, and there are few files.
+#: A chunk should have about this many wake-ups, which take a quarter of a second on a machine of
+#: 2024. An interrupt then loses little work, and there are few files.
 _CHUNK_EVENTS = 1_000_000
-#: What reading and building a case costs, in wake-ups; and no more than this many are tried of one.
+#: The cost of reading and building a case, in wake-ups; and the most wake-ups of a case that are
+#: run to estimate its cost.
 _CASE_EVENTS = 1000
 _TRIED_EVENTS = 250_000
-#: There are at least this many chunks, so that all threads end at about the same time; and at most
-#: this many cases per chunk.
+#: The least number of chunks, which lets all threads end at about the same time; and the most cases
+#: of a chunk.
 _CHUNKS = 32
 _MOST = 5000
-#: For an engine's tasks, cases are timed for this many seconds, and the first is waited for no
-#: longer than that.
+#: The seconds for which cases are timed, to choose the length of an engine's tasks; and the longest
+#: wait for the first case.
 _TIMED_S = 0.2
 _FIRST_S = 1.0
 
@@ -60,7 +61,7 @@ def run_sweep(
         process, one per core. `functools.partial(Threads, threads=1)` uses one thread, and `Live`
         runs the cases live that have a kernel's end.
     chunk
-        How many cases a file has, for a new folder; by default `guess_chunk(sweep)`.
+        The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.
     strict
         Whether the sweep stops at the first case with an error, also at one that the folder already
         has.
@@ -84,7 +85,7 @@ def run_sweep(
     """
     with held(out):
         folder = prepare(out, sweep, lambda: chunk or guess_chunk(sweep))
-        # Counting reads what is there, so that no damaged chunk is taken for a finished one.
+        # Counting reads all stored chunks, so that no damaged chunk counts as finished.
         failed = folder.tally().first_error
         if strict and failed is not None:
             raise SweepFailedError(_told(failed))
@@ -123,7 +124,7 @@ def _run(
 
 
 def _completed(engine: Engine, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, _core.Outcome]]:
-    """Yield finished chunks, and keep the engine supplied with chunks."""
+    """Yield finished chunks, and submit further chunks as the engine has room."""
     waiting = iter(chunks)
     for chunk in islice(waiting, engine.room):
         engine.submit(chunk)
@@ -139,7 +140,7 @@ def _told(first_error: tuple[int, str]) -> str:
 
 
 def guess_chunk(sweep: Sweep) -> int:
-    """Return how many cases a chunk should have, from the wake-ups of a few cases.
+    """Return a suitable number of cases for a chunk, from the wake-ups of a few cases.
 
     Wake-ups are counted and not timed, so that the files of a sweep are the same on all machines.
     If cases run live, each has a file, so that an interrupt costs one case at most.
@@ -153,12 +154,12 @@ def guess_chunk(sweep: Sweep) -> int:
 
 
 def _few(cases: int) -> Iterable[int]:
-    """Return a few different cases, spread over all."""
+    """Return the numbers of a few cases, evenly spread over all."""
     return dict.fromkeys((0, cases // 3, 2 * cases // 3, cases - 1))
 
 
 def _cost(sweep: Sweep, case: int) -> int:
-    """Return what a case costs, in wake-ups; for a long one this is a lower bound."""
+    """Return the cost of a case in wake-ups. For a long case this is a lower bound."""
     try:
         alone = Sweep.listed([({}, sweep.scenario(case))], events=_TRIED_EVENTS)
     except ValueError:
@@ -172,7 +173,7 @@ def _cost(sweep: Sweep, case: int) -> int:
 def seconds_a_case(sweep: Sweep) -> float:
     """Return the approximate time of a case, measured on a few different combinations.
 
-    Long cases are not waited for; for them the result is a lower bound.
+    A long case is interrupted, and then the result is a lower bound.
     """
     timed = _core.SweepEngine(sweep._core, 1)
     for case in _few(len(sweep)):

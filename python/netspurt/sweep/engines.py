@@ -27,7 +27,7 @@ class Engine(Protocol):
 
     @property
     def room(self) -> int:
-        """How many chunks it should have at once, so that no worker is idle."""
+        """The number of chunks that the engine should have at once, so that no worker is idle."""
 
     def prepare(self, chunk: int) -> None:
         """Set how many cases a chunk has."""
@@ -47,7 +47,7 @@ _POLL_S = 0.1
 
 
 class Threads:
-    """The engine in this process: threads of the core; Python only writes files.
+    """The engine in this process. Threads of the core run the cases, and Python writes the files.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class Threads:
 
     @property
     def room(self) -> int:
-        """How many chunks it should have at once."""
+        """The number of chunks that the engine should have at once."""
         return 2 * self._engine.threads + 2
 
     def prepare(self, chunk: int) -> None:
-        """Set how many cases a chunk has; it has no effect here."""
+        """Set the number of cases of a chunk. This has no effect on this engine."""
 
     def submit(self, chunk: Chunk) -> None:
         """Schedule a chunk for the next free thread."""
@@ -89,5 +89,5 @@ class Threads:
                 yield Chunk(first, self._counts.pop(first)), outcome
 
     def cancel(self) -> None:
-        """Stop all chunks within moments."""
+        """Cancel all chunks. Running ones stop within moments."""
         self._engine.cancel()

@@ -1,8 +1,8 @@
-"""A sweep's folder: `sweep.json`, `scenario.toml`, and `cases/`, a Parquet file for each chunk.
+"""A sweep's folder: `sweep.json`, `scenario.toml`, and in `cases/` a Parquet file for each chunk.
 
 A chunk is finished when its file exists. Files appear under their names only when they are
-complete. `sweep.json` holds its own SHA-256; `checksums/` has those of the other files, as lines
-that `sha256sum --check` reads.
+complete. `sweep.json` has its own SHA-256. `checksums/` has the SHA-256 of each other file, as a
+line that `sha256sum --check` reads.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ CASES = "cases/"
 CHECKSUMS = "checksums/"
 FORMAT = 2
 
-#: No count in a manifest is greater.
+#: The largest count that a manifest may have.
 _COUNT_MOST = 2**53
 
 
 @dataclass
 class Tally:
-    """How many cases ended in which way.
+    """The numbers of cases by the way in which they ended.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Tally:
         Cases that ran to their end, that were cut at their budget, that ran live and do not count,
         and that had an error.
     first_error
-        The least number of a case with an error, and the error.
+        The first case with an error: its number, and the error.
     """
 
     done: int = 0
@@ -86,7 +86,7 @@ class SweepFolder:
     names, labels
         The names of the axes, and their labels in order.
     seeds, paired
-        How many times each combination is run, and whether runs of all combinations share their
+        The number of runs of each combination, and whether the runs of all combinations share their
         seeds.
     """
 
@@ -125,7 +125,7 @@ class SweepFolder:
         _write(self._store, _file(chunk), content)
 
     def tally(self) -> Tally:
-        """Count how the stored cases ended, a file at a time."""
+        """Return the numbers of the stored cases by their end. Files are read one at a time."""
         tally = Tally()
         for chunk in self.there():
             table = self._table(chunk)
@@ -142,7 +142,7 @@ class SweepFolder:
         Raises
         ------
         SweepError
-            If there are none yet.
+            If no case has been stored yet.
         """
         tables = [self._table(chunk) for chunk in self.there()]
         if not tables:
@@ -177,13 +177,13 @@ def _checksum(name: str, content: bytes) -> bytes:
 
 
 def _write(store: Store, name: str, content: bytes) -> None:
-    """Write a file; its checksum comes first, so that no file is ever without one."""
+    """Write a file after its checksum, so that no file is ever without a checksum."""
     store.write(_checksum_file(name), _checksum(name, content))
     store.write(name, content)
 
 
 def _read(store: Store, name: str) -> bytes:
-    """Return a file that is as the sweep wrote it.
+    """Return the content of a file, after a check against its checksum.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def open_sweep(where: str | os.PathLike[str]) -> SweepFolder:
     Raises
     ------
     SweepError
-        If it holds no sweep, or a damaged one.
+        If the folder has no sweep, or a damaged one.
     """
     store = open_store(where)
     folder = _folder(store, _manifest(store))
@@ -223,7 +223,7 @@ def held(where: str | os.PathLike[str]) -> Iterator[None]:
     Raises
     ------
     SweepError
-        If another program does.
+        If another program is writing to the folder.
     """
     try:
         with open_store(where).held():
@@ -284,7 +284,7 @@ def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `sweep.json` says; `sha256` is the checksum of its text with an empty `sha256`."""
+    """The content of `sweep.json`. `sha256` is the checksum of the text with an empty `sha256`."""
 
     format: int
     netspurt: str
@@ -320,12 +320,12 @@ def _damaged(store: Store, why: str) -> SweepError:
 
 
 def _manifest(store: Store) -> Manifest:
-    """Return what `sweep.json` says, with all that it must say.
+    """Return the content of `sweep.json`, after a check that it is complete and undamaged.
 
     Raises
     ------
     SweepError
-        If there is none, or a damaged one.
+        If the file is missing or damaged.
     """
     try:
         content = store.read(MANIFEST)

@@ -14,20 +14,20 @@ from netspurt.scenario import Scenario
 from netspurt.sweep.engines import Chunk
 from netspurt.sweep.plan import Sweep
 
-#: How often a case is run whose run does not count.
+#: The number of attempts to get a run of a case that counts.
 TRIES = 2
 
-#: The capability without which there is no live run.
+#: The capability that a live run needs.
 _NAMESPACES = "user and network namespaces"
 
 
 class Live:
     """The engine that runs cases live, in real time and one after the other.
 
-    A run ends with its flows. One that does not count, because a delivery was late, is run once
-    more; if that does not count, either, the case has the status `late` and no measures. One whose
-    flows have not ended within the sweep's budget of time has the status `cut`. Cases without a
-    kernel's end are simulated.
+    A run ends when its flows have ended. If a run does not count, because a delivery was late, the
+    case is run once more. If the second run does not count either, the case has the status `late`
+    and no measures. If the flows have not ended within the sweep's budget of time, the case has the
+    status `cut`. Cases without a kernel's end are simulated.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Live:
 
     @property
     def room(self) -> int:
-        """How many chunks it should have at once: one."""
+        """The number of chunks that the engine should have at once: one."""
         return 1
 
     def prepare(self, chunk: int) -> None:
@@ -65,20 +65,20 @@ class Live:
         Raises
         ------
         ValueError
-            If it is not.
+            If a chunk has several cases.
         """
         self.check(self._sweep, chunk)
 
     @staticmethod
     def check(sweep: Sweep, chunk: int = 1) -> None:
-        """Check that a case of a sweep runs live, its budget, and that a chunk is one case.
+        """Check that a sweep has a live case and a suitable budget, and that a chunk is one case.
 
-        An interrupt then costs one case at most.
+        With one case in a chunk, an interrupt loses at most one case.
 
         Raises
         ------
         ValueError
-            If one of them is not so.
+            If one of these is not true.
         """
         if not sweep.is_live:
             raise ValueError(
@@ -94,24 +94,24 @@ class Live:
             raise ValueError("a live sweep has one case per file: leave the chunk out")
 
     def submit(self, chunk: Chunk) -> None:
-        """Schedule a chunk, behind the others."""
+        """Schedule a chunk after all others."""
         self._waiting.append(chunk)
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Run chunks until none is left, and yield each."""
+        """Run the scheduled chunks, and yield each when it is finished."""
         while self._waiting:
             chunk = self._waiting.popleft()
             yield chunk, self._run(chunk.first)
 
     def cancel(self) -> None:
-        """Forget the chunks that wait; a run ends with the call that runs it."""
+        """Remove the chunks that wait. The chunk that runs ends with the call that runs it."""
         self._waiting.clear()
 
     def _run(self, case: int) -> _core.Outcome:
         try:
             scenario = self._sweep.scenario(case)
         except _core.ScenarioError:
-            # Simulating it records the same error.
+            # A simulation of the case records the same error.
             return self._sweep.run_chunk(case, 1)
         if scenario.kernel_flow is None:
             return self._sweep.run_chunk(case, 1)
@@ -124,7 +124,7 @@ class Live:
         try:
             bare = _bare(scenario, most_ns)
         except _core.ScenarioError:
-            # With that stop, a flow would start when the run has ended.
+            # With this stop a flow would start after the end of the run.
             return self._outcome(case, began)
         try:
             late, counts = self._counting(bare)
@@ -137,17 +137,17 @@ class Live:
         return self._outcome(case, began, counts=counts)
 
     def _counting(self, scenario: Scenario) -> tuple[str, tuple[list[_core.Table], int]]:
-        """Run a scenario until a run counts.
+        """Run a scenario until a run counts, or until the attempts are used up.
 
         Returns
         -------
         str, tuple
-            Why the last run does not count, if so; its tables, and when it ended in nanoseconds.
+            Why the last run does not count, or an empty text; its tables, and its end [ns].
 
         Raises
         ------
         LiveError
-            If there is no run.
+            If live runs are not possible.
         """
         for _ in range(TRIES):
             with tempfile.TemporaryDirectory(prefix="netspurt-") as scratch:
@@ -167,7 +167,7 @@ class Live:
         late: str | None = None,
         error: str | None = None,
     ) -> _core.Outcome:
-        """Return the chunk of a case; without a result it was cut."""
+        """Return the outcome of a chunk of one case. A case without a result was cut."""
         return self._sweep._core.live_chunk(
             case,
             time.monotonic_ns() - began,
@@ -178,12 +178,12 @@ class Live:
 
 
 def _bare(scenario: Scenario, stop_ns: int) -> Scenario:
-    """Return a scenario that records nothing but sums and ends at an instant.
+    """Return a scenario that ends at an instant and records only sums.
 
     Raises
     ------
     ScenarioError
-        If it cannot end then.
+        If the scenario cannot end at this instant.
     """
     stop = f"{stop_ns} ns"
     return scenario.replace({"record.tables": [], "record.capture": False, "stop": stop})

@@ -43,7 +43,7 @@ class Sweep:
         self._remake = remake
         #: The scenario as TOML; empty if Python made the cases.
         self.scenario_text = "" if scenario is None else scenario._core.text
-        #: The files with algorithms that it names: names and texts.
+        #: The files with algorithms that the scenario names: their names and texts.
         self.code = [] if scenario is None else scenario.code
         #: One line that says what it shows.
         self.title = title

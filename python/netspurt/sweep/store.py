@@ -24,10 +24,10 @@ class Store(Protocol):
         """Return a file."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file as a whole."""
+        """Write a file. It appears only when it is complete."""
 
     def held(self) -> AbstractContextManager[object]:
-        """Exclude other programs, as far as the store can.
+        """Lock the store against other programs, if it can be locked.
 
         Raises
         ------
@@ -37,11 +37,11 @@ class Store(Protocol):
 
 
 class SweepError(ValueError):
-    """A folder cannot be used as requested: no sweep, another sweep, or an unfinished one."""
+    """A folder cannot be used as requested: it has no sweep, another one, or an unfinished one."""
 
 
 class BusyError(Exception):
-    """A store that another program is writing to."""
+    """Another program is writing to the store."""
 
 
 def open_store(where: str | os.PathLike[str]) -> Store:
@@ -78,7 +78,7 @@ class Folder:
         return self._place(name).read_bytes()
 
     def _place(self, name: str) -> Path:
-        """Return the path of a name, which no link leads out of the folder."""
+        """Return the path of a name, after a check that no link leads out of the folder."""
         path = self._path
         for part in name.split("/"):
             path /= part
@@ -93,12 +93,12 @@ class Folder:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, content, partial)
         except OSError as error:
-            # The error of a full disk does not name a file.
+            # The error for a full disk does not name a file, so the name is added.
             raise OSError(error.errno, error.strerror, str(path)) from error
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Exclude other programs on this machine; the lock ends with the program."""
+        """Lock the folder against other programs on this machine, until this program ends."""
         self._path.mkdir(parents=True, exist_ok=True)
         folder = os.open(self._path, os.O_RDONLY)
         try:
@@ -109,13 +109,13 @@ class Folder:
             os.close(folder)
 
     def clear_leftovers(self) -> None:
-        """Remove the files that killed programs have left; only with the lock held."""
+        """Remove the files that killed programs have left. The caller must hold the lock."""
         for partial in self._path.glob(".*.partial"):
             partial.unlink(missing_ok=True)
 
 
 class Remote:
-    """An object store, in which a file appears when it was sent completely."""
+    """An object store. A file appears when all of it was sent."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -139,10 +139,10 @@ class Remote:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Send a file as a whole."""
+        """Send a file. It appears when all of it was sent."""
         self._files.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{self._root}/{name}", content)
 
     def held(self) -> AbstractContextManager[object]:
-        """Exclude nobody: object stores have no locks."""
+        """Do nothing: object stores have no locks."""
         return nullcontext()

@@ -139,7 +139,7 @@ def _taken(free: dict[int, list[Answer]], label: Label, *, exact: bool) -> Answe
 
 
 def _side(packets: Sequence[Packet], addresses: Sequence[str], answer: Answer) -> str:
-    """Return on which side of the path the capture sees the packet that an answer is about."""
+    """Return the side of the packet that an answer is about: `sender` or `receiver`."""
     own = {ipaddress.ip_address(address).packed for address in addresses}
 
     # In a simulation an ACK and what it clocks out have one stamp; data is larger.

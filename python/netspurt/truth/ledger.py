@@ -79,8 +79,8 @@ def sums(run: Run) -> list[Sum]:
         for name, causes in _COUNTERS.items():
             labels = sum(of_end[cause] for cause in causes)
             kernel = end.counters.get(name, 0)
-            # A listening end sends a SYN-ACK again after a timeout, which counts, or in answer to
-            # another SYN, which does not.
+            # A listening end sends a SYN-ACK again after a timeout, which the kernel counts, or
+            # in answer to another SYN, which the kernel does not count.
             least = labels - of_end["syn"] if name == _TIMEOUTS and end.side == "to" else labels
             agrees = least <= kernel <= labels
             found.append(Sum(f"{end.flow}.{end.side}", name, labels, kernel, agrees))
