@@ -6,7 +6,6 @@ use crate::units::{BitRate, Time};
 use super::account::HeldBy;
 use super::cwnd::Idleness;
 use super::pacer::spread_rate;
-use super::pairing::packet_edge;
 use super::repair::Phase;
 use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
