@@ -8,15 +8,15 @@ use crate::units::{Duration, Time};
 
 use super::FlowResult;
 
-/// A transfer to begin at an instant.
+/// The plan of a transfer that begins at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bulk {
     /// When the application opens the connection.
     pub start: Time,
-    /// How long after the connection is open it writes; with zero it writes when it opens the
-    /// connection.
+    /// The application writes this long after the connection is open. With zero it writes when it
+    /// opens the connection.
     pub pause: Duration,
-    /// How much it writes; `None` never ends.
+    /// The octets that the application writes; `None` for a transfer that never ends.
     pub octets: Option<u64>,
 }
 
@@ -39,13 +39,13 @@ const ENDLESS: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Endpoint {
     connection: Connection,
-    /// The data that it writes, and when; none at the end that only listens.
+    /// What the application writes, and when; `None` at the end that only listens.
     task: Option<Bulk>,
     step: BulkStep,
     finished: Option<Time>,
 }
 
-/// How far the application of an end that writes has come.
+/// The progress of an application that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BulkStep {
     /// It waits for the instant of its task.
@@ -57,7 +57,7 @@ enum BulkStep {
 }
 
 impl Endpoint {
-    /// An end whose application does `task`, or only listens.
+    /// An end whose application carries out `task`, or only listens if that is `None`.
     pub fn new(mut connection: Connection, task: Option<Bulk>) -> Self {
         if task.is_none() {
             connection.listen();
@@ -65,13 +65,13 @@ impl Endpoint {
         Self { connection, task, step: BulkStep::Waits, finished: None }
     }
 
-    /// The task that is at `step`.
+    /// The task, if its progress is `step`.
     #[inline]
     fn task_at(&self, step: BulkStep) -> Option<Bulk> {
         self.task.filter(|_| self.step == step)
     }
 
-    /// Starts to wait if the connection has just opened.
+    /// Starts the pause before writing if the connection has just opened.
     #[inline]
     fn pause_if_open(&mut self, now: Time) {
         if let Some(task) = self.task_at(BulkStep::Opens)
@@ -82,7 +82,7 @@ impl Endpoint {
         }
     }
 
-    /// How much it writes; `None` without end.
+    /// The octets that the application writes; `None` for a transfer that never ends.
     pub fn octets(&self) -> Option<u64> {
         self.task.map_or(Some(0), |task| task.octets)
     }

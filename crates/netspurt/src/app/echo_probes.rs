@@ -16,7 +16,7 @@ pub struct EchoProbePlan {
     pub sizes_bytes: Vec<u16>,
     /// The number of echo probes.
     pub count: u32,
-    /// The give-up time for a reply; then the echo probe is lost.
+    /// The give-up time for a reply. After it the echo probe counts as lost.
     pub timeout: Duration,
     /// How long after a reply, or a loss, the next request leaves.
     pub pause: Duration,
@@ -81,12 +81,12 @@ impl EchoProbes {
         Self { end, plan, done: Vec::new(), in_flight: None, next }
     }
 
-    /// The echo probes that are over, in order.
+    /// The echo probes that were answered or given up, in order.
     pub fn done(&self) -> &[EchoProbe] {
         &self.done
     }
 
-    /// For the outstanding echo probe: when the request left, and its size.
+    /// When the request of the outstanding echo probe left, and its size in octets.
     pub fn in_flight(&self) -> Option<(Time, u16)> {
         self.in_flight.map(|sent| (sent, self.size()))
     }
@@ -101,7 +101,7 @@ impl EchoProbes {
         self.done.len() as u32 + 1
     }
 
-    /// Counts an unexpected reply: it is late, or a duplicate.
+    /// Counts an unexpected reply as late or as a duplicate.
     fn stray(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
             // Its deadline is this instant.

@@ -1,4 +1,4 @@
-//! Applications: what a connection carries, and when; and hosts that only echo or probe.
+//! Applications: the data that a connection carries, and when; and hosts that only echo or probe.
 
 use crate::units::{Duration, Time};
 
@@ -21,12 +21,13 @@ pub use result::FlowResult;
 pub enum Task {
     /// One end writes, the other reads.
     Bulk(Bulk),
-    /// One asks, the other one answers.
+    /// One end sends requests, the other sends replies.
     Requests(RequestPlan),
 }
 
 impl Task {
-    /// Octets that the initiator writes, and that the other end writes; `None` never ends.
+    /// The octets that the initiator writes, and those that the other end writes; `None` for a
+    /// transfer that never ends.
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {
             Self::Bulk(bulk) => [bulk.octets, Some(0)],
@@ -42,7 +43,7 @@ impl Task {
         }
     }
 
-    /// The same, but the connection is opened at `start`.
+    /// Returns this workload with a connection that is opened at `start`.
     #[must_use]
     pub fn starting(&self, start: Time) -> Self {
         match self {
@@ -51,7 +52,7 @@ impl Task {
         }
     }
 
-    /// How long after the connection is open anything is written.
+    /// The time from the opening of the connection until the first data is written.
     pub fn pause(&self) -> Duration {
         match self {
             Self::Bulk(bulk) => bulk.pause,

@@ -1,4 +1,4 @@
-//! All programs that an end of a flow may run, as one type, so that one world can hold them.
+//! All programs that an end of a flow may run, as one type, so that a world can hold each of them.
 
 use crate::event::Events;
 use crate::segment::Segment;
@@ -23,16 +23,16 @@ pub enum Program {
     Tcp(Endpoint),
     /// The end that sends requests.
     Client(Client),
-    /// The end that answers them.
+    /// The end that sends replies.
     Server(Server),
     /// A prober.
     EchoProbes(EchoProbes),
-    /// The host it probes.
+    /// The host that a prober probes.
     Echo(Echo),
 }
 
 impl Program {
-    /// Its results so far, if it is an end of a connection.
+    /// The results so far, if the program is an end of a connection.
     pub fn result(&self) -> Option<FlowResult> {
         match self {
             Self::Tcp(end) => Some(end.result()),

@@ -15,27 +15,27 @@ use super::FlowResult;
 pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
-    /// How long after the connection is open the first request is written; with zero it is written
-    /// when the connection is opened.
+    /// The first request is written this long after the connection is open. With zero it is written
+    /// when the client opens the connection.
     pub pause: Duration,
-    /// The first request, and each later one that `later` does not have.
+    /// The first request, and every later one that is not in `later`.
     pub each: PlannedRequest,
     /// The number of requests, at least one; then the connection is closed.
     pub count: u32,
-    /// The requests from the second on, where they differ.
+    /// The requests from the second on, if they differ from `each`.
     pub later: Option<Arc<[PlannedRequest]>>,
 }
 
-/// A request to come, and its reply.
+/// The plan of a request and its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRequest {
     /// Octets of the request; at least one.
     pub request_bytes: u64,
     /// Octets of the reply; at least one.
     pub reply_bytes: u64,
-    /// How long after the reply's last octet the next request is written.
+    /// The time from the reply's last octet until the next request is written.
     pub think: Duration,
-    /// How long after the request's last octet its reply is written.
+    /// The time from the request's last octet until its reply is written.
     pub serve: Duration,
 }
 
@@ -63,7 +63,7 @@ impl RequestPlan {
 /// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When it was written; if the connection was opened for it, when the opening began.
+    /// When the request was written. If the connection was opened for it, when the opening began.
     pub asked: Time,
     /// When the first octet of its reply was read.
     pub began: Option<Time>,
@@ -76,14 +76,14 @@ pub struct Exchange {
 pub struct Asking {
     plan: RequestPlan,
     exchanges: Vec<Exchange>,
-    /// Octets of the replies before the last request's.
+    /// Octets of the replies before the reply to the last request.
     before: u64,
-    /// When the next request is written; never while one is outstanding.
+    /// When the next request is written; `None` while a request is outstanding.
     next: Option<Time>,
 }
 
 impl Asking {
-    /// The book of a client with these orders, that has not asked yet.
+    /// The state of a client with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, exchanges: Vec::new(), before: 0, next: None }
     }
@@ -93,12 +93,12 @@ impl Asking {
         &self.exchanges
     }
 
-    /// When it writes the next request, if that is known.
+    /// When the client writes the next request; `None` if that is not known.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
 
-    /// The first request is written at `at`.
+    /// Sets the instant of the first request to `at`.
     pub fn begin(&mut self, at: Time) {
         self.next = Some(at);
     }
@@ -113,8 +113,8 @@ impl Asking {
         self.plan.request(self.exchanges.len() - 1).request_bytes
     }
 
-    /// This many octets have been read from the connection by `now`; returns whether they complete
-    /// the last reply.
+    /// Notes that `octets` octets in all have been read from the connection by `now`. Returns
+    /// whether they complete the last reply.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
         let number = self.exchanges.len().saturating_sub(1);
         let Some(exchange) = self.exchanges.last_mut() else { return false };
@@ -145,24 +145,24 @@ pub struct Answering {
     plan: RequestPlan,
     /// Requests that were answered.
     answered: u32,
-    /// Their octets.
+    /// The octets of the answered requests.
     before: u64,
-    /// When the next one will be answered.
+    /// When the next request will be answered.
     next: Option<Time>,
 }
 
 impl Answering {
-    /// The book of a server with these orders.
+    /// The state of a server with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, answered: 0, before: 0, next: None }
     }
 
-    /// When it writes the next reply, if there is a request for it.
+    /// When the server writes the next reply; `None` if no complete request waits for one.
     pub fn next(&self) -> Option<Time> {
         self.next
     }
 
-    /// This many octets have been read from the connection by `now`.
+    /// Notes that `octets` octets in all have been read from the connection by `now`.
     pub fn got(&mut self, now: Time, octets: u64) {
         let request = self.plan.request(self.answered as usize);
         let waits = !self.is_over() && octets >= self.before + request.request_bytes;
@@ -180,7 +180,7 @@ impl Answering {
         request.reply_bytes
     }
 
-    /// Whether no request remains to be answered.
+    /// Whether all requests of the plan were answered.
     pub fn is_over(&self) -> bool {
         self.answered >= self.plan.count
     }
@@ -212,19 +212,19 @@ pub struct Client {
     finished: Option<Time>,
 }
 
-/// How far a client has come.
+/// The progress of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClientStep {
     /// It waits for the instant at which it opens the connection.
     Waits,
     /// It waits until the connection is open.
     Opens,
-    /// It asks.
+    /// It sends requests.
     Asks,
 }
 
 impl Client {
-    /// The client that asks over `connection`.
+    /// The client that sends requests over `connection`.
     pub fn new(connection: Connection, plan: RequestPlan) -> Self {
         Self { connection, book: Asking::new(plan), step: ClientStep::Waits, finished: None }
     }
@@ -234,7 +234,7 @@ impl Client {
         self.book.exchanges()
     }
 
-    /// What it is to do.
+    /// The plan of the client.
     pub fn plan(&self) -> &RequestPlan {
         &self.book.plan
     }
@@ -251,7 +251,7 @@ impl Client {
         self.connection.rest();
     }
 
-    /// Starts to wait if the connection has just opened.
+    /// Starts the pause before the first request if the connection has just opened.
     fn pause_if_open(&mut self, now: Time) {
         if self.step == ClientStep::Opens && self.connection.state() == TcpState::Established {
             self.step = ClientStep::Asks;
@@ -259,7 +259,7 @@ impl Client {
         }
     }
 
-    /// When the connection will be opened, while it is not.
+    /// When the client will open the connection; `None` if it already has.
     fn opens(&self) -> Option<Time> {
         (self.step == ClientStep::Waits).then_some(self.book.plan.start)
     }
@@ -305,7 +305,7 @@ impl Stage<Segment> for Client {
     }
 }
 
-/// The end that answers.
+/// The end that sends replies.
 ///
 /// ```
 /// use netspurt::app::{PlannedRequest, RequestPlan, Server};
@@ -333,7 +333,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// The server that answers over `connection`.
+    /// The server that sends replies over `connection`.
     pub fn new(mut connection: Connection, plan: RequestPlan) -> Self {
         connection.listen();
         let book = Answering::new(plan);

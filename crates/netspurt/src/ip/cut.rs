@@ -3,15 +3,16 @@
 use crate::segment::{IPV4_HEADER_BYTES, Part};
 use crate::stage::Frame;
 
-/// Octets behind the header of any fragment but the last, on a link with an MTU of `mtu_bytes`.
+/// The octets of payload in a fragment other than the last, on a link with an MTU of `mtu_bytes`.
+/// They are a multiple of eight.
 pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }
 
-/// How many fragments with whole units are cut off `payload` octets until the rest fits behind the
-/// header of a last one, which need not be a multiple of the unit.
+/// The number of fragments before the last one, for a datagram with `payload` octets. Each has as
+/// many whole units of eight octets as fit; the payload of the last one need not be a multiple.
 ///
-/// Nothing is cut off what fits, as in the procedure of RFC 791 §3.2 and in Linux.
+/// A datagram that fits is not fragmented, as in the procedure of RFC 791 §3.2 and in Linux.
 pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
     let fits = mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32);
     payload.saturating_sub(fits).div_ceil(fragment_payload(mtu_bytes))
@@ -30,7 +31,7 @@ pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
 /// ```
 ///
 /// # Panics
-/// When not even one unit fits.
+/// When the MTU has no room for a header and one unit.
 pub fn fragments<F: Frame>(frame: F, mtu_bytes: u32) -> impl Iterator<Item = F> {
     let fits = frame.size_bytes() <= mtu_bytes;
     let payload = frame.size_bytes().saturating_sub(u32::from(IPV4_HEADER_BYTES));

@@ -8,7 +8,7 @@ use crate::segment::{Ecn, IPV4_HEADER_BYTES};
 use crate::stage::{Frame, Host, Port, Stage};
 use crate::units::{Duration, Time};
 
-/// A host that reassembles datagrams before its `E` gets them.
+/// A host that reassembles datagrams before it passes them to its inner stage `E`.
 ///
 /// Fragments may come in any order, with duplicates and overlaps. The datagram is passed on when
 /// its last octet has arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives;
@@ -46,14 +46,14 @@ use crate::units::{Duration, Time};
 pub struct Reassembling<F, E> {
     inner: E,
     timer: Duration,
-    /// None before the first fragment, which most hosts never see.
+    /// The incomplete datagrams; `None` until the first fragment. Most hosts never get a fragment.
     waiting: Option<Box<PartialDatagrams<F>>>,
 }
 
-/// The datagrams that are not complete.
+/// The incomplete datagrams of a host.
 #[derive(Debug)]
 struct PartialDatagrams<F> {
-    /// By id.
+    /// The datagrams by the id of their transmission.
     partial: BTreeMap<TransmissionId, Partial<F>>,
     /// The datagrams' deadlines, in order, with their ids. Those of complete datagrams remain in
     /// the queue, but not at the front.
@@ -68,7 +68,7 @@ struct Partial<F> {
     frame: F,
     /// The octets of its payload that have arrived: disjoint ranges without gaps, in order.
     there: Vec<(u32, u32)>,
-    /// Octets of its payload, known when its last fragment has arrived.
+    /// The number of octets of the payload; known when the last fragment has arrived.
     end: Option<u32>,
 }
 
@@ -76,22 +76,22 @@ impl<F: Frame, E> Reassembling<F, E> {
     /// The default reassembly time: the minimum of RFC 1122 §3.3.2.
     pub const TIMER: Duration = Duration::from_secs(60);
 
-    /// The host of `inner`, which waits `timer` for the rest of a datagram.
+    /// A host that waits `timer` for the rest of a datagram and passes datagrams to `inner`.
     pub fn new(inner: E, timer: Duration) -> Self {
         Self { inner, timer, waiting: None }
     }
 
-    /// The host that gets the datagrams.
+    /// The inner stage that gets the datagrams.
     pub fn inner(&self) -> &E {
         &self.inner
     }
 
-    /// Datagrams given up.
+    /// The number of datagrams that were dropped because fragments were missing.
     pub fn given_up(&self) -> u64 {
         self.waiting.as_ref().map_or(0, |waiting| waiting.given_up)
     }
 
-    /// When the first datagram is given up.
+    /// The deadline of the incomplete datagram that waits longest.
     fn deadline(&self) -> Option<Time> {
         let (at, _) = self.waiting.as_ref()?.deadlines.front()?;
         Some(*at)
@@ -111,7 +111,8 @@ impl<F: Frame, E> Reassembling<F, E> {
         waiting.add(now + self.timer, fragment)
     }
 
-    /// A whole datagram, whether it came whole or `frame` is the last of its fragments.
+    /// Takes `frame`. Returns a whole datagram if `frame` is one, or if it is the fragment that
+    /// completes one.
     fn take_in(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         if frame.part().is_whole() { Some(frame) } else { self.collect(now, frame, events) }
     }
@@ -122,7 +123,8 @@ impl<F: Frame> PartialDatagrams<F> {
         Self { partial: BTreeMap::new(), deadlines: VecDeque::new(), given_up: 0 }
     }
 
-    /// Takes a fragment; if it is the first one of its datagram, that waits until `deadline`.
+    /// Takes a fragment. If it is the first one of its datagram, the datagram waits until
+    /// `deadline`.
     fn add(&mut self, deadline: Time, fragment: F) -> Option<F> {
         let id = fragment.id();
         let partial = self.partial.entry(id).or_insert_with(|| {
@@ -190,7 +192,7 @@ impl<F: Frame> Partial<F> {
             .then(|| self.frame.reassembled(u32::from(IPV4_HEADER_BYTES) + end))
     }
 
-    /// A datagram of the octets that have arrived.
+    /// A frame for the incomplete datagram with the octets that have arrived.
     fn so_far(&self) -> F {
         let octets: u32 = self.there.iter().map(|(from, to)| to - from).sum();
         self.frame.reassembled(u32::from(IPV4_HEADER_BYTES) + octets)
@@ -211,7 +213,7 @@ impl<F: Frame, E: Host<F>> Host<F> for Reassembling<F, E> {
     }
 }
 
-/// These remain calls, so that a host without reassembly is inlined where it is used.
+/// These methods are never inlined, so that a host without reassembly is inlined where it is used.
 impl<F: Frame, E: Stage<F>> Stage<F> for Reassembling<F, E> {
     #[inline(never)]
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>) {

@@ -1,4 +1,4 @@
-//! A single link for tests: frames in, frames out.
+//! A single link for tests, which send frames into it and take the frames that arrive.
 
 use crate::event::{Event, Wanted};
 use crate::segment::Segment;

@@ -23,14 +23,15 @@ pub struct LinkConfig {
     pub delay: Delay,
     /// Whether a frame may overtake another.
     pub order: Order,
-    /// The largest datagram that it carries, and what happens to larger ones; `None` for no limit.
+    /// The largest datagram that the link carries, and what happens to larger ones; `None` for no
+    /// limit.
     pub mtu: Option<Mtu>,
     /// The queue's limit and its algorithm.
     pub queue: Queue,
     /// Losses, duplicates and delayed frames; `None` for a clean link.
     pub effects: Option<Effects>,
-    /// The instants at which another path takes over, in their order; one begins when the one before
-    /// it is over.
+    /// The handovers to another path, in the order of time. A handover begins when the one before
+    /// it has ended, or later.
     pub handovers: Vec<Handover>,
 }
 
@@ -41,7 +42,7 @@ impl LinkConfig {
         self.mtu.map_or(size, |mtu| mtu.largest_part(size))
     }
 
-    /// Whether a frame of `size` octets crosses it in fragments.
+    /// Whether a frame of `size` octets crosses the link in fragments.
     pub fn cuts(&self, size: u32) -> bool {
         self.mtu.is_some_and(|mtu| mtu.cuts(size))
     }
@@ -51,7 +52,7 @@ impl LinkConfig {
         self.queue.limit().admits((0, 0), size)
     }
 
-    /// The rate, with the times in which handovers leave nothing to transmit.
+    /// The rate; nothing is transmitted in the dead times of handovers.
     pub(super) fn rate_with_silence(&self) -> Rate {
         let dead = |this: &Handover| (!this.dead.is_zero()).then_some((this.at, this.dead));
         let dead: Vec<_> = self.handovers.iter().filter_map(dead).collect();
@@ -59,7 +60,7 @@ impl LinkConfig {
     }
 
     /// The least time in which a frame of `size` octets crosses the link at any time of the run,
-    /// rounded down. One that comes at the very instant of an opportunity waits for the next.
+    /// rounded down. A frame that comes exactly at an opportunity waits for the next one.
     pub fn least_time(&self, size: u32) -> Duration {
         if matches!(self.rate, Rate::AtInstants(_)) {
             return Duration::from_nanos(1) + self.delay.least();

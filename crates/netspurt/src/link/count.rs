@@ -5,15 +5,16 @@
 pub struct LinkCount {
     /// Frames whose transmission has ended, including lost ones.
     pub carried: u64,
-    /// Their octets, without framing.
+    /// The octets of the carried frames, without framing.
     pub carried_bytes: u64,
-    /// Frames dropped because the queue was full, by its algorithm, or because they were too big.
+    /// Frames dropped because the queue was full, because its algorithm decided so, or because
+    /// they were too big.
     pub dropped: u64,
     /// Frames marked by the queue's algorithm instead of being dropped.
     pub marked: u64,
     /// Frames lost at the entry or on the way.
     pub lost: u64,
-    /// Frames that arrived before one that left earlier.
+    /// Frames that arrived before a frame that left earlier.
     pub overtook: u64,
     /// The greatest length of the queue, including the frame in transmission.
     pub queue_max: u32,

@@ -3,8 +3,8 @@
 use crate::timeline::Timeline;
 use crate::units::{Duration, Time};
 
-/// A frame's propagation delay by the instant at which its transmission starts. As in ns-2, a frame
-/// on its way keeps its delay.
+/// The propagation delay of frames. The instant at which a frame's transmission starts determines
+/// it. As in ns-2, a frame on its way keeps its delay.
 #[derive(Clone, Debug)]
 pub struct Delay(DelayKind);
 
@@ -15,12 +15,12 @@ enum DelayKind {
 }
 
 impl Delay {
-    /// The same for every frame.
+    /// A delay that is the same for every frame.
     pub fn constant(delay: Duration) -> Self {
         Self(DelayKind::Constant(delay))
     }
 
-    /// The timeline's value.
+    /// A delay that follows `timeline`.
     pub fn following(timeline: Timeline<Duration>) -> Self {
         Self(DelayKind::Following(timeline))
     }

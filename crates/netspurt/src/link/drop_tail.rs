@@ -10,12 +10,15 @@ use super::flight::Arrival;
 use super::line::Line;
 use super::transit::{Parcel, Transit};
 
-/// Instants this close count as one: whole nanoseconds lose a fraction at each idle line, so a
-/// departure and an arrival that coincide exactly may differ slightly here.
+/// Instants that differ by no more than this count as one. Each time a line falls idle, rounding to
+/// whole nanoseconds loses a fraction, so a departure and an arrival that coincide exactly may
+/// differ slightly here.
 const GRAIN: Duration = Duration::from_nanos(2);
 
-/// A departure is fixed at the entry, so a frame in transmission is only an entry in a ring, and
-/// one wake-up per link suffices.
+/// A link with a drop-tail queue.
+///
+/// A frame's departure is fixed when the frame enters. So a frame in transmission is only an entry
+/// in a ring, and one wake-up per link suffices.
 #[derive(Debug)]
 pub(super) struct DropTail {
     pub(super) line: Line,
@@ -42,10 +45,11 @@ impl DropTail {
         self.line.lose(now, transit);
     }
 
-    /// Reports the departures that precede an arrival at `now` which was settled at `since`.
+    /// Reports the departures that precede an arrival at `now`; the arrival was scheduled at
+    /// `since`.
     ///
-    /// Of two things at one instant the one settled first happens first, as in any event calendar:
-    /// a departure is settled when its transmission starts.
+    /// Of two events at one instant the one that was scheduled first happens first, as in any event
+    /// calendar. A departure is scheduled when its transmission starts.
     #[inline(always)]
     fn settle_before<F: Frame>(&mut self, now: Time, since: Time, transit: &mut Transit<F>) {
         while let Some((depart, size)) = self.backlog.next()
@@ -69,10 +73,10 @@ impl DropTail {
         }
     }
 
-    /// Takes a frame; on a plain line it returns the arrival, which is not stored yet.
+    /// Takes a frame. On a plain line it returns the frame's arrival, which is not stored yet.
     ///
-    /// Inlined where frames come from, like the functions that it calls: calls cost a tenth of a
-    /// hop.
+    /// This function and those that it calls are inlined into their callers: calls would cost a
+    /// tenth of the time of a hop.
     #[inline(always)]
     pub(super) fn take_in<F: Frame>(
         &mut self,

@@ -27,9 +27,9 @@ pub struct Pick {
     /// Packets by their number in the flow: each entry selects one transmission, beginning with the
     /// first.
     packets: Vec<u64>,
-    /// By flow: octets of the largest packet so far. Only the last packet is smaller.
+    /// By flow: octets of the largest packet so far. Only the last packet of a flow is smaller.
     full_bytes: Vec<(u64, u16)>,
-    /// By destination endpoint: octets of each message, where a flow has messages.
+    /// By destination endpoint: octets of each message, if the flow has messages.
     messages: Messages,
     random: Option<(Chance, Stream)>,
     bursts: Option<Bursts>,
@@ -38,11 +38,11 @@ pub struct Pick {
 /// The probability with which a frame is selected.
 #[derive(Clone, Debug)]
 pub enum Chance {
-    /// The same for each frame.
+    /// One probability for all frames.
     Frame(f64),
     /// The same, but changing with time.
     FrameOverTime(Timeline<f64>),
-    /// That any of its bits is hit, at this bit-error rate.
+    /// The probability that any bit of the frame is wrong, at this bit-error rate.
     Bits(f64),
     /// The same, but changing with time.
     BitsOverTime(Timeline<f64>),
@@ -61,7 +61,7 @@ impl Chance {
     }
 }
 
-/// By destination endpoint: octets of each of a flow's messages, where it has any.
+/// By destination endpoint: octets of each message of the flow, if it has messages.
 pub type Messages = Arc<[Option<NonZero<u64>>]>;
 
 /// The two-state model of Gilbert (1960) and Elliott (1963), with one step per frame or per span of
@@ -70,7 +70,7 @@ pub type Messages = Arc<[Option<NonZero<u64>>]>;
 struct Bursts {
     bad: bool,
     every: Option<Duration>,
-    /// How many spans of time have passed.
+    /// The number of whole spans of time that have passed.
     steps: u64,
     to_bad: f64,
     to_good: f64,
@@ -105,8 +105,10 @@ impl Pick {
         self
     }
 
-    /// Selects in bursts: a good and a bad state, left with probability `to_bad` and `to_good` per
-    /// frame, that select with probability `in_good` and `in_bad`. It starts in the good state.
+    /// Selects in bursts by a good and a bad state. The good state selects with probability
+    /// `in_good`, and each frame ends it with probability `to_bad`. The bad state selects with
+    /// probability `in_bad`, and each frame ends it with probability `to_good`. The first state is
+    /// the good one.
     #[must_use]
     pub fn bursts(mut self, [to_bad, to_good, in_good, in_bad]: [f64; 4], stream: Stream) -> Self {
         let (bad, every, steps) = (false, None, 0);
@@ -114,8 +116,8 @@ impl Pick {
         self
     }
 
-    /// Lets the bursts make a step for each span of time, and not for each frame. Nothing happens
-    /// without bursts or with a span of zero.
+    /// Lets the state of bursts change once per span of time instead of once per frame. Without
+    /// bursts, or with a span of zero, nothing changes.
     #[must_use]
     pub fn by_time(mut self, every: Duration) -> Self {
         if let Some(bursts) = &mut self.bursts {
@@ -186,8 +188,8 @@ impl Bursts {
         self.stream.chance(p)
     }
 
-    /// The probability that the state is the other one after so many steps. Its distance from its
-    /// limit shrinks by the same factor with each step.
+    /// The probability that the state is the other one after `steps` steps. With each step, the
+    /// distance of this probability from its limit shrinks by the same factor.
     fn leaves(&self, steps: u64) -> f64 {
         let (out, back) =
             if self.bad { (self.to_good, self.to_bad) } else { (self.to_bad, self.to_good) };
@@ -203,15 +205,17 @@ impl Bursts {
 /// The effects of one direction of a link; each is off by default.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
-    /// Lost before the queue: takes no room and no time.
+    /// Selects frames that are lost before the queue: they take no room in it and no transmission
+    /// time.
     pub loss_at_entry: Option<Pick>,
-    /// Lost on the way: has taken its place in the queue and its transmission time.
+    /// Selects frames that are lost behind the queue: they have taken room in it and transmission
+    /// time.
     pub loss: Option<Pick>,
-    /// Arrives a second time, later by this time.
+    /// Selects frames that arrive a second time, later by this time.
     pub duplicate: Option<(Pick, Duration)>,
-    /// Is delayed by this time.
+    /// Selects frames that are delayed by this time.
     pub reorder: Option<(Pick, Duration)>,
-    /// Is delayed by this time where it has more octets than that.
+    /// Delays each frame with more than this many octets by this time.
     pub long: Option<(u32, Duration)>,
 }
 

@@ -28,9 +28,9 @@ pub(super) struct Extras {
 /// A frame that will be lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doomed {
-    /// When.
+    /// When the frame is lost.
     pub(super) at: Time,
-    /// How.
+    /// How the frame is lost.
     pub(super) end: End,
     /// The frame.
     pub(super) parcel: Parcel,
@@ -48,7 +48,7 @@ pub(super) enum End {
 }
 
 impl Extras {
-    /// Whether a link has any.
+    /// Whether a link needs extras.
     pub(super) fn needed(config: &LinkConfig) -> bool {
         let fifo = config.order == Order::Fifo;
         !(fifo && config.effects.is_none() && config.handovers.is_empty())
@@ -65,20 +65,20 @@ impl Extras {
         }
     }
 
-    /// Why `frame` is lost before the queue at `now`, if it is. The effects make their draws for
-    /// frames that a handover drops, too.
+    /// Why `frame` is lost before the queue at `now`; `None` if it is not lost. The effects also
+    /// make their draws for frames that a handover drops.
     pub(super) fn lost_at_entry(&mut self, now: Time, frame: &impl Frame) -> Option<DropReason> {
         let lost = self.effects.lost_at_entry(now, frame).then_some(DropReason::Loss);
         if self.handovers.refuses(now) { Some(DropReason::Handover) } else { lost }
     }
 
-    /// When a frame that came at `now`, and whose transmission would end at `end`, is dropped from
-    /// the queue.
+    /// When a handover drops a frame from the queue; `None` if none does. The frame came at `now`,
+    /// and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         if self.handovers.is_empty() { None } else { self.handovers.flushes(now, end) }
     }
 
-    /// `parcel` will be lost at `at`.
+    /// Notes that `parcel` will be lost at `at`.
     pub(super) fn doom(&mut self, at: Time, end: End, parcel: Parcel) {
         let place = self.doomed.partition_point(|earlier| earlier.at <= at);
         self.doomed.insert(place, Doomed { at, end, parcel });

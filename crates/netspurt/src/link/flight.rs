@@ -1,4 +1,4 @@
-//! Frames on their way, in the order they will arrive.
+//! Frames on their way, in the order in which they will arrive.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -21,8 +21,8 @@ pub enum Order {
 /// A frame on its way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// When it arrives; when that was settled, which is the start of its transmission; and what
-    /// caused the frame to enter the link.
+    /// When the frame arrives; when that was scheduled, which is at the start of its transmission;
+    /// and the event that caused the frame to enter the link.
     pub when: Appointment,
     /// The frame.
     pub parcel: Parcel,
@@ -50,8 +50,8 @@ impl Flight {
         self.frames.push(arrival);
     }
 
-    /// When a frame arrives that would arrive at `at` alone: not before the last one, which may have
-    /// arrived ahead of time. The next one arrives behind it.
+    /// The arrival of a frame that would arrive at `at` if it were alone: it is not before the
+    /// arrival of the last frame. Later frames do not arrive before it either.
     pub(super) fn behind_last(&mut self, at: Time) -> Time {
         self.last = self.last.max(at);
         self.last
@@ -63,7 +63,7 @@ impl Flight {
         self.frames.first().map(|next| next.when)
     }
 
-    /// The instant alone; [`Time::NEVER`] where there is none.
+    /// The instant at which the next frame arrives; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub(super) fn next_at(&self) -> Time {
         self.frames.first().map_or(Time::NEVER, |next| next.when.at)
@@ -120,13 +120,13 @@ impl Overtaking {
     }
 }
 
-/// A frame that may be overtaken. The greatest in the heap arrives next; of equal ones the one that
-/// left first.
+/// A frame that may be overtaken. The greatest frame in the heap arrives next. Of frames that
+/// arrive together, the one that left first is the greatest.
 #[derive(Debug)]
 struct Travelling {
     arrival: Arrival,
     left: u64,
-    /// Whether it arrives before a frame that left earlier.
+    /// Whether the frame arrives before a frame that left earlier.
     overtakes: bool,
 }
 

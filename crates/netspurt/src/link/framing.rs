@@ -1,4 +1,4 @@
-//! The overhead of a line.
+//! The overhead of a line: octets around each datagram, and bits for each octet.
 
 /// Octets added to each frame and bits sent for each octet.
 ///

@@ -2,32 +2,32 @@
 
 use crate::units::{Duration, Time};
 
-/// A handover, and what becomes of frames.
+/// A handover, and what happens to the frames on the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handover {
     /// When the old path ends.
     pub at: Time,
-    /// How long nothing is transmitted from then on.
+    /// How long the link transmits nothing from then on: the dead time.
     pub dead: Duration,
-    /// What becomes of the frames that are queued or in transmission at that instant.
+    /// What happens to frames that are queued or in transmission at that instant.
     pub queue: QueueFate,
-    /// What becomes of those that come while the link is dead.
+    /// What happens to frames that come during the dead time.
     pub arrivals: ArrivalFate,
-    /// What becomes of those on their way.
+    /// What happens to frames that have been transmitted and have not arrived.
     pub in_flight: FlightFate,
 }
 
-/// What becomes of a queue at a handover.
+/// What happens to a queue at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueFate {
     /// It stays; the rest of the frame in transmission follows when the link transmits again.
     #[default]
     Keep,
-    /// All of it is dropped, the frame in transmission included.
+    /// All frames in it are dropped, and the frame in transmission as well.
     Flush,
 }
 
-/// What becomes of frames that come while a link is dead.
+/// What happens to frames that come during the dead time of a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArrivalFate {
     /// They wait in the queue, as far as it has room.
@@ -37,7 +37,7 @@ pub enum ArrivalFate {
     Drop,
 }
 
-/// What becomes of frames on their way at a handover.
+/// What happens to frames that are on their way at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlightFate {
     /// They arrive by the old path.
@@ -45,10 +45,10 @@ pub enum FlightFate {
     Pass,
     /// They are dropped.
     Drop,
-    /// They stop for the dead time.
+    /// They arrive later by the dead time.
     Hold,
-    /// They arrive by the old path, and a copy leaves by the new one when it opens. On a link that
-    /// keeps the order what comes by the old path would wait for the copies.
+    /// They arrive by the old path. A copy of each leaves by the new path when the dead time ends.
+    /// On a link that keeps the order, frames on the old path would wait for the copies.
     Copy,
 }
 
@@ -56,23 +56,23 @@ pub enum FlightFate {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Handovers {
     all: Vec<Handover>,
-    /// The first one that is not over, by the instants of entries.
+    /// The index of the first handover that had not ended when the last frame entered.
     next: usize,
 }
 
 /// What handovers do to a frame on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FlightChange {
-    /// When it is dropped.
+    /// When the frame is dropped.
     pub(super) dropped: Option<Time>,
-    /// How much later it arrives.
+    /// How much later the frame arrives.
     pub(super) held: Duration,
-    /// When a copy of it leaves by the new path.
+    /// When a copy of the frame leaves by the new path.
     pub(super) copied: Option<Time>,
 }
 
 impl Handovers {
-    /// These, whose instants ascend.
+    /// The handovers `all`, in the order of time.
     pub(super) fn new(all: Vec<Handover>) -> Self {
         Self { all, next: 0 }
     }
@@ -81,7 +81,7 @@ impl Handovers {
         self.all.is_empty()
     }
 
-    /// Whether a frame that comes at `now` is dropped. Instants ascend.
+    /// Whether a frame that comes at `now` is dropped. Successive calls have ascending `now`.
     pub(super) fn refuses(&mut self, now: Time) -> bool {
         while self.all.get(self.next).is_some_and(|this| this.at + this.dead <= now) {
             self.next += 1;
@@ -90,15 +90,16 @@ impl Handovers {
         this.is_some_and(|this| this.arrivals == ArrivalFate::Drop)
     }
 
-    /// When a frame that came at `now`, and whose transmission would end at `end`, is dropped from
-    /// the queue.
+    /// When a handover drops a frame from the queue; `None` if none does. The frame came at `now`,
+    /// and its transmission would end at `end`.
     pub(super) fn flushes(&self, now: Time, end: Time) -> Option<Time> {
         let ahead = self.all[self.next..].iter().skip_while(|this| this.at <= now);
         let mut due = ahead.take_while(|this| this.at < end);
         due.find(|this| this.queue == QueueFate::Flush).map(|this| this.at)
     }
 
-    /// What becomes of a frame that is transmitted at `depart` and arrives at `arrives` by itself.
+    /// What handovers do to a frame whose transmission ends at `depart`, and which would arrive at
+    /// `arrives` without them.
     pub(super) fn change(&self, depart: Time, mut arrives: Time) -> FlightChange {
         let mut change = FlightChange::default();
         let first = self.all.partition_point(|this| this.at < depart);

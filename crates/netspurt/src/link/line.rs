@@ -18,7 +18,7 @@ pub(super) struct Line {
     serializer: Serializer,
     /// The propagation delay, if it is constant and there are no extras.
     delay: Duration,
-    /// The same, if it changes.
+    /// The propagation delay, if it changes.
     moving: Option<Box<Delay>>,
     /// The frames on their way, if they may not overtake each other.
     flight: Flight,
@@ -44,7 +44,7 @@ impl Line {
         self.serializer.line_time(size).1
     }
 
-    /// Whether the order is kept, and there are neither effects nor handovers.
+    /// Whether the line is plain: it keeps the order and has neither effects nor handovers.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.extras.is_none()
@@ -94,8 +94,8 @@ impl Line {
         }
     }
 
-    /// When a frame that came at `now`, and whose transmission would end at `end`, is dropped from
-    /// the queue; then the transmitter is free at that instant.
+    /// When a handover drops `parcel` from the queue; `None` if none does. The frame came at `now`,
+    /// and its transmission would end at `end`. From the drop on the transmitter is free.
     #[inline(never)]
     pub(super) fn flush(&mut self, now: Time, end: Time, parcel: Parcel) -> Option<Time> {
         let extras = self.extras.as_mut()?;
@@ -105,7 +105,7 @@ impl Line {
         Some(at)
     }
 
-    /// Its sums.
+    /// The sums of the line.
     pub(super) fn count(&self) -> LinkCount {
         let overtook = self.extras.as_ref().map_or(0, |extras| extras.overtook());
         LinkCount { overtook, ..self.count }
@@ -165,7 +165,7 @@ impl Line {
         transit.events.report(at, What::Queue { link: self.index, packets, bytes });
     }
 
-    /// Transmits `size` octets: the start and the end of the transmission.
+    /// Transmits `size` octets and returns the start and the end of the transmission.
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         self.count.carried += 1;
@@ -225,7 +225,7 @@ impl Line {
         }
     }
 
-    /// When that is; [`Time::NEVER`] where none does.
+    /// The instant at which the next frame arrives; [`Time::NEVER`] if none is on its way.
     #[inline(always)]
     pub(super) fn next_at(&self) -> Time {
         match &self.extras {

@@ -9,8 +9,10 @@ use super::flight::Arrival;
 use super::line::Line;
 use super::transit::{Parcel, Transit};
 
-/// The line is never idle while a frame waits. At one instant the frame in transmission leaves, and
-/// the next transmission starts, before an arrival is judged.
+/// A link whose queue is managed by an AQM.
+///
+/// The line is never idle while a frame waits. If a transmission ends and a frame arrives at the
+/// same instant, the next transmission starts before the arrival is judged.
 #[derive(Debug)]
 pub(super) struct Managed {
     pub(super) line: Line,

@@ -34,12 +34,12 @@ impl Mtu {
         if bytes < Self::LEAST { None } else { Some(Self { bytes, too_big }) }
     }
 
-    /// Its octets.
+    /// The limit in octets.
     pub(super) fn bytes(self) -> u32 {
         self.bytes
     }
 
-    /// What the link does with a datagram that is larger.
+    /// What the link does with a larger datagram.
     pub(super) fn too_big(self) -> TooBig {
         self.too_big
     }
@@ -49,7 +49,7 @@ impl Mtu {
         self.too_big == TooBig::Fragment && size > self.bytes
     }
 
-    /// The octets of the largest frame that results from one of `size` octets.
+    /// The octets of the largest frame into which a frame of `size` octets is cut.
     pub(super) fn largest_part(self, size: u32) -> u32 {
         match self.too_big {
             _ if size <= self.bytes => size,
@@ -97,10 +97,11 @@ mod tests {
         Mtu::new(bytes, too_big)
     }
 
-    /// The arrivals of one datagram in milliseconds, the reports, and the sums.
+    /// The arrivals of a datagram's frames in milliseconds with their octets, the reports, and the
+    /// sums.
     type Told = (Vec<(u64, u16)>, Vec<What<Segment>>, LinkCount);
 
-    /// Sends one datagram through.
+    /// Sends one datagram through `link`.
     fn arrivals(mut link: Alone, frame: Segment) -> Told {
         link.push(Time::ZERO, frame);
         let mut out = Vec::new();

@@ -8,11 +8,11 @@ use super::Framing;
 /// How fast a link transmits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rate {
-    /// Always alike.
+    /// The same rate at all times.
     Constant(BitRate),
-    /// By rates that follow each other.
+    /// Rates that follow each other, each for some time.
     Following(Rates),
-    /// At given instants, some octets at each.
+    /// Opportunities: given instants, with some octets at each.
     AtInstants(Opportunities),
 }
 
@@ -21,13 +21,13 @@ pub enum Rate {
 pub(super) enum MovingRate {
     /// Rates that follow each other.
     Following(Rates),
-    /// Given instants.
+    /// Opportunities at given instants.
     AtInstants(Opportunities),
 }
 
 impl MovingRate {
-    /// Transmits a frame of `size` octets that is ready at `now`, on a line that is free at `free`:
-    /// the start, the end, and the rate at the start.
+    /// Transmits a frame of `size` octets and returns the start, the end, and the rate at the
+    /// start. The frame is ready at `now`, and the line is free from `free` on.
     #[cold]
     #[inline(never)]
     pub(super) fn transmit(
@@ -54,7 +54,7 @@ impl MovingRate {
 }
 
 impl Rate {
-    /// The greatest rate.
+    /// The greatest rate; unlimited for opportunities.
     pub fn greatest(&self) -> BitRate {
         match self {
             Self::Constant(rate) => *rate,
@@ -63,8 +63,8 @@ impl Rate {
         }
     }
 
-    /// The same, but nothing is transmitted from each of these instants for its span. Opportunities
-    /// in these spans are used all the same.
+    /// Returns this rate with silent spans: from each of these instants on, nothing is transmitted
+    /// for the given time. Opportunities are not affected.
     pub(super) fn silent(self, spans: &[(Time, Duration)]) -> Self {
         if spans.is_empty() {
             return self;

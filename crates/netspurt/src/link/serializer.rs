@@ -16,10 +16,9 @@ pub(super) struct Serializer {
     framing: Framing,
     free_at: Time,
     rest: u64,
-    /// The last result: octets, whole nanoseconds, remainder.
+    /// The last transmission time: octets, whole nanoseconds, remainder.
     last: (u32, Duration, u64),
-    /// The rates that follow each other, where the rate changes; `bits_per_second` is then the one
-    /// of the last frame's start.
+    /// The rate, if it changes; `bits_per_second` is then the rate at which the last frame started.
     moving: Option<Box<MovingRate>>,
 }
 
@@ -45,7 +44,7 @@ impl Serializer {
         self.last = self.line_time(0);
     }
 
-    /// Transmits `size` octets that are ready at `now`: the start and the end of the transmission.
+    /// Transmits `size` octets that are ready at `now`; returns the start and the end.
     #[inline]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         if let Some(moving) = &mut self.moving {
@@ -73,12 +72,12 @@ impl Serializer {
         (start, self.free_at)
     }
 
-    /// What it was to transmit from `at` on is gone: it is free then.
+    /// Drops what was to be transmitted after `at`: the transmitter is free from `at` on.
     pub(super) fn flush(&mut self, at: Time) {
         (self.free_at, self.rest) = (at, 0);
     }
 
-    /// The transmission time of `size` octets: octets, whole nanoseconds, remainder.
+    /// The transmission time of `size` octets, as (octets, whole nanoseconds, remainder).
     #[expect(clippy::cast_possible_truncation, reason = "below 2^64 ns at 1 bit/s and 2^32 bits")]
     pub(super) fn line_time(&self, size: u32) -> (u32, Duration, u64) {
         if size == self.last.0 {

@@ -4,9 +4,9 @@ use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId};
 use crate::stage::Frame;
 
-/// A frame on its way, as links handle it: its place in its [`Transit`], and the fields that links
-/// use each time. The owner of a parcel passes it on or takes it out of the transit, so there is
-/// only one parcel for each frame.
+/// A frame on its way, as links handle it: its place in its [`Transit`], and the fields that every
+/// link uses. The owner of a parcel passes it on or takes it out of the transit, so there is only
+/// one parcel for each frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
     place: u32,
@@ -41,7 +41,7 @@ pub struct Transit<F> {
     /// Free places in `frames`. The one that was used last is used first, while it is in the
     /// processor's cache.
     free: Vec<u32>,
-    /// By flow, how many of its frames are on their way.
+    /// By flow: the number of its frames that are on their way.
     in_flight: Vec<u32>,
 }
 
@@ -72,7 +72,7 @@ impl<F: Frame> Transit<F> {
         self.in_flight.get(flow.index()).copied().unwrap_or(0)
     }
 
-    /// Takes in a frame to an end that lives at the node `home`.
+    /// Stores a frame to an end at the node `home`, and returns its parcel.
     #[inline]
     pub fn enter(&mut self, frame: F, home: u32) -> Parcel {
         let (size_bytes, dest) = (frame.size_bytes(), frame.dest());
@@ -90,7 +90,7 @@ impl<F: Frame> Transit<F> {
         Parcel { place, size_bytes, dest, home }
     }
 
-    /// Counts the first frame of a flow beyond those that are counted.
+    /// Counts the first frame of a flow that has no counter yet.
     #[cold]
     fn count_first(&mut self, flow: FlowId) {
         self.in_flight.resize(flow.index() + 1, 0);
@@ -117,7 +117,7 @@ impl<F: Frame> Transit<F> {
         self.frames[parcel.place as usize]
     }
 
-    /// A copy of the frame of `parcel`, which is also on its way.
+    /// Puts a copy of the frame of `parcel` on its way, and returns the copy's parcel.
     pub(super) fn copy(&mut self, parcel: Parcel) -> Parcel {
         self.enter(*self.frame(parcel), parcel.home)
     }

@@ -45,7 +45,7 @@ use super::transit::{Parcel, Transit};
 /// ```
 #[derive(Debug)]
 pub struct Link {
-    /// The largest datagram that goes in whole.
+    /// The largest datagram that enters in one piece, in octets.
     most_bytes: u32,
     mtu: Option<Mtu>,
     queued: Queued,
@@ -77,8 +77,8 @@ impl Link {
         Self { most_bytes: mtu.map_or(u32::MAX, Mtu::bytes), mtu, queued }
     }
 
-    /// Its sums up to the last frame or [`settle`](Self::settle). Frames that are then queued or in
-    /// transmission are not counted as carried.
+    /// The sums of the link up to the last frame or the last [`settle`](Self::settle). Frames that
+    /// were then queued or in transmission are not counted as carried.
     pub fn count(&self) -> LinkCount {
         match &self.queued {
             Queued::DropTail(link) => link.count(),
@@ -95,7 +95,7 @@ impl Link {
         }
     }
 
-    /// The instant of that appointment; [`Time::NEVER`] where there is none.
+    /// The instant of the next appointment; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next_at(&self) -> Time {
         match &self.queued {
@@ -112,8 +112,8 @@ impl Link {
         }
     }
 
-    /// Takes a frame at `when`. If all that happens to the frame is known now, its arrival is
-    /// returned. The caller passes the arrival to [`keep`](Self::keep) or, if the link is
+    /// Takes a frame at `when`. Returns the frame's arrival if it is already certain. The caller
+    /// then passes the arrival to [`keep`](Self::keep) or, if the link is
     /// [`clear`](Self::is_clear), carries it out at once.
     #[inline(always)]
     pub fn take_in<F: Frame>(

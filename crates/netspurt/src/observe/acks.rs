@@ -11,7 +11,7 @@ use super::{Observed, Sequence};
 pub enum AckKind {
     /// It acknowledges more than before.
     New,
-    /// It repeats both the highest number and the last window.
+    /// It repeats the highest acknowledgement number and the last window.
     Duplicate,
     /// It changes only the window.
     WindowUpdate,
@@ -19,7 +19,7 @@ pub enum AckKind {
     Old,
 }
 
-/// The acknowledgements of one end: the highest number, and the last window.
+/// The acknowledgements of one end: the highest acknowledgement number, and the last window.
 ///
 /// ```
 /// use netspurt::observe::{AckKind, Acks};
@@ -36,7 +36,7 @@ pub struct Acks {
     window: Option<u16>,
 }
 
-/// For a simulated connection, before its handshake.
+/// The state of a simulated connection before its handshake.
 impl Default for Acks {
     fn default() -> Self {
         Self::new(Sequence::default())
@@ -44,17 +44,18 @@ impl Default for Acks {
 }
 
 impl Acks {
-    /// For octets in the space `sequence`; those below its highest are acknowledged.
+    /// Follows acknowledgements of octets in the space `sequence`. The octets below its highest
+    /// count as acknowledged.
     pub const fn new(sequence: Sequence) -> Self {
         Self { sequence, window: None }
     }
 
-    /// The highest number.
+    /// The highest acknowledgement number, as an octet of the sequence space.
     pub const fn highest(&self) -> u64 {
         self.sequence.highest()
     }
 
-    /// The octet nearest to the highest acknowledged whose 32 bits are `wire`.
+    /// The octet with the number `wire` on the wire, the nearest one to the highest acknowledged.
     pub const fn octet(&self, wire: u32) -> u64 {
         self.sequence.octet(wire)
     }

@@ -4,7 +4,7 @@ use crate::ranges::Ranges;
 
 use super::{Observed, Sequence};
 
-/// What a segment with payload adds when it arrives.
+/// What a segment with payload adds to the octets that have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brought {
     /// Only octets that had arrived before.
@@ -33,7 +33,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// A segment with payload arrived.
+    /// Notes the arrival of a segment with payload, and returns what it added.
     pub fn take(&mut self, segment: &impl Observed) -> Brought {
         let left = self.sequence.take(segment).left;
         let right = left + u64::from(segment.len());

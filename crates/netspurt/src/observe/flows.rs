@@ -13,9 +13,9 @@ use crate::units::{Duration, Time};
 /// How long a connection without further packets is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
-    /// After both FINs, or a reset.
+    /// How long a connection is remembered after both FINs or a reset.
     pub closed: Duration,
-    /// While it is open, as far as is known.
+    /// How long a connection is remembered that is open, as far as is known.
     pub idle: Duration,
 }
 
@@ -36,7 +36,7 @@ struct Key {
     six: bool,
 }
 
-/// What is hashed is as short as it can be: both addresses and both ports.
+/// Only both addresses and both ports are hashed, so that hashing is fast.
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let [a, b] = self.addresses;
@@ -86,7 +86,7 @@ struct Live<T> {
     key: Key,
     number: u64,
     last: Time,
-    /// Whether the first end of the key is the side that opened it.
+    /// Whether the first end of the key opened the connection.
     ordered: bool,
     /// The number of the initiator's SYN on the wire.
     isn: Option<u32>,
@@ -176,13 +176,14 @@ pub struct Flows<T> {
 }
 
 impl<T: Default> Flows<T> {
-    /// Room for this many connections is kept.
+    /// The memory for this many connections is never freed.
     const ROOM: usize = 64;
-    /// The age of one connection is checked once in so many packets: the check reads memory that the
-    /// packet does not need, which takes as long as much else that is done for it.
+    /// Each time this many packets have passed, the age of one connection is checked. The check
+    /// reads memory that the packet does not need, which is slow.
     const CHECK_EVERY: u8 = 4;
-    /// So many are checked when one begins. Where each has a packet only, two are too few: what is
-    /// retired leaves its place to a young one, which the next check finds.
+    /// The number of connections that are checked when a connection begins. Two are too few if each
+    /// connection has only one packet: a young connection takes the place of a retired one, and
+    /// the next check finds the young one.
     const CHECKS_AT_BIRTH: u8 = 4;
 
     /// No connections.
@@ -199,7 +200,7 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// A TCP packet passes: returns its connection, and what is kept of it.
+    /// Takes a TCP packet; returns its connection, and what the observer keeps of that.
     pub fn sight(&mut self, packet: &Passing) -> (Sighting, &mut T) {
         let Passing { at, flags, .. } = *packet;
         self.unchecked += 1;
@@ -234,7 +235,7 @@ impl<T: Default> Flows<T> {
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
-    /// A connection begins with `packet`; returns its index.
+    /// Adds the connection that begins with `packet`; returns its index.
     fn add(&mut self, (key, hash): (Key, u64), ordered: bool, packet: &Passing) -> u32 {
         let place = u32::try_from(self.live.len()).expect("fewer than 2^32 connections live");
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));
@@ -255,8 +256,8 @@ impl<T: Default> Flows<T> {
         place
     }
 
-    /// Checks the next connection in turn, so that all are checked repeatedly, and retires it if its
-    /// time is up at `at`.
+    /// Checks the next connection in turn, and retires it if its lifetime has ended at `at`. Calls
+    /// check all connections again and again.
     fn look_at_one(&mut self, at: Time) {
         match self.live.get(self.hand) {
             None => self.hand = 0,
@@ -267,8 +268,9 @@ impl<T: Default> Flows<T> {
         }
     }
 
-    /// What is kept of the connection whose age the next packet checks, if it checks one that is
-    /// closed and of which no packet was seen for longer than `quiet`.
+    /// What is kept of the connection whose age the next packet will check. `None` if the next
+    /// packet checks no connection, if the connection is not closed, or if a packet of it was seen
+    /// within the last `quiet`.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {
@@ -307,17 +309,18 @@ impl<T: Default> Flows<T> {
         self.born
     }
 
-    /// Whether any was retired since the last call of [`take_retired`](Self::take_retired).
+    /// Whether a connection was retired since the last call of
+    /// [`take_retired`](Self::take_retired).
     pub fn has_retired(&self) -> bool {
         !self.retired.is_empty()
     }
 
-    /// Those that were retired since the last call.
+    /// The connections that were retired since the last call.
     pub fn take_retired(&mut self) -> impl Iterator<Item = Retired<T>> + '_ {
         self.retired.drain(..)
     }
 
-    /// All that were not returned yet: the retired and the active ones.
+    /// All connections that were not returned yet: the retired ones, then the active ones.
     pub fn into_all(self) -> impl Iterator<Item = Retired<T>> {
         self.retired.into_iter().chain(self.live.into_iter().map(Live::retire))
     }
@@ -330,12 +333,12 @@ impl<T> Live<T> {
         Retired { number: self.number, ends, state: self.state }
     }
 
-    /// Whether both FINs, or a reset, were seen.
+    /// Whether both FINs or a reset were seen.
     fn is_closed(&self) -> bool {
         self.reset || self.fins == [true; 2]
     }
 
-    /// Whether it is to be retired at `at`, with these `lifetimes`.
+    /// Whether the connection has outlived its lifetime at `at`.
     fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
         let most = if self.is_closed() { lifetimes.closed } else { lifetimes.idle };
         at.saturating_since(self.last) > most

@@ -19,7 +19,7 @@ pub trait Observed {
     /// SACK blocks, in wire order.
     fn sack(&self) -> &[SackBlock];
 
-    /// The sequence numbers that it occupies: payload, SYN and FIN (RFC 9293 §3.4).
+    /// The count of sequence numbers that payload, SYN and FIN occupy (RFC 9293 §3.4).
     #[inline]
     fn seq_len(&self) -> u32 {
         let flags = self.flags();

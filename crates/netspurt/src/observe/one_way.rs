@@ -22,20 +22,20 @@ pub struct Outstanding<T> {
     pub last_sent: Time,
     /// Octets of its first transmission, headers included.
     pub wire_bytes: u32,
-    /// How often octets of it were sent again.
+    /// How often any of its octets were retransmitted.
     pub retransmissions: u16,
     /// Whether a SACK block has reported it.
     pub sacked: bool,
-    /// What the observer keeps of it.
+    /// What the observer keeps of the segment.
     pub kept: T,
 }
 
 /// How an acknowledgement covers a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoveredBy {
-    /// By its number.
+    /// The acknowledgement number covers the segment.
     InOrder,
-    /// By a SACK block.
+    /// A SACK block covers the segment.
     ByBlock,
 }
 
@@ -44,19 +44,21 @@ pub enum CoveredBy {
 pub struct Answer {
     /// Octets that it acknowledges in order for the first time.
     pub acked_bytes: u64,
-    /// The round trip that it ends. For an ambiguous one the time is from the first transmission.
+    /// The round trip that it ends. If the sample is ambiguous, its time counts from the first
+    /// transmission.
     pub sample: Option<RttSample>,
 }
 
 /// One direction of a connection: its data sent, the outstanding segments, and round trips.
 ///
-/// An acknowledgement times one segment: the oldest that it is the first to cover and that was sent
-/// once. It covers segments by its number, or by its SACK blocks if the number covers nothing. The
-/// oldest is used so that the time includes the delay of the acknowledgement, like that of an
-/// echoed time stamp (RFC 7323 §4.3). If the number covers a segment that was sent more than once,
-/// the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987), because segments behind a repair
-/// waited for it. Linux has the same rule (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). In
-/// addition it uses echoed time stamps, which this code does not.
+/// An acknowledgement gives at most one round-trip sample. It covers segments by its number, or by
+/// its SACK blocks if the number covers nothing new. Of the segments that it is the first to cover,
+/// the oldest that was sent once is timed. With the oldest, the sample includes the delay of the
+/// acknowledgement, as with an echoed time stamp (RFC 7323 §4.3). If the number covers a segment
+/// that was sent more than once, the sample is ambiguous (RFC 6298 §3, Karn and Partridge 1987),
+/// because segments behind a repair waited for the repair. Linux has the same rule
+/// (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Linux also uses echoed time stamps; this code
+/// does not.
 ///
 /// ```
 /// use netspurt::observe::{OneWay, Sequence};
@@ -78,7 +80,7 @@ pub struct OneWay<T = ()> {
     /// The first octet not acknowledged.
     una: u64,
     outstanding: VecDeque<Outstanding<T>>,
-    /// What SACK blocks have reported above `una`.
+    /// The octets above `una` that SACK blocks have reported.
     sacked: Ranges,
     rounds: Rounds,
     retransmissions: u64,
@@ -103,10 +105,10 @@ impl<T: Copy> OneWay<T> {
     /// The most outstanding segments that are followed: those of a window of 2³⁰ octets (RFC 7323
     /// §2.3) in packets of 16 KiB, as offload makes them.
     const MOST: usize = 1 << 16;
-    /// The same before the first acknowledgement, which a capture of one direction never has. First
-    /// flights are far smaller.
+    /// The most outstanding segments that are followed before the first acknowledgement. A capture
+    /// of one direction never has an acknowledgement, and first flights are far smaller than this.
     const MOST_UNANSWERED: usize = 1 << 8;
-    /// Room for this many segments is kept while there are none.
+    /// The memory for this many segments is kept even if no segment is outstanding.
     const ROOM: usize = 32;
 
     /// A direction without packets so far; octets below the highest of `sequence` are acknowledged.
@@ -151,8 +153,8 @@ impl<T: Copy> OneWay<T> {
         self.retransmissions
     }
 
-    /// A segment was sent at `at`; `kept` is stored with it; `None` if it occupies no sequence
-    /// numbers.
+    /// Notes that `segment` was sent at `at`, and stores `kept` with it. `None` if the segment
+    /// occupies no sequence numbers.
     pub fn sent(&mut self, at: Time, segment: &impl Observed, kept: T) -> Option<Transmission> {
         if segment.seq_len() == 0 || segment.flags().has(Flags::RST) {
             return None;
@@ -186,8 +188,8 @@ impl<T: Copy> OneWay<T> {
         Some(transmission)
     }
 
-    /// Octets were retransmitted. What is kept of a segment is replaced by that of its complete
-    /// copy.
+    /// Notes a retransmission of octets. If it is a complete copy of a segment, `kept` replaces
+    /// what was kept of that segment.
     fn repeat(&mut self, (left, right): (u64, u64), at: Time, kept: T) {
         let first = self.outstanding.partition_point(|one| one.right <= left);
         for one in self.outstanding.range_mut(first..).take_while(|one| one.left < right) {
@@ -199,7 +201,7 @@ impl<T: Copy> OneWay<T> {
         }
     }
 
-    /// The observer itself retransmitted the first outstanding segment at `at`.
+    /// Notes that the observer itself retransmitted the first outstanding segment at `at`.
     pub fn repeat_first(&mut self, at: Time) -> Option<&mut Outstanding<T>> {
         let first = self.outstanding.front_mut()?;
         self.retransmissions += 1;
@@ -208,14 +210,15 @@ impl<T: Copy> OneWay<T> {
         Some(first)
     }
 
-    /// A segment of the reverse direction came at `at`: returns what it acknowledges.
+    /// Takes a segment of the reverse direction, which came at `at`; returns what it acknowledges.
     #[inline]
     pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {
         self.answered_each(at, segment, |_, _| {})
     }
 
-    /// The same; `each` is shown every segment that it is the first to cover, and whether in order
-    /// (or else by a SACK block). A segment may be covered by a block first and in order later.
+    /// As [`answered`](Self::answered), but also calls `each` for every segment that it is the
+    /// first to cover, with the way in which it covers the segment. A segment may be covered first
+    /// by a SACK block and later in order.
     pub fn answered_each(
         &mut self,
         at: Time,
@@ -237,8 +240,8 @@ impl<T: Copy> OneWay<T> {
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }
     }
 
-    /// The first acknowledgement. Where it is older than what was seen to be sent, octets before that
-    /// are outstanding, too: the observer came later.
+    /// Takes the first acknowledgement. If it acknowledges less than the first octet that was seen,
+    /// the observer came late, and the octets between the two are outstanding as well.
     #[cold]
     fn answered_first(&mut self, ack: u32) {
         self.answered = true;
@@ -271,8 +274,8 @@ impl<T: Copy> OneWay<T> {
         acked_bytes
     }
 
-    /// A SACK block reports the octets from `left` to `right`. A block below the cumulative
-    /// acknowledgement reports duplicates (RFC 2883 §4).
+    /// Takes a SACK block, which reports the octets from `left` to before `right`. A block below
+    /// the cumulative acknowledgement reports duplicates (RFC 2883 §4).
     fn take_block(
         &mut self,
         (left, right): (u64, u64),

@@ -3,7 +3,8 @@
 /// Counts rounds. A round ends with the first round-trip sample of data that was sent after the
 /// round had begun, as in Linux (`rtt_seq`).
 ///
-/// Places are octets of the sequence space or instants in nanoseconds, consistently one of the two.
+/// A place is an octet of the sequence space or an instant in nanoseconds. The caller uses one of
+/// the two throughout.
 ///
 /// ```
 /// use netspurt::observe::Rounds;
@@ -21,8 +22,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// A sample of `place` came while the next transmission will be at `next`. Returns the number
-    /// of the sample's round, from 1.
+    /// Takes a sample of data that was sent at `place`, when the next transmission will be at
+    /// `next`. Returns the number of the sample's round, from 1.
     #[inline]
     pub fn sample(&mut self, place: u64, next: u64) -> u64 {
         if place >= self.end {
@@ -31,7 +32,7 @@ impl Rounds {
         self.count
     }
 
-    /// How many have begun.
+    /// The number of rounds that have begun.
     pub const fn count(&self) -> u64 {
         self.count
     }

@@ -16,8 +16,8 @@ pub struct Transmission {
     pub again: bool,
 }
 
-/// The sequence space of one direction: it counts octets in 64 bits from the SYN, and remembers the
-/// highest.
+/// The sequence space of one direction. It counts octets in 64 bits from the SYN, and remembers the
+/// highest octet.
 ///
 /// ```
 /// use netspurt::observe::Sequence;
@@ -33,7 +33,7 @@ pub struct Transmission {
 pub struct Sequence {
     highest: u64,
     isn: u32,
-    /// Whether older segments than the first one seen may follow.
+    /// Whether segments may follow that are older than the first one seen.
     midway: bool,
 }
 
@@ -90,14 +90,14 @@ impl Sequence {
         self.highest
     }
 
-    /// The octet nearest to the highest whose 32 bits are `wire`.
+    /// The octet with the number `wire` on the wire, the nearest one to the highest.
     pub const fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.isn, wire, self.highest)
     }
 
-    /// The position of `segment`, which then counts for the highest octet. The segment is a
-    /// retransmission if it begins below the highest octet so far; if the observer missed octets,
-    /// it may never have seen the first copy.
+    /// Returns the position of `segment`, and raises the highest octet to the segment's end. The
+    /// segment is a retransmission if it begins below the highest octet so far. If the observer
+    /// missed packets, it may not have seen the original.
     #[inline]
     pub fn take(&mut self, segment: &impl Observed) -> Transmission {
         let left = self.octet(segment.seq());
@@ -107,7 +107,7 @@ impl Sequence {
         Transmission { left, right, again }
     }
 
-    /// All octets below `octet` were sent.
+    /// Notes that all octets below `octet` were sent.
     pub fn raise(&mut self, octet: u64) {
         self.highest = self.highest.max(octet);
     }

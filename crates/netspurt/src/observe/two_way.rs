@@ -23,17 +23,18 @@ use super::{Answer, Observed, OneWay, Sequence};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TwoWay {
-    /// By the side that sends.
+    /// The directions, by the side that sends.
     ways: [Option<OneWay>; 2],
 }
 
 impl TwoWay {
-    /// What `side` sends; `None` if nothing of it was seen.
+    /// The direction in which `side` sends; `None` if nothing of it was seen.
     pub fn way(&self, side: Side) -> Option<&OneWay> {
         self.ways[side.index()].as_ref()
     }
 
-    /// A segment from `side` was seen at `at`: returns what it acknowledges of the other direction.
+    /// Takes a segment from `side` that was seen at `at`; returns what it acknowledges of the other
+    /// direction.
     pub fn take(&mut self, side: Side, at: Time, segment: &impl Observed) -> Answer {
         if segment.seq_len() > 0 && !segment.flags().has(Flags::RST) {
             let own = self.ways[side.index()]

@@ -16,18 +16,18 @@ use super::{LONGEST, TCP};
 pub enum Checks {
     /// Everything: both checksums, and all octets must be present.
     Whole,
-    /// What captures have: checksums, which the network card may have filled in later, are not
-    /// checked, and the payload may be cut short.
+    /// As much as captures have. Checksums are not checked, because the network card may have
+    /// filled them in later. The payload may be cut short.
     Captured,
 }
 
 /// Why a packet cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// It ends too early at this place.
+    /// The packet ends too early.
     #[error("the packet ends too early")]
     Truncated,
-    /// Neither version 4 nor 6.
+    /// The version of IP is neither 4 nor 6.
     #[error("version {0} of IP is neither 4 nor 6")]
     Version(u8),
     /// A header is shorter than the minimum, or longer than the packet.
@@ -43,14 +43,14 @@ pub enum Fault {
     /// The checksum of TCP is wrong.
     #[error("the checksum of TCP is wrong")]
     TcpChecksum,
-    /// It is a fragment.
+    /// The packet is a fragment.
     #[error("a fragment")]
     Fragment,
-    /// Another protocol, by its number.
+    /// The packet has another protocol than TCP, with this number.
     #[error("protocol {0} is not TCP")]
     NotTcp(u8),
-    /// It has an IPv6 routing header with segments left, of a kind whose last destination, which the
-    /// checksum uses (RFC 8200 §8.1), is not known.
+    /// An IPv6 routing header has segments left, and is of an unknown kind. The last destination,
+    /// which the checksum uses (RFC 8200 §8.1), can then not be found.
     #[error("a routing header with stops ahead")]
     Routed,
 }
@@ -59,9 +59,9 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}, at octet {offset}")]
 pub struct DecodeError {
-    /// Where, in octets from the start of the IP header.
+    /// The place of the fault, in octets from the start of the IP header.
     pub offset: usize,
-    /// Why.
+    /// The fault.
     pub what: Fault,
 }
 
@@ -100,8 +100,8 @@ pub(super) struct Ip {
 
 /// Decodes the IPv4 or IPv6 packet at the start of `bytes`; octets behind its end are ignored.
 ///
-/// Of a SACK option with four blocks the first three are kept, which are the most recent by RFC
-/// 2018 §4. Malformed options do not make a packet invalid. Reading ends at the first option whose
+/// If a SACK option has four blocks, the first three are kept; they are the most recent (RFC 2018
+/// §4). Malformed options do not make a packet invalid. Reading ends at the first option whose
 /// length is below two or exceeds the header; earlier options are kept, and
 /// [`malformed_option`](Decoded::malformed_option) has its offset.
 ///
@@ -151,15 +151,16 @@ pub fn decode(bytes: &[u8], checks: Checks) -> Result<Decoded<'_>, DecodeError> 
     })
 }
 
-/// The version of IP of a packet.
+/// The IP version of a packet.
 fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
     let [first] = array(bytes, 0)?;
     Ok(first >> 4)
 }
 
-/// The IP header of a captured packet, of which `original_bytes` octets were on the link, and where
-/// TCP is in it. A length of zero in its header is that of a packet that the network card cuts
-/// later, or of a jumbogram: then the jumbogram's length or the link's counts.
+/// The IP header of a captured packet, with the range of the TCP segment. The packet had
+/// `original_bytes` octets on the link. The length in the header is zero if the network card cuts
+/// the packet later, or in a jumbogram. The jumbogram's length or the length on the link counts
+/// then.
 #[inline]
 pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, DecodeError> {
     match version(bytes)? {
@@ -184,7 +185,8 @@ fn segment(head: TcpHead<'_>, ip: &Ip, len: usize) -> Segment {
     }
 }
 
-/// Where TCP is behind a header of IPv4. If its length is zero, that on the link counts.
+/// The range of the TCP segment behind an IPv4 header. If the header's length is zero, the length
+/// on the link counts.
 #[inline]
 fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
@@ -212,8 +214,8 @@ fn ipv4(bytes: &[u8], checks: Checks, on_link_bytes: Option<usize>) -> Result<Ip
     Ok(Ip::of(head, at, end))
 }
 
-/// Where TCP is behind the headers of IPv6. If its length is zero, that of a jumbogram counts, or
-/// else that on the link.
+/// The range of the TCP segment behind the headers of IPv6. If the header's length is zero, the
+/// jumbogram's length counts. Without a jumbogram's length, the length on the link counts.
 #[inline]
 fn ipv6(bytes: &[u8], on_link_bytes: Option<usize>) -> Result<Ip, DecodeError> {
     let head = IpHead::of(bytes).ok_or(fault(bytes.len(), Fault::Truncated))?;
@@ -276,7 +278,7 @@ fn pass_extensions(bytes: &[u8], next: u8, ip: &mut Ip) -> Result<(), DecodeErro
     Ok(())
 }
 
-/// Octets of a jumbogram with its headers, from an option for each hop (RFC 2675 §2).
+/// The octets of a jumbogram with its headers, from its hop-by-hop option (RFC 2675 §2).
 fn jumbogram(bytes: &[u8], next: u8) -> Option<usize> {
     let first = Extensions::of(bytes, next).next().filter(|first| first.kind == HOP_BY_HOP)?;
     let length = jumbo_payload(first.octets)?;
@@ -313,7 +315,7 @@ pub fn sum(bytes: &[u8]) -> u64 {
     u16::from_be_bytes(word.to_ne_bytes()).into()
 }
 
-/// The checksum over `bytes` and a sum `before` them: zero if the bytes contain the correct
+/// The checksum over the sum `before` and `bytes`. It is zero if the bytes contain the correct
 /// checksum.
 pub(super) fn checksum(before: u64, bytes: &[u8]) -> u16 {
     let mut sum = before + sum(bytes);

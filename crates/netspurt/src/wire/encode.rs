@@ -20,7 +20,7 @@ pub struct Packet<'a> {
     pub ip_id: u16,
     /// The segment. Its id, cause, endpoint and size are not on the wire.
     pub segment: Segment,
-    /// The payload, as many octets as the segment has; zeros if none is given.
+    /// The payload, with the length that the segment has. `None` stands for zeros.
     pub payload: Option<&'a [u8]>,
 }
 

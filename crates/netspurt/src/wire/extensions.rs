@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-/// Options for each hop.
+/// The header of hop-by-hop options.
 pub(super) const HOP_BY_HOP: u8 = 0;
 /// A routing header.
 pub(super) const ROUTING: u8 = 43;
@@ -10,13 +10,13 @@ pub(super) const ROUTING: u8 = 43;
 pub(super) const FRAGMENT: u8 = 44;
 /// The authentication header.
 pub(super) const AUTHENTICATION: u8 = 51;
-/// Options for the destination.
+/// The header of destination options.
 pub(super) const DESTINATION: u8 = 60;
 
 /// Octets of the fixed header.
 const FIXED: usize = 40;
 
-/// Whether headers of this kind are passed.
+/// Whether this kind is an extension header, which is passed on the way to TCP.
 pub(super) fn is_extension(kind: u8) -> bool {
     matches!(kind, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
 }
@@ -25,16 +25,16 @@ pub(super) fn is_extension(kind: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extension<'a> {
     pub(super) kind: u8,
-    /// Its offset in the packet.
+    /// The offset of the header in the packet.
     pub(super) at: usize,
-    /// The offset of the octet that names it.
+    /// The offset of the octet that names this header's kind.
     pub(super) named_at: usize,
-    /// Its octets, eight at least.
+    /// The octets of the header, at least eight.
     pub(super) octets: &'a [u8],
 }
 
-/// The extension headers of a packet, one after the other. They end before the first header of
-/// another kind, and before the first that is not complete.
+/// The extension headers of a packet, one after the other. They end before the first header that is
+/// no extension header or is incomplete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extensions<'a> {
     packet: &'a [u8],
@@ -47,13 +47,13 @@ pub(super) struct Extensions<'a> {
 }
 
 impl<'a> Extensions<'a> {
-    /// Those of `packet`, whose first header has the kind `next`.
+    /// The extension headers of `packet`, whose first header has the kind `next`.
     #[inline]
     pub(super) fn of(packet: &'a [u8], next: u8) -> Self {
         Self { packet, next, named_at: 6, at: FIXED }
     }
 
-    /// Whether the packet ends before all its extension headers do.
+    /// Whether the packet ends within its extension headers.
     pub(super) fn is_cut(&self) -> bool {
         is_extension(self.next)
     }
@@ -71,9 +71,9 @@ impl<'a> Iterator for Extensions<'a> {
         let rest = self.packet.get(at..)?;
         let head: &[u8; 8] = rest.first_chunk()?;
         let length = match kind {
-            // It has no length; the octet is reserved.
+            // This header has no length field; the octet is reserved.
             FRAGMENT => 8,
-            // In words of four octets, less two.
+            // The length counts words of four octets, less two.
             AUTHENTICATION => (usize::from(head[1]) + 2) * 4,
             _ => (usize::from(head[1]) + 1) * 8,
         };
@@ -83,22 +83,23 @@ impl<'a> Iterator for Extensions<'a> {
     }
 }
 
-/// The last destination in the routing header `octets`; `None` if it is not complete, or of a kind
-/// that is not known.
+/// The last destination in the routing header `octets`; `None` if the header is incomplete or of an
+/// unknown kind.
 pub(super) fn last_stop(octets: &[u8]) -> Option<Ipv6Addr> {
     let (addresses, _) = octets.get(8..)?.as_chunks::<16>();
     let address = match octets[2] {
-        // Type 0, in order (RFC 2460 §4.4).
+        // Type 0 has the addresses in the order of the path (RFC 2460 §4.4).
         0 => addresses.last()?,
-        // Mobile IPv6 has one (RFC 6275 §6.4.1), segment routing the last one first (RFC 8754 §2).
+        // Mobile IPv6 has one address (RFC 6275 §6.4.1). Segment routing begins with the last
+        // address (RFC 8754 §2).
         2 | 4 => addresses.first()?,
         _ => return None,
     };
     Some(Ipv6Addr::from(*address))
 }
 
-/// The length that options for each hop, `octets`, give a jumbogram without its fixed header (RFC
-/// 2675 §2); `None` if they do not, or if 16 bits would hold it.
+/// The length of a jumbogram without its fixed header, from the hop-by-hop options `octets` (RFC
+/// 2675 §2). `None` if the options have no such length, or if 16 bits could hold it.
 pub(super) fn jumbo_payload(octets: &[u8]) -> Option<u32> {
     const PAD: u8 = 0;
     const JUMBO: u8 = 0xc2;

@@ -10,7 +10,7 @@ use super::options::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TCP_HEADER_BYTES};
 const V4: usize = IPV4_HEADER_BYTES as usize;
 const V6: usize = IPV6_HEADER_BYTES as usize;
 
-/// The header of IPv4 or IPv6 that a packet begins with.
+/// The IPv4 or IPv6 header at the start of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum IpHead<'a> {
     /// IPv4, without options.
@@ -50,8 +50,9 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The protocol behind the header and its options, and the offset by the header's own length
-    /// field, which is below 20 if that is wrong. For IPv6 it may be an extension header.
+    /// The protocol after the header and its options, and the offset at which it begins. The offset
+    /// comes from the header's length field, and is below 20 if that field is wrong. For IPv6 the
+    /// protocol may be an extension header.
     #[inline]
     pub fn payload(self) -> (u8, usize) {
         match self {
@@ -96,7 +97,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The flow label of IPv6 (RFC 8200 §3); 0 where none is set, and for IPv4.
+    /// The flow label of IPv6 (RFC 8200 §3); 0 if none is set, and for IPv4.
     #[inline]
     pub fn flow_label(self) -> u32 {
         match self {
@@ -141,13 +142,14 @@ impl<'a> TcpHead<'a> {
     /// The octet after the advertised window.
     pub const WINDOW_END: usize = 16;
 
-    /// The header at the start of `octets`; `None` if they are too few.
+    /// The header at the start of `octets`; `None` if it is incomplete.
     #[inline]
     pub fn of(octets: &'a [u8]) -> Option<Self> {
         octets.first_chunk().map(Self)
     }
 
-    /// The header that `octets` begin and zeros fill up; `None` if they end before its flags do.
+    /// The header at the start of `octets`, with zeros in place of octets that are missing. `None`
+    /// if its flags are missing.
     pub(super) fn filled(octets: &[u8]) -> Option<[u8; TCP_HEADER_BYTES as usize]> {
         const FLAGS_AT: usize = 13;
         let octets = octets.get(..octets.len().min(Self::BYTES)).filter(|o| o.len() > FLAGS_AT)?;
@@ -186,7 +188,7 @@ impl<'a> TcpHead<'a> {
         word(self.0, 8)
     }
 
-    /// Octets of the header with its options, by its own length field.
+    /// Octets of the header with its options, from its length field.
     #[inline]
     pub fn own_bytes(self) -> usize {
         usize::from(self.0[12] >> 4) * 4
@@ -216,15 +218,15 @@ impl<'a> TcpHead<'a> {
         half(self.0, 18)
     }
 
-    /// The source port and the sequence number in the first eight octets of a header, the minimum
-    /// that an ICMP error quotes (RFC 792); each if it is present.
+    /// The source port and the sequence number in the first eight octets of a header. An ICMP error
+    /// quotes at least these octets (RFC 792). Each is `None` if it is missing.
     pub fn quoted(octets: &[u8]) -> (Option<u16>, Option<u32>) {
         let port = octets.first_chunk::<2>().map(|two| half(two, 0));
         (port, octets.first_chunk::<8>().map(|eight| word(eight, 4)))
     }
 
-    /// Turns the header at the start of `tcp` into that of the segment `ahead` octets later, with
-    /// the flags `flags`. The caller sets the checksum.
+    /// Turns the header at the start of `tcp` into the header of the segment `ahead` octets later,
+    /// with `flags`. The caller sets the checksum.
     ///
     /// # Panics
     /// When the header is not complete.

@@ -31,8 +31,8 @@ pub struct EchoPacket {
 }
 
 impl EchoPacket {
-    /// The packet of the segment `echo` between the host that asks and the host that answers. Its
-    /// identifier is the number of the flow. It is a reply if the flow's second end sent it.
+    /// The packet for the segment `echo` between the prober and the echo host. The identifier is
+    /// the number of the flow. The packet is a reply if the flow's second end sent it.
     #[expect(clippy::cast_possible_truncation, reason = "mod 2^16")]
     pub fn of(echo: &Segment, [asks, answers]: [Ipv4Addr; 2]) -> Self {
         let reply = echo.source().side() == Side::To;
@@ -70,8 +70,8 @@ pub struct CapturedEcho {
     pub wire_bytes: u32,
 }
 
-/// Reads the echo request or reply in `ip`, a packet or the first fragment of one; `None` if there
-/// is none.
+/// Reads the echo request or reply in `ip`, which is a packet or the first fragment of one. `None`
+/// if `ip` has no echo message.
 ///
 /// ```
 /// use std::net::Ipv4Addr;

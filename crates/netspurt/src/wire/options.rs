@@ -13,14 +13,14 @@ pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 /// Octets of the time stamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// Octets of payload in a full segment to an end that takes `mss`, one at least: its time stamps
-/// take their part (RFC 6691 §2).
+/// Octets of payload in a full segment to an end that announced `mss`; at least one. Time stamps,
+/// if used, are subtracted (RFC 6691 §2).
 pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     if octets > 0 { octets } else { 1 }
 }
 
-/// Most octets of options: the header's length counts to fifteen words (RFC 9293 §3.1).
+/// The most octets of options: a header has at most fifteen words (RFC 9293 §3.1).
 pub(super) const ROOM: usize = 40;
 
 const END: u8 = 0;
@@ -42,7 +42,7 @@ pub fn option_bytes(segment: &Segment) -> u16 {
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
     }
     let SynOptions { mss, window_scale, sack } = segment.syn_options();
-    // With time stamps, SACK-permitted replaces their padding.
+    // With time stamps, SACK-permitted takes the place of their padding.
     let words = u16::from(mss.is_some())
         + u16::from(window_scale.is_some())
         + u16::from(sack && stamps == 0);
@@ -66,7 +66,7 @@ pub fn header_bytes(segment: &Segment) -> u16 {
     BARE_HEADER_BYTES + option_bytes(segment)
 }
 
-/// OptionReader under construction.
+/// The options of a header while they are laid out.
 pub(super) struct Layout {
     bytes: [u8; ROOM],
     length: usize,
@@ -143,7 +143,7 @@ pub(super) const fn block_of([a, b, c, d, e, f, g, h]: [u8; 8]) -> SackBlock {
     SackBlock { left: u32::from_be_bytes([a, b, c, d]), right: u32::from_be_bytes([e, f, g, h]) }
 }
 
-/// An option that is read.
+/// An option whose content is read.
 pub(super) enum KnownOption<'a> {
     Timestamps(Timestamps),
     Mss(u16),
@@ -174,8 +174,8 @@ impl<'a> KnownOption<'a> {
     }
 }
 
-/// The time stamps of options that hold nothing else, in the layout that RFC 7323 appendix A
-/// recommends: most segments have it.
+/// The time stamps, if the options hold nothing else and have the layout that RFC 7323 appendix A
+/// recommends. Most segments have this layout.
 #[inline]
 pub(super) fn timestamps_alone(octets: &[u8]) -> Option<Timestamps> {
     let &[NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = octets else {
@@ -229,8 +229,9 @@ impl<'a> Iterator for OptionReader<'a> {
 /// Reads the options in `bytes` into `segment`, whose flags are already set; returns the offset of
 /// the first malformed one.
 ///
-/// Skipped are unknown options, known options of a wrong length, and options that do not belong (a
-/// SYN's on another segment, SACK blocks on a SYN). Of two of a kind the later counts.
+/// Unknown options, known options of a wrong length, and options on the wrong segment are skipped.
+/// A SYN's options are wrong on other segments, and SACK blocks are wrong on a SYN. If an option
+/// occurs twice, the later one counts.
 pub(super) fn read_options(bytes: &[u8], segment: &mut Segment) -> Option<usize> {
     let syn = segment.flags.has(Flags::SYN);
     let mut says = SynOptions::default();

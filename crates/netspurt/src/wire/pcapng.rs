@@ -30,7 +30,7 @@ pub struct PcapngWriter<W> {
     out: W,
     /// The body of the block being built.
     block: Vec<u8>,
-    /// Octets that are kept of a packet.
+    /// The most octets that are kept of a packet; `None` for no limit.
     snap_bytes: Option<u32>,
 }
 
@@ -43,7 +43,8 @@ impl<W: Write> PcapngWriter<W> {
         Self::cutting(out, interface, application, None)
     }
 
-    /// The same, which keeps the first `snap_bytes` octets of each packet.
+    /// Starts a file as [`new`](Self::new) does. Of each packet it keeps the first `snap_bytes`
+    /// octets.
     ///
     /// # Errors
     /// When `out` fails.

@@ -16,12 +16,12 @@ pub struct CapturedOptions {
     pub syn: SynOptions,
     /// The time stamps option.
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks, of which the first [`sack_count`](Self::sack_count) are there. A header has
-    /// room for four (RFC 2018 §3).
+    /// SACK blocks. Only the first [`sack_count`](Self::sack_count) are valid. A header has room
+    /// for four (RFC 2018 §3).
     pub blocks: [SackBlock; CapturedOptions::MAX_BLOCKS],
-    /// How many SACK blocks there are.
+    /// The number of valid SACK blocks.
     pub sack_count: u8,
-    /// Whether they were captured in full and well-formed.
+    /// Whether the options were captured in full and are well-formed.
     pub whole: bool,
 }
 
@@ -40,7 +40,7 @@ impl CapturedOptions {
         Self::read_each(octets, syn, missing)
     }
 
-    /// The same for options of any layout.
+    /// Reads options of any layout.
     #[inline(never)]
     fn read_each(octets: &[u8], syn: bool, missing: usize) -> Self {
         let mut this = Self { whole: missing == 0, ..Self::default() };
@@ -91,7 +91,7 @@ pub struct TcpView {
     pub ecn: Ecn,
     /// The time to live, or hop limit.
     pub hop_limit: u8,
-    /// The flow label of IPv6; 0 where none is set, and for IPv4.
+    /// The flow label of IPv6; 0 if none is set, and for IPv4.
     pub flow_label: u32,
     /// Octets of the whole IP datagram.
     pub size_bytes: u32,
@@ -103,8 +103,8 @@ pub struct TcpView {
     pub payload_bytes: u32,
     /// Octets of payload that were captured.
     pub captured_bytes: u32,
-    /// Octets of the TCP header that were captured, with options: 14 at least. Fields behind them
-    /// are zero.
+    /// Octets of the TCP header with options that were captured; at least 14. Fields that were not
+    /// captured are zero.
     pub header_bytes: u8,
     /// The advertised window, before scaling.
     pub window: u16,
@@ -117,12 +117,13 @@ pub struct TcpView {
 }
 
 impl TcpView {
-    /// The segment in the IP packet `ip`, of which `original_bytes` octets were on the link; fewer
-    /// may have been captured. Checksums are not checked: a network card may have filled them in
-    /// later. A header may be cut behind its flags.
+    /// The segment in the IP packet `ip`, which had `original_bytes` octets on the link; fewer may
+    /// have been captured. Checksums are not checked, because a network card may have filled them
+    /// in later. The TCP header may be cut after its flags.
     ///
     /// # Errors
-    /// When it is not TCP, or a header contradicts itself or is cut off before.
+    /// When the packet is not TCP, when a header contradicts itself, or when a header is cut
+    /// earlier.
     #[inline(always)]
     pub fn of(ip: &[u8], original_bytes: usize) -> Result<Self, DecodeError> {
         let located = locate_tcp(ip, original_bytes)?;

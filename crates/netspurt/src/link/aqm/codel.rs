@@ -94,7 +94,7 @@ impl State {
         Some(self.beyond_threshold(algorithm, now, head, desk))
     }
 
-    /// Enters the dropping state; if the last one ended recently, with its drop rate.
+    /// Enters the dropping state. If the last dropping state ended recently, its drop rate is used.
     fn begin(&mut self, algorithm: &Algorithm, now: Time) {
         let delta = self.count.saturating_sub(self.last_count);
         let recent = now.saturating_since(self.drop_next) < algorithm.interval * MEMORY;

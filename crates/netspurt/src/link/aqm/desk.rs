@@ -1,4 +1,4 @@
-//! What an algorithm may do to frames, and what it says of arrivals.
+//! How an algorithm marks or drops frames, and its verdicts on arriving frames.
 
 use crate::event::DropReason;
 use crate::link::line::Line;
@@ -26,8 +26,8 @@ impl<F: Frame> Desk<'_, F> {
         self.transit.frame(parcel).ecn().is_capable()
     }
 
-    /// Signals congestion through `parcel`: marks and returns it if `ecn` and its sender allow
-    /// that, or else drops it.
+    /// Signals congestion: marks `parcel` and returns it if `ecn` is set and the sender is
+    /// ECN-capable; drops it otherwise.
     pub(in crate::link) fn signal(
         &mut self,
         at: Time,
@@ -46,10 +46,10 @@ impl<F: Frame> Desk<'_, F> {
 /// The verdict of an algorithm that judges arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::link) enum AqmVerdict {
-    /// Queue it.
+    /// The frame joins the queue.
     Pass,
-    /// Signal congestion through it: a mark, or else a drop.
+    /// The frame signals congestion: it is marked if that is possible, and dropped otherwise.
     Signal,
-    /// Drop it, even if it is ECN-capable.
+    /// The frame is dropped, even if its sender is ECN-capable.
     Drop,
 }

@@ -41,7 +41,7 @@ impl Discipline {
         Self::Pie(Pie::new(config), Fifo::default())
     }
 
-    /// Waiting frames and octets.
+    /// The numbers of waiting frames and octets.
     pub(in crate::link) fn waiting(&self) -> (u32, u64) {
         match self {
             Self::Red(_, fifo) | Self::CoDel(_, fifo) | Self::Pie(_, fifo) => fifo.held(),
@@ -81,7 +81,7 @@ impl Discipline {
         }
     }
 
-    /// The next frame for the line, which is free; `None` if none waits.
+    /// Removes the next frame for the line, which is idle. `None` if no frame waits.
     pub(in crate::link) fn dequeue<F: Frame>(
         &mut self,
         now: Time,

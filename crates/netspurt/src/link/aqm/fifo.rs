@@ -17,14 +17,14 @@ impl Fifo {
         self.frames.push((now, parcel));
     }
 
-    /// The frame that has waited longest, and its instant of arrival.
+    /// Removes the frame that has waited longest and returns it with its instant of arrival.
     pub(super) fn take(&mut self) -> Option<(Time, Parcel)> {
         let (since, parcel) = self.frames.pop()?;
         self.bytes -= u64::from(parcel.size_bytes);
         Some((since, parcel))
     }
 
-    /// Frames and octets.
+    /// The numbers of waiting frames and octets.
     pub(super) fn held(&self) -> (u32, u64) {
         (self.frames.len(), self.bytes)
     }

@@ -13,14 +13,14 @@ use super::config::FqCoDelConfig;
 use super::desk::Desk;
 use super::fifo::Fifo;
 
-/// One queue.
+/// The queue of one or more flows.
 #[derive(Debug)]
 struct Flow {
     queue: Fifo,
     codel: State,
-    /// Octets it may still send in this turn.
+    /// The octets that the queue may still send in this turn.
     deficit: i64,
-    /// Whether it is in one of the lists.
+    /// Whether the queue is in the list of new or of old queues.
     listed: bool,
 }
 
@@ -56,7 +56,7 @@ impl FqCoDel {
         }
     }
 
-    /// Frames and octets in all queues.
+    /// The numbers of frames and octets in all queues.
     pub(super) fn held(&self) -> (u32, u64) {
         (self.packets, self.bytes)
     }

@@ -59,8 +59,8 @@ impl Pie {
         self.config.ecn
     }
 
-    /// A frame leaves for the line after `sojourn` in the queue, which is now empty or not. At one
-    /// instant a departure precedes an update.
+    /// Notes that a frame left for the line after `sojourn` in the queue; `empty` says whether the
+    /// queue is now empty. At one instant a departure precedes an update.
     pub(super) fn left(&mut self, now: Time, sojourn: Duration, empty: bool) {
         while self.next_update < now {
             self.tick(now);
@@ -88,9 +88,9 @@ impl Pie {
         }
     }
 
-    /// Makes the update that is due. If it leaves probability and delay as they are, so do all
-    /// up to `now`, and they are made at once: each takes its time from the burst allowance, or
-    /// sets it as this one does.
+    /// Makes the update that is due. If it changes neither the probability nor the delay, the
+    /// later updates up to `now` change neither as well, and all are made at once: each subtracts
+    /// its interval from the burst allowance, or sets the allowance to its maximum as this does.
     fn tick(&mut self, now: Time) {
         let every = self.config.t_update;
         let before = (self.drop_prob, self.delay_old);
@@ -105,7 +105,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033 §4.2 and §4.4.
+    /// Updates the probability and the burst allowance (RFC 8033 §4.2 and §4.4).
     fn update(&mut self) {
         let target = self.config.target;
         let seconds = |span: Duration| span.as_secs_f64();

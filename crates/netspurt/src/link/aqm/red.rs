@@ -66,8 +66,8 @@ impl Red {
         if chosen { AqmVerdict::Signal } else { AqmVerdict::Pass }
     }
 
-    /// The average with one more reading. After an idle time the average is what it would be if as
-    /// many typical frames as fit into that time (a whole number) had met an empty queue.
+    /// The average with one more reading. An idle time counts as readings of an empty queue: one
+    /// for each typical frame that the line could have sent completely in that time.
     #[expect(clippy::cast_precision_loss, reason = "queues are far below 2^53")]
     fn average(&mut self, now: Time, queue: u64) {
         if queue > 0 {
@@ -80,7 +80,7 @@ impl Red {
         }
     }
 
-    /// The probability before it is spread evenly; `None` below the lower threshold.
+    /// The probability before `evenly` adjusts it; `None` below the lower threshold.
     #[expect(clippy::cast_precision_loss, reason = "thresholds are far below 2^53")]
     fn probability(&self, size: u32) -> Option<f64> {
         let RedConfig { unit, max_p, gentle, packet_bytes, .. } = self.config;

@@ -32,7 +32,7 @@ const OPTION_SYSTEM_DROPS: u16 = 7;
 pub(super) struct Section {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// What the interfaces' statistics told last.
+    /// The drops in the last statistics of each interface.
     drops: Vec<Option<CaptureDrops>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct BlockPacket {
     pub(super) original_bytes: u32,
 }
 
-/// The reading of a block: a trouble, or a packet if there is one.
+/// The result of reading a block: a fault, or the packet if the block has one.
 type BlockReading = Result<Option<BlockPacket>, CaptureTrouble>;
 
 const fn malformed(why: &'static str) -> CaptureTrouble {
@@ -60,7 +60,7 @@ impl Section {
     /// The section whose header begins with `head`.
     ///
     /// # Errors
-    /// When its byte order cannot be told.
+    /// When the byte order cannot be recognized.
     pub(super) fn begin(head: &[u8; AROUND]) -> Result<Self, CaptureTrouble> {
         const ORDER: u32 = 0x1a2b_3c4d;
         let order = [ByteOrder::Big, ByteOrder::Little].into_iter();
@@ -86,10 +86,10 @@ impl Section {
         Ok((length, known))
     }
 
-    /// Checks that the length behind a block, `behind`, is the one before it.
+    /// Checks that the length after a block, `behind`, equals the `length` before it.
     ///
     /// # Errors
-    /// When it is not.
+    /// When the two lengths differ.
     pub(super) fn ends(&self, length: usize, behind: &[u8; 4]) -> Result<(), CaptureTrouble> {
         match self.order.word(behind, 0) as usize == length {
             true => Ok(()),
@@ -113,7 +113,7 @@ impl Section {
         }
     }
 
-    /// The drops that the statistics of all interfaces told last; `None` if they told nothing.
+    /// The sum of the drops in the last statistics of all interfaces; `None` without statistics.
     pub(super) fn drops(&self) -> Option<CaptureDrops> {
         self.drops.iter().flatten().copied().reduce(CaptureDrops::and)
     }
@@ -124,7 +124,7 @@ impl Section {
             return Err(malformed("a section's header is too short"));
         }
         match (self.order.half(body, 12), self.order.half(body, 14)) {
-            // Some programs wrote 1.2, which is the same.
+            // Some programs wrote 1.2, which has the same format.
             (1, 0 | 2) => Ok(()),
             (major, minor) => Err(CaptureTrouble::Version { format: "pcapng", major, minor }),
         }
@@ -189,7 +189,7 @@ impl Section {
         Ok(())
     }
 
-    /// Hands on the code and the value of each of `options`.
+    /// Calls a function with the code and the value of each of `options`.
     fn each_option(
         &self,
         options: &[u8],
@@ -221,7 +221,7 @@ impl Section {
         self.stamped(body, self.order.word(body, 8))
     }
 
-    /// The obsolete block of packets, whose number of an interface has 16 bits.
+    /// Reads the obsolete packet block, which numbers interfaces in 16 bits.
     fn obsolete(&self, body: &[u8]) -> BlockReading {
         if body.len() < 28 {
             return Err(malformed("a packet's header is too short"));
@@ -229,7 +229,8 @@ impl Section {
         self.stamped(body, self.order.half(body, 8).into())
     }
 
-    /// A packet with a stamp; the two kinds differ in the number before it.
+    /// Reads a packet with a stamp from interface `number`. The two kinds of blocks differ only in
+    /// the field for this number.
     fn stamped(&self, body: &[u8], number: u32) -> BlockReading {
         const DATA_AT: usize = 28;
         let [high, low, captured, original_bytes] =
@@ -249,8 +250,8 @@ impl Section {
         }))
     }
 
-    /// A packet without a stamp, at the first interface, whose captured length follows from the
-    /// original one and the interface's limit.
+    /// Reads a packet without a stamp, which belongs to the first interface. Its captured length is
+    /// the original length or the interface's limit, whichever is less.
     fn simple(&self, body: &[u8]) -> BlockReading {
         const DATA_AT: usize = 12;
         if body.len() < DATA_AT {

@@ -5,15 +5,15 @@ use std::io::{self, Read};
 /// Octets that are read at once.
 pub(super) const ROOM: usize = 1 << 18;
 
-/// The unread octets of a stream, of which some are in memory.
+/// The unread octets of a stream. Some of them are in memory.
 #[derive(Debug)]
 pub(super) struct Buffer<R> {
     source: R,
     pub(super) octets: Vec<u8>,
-    /// The range of those that were not yet passed.
+    /// The range of the octets in memory that were not yet passed.
     start: usize,
     end: usize,
-    /// The octets of the stream before these.
+    /// The number of octets of the stream before this range.
     passed: u64,
 }
 
@@ -22,7 +22,7 @@ impl<R: Read> Buffer<R> {
         Self { source, octets: vec![0; ROOM], start: 0, end: 0, passed: 0 }
     }
 
-    /// Reads until `octets` are in memory; returns whether there were enough.
+    /// Reads until that many octets are in memory; returns whether the stream had enough.
     #[inline]
     pub(super) fn fill(&mut self, octets: usize) -> io::Result<bool> {
         if self.end - self.start >= octets { Ok(true) } else { self.read_on(octets) }
@@ -46,7 +46,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Passes `octets` that are in memory; returns their place there.
+    /// Passes that many octets, which are in memory; returns their place there.
     #[inline]
     pub(super) fn pass(&mut self, octets: usize) -> usize {
         let place = self.start;
@@ -55,7 +55,7 @@ impl<R: Read> Buffer<R> {
         place
     }
 
-    /// Passes `octets`, in memory or not; returns whether there were enough.
+    /// Passes that many octets, in memory or not; returns whether the stream had enough.
     pub(super) fn skip(&mut self, mut octets: usize) -> io::Result<bool> {
         while octets > 0 {
             let part = octets.min(ROOM);
@@ -84,7 +84,8 @@ impl<R: Read> Buffer<R> {
         &self.octets[self.start..self.end]
     }
 
-    /// `octets` in memory at a place that [`pass`](Self::pass) returned, until more are read.
+    /// The octets at a place that [`pass`](Self::pass) returned. They are valid until the next
+    /// read.
     #[inline]
     pub(super) fn at(&self, place: usize, octets: usize) -> &[u8] {
         &self.octets[place..place + octets]

@@ -6,29 +6,29 @@ use std::io;
 /// What is wrong with a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureTrouble {
-    /// It does not begin like a capture.
+    /// The file does not begin like a capture.
     #[error("neither pcap nor pcapng")]
     Unknown,
-    /// A version of its format that is not known.
+    /// The version of the format is not known.
     #[error("version {major}.{minor} of {format} is not known")]
     Version {
         /// pcap or pcapng.
         format: &'static str,
-        /// The number of a format that older readers cannot read.
+        /// The major version: readers of another one cannot read the file.
         major: u16,
-        /// The number of a format that they can.
+        /// The minor version.
         minor: u16,
     },
-    /// It ends too early.
+    /// The capture ends too early.
     #[error("the capture ends within {0}")]
     Cut(&'static str),
-    /// A packet is said to be longer than any packet.
+    /// The length of a packet in the file is greater than any packet can have.
     #[error("a packet of {0} captured octets, more than any packet has")]
     Length(u32),
     /// The lengths or the numbers of a block contradict each other.
     #[error("malformed block: {0}")]
     Malformed(&'static str),
-    /// BlockReading the file failed.
+    /// Reading the file failed.
     #[error("the capture cannot be read: {0}")]
     Io(#[from] io::Error),
 }
@@ -51,7 +51,7 @@ pub struct CaptureFault {
     /// The offset of the header, record or block, in octets of the file; of a compressed file, in
     /// octets of its contents.
     pub offset: u64,
-    /// Packets before it, all of which were read.
+    /// The number of packets before it. All of them were read.
     pub packets: u64,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Interface {
     pub(super) link: LinkType,
     /// Stamps per second.
     pub(super) rate: u64,
-    /// Seconds to add.
+    /// Seconds to add to each stamp.
     pub(super) offset: i64,
     /// The most octets that were captured of a packet; 0 if there was no limit.
     pub(super) snap_bytes: u32,
@@ -43,7 +43,7 @@ impl Interface {
     }
 }
 
-/// Packets that a capture missed, as far as it tells: statistics of pcapng's interfaces.
+/// The numbers of packets that a capture missed, by the interface statistics of pcapng.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureDrops {
     /// Dropped by interfaces, for lack of resources.

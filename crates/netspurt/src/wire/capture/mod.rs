@@ -38,17 +38,18 @@ pub fn is_capture(bytes: &[u8]) -> bool {
 /// A packet as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedPacket<'a> {
-    /// Its time, in nanoseconds since 1970; without a time of its own, that of the packet before
-    /// it, and 0 if there was none.
+    /// The time of the packet, in nanoseconds since 1970. A packet without a time of its own has
+    /// the time of the packet before it, or 0 if it is the first.
     pub unix_ns: i64,
-    /// Whether it has a time of its own. pcapng's simple packets do not, and neither do stamps that
-    /// 64 bits cannot hold.
+    /// Whether the packet has a time of its own. Simple packets of pcapng have none. A stamp that
+    /// does not fit into 64 bits counts as none.
     pub timed: bool,
     /// The link type of its interface.
     pub link: LinkType,
     /// The number of its interface in the section of a pcapng file, from 0; 0 in pcap.
     pub interface: u32,
-    /// Octets that it had on the link, captured or not; never less than those captured.
+    /// The octets of the packet on the link, captured or not; at least the number of those
+    /// captured.
     pub original_bytes: u32,
     /// The captured octets, from the link's header on.
     pub bytes: &'a [u8],
@@ -64,9 +65,9 @@ pub struct CapturedPacket<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedIp<'a> {
-    /// The captured octets, from the IP header on; octets of the link may follow it.
+    /// The captured octets, from the IP header on. Octets of the link may follow the packet.
     pub bytes: &'a [u8],
-    /// Octets that these had on the link, captured or not.
+    /// The number of octets on the link from the IP header on, captured or not.
     pub original_bytes: u32,
 }
 
@@ -78,7 +79,7 @@ impl<'a> CapturedPacket<'a> {
         self.link.behind(self.bytes)
     }
 
-    /// The packet from its IP header on, with the length that this had on the link.
+    /// The packet from its IP header on, with its length on the link.
     #[inline]
     pub fn captured_ip(&self) -> Option<CapturedIp<'a>> {
         let bytes = self.ip()?;
@@ -88,11 +89,11 @@ impl<'a> CapturedPacket<'a> {
     }
 }
 
-/// The two formats.
+/// The format of a capture.
 #[derive(Debug)]
 enum CaptureFormat {
     Pcap(PcapLayout),
-    /// None before the first section.
+    /// pcapng, with the current section; `None` before the first section.
     Pcapng(Option<Section>),
 }
 
@@ -114,11 +115,11 @@ pub struct CaptureReader<R> {
     format: CaptureFormat,
     /// Packets so far.
     packets: u64,
-    /// The time of the last one that had one.
+    /// The time of the last packet that had one.
     last_ns: i64,
-    /// Drops that sections told that have ended.
+    /// The drops that the statistics of completed sections reported.
     drops: Option<CaptureDrops>,
-    /// Whether nothing follows.
+    /// Whether the reading has ended, at the end of the file or at a fault.
     over: bool,
 }
 
@@ -126,9 +127,9 @@ pub struct CaptureReader<R> {
 enum CaptureItem {
     /// A packet, with its place in the buffer.
     Packet(FoundPacket),
-    /// Another item.
+    /// An item that is not a packet.
     Other,
-    /// The end.
+    /// The end of the file.
     End,
 }
 
@@ -174,7 +175,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// The format by the first octets; the header of a pcap file is passed.
+    /// Recognizes the format by the first octets, and passes the header of a pcap file.
     fn format(buffer: &mut Buffer<R>) -> Result<CaptureFormat, CaptureTrouble> {
         let begins = buffer.fill(4)? && is_capture(buffer.unread());
         if !begins {
@@ -227,8 +228,8 @@ impl<R: Read> CaptureReader<R> {
         self.buffer.offset()
     }
 
-    /// Packets that the capture missed, as far as it told so far; `None` if it told nothing. pcap
-    /// never does; pcapng does at its end.
+    /// The packets that the capture missed, by the statistics read so far; `None` without
+    /// statistics. pcap has no statistics; pcapng has them at the end of the file.
     pub fn drops(&self) -> Option<CaptureDrops> {
         let section = match &self.format {
             CaptureFormat::Pcapng(Some(section)) => section.drops(),

@@ -22,8 +22,8 @@ enum PcapLengths {
     CapturedFirst,
     /// Version 2.0 to 2.2, and DG/UX.
     OriginalFirst,
-    /// Version 2.3: some programs wrote the one, some the other; the captured length is the
-    /// smaller.
+    /// Version 2.3: some programs wrote the captured length first, and some the original length.
+    /// The captured length is the smaller one.
     SmallerIsCaptured,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct PcapRecord {
 /// Octets of a file's header.
 pub(super) const HEADER_BYTES: usize = 24;
 
-/// The byte order, the stamps per second and whether records are longer, of a file that begins with
-/// `magic`; `None` if it is not pcap.
+/// The properties of a file that begins with `magic`: the byte order, the stamps per second, and
+/// whether records have the longer header of patched programs. `None` if the file is not pcap.
 pub(super) fn magic(magic: [u8; 4]) -> Option<(ByteOrder, u64, bool)> {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         match order.word(&magic, 0) {
@@ -58,7 +58,7 @@ impl PcapLayout {
     /// The layout of a file with this `header`.
     ///
     /// # Errors
-    /// When it is of a version that is not known.
+    /// When the version is not known.
     ///
     /// # Panics
     /// When the header is not that of a pcap file.
@@ -87,7 +87,7 @@ impl PcapLayout {
     /// The record that begins with `octets`.
     ///
     /// # Panics
-    /// When they are fewer than 16.
+    /// When `octets` are fewer than 16.
     #[inline]
     pub(super) fn record(&self, octets: &[u8]) -> PcapRecord {
         let head: &[u8; 16] = octets.first_chunk().expect("the caller checked the length");

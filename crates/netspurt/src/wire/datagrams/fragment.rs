@@ -14,10 +14,10 @@ pub(super) const LONGEST: u32 = 65_535;
 /// IPv6, RFC 8200 §4.5) and identification.
 pub(super) type DatagramKey = ([IpAddr; 2], u8, u32);
 
-/// A packet, by its part of a datagram.
+/// A packet, classified by the part of a datagram that it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CapturedPart<'a> {
-    /// No fragment, or of another protocol than TCP.
+    /// The packet is not a fragment, or it has another protocol than TCP.
     Other,
     /// A fragment whose numbers are impossible, or whose header was not captured.
     Malformed,
@@ -31,19 +31,20 @@ pub(super) struct Fragment<'a> {
     pub(super) ecn: Ecn,
     /// The headers before the payload, without IPv6's fragment header.
     pub(super) head: &'a [u8],
-    /// IPv6: the offset of the octet in these that names the fragment header, and what it has to
-    /// name in the whole datagram.
+    /// For IPv6: the offset in `head` of the octet that names the fragment header, and the protocol
+    /// that this octet has to name in the whole datagram.
     pub(super) name: Option<(usize, u8)>,
-    /// The octets of the datagram's payload, from and to.
+    /// The octets of the datagram's payload that the fragment has: the first, and the one after the
+    /// last.
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) more_follow: bool,
-    /// Those of them that were captured, from the first one on.
+    /// The captured octets of this payload, from the first one on.
     pub(super) captured: &'a [u8],
 }
 
 impl<'a> CapturedPart<'a> {
-    /// The part that the packet `ip` is.
+    /// Classifies the packet `ip`.
     pub(super) fn of(ip: CapturedIp<'a>) -> Self {
         let packet = ip.bytes;
         match IpHead::of(packet) {

@@ -11,10 +11,10 @@ use super::{CapturedIp, TCP};
 use fragment::{CapturedPart, DatagramKey, Fragment};
 use partial::PartialDatagram;
 
-/// Fragments of TCP, and what became of them.
+/// The numbers of fragments of TCP, and of the datagrams that were made of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentCounts {
-    /// Fragments.
+    /// All fragments of TCP.
     pub fragments: u64,
     /// Datagrams that were put together.
     pub datagrams: u64,
@@ -26,13 +26,15 @@ pub struct FragmentCounts {
     pub malformed: u64,
 }
 
-/// Puts captured fragments of TCP over IPv4 and IPv6 together, so that a segment is seen once, as a
-/// whole, at the time of the fragment that completes it: that is when TCP gets it (RFC 791 §3.2).
+/// Puts captured fragments of TCP over IPv4 and IPv6 together. A segment is then seen once and
+/// whole. Its time is that of the fragment that completes it, because TCP gets it then (RFC 791
+/// §3.2).
 ///
-/// Fragments may come in any order. A datagram whose fragments were cut short is whole when the
-/// fragments' lengths are; its octets end before the first one that was not captured. The memory is
-/// at most 4 MiB; the oldest datagrams are given up beyond that, and after a minute (RFC 1122
-/// §3.3.2). A capture that has only first fragments, as filters by port record, has no whole one.
+/// Fragments may come in any order. A capture may cut fragments short. Their datagram is then
+/// complete if the lengths of the fragments cover it; its octets end before the first octet that
+/// was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory is at most
+/// 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was filtered by
+/// ports has only the first fragments, so none of its datagrams is complete.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -51,27 +53,29 @@ pub struct FragmentCounts {
 /// ```
 #[derive(Debug, Default)]
 pub struct Datagrams {
-    /// Those that are not whole, each with its number.
+    /// The incomplete datagrams, each with its number.
     partial: HashMap<DatagramKey, (u64, PartialDatagram)>,
-    /// By number, in the order of their first fragments: when that was captured.
+    /// When the first fragment of each incomplete datagram was captured, by the datagram's number.
+    /// Numbers are in the order of first fragments.
     order: BTreeMap<u64, (i64, DatagramKey)>,
-    /// Datagrams so far.
+    /// The number of datagrams so far.
     begun: u64,
-    /// Octets of memory that the partial ones take.
+    /// The octets of memory that the incomplete datagrams take.
     held_bytes: usize,
-    /// The last whole one.
+    /// The octets of the last datagram that was completed.
     whole: Vec<u8>,
     counts: FragmentCounts,
 }
 
 impl Datagrams {
-    /// The most memory for datagrams that are not whole, in octets.
+    /// The most memory for incomplete datagrams, in octets.
     pub const MOST_BYTES: usize = 1 << 22;
     /// The time for which a datagram waits for its fragments, in nanoseconds.
     const TIMER_NS: i64 = 60_000_000_000;
 
-    /// Takes the packet `ip`, captured at `unix_ns`: returns it as it is if it is not a fragment of
-    /// TCP, the whole datagram if it completes one, and `None` if fragments are missing.
+    /// Takes the packet `ip`, which was captured at `unix_ns`. Returns it unchanged if it is not a
+    /// fragment of TCP. Returns the whole datagram if the packet completes one, and `None` if
+    /// fragments are still missing.
     #[inline]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
         match ip.bytes.first_chunk() {
@@ -82,7 +86,7 @@ impl Datagrams {
         }
     }
 
-    /// What became of the fragments so far.
+    /// The numbers of fragments and datagrams so far.
     pub fn counts(&self) -> FragmentCounts {
         self.counts
     }

@@ -10,15 +10,16 @@ use super::fragment::{Fragment, LONGEST};
 /// The fragments of a datagram so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialDatagram {
-    /// The headers of the first fragment, and where they name what follows the fragment header.
+    /// The headers of the first fragment, and the place where they name what follows the fragment
+    /// header.
     head: Vec<u8>,
     name: Option<(usize, u8)>,
     /// The payload that was captured, with zeros where it was not.
     payload: Vec<u8>,
     captured: Ranges,
-    /// The payload by the fragments' lengths.
+    /// The ranges of the payload that fragments cover, captured or not.
     there: Ranges,
-    /// Octets of the payload, known from the last fragment.
+    /// The number of octets of the payload; known from the last fragment.
     end: Option<u32>,
     marked: bool,
     fragments: usize,
@@ -30,11 +31,11 @@ pub(super) struct FragmentConflict;
 impl PartialDatagram {
     /// Takes a fragment.
     ///
-    /// Of two copies of an octet the later counts (RFC 791 §3.2); in IPv6 fragments never overlap,
-    /// except for copies (RFC 5722 §3, RFC 8200 §4.5).
+    /// If two fragments have the same octet, the later one counts (RFC 791 §3.2). In IPv6,
+    /// fragments must not overlap unless they are copies (RFC 5722 §3, RFC 8200 §4.5).
     ///
     /// # Errors
-    /// When it contradicts another one.
+    /// When the fragment contradicts another one.
     pub(super) fn add(&mut self, fragment: &Fragment<'_>) -> Result<(), FragmentConflict> {
         let &Fragment { from, to, captured, .. } = fragment;
         let (left, right) = (u64::from(from), u64::from(to));
@@ -72,7 +73,7 @@ impl PartialDatagram {
         self.captured.insert(at as u64, end as u64);
     }
 
-    /// Octets of memory, about.
+    /// The approximate memory of the datagram, in octets.
     pub(super) fn cost_bytes(&self) -> usize {
         const FIXED: usize = 512;
         // A range in each of two sets, or in the worst case twice as much room.
@@ -85,8 +86,8 @@ impl PartialDatagram {
         self.end.is_some_and(|end| self.there.holds(0, end.into()))
     }
 
-    /// Writes the whole datagram into `out`, which is emptied first, up to the first octet that was
-    /// not captured. Returns its octets, captured or not; `None` if they are too many.
+    /// Empties `out` and writes the datagram into it, up to the first octet that was not captured.
+    /// Returns the datagram's length, captured or not; `None` if that is too great.
     pub(super) fn join(&self, out: &mut Vec<u8>) -> Option<u32> {
         let captured = self.captured.holding(0).map_or(0, |range| range.1 as usize);
         let length = self.head.len() as u32 + self.end?;

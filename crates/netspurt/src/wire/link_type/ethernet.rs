@@ -1,4 +1,4 @@
-//! Ethernet and what its type field announces: tags, labels, LLC.
+//! Ethernet, and the headers that its type field announces: tags, labels, LLC.
 
 use super::headers::{Behind, LinkHeader, half};
 
@@ -7,7 +7,7 @@ const LONGEST: u16 = 1500;
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// Tags of IEEE 802.1Q and 802.1ad, and what was used before the latter.
+/// Tags of IEEE 802.1Q and 802.1ad, and the values in use before 802.1ad.
 const TAGS: [u16; 5] = [0x8100, 0x88a8, 0x9100, 0x9200, 0x9300];
 /// MPLS, unicast and multicast (RFC 3032 §5).
 const MPLS: [u16; 2] = [0x8847, 0x8848];
@@ -46,11 +46,12 @@ pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// What follows labels of MPLS (RFC 3032 §2.1), of which the last has the lowest bit of its third
+/// What follows labels of MPLS (RFC 3032 §2.1). The last label has the lowest bit of its third
 /// octet set.
 ///
-/// No field says it. By the first four bits it is IP, as routers take it (RFC 4928 §3), or an
-/// Ethernet frame (RFC 4448), mostly behind a control word that begins with zeros (RFC 4385 §3).
+/// No field says what follows; the first four bits decide, as in routers (RFC 4928 §3). It is IP,
+/// or an Ethernet frame (RFC 4448), mostly behind a control word that begins with zeros (RFC 4385
+/// §3).
 pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
     loop {
         let (label, behind) = data.split_first_chunk::<4>()?;
@@ -68,7 +69,7 @@ pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// Whether `data` has a known type where an Ethernet frame has it.
+/// Whether `data` has a known type at the place of an Ethernet frame's type field.
 fn announces(data: &[u8]) -> bool {
     let known = |kind| {
         [IPV4, IPV6, PPPOE_SESSION].contains(&kind) || TAGS.contains(&kind) || MPLS.contains(&kind)

@@ -5,7 +5,7 @@
 pub(super) enum LinkHeader {
     /// An Ethernet frame, from its addresses on.
     Frame,
-    /// What this type field of Ethernet announces.
+    /// The header or packet that this type field of Ethernet announces.
     Type(u16),
     /// A header of LLC.
     Llc,
@@ -21,10 +21,10 @@ pub(super) enum LinkHeader {
     Ip,
 }
 
-/// What follows a header, and its octets; `None` for what is not IP or not complete.
+/// What follows a header, and its octets; `None` if it is not IP, or is incomplete.
 pub(super) type Behind<'a> = Option<(LinkHeader, &'a [u8])>;
 
-/// The number of 16 bits at offset `at`, in network order; `None` if the octets are not there.
+/// The number of 16 bits at offset `at`, in network order; `None` if octets are missing.
 #[inline]
 pub(super) fn half(data: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?))

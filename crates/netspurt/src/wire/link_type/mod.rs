@@ -16,11 +16,10 @@ use point_to_point::{behind_ppp, behind_serial, behind_session};
 use pseudo::{behind_cooked, behind_cooked_2, behind_loopback, behind_nflog};
 use wireless::{behind_radiotap, behind_wireless};
 
-/// The most headers before an IP packet. Eight would do for a frame with two tags in a session of
-/// PPP behind labels, whose frame has two tags.
+/// The most headers before an IP packet. Even deeply nested links need about half as many.
 const MOST_HEADERS: usize = 16;
 
-/// Reads what the packets of a link type begin with.
+/// Reads the first header of the packets of a link type.
 type FirstHeader = fn(&[u8]) -> Behind<'_>;
 
 /// The link types by their numbers, the most frequent ones first.
@@ -71,7 +70,7 @@ impl LinkType {
     /// types that are not supported.
     #[inline]
     pub(super) fn behind(self, data: &[u8]) -> Option<&[u8]> {
-        // By far the most common: IPv4 in Ethernet.
+        // IPv4 in Ethernet is by far the most common.
         if self.0 == ETHERNET
             && let Some([.., 8, 0]) = data.first_chunk::<14>()
         {

@@ -30,9 +30,10 @@ pub(super) fn behind_cooked_2(data: &[u8]) -> Behind<'_> {
     cooked(half(data, 0)?, data.get(20..)?)
 }
 
-/// What Linux's `kind` of a packet announces: a type field of Ethernet, or a number below those.
+/// What Linux's `kind` of a packet announces. It is a type field of Ethernet, or a number below
+/// all such types.
 fn cooked(kind: u16, rest: &[u8]) -> Behind<'_> {
-    /// Frames with LLC; all other small numbers are no frames that can hold IP.
+    /// Frames with LLC. Frames with any other small number cannot hold IP.
     const LLC: u16 = 4;
     match kind {
         LLC => Some((LinkHeader::Llc, rest)),
@@ -48,7 +49,7 @@ pub(super) fn behind_nflog(data: &[u8]) -> Behind<'_> {
     const IPV6: u8 = 10;
     const PAYLOAD: u16 = 9;
     let ([IPV4 | IPV6, 0, _, _], mut rest) = data.split_first_chunk()? else { return None };
-    // Kinds are below 256, so the first one shows the order.
+    // Kinds of attributes are below 256, so the first kind shows the byte order.
     let little = *rest.get(3)? == 0;
     let number =
         |two: [u8; 2]| if little { u16::from_le_bytes(two) } else { u16::from_be_bytes(two) };
