@@ -82,14 +82,14 @@ impl Clock {
         ),
     ];
 
-    /// A clock that advances every `tick` and last did so `phase` before the start of the run;
-    /// `None` if the tick is zero or the phase is not below it.
+    /// A clock that advances every `tick`. Its last tick before the run began `phase` before the
+    /// start. `None` if the tick is zero, or if the phase is not below it.
     pub fn ticking(tick: Duration, phase: Duration) -> Option<Clock> {
         (phase < tick).then_some(Clock(ClockKind::Ticks { tick, phase }))
     }
 
-    /// The same clock measuring to the nearest tick, whatever its phase, as ns-2.35 does with time
-    /// stamps; a clock that does not tick stays as it is.
+    /// Returns this clock with measurements rounded to the nearest tick, independent of the phase,
+    /// as ns-2.35 does with time stamps. A clock that does not tick is returned unchanged.
     #[must_use]
     pub fn to_the_nearest_tick(self) -> Clock {
         self.ticks().map_or(self, |(tick, _)| Clock(ClockKind::Nearest { tick }))
@@ -134,7 +134,7 @@ impl Clock {
         }
     }
 
-    /// The unit it *measures* in, if there is one.
+    /// The unit in which the clock *measures*; `None` for an exact clock.
     pub fn tick(self) -> Option<Duration> {
         match self.0 {
             ClockKind::Exact => None,
@@ -163,8 +163,8 @@ impl Clock {
         }
     }
 
-    /// The same reading, but at least one tick if this clock ticks, as in the senders of ns-2.35,
-    /// whose timers cannot be computed from zero.
+    /// Returns `reading`, but at least one tick if this clock ticks. The senders of ns-2.35 do so,
+    /// because their timers cannot be computed from zero.
     pub fn at_least_a_tick(self, reading: Duration) -> Duration {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }

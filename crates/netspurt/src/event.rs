@@ -7,11 +7,11 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Way {
-    /// Sent from here.
+    /// The frame was sent from here.
     Out,
-    /// Arrived here.
+    /// The frame arrived here.
     In,
-    /// Passed through on its way.
+    /// The frame passed through on its way.
     Through,
 }
 
@@ -21,16 +21,18 @@ pub enum Way {
 pub enum DropReason {
     /// The queue was full.
     QueueFull,
-    /// The link lost it.
+    /// The link lost the frame.
     Loss,
-    /// The queue's AQM chose it.
+    /// The queue's AQM dropped the frame.
     Aqm,
-    /// It is larger than the link's MTU, and the link does not fragment.
+    /// The frame is larger than the link's MTU, and the link does not fragment.
     TooBig,
-    /// Fragments of it were missing at its destination when the reassembly timer fired. The frame
-    /// is the datagram; its size is that of the parts that had arrived, with one header.
+    /// Fragments of a datagram were missing at its destination when the reassembly timer fired. The
+    /// frame stands for the datagram. Its size is that of the parts that had arrived, with one
+    /// header.
     Reassembly,
-    /// A handover: the link was dead, its queue was flushed, or the old path kept what it carried.
+    /// A handover dropped the frame: the link transmitted nothing, its queue was flushed, or the
+    /// old path ended.
     Handover,
 }
 
@@ -45,7 +47,7 @@ pub struct RtoState {
     pub backoff: u32,
     /// The value with which the timer would be armed now.
     pub rto: Duration,
-    /// Whether it just fired.
+    /// Whether the timer just fired.
     pub fired: bool,
 }
 
@@ -60,7 +62,7 @@ pub struct CwndState {
     pub flight_bytes: u64,
     /// Duplicate ACKs counted.
     pub dupacks: u32,
-    /// Whether it is in a recovery that duplicate ACKs started.
+    /// Whether the sender is in a recovery that duplicate ACKs started.
     pub in_recovery: bool,
 }
 
@@ -80,14 +82,14 @@ pub enum What<F> {
     Seen {
         /// The node.
         node: u32,
-        /// How it passed.
+        /// Whether the frame left, arrived or passed.
         way: Way,
         /// The frame.
         frame: F,
     },
     /// A frame went no further.
     Dropped {
-        /// The direction of a link; none if it was at its destination.
+        /// The direction of the link; `None` if the frame was dropped at its destination.
         link: Option<u32>,
         /// The reason.
         reason: DropReason,
@@ -107,7 +109,7 @@ pub enum What<F> {
         link: u32,
         /// Frames queued or in transmission.
         packets: u32,
-        /// Their octets.
+        /// The octets of these frames.
         bytes: u64,
     },
     /// A sender's congestion state changed.

@@ -8,12 +8,12 @@ use core::fmt;
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// Its index in a list of flows.
+    /// The index of the flow in a list of flows.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// One of its two ends.
+    /// The end of the flow on `side`.
     pub const fn end(self, side: Side) -> EndId {
         EndId(self.0 << 1 | side as u32)
     }
@@ -42,12 +42,12 @@ impl Side {
         }
     }
 
-    /// Its index in a pair: 0 for `from`, 1 for `to`.
+    /// The index of the side in a pair: 0 for `from`, 1 for `to`.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The direction in which its segments travel.
+    /// The direction in which the side's segments travel.
     pub const fn sends(self) -> Direction {
         match self {
             Side::From => Direction::Forward,
@@ -81,7 +81,7 @@ impl Direction {
     /// Both directions, in the order of their codes.
     pub const BOTH: [Direction; 2] = [Direction::Forward, Direction::Reverse];
 
-    /// Its index in a pair.
+    /// The index of the direction in a pair: 0 for forward, 1 for reverse.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -109,17 +109,17 @@ impl EndId {
         EndId(place)
     }
 
-    /// How many places such a list has for `flows` flows.
+    /// The length of a list with both ends of each of `flows` flows.
     pub const fn places(flows: usize) -> usize {
         2 * flows
     }
 
-    /// Its index in such a list.
+    /// The index of the end in a list with both ends of each flow.
     pub const fn place(self) -> u32 {
         self.0
     }
 
-    /// Its index in such a list, as a `usize`.
+    /// As [`place`](Self::place), as a `usize`.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -165,9 +165,10 @@ impl fmt::Debug for EndId {
 pub struct TransmissionId(u64);
 
 impl TransmissionId {
-    /// Bits of the count; the bits above are the sender's.
+    /// The number of bits for the count. The bits above them name the sender.
     const COUNT_BITS: u32 = 40;
-    /// The numbers reserved for a packet of a real host: its own, and those of its copies.
+    /// The count of numbers that are reserved for a packet of a real host: one for the packet, and
+    /// the others for its copies.
     pub const COPIES: u64 = 256;
 
     /// The transmission numbered `count` by `sender`; `count` is below 2⁴⁰.
@@ -185,12 +186,12 @@ impl TransmissionId {
         EndId((self.0 >> Self::COUNT_BITS) as u32)
     }
 
-    /// Its number at its sender.
+    /// The number of the transmission at its sender, from 0.
     pub const fn count(self) -> u64 {
         self.0 & ((1 << Self::COUNT_BITS) - 1)
     }
 
-    /// Its packet's number at a real host; copies have the same.
+    /// The number of the packet at a real host. Copies of the packet have the same number.
     pub const fn packet(self) -> u64 {
         self.count() / Self::COPIES
     }

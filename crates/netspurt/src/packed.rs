@@ -1,14 +1,15 @@
-//! State as octets, for what rests in memory: small numbers take little room.
+//! State as octets, so that resting connections take little memory: small numbers take few octets.
 //!
-//! A part of a connection packs its fields one after another, and is unpacked over a part that was
-//! just made by the same configuration. What the configuration fixes is not packed.
+//! A part of a connection packs its fields one after another. To unpack them, the caller makes a
+//! new part with the same configuration and unpacks the octets over it. Fields that the configuration
+//! fixes are not packed.
 
 use std::collections::VecDeque;
 
 use crate::ranges::Ranges;
 use crate::units::{Duration, Time};
 
-/// What can be packed, and unpacked over another of the same configuration.
+/// A value that can be packed, and unpacked over another value with the same configuration.
 ///
 /// ```
 /// use netspurt::packed::Packed;
@@ -20,25 +21,25 @@ use crate::units::{Duration, Time};
 /// assert_eq!(copy, (300, Some(true)));
 /// ```
 pub trait Packed {
-    /// Adds its octets.
+    /// Appends the octets of the value to `into`.
     fn pack(&self, into: &mut Vec<u8>);
 
-    /// Becomes what was packed; takes its octets from the front of `from`.
+    /// Takes the octets of a packed value from the front of `from`, and assumes that value.
     ///
     /// # Panics
-    /// When other octets than its own are there.
+    /// When the octets there are not those of such a value.
     fn unpack(&mut self, from: &mut &[u8]);
 }
 
-/// What can be packed and made again without a configuration.
+/// A value that can be packed, and made again from the octets alone.
 pub trait PackedValue: Sized {
-    /// Adds its octets.
+    /// Appends the octets of the value to `into`.
     fn put(&self, into: &mut Vec<u8>);
 
-    /// Takes its octets from the front of `from`.
+    /// Takes the octets of a packed value from the front of `from`, and returns the value.
     ///
     /// # Panics
-    /// When other octets than its own are there.
+    /// When the octets there are not those of such a value.
     fn get(from: &mut &[u8]) -> Self;
 }
 
@@ -52,11 +53,12 @@ impl<T: PackedValue> Packed for T {
     }
 }
 
-/// What is said where octets are missing or wrong.
+/// The message of the panic if octets are missing or wrong.
 const OTHER: &str = "the octets are those that were packed";
 
 impl PackedValue for u64 {
-    /// Seven bits an octet, the lowest first; the highest bit says that more follow.
+    /// Each octet has seven bits of the number, the lowest first. Its highest bit says whether more
+    /// octets follow.
     fn put(&self, into: &mut Vec<u8>) {
         let mut rest = *self;
         while rest >= 0x80 {
@@ -108,7 +110,7 @@ impl PackedValue for u128 {
 }
 
 impl PackedValue for f64 {
-    /// The octets backwards, since those of round numbers end in zeros.
+    /// The octets are reversed, because those of round numbers end in zeros.
     fn put(&self, into: &mut Vec<u8>) {
         self.to_bits().swap_bytes().put(into);
     }
@@ -210,7 +212,7 @@ impl PackedValue for Ranges {
     }
 }
 
-/// Octets with their zeros left out: of each eight one says which are there.
+/// Octets without their zeros. For each eight octets, one octet of bits says which are not zero.
 ///
 /// ```
 /// use netspurt::packed::{without_zeros, with_zeros};
@@ -221,7 +223,7 @@ impl PackedValue for Ranges {
 pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
     let mut left = Vec::with_capacity(octets.len() + octets.len().div_ceil(8));
     for eight in octets.chunks(8) {
-        // The marks, and the octets that are there.
+        // The octet of bits, and the octets that are not zero.
         let (mut group, mut count) = ([0; 16], 1);
         for (place, octet) in eight.iter().enumerate() {
             let there = u8::from(*octet != 0);
@@ -234,10 +236,10 @@ pub fn without_zeros(octets: &[u8]) -> Vec<u8> {
     left
 }
 
-/// The octets of [`without_zeros`], and zeros up to a multiple of eight.
+/// Restores the octets that [`without_zeros`] shortened, with zeros up to a multiple of eight.
 ///
 /// # Panics
-/// When the octets are no such ones.
+/// When `left` does not come from [`without_zeros`].
 pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     let mut octets = Vec::with_capacity(4 * left.len());
     while let Some(marks) = left.split_off_first() {
@@ -252,7 +254,7 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Packs a struct by its fields. Those behind `keeps` are fixed by the configuration; a field that is
+/// Packs a struct by its fields. The configuration fixes the fields behind `keeps`. A field that is
 /// not named at all does not compile.
 macro_rules! packed {
     ($name:ty { $($field:ident),+ $(,)? } $(keeps { $($kept:ident),+ })?) => {
@@ -270,7 +272,7 @@ macro_rules! packed {
     };
 }
 
-/// Packs a struct that no configuration fixes by its fields.
+/// Packs a struct by its fields; no configuration fixes any of them.
 macro_rules! packed_value {
     ($name:ty { $($field:ident),+ $(,)? }) => {
         impl $crate::packed::PackedValue for $name {

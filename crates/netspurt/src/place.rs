@@ -18,7 +18,7 @@ pub struct Place {
     pub column: usize,
     /// The line's text.
     pub text: String,
-    /// How many characters are marked.
+    /// The number of marked characters.
     pub width: usize,
 }
 
@@ -47,7 +47,7 @@ impl Place {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         write!(f, "\n {gutter} --> {file}:{}:{}", self.line, self.column)?;
-        // Of a long line, the part around the place.
+        // Of a long line, only the part around the place is shown.
         let first = (self.column - 1).saturating_sub(SHOWN_BEFORE);
         let total = self.text.chars().count();
         let shown: String = self.text.chars().skip(first).take(SHOWN).collect();
@@ -80,7 +80,7 @@ pub(crate) fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) 
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
 }
 
-/// Asks whether one of the names in `known` was meant by `word`: all that are nearest.
+/// Asks whether `word` is a misspelling of a name in `known`. All nearest names are suggested.
 pub(crate) fn did_you_mean<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -41,12 +41,12 @@ impl Ranges {
             return (left, left);
         }
         if let Some(last) = self.ranges.last_mut().filter(|last| last.1 == left) {
-            // In order: by far the most common case.
+            // Octets in order are by far the most common case.
             self.total += right - left;
             last.1 = right;
             return *last;
         }
-        // The next most common: behind everything, or touching the last.
+        // The next most common case: a range behind all others, or touching the last one.
         let first = match self.ranges.last() {
             Some(last) if last.1 < left => self.ranges.len(),
             Some(last) if last.0 <= left => self.ranges.len() - 1,

@@ -58,7 +58,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn pop(&mut self) -> Option<T> {
         let value = *self.first()?;
         self.len -= 1;
-        // Without a branch, which the processor would predict wrongly every other time.
+        // There is no branch, since the processor would mispredict it every other time.
         self.first = self.place(1) as u32 * u32::from(self.len > 0);
         Some(value)
     }

@@ -5,10 +5,10 @@ use crate::units::{Duration, Time};
 /// How a sample was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SampleSource {
-    /// One segment timed at a time, so about one sample per window of data.
+    /// The sender times one segment at a time, which gives about one sample per window of data.
     #[default]
     TimedSegment,
-    /// Every segment, timed by the sender's scoreboard.
+    /// The sender's scoreboard times every segment.
     EachSegment,
     /// An echoed time stamp (RFC 7323 §4).
     Echo,
@@ -57,9 +57,9 @@ pub struct RttSample {
     pub retransmissions: u8,
     /// How long the peer says it delayed the acknowledgment; zero if it says nothing.
     pub ack_delay: Duration,
-    /// The number of windows of data so far. A new one begins with the first sample from beyond the
-    /// octet that was next to be sent when the last one began (Linux's `rtt_seq`).
+    /// The number of rounds so far. When a round begins, the next octet to be sent is noted. The
+    /// first sample of data from that octet on begins the next round (Linux's `rtt_seq`).
     pub round: u64,
-    /// Whether the sample is of the handshake, and not of data.
+    /// Whether the sample comes from the handshake, and not from data.
     pub handshake: bool,
 }

@@ -20,7 +20,7 @@ pub enum Cause {
     Fast,
     /// A hole reported by SACK during recovery (RFC 6675).
     SackRecovery,
-    /// Declared lost by time (RFC 8985).
+    /// RACK declared the segment lost (RFC 8985).
     Rack,
     /// The retransmission timer fired (RFC 6298 §5.4).
     Rto,
@@ -34,7 +34,7 @@ pub enum Cause {
     Syn,
     /// The timer of a shim at the host's edge fired.
     Shim,
-    /// It cannot be known, as for some retransmissions in captures.
+    /// The cause cannot be known, as for some retransmissions in captures.
     Unknown,
 }
 
@@ -53,7 +53,8 @@ impl Cause {
         Cause::Unknown,
     ];
 
-    /// Those that a sender knows of its own retransmissions, in the order of their codes.
+    /// The causes that a sender can know for its own retransmissions: all but `Unknown`, in the
+    /// order of their codes.
     pub const KNOWN: &[Cause] = Cause::ALL.split_last().expect("causes").1;
 
     /// The name in tables.
@@ -73,9 +74,9 @@ impl Cause {
     }
 }
 
-/// An `Option<Cause>` in a byte. It has no spare values in which an `Option` could hide its `None`,
-/// so a segment is copied as four words of 16 bytes. With spare values the copies consist of small
-/// pieces, and the simulator takes twice as long.
+/// An `Option<Cause>` in a byte that may have any value. So the compiler copies a segment as four
+/// words of 16 bytes. With an enum, which has invalid values, it would copy small pieces, and the
+/// simulator would take twice as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CauseCode(u8);
 
@@ -90,7 +91,7 @@ impl CauseCode {
         Cause::ALL.get(usize::from(self.0).wrapping_sub(1)).copied()
     }
 
-    /// 0 for no cause, else the cause's index in [`Cause::ALL`] plus 1.
+    /// The code: 0 for no cause, otherwise the cause's index in [`Cause::ALL`] plus 1.
     pub const fn code(self) -> u8 {
         self.0
     }
@@ -119,7 +120,7 @@ impl Flags {
     pub const ACK: Flags = Flags(0x10);
     /// The urgent pointer is significant; no sender here sets it.
     pub const URG: Flags = Flags(0x20);
-    /// A congestion mark is echoed.
+    /// The receiver echoes a congestion mark.
     pub const ECE: Flags = Flags(0x40);
     /// The congestion window was reduced.
     pub const CWR: Flags = Flags(0x80);
@@ -172,8 +173,8 @@ impl Ecn {
     }
 }
 
-/// Which part of its datagram an IPv4 packet carries, in the form of the header's word (RFC 791
-/// §3.1): whether more fragments follow, and the offset in the datagram's payload.
+/// The part of its datagram that an IPv4 packet carries: the offset in the datagram's payload, and
+/// whether more fragments follow. It is stored as the 16 bits of the header (RFC 791 §3.1).
 ///
 /// ```
 /// use netspurt::segment::Part;
@@ -253,7 +254,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// How many fit.
+    /// The most blocks that fit.
     pub const MAX: usize = 3;
 
     /// Appends a block.
@@ -279,9 +280,9 @@ impl SackBlocks {
 /// The time stamps of RFC 7323 §3.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The sender's clock.
+    /// The time of the sender's clock.
     pub val: u32,
-    /// The peer's clock, echoed.
+    /// The time of the peer's clock, echoed to the peer.
     pub ecr: u32,
 }
 
@@ -298,9 +299,9 @@ pub struct Timestamps {
 pub struct SynOptions {
     /// The largest payload that the sender of the option accepts (RFC 9293 §3.7.1).
     pub mss: Option<u16>,
-    /// The shift of the windows that it will advertise (RFC 7323 §2.2).
+    /// The shift of the windows that the sender of the option will advertise (RFC 7323 §2.2).
     pub window_scale: Option<u8>,
-    /// Whether it accepts SACK blocks (RFC 2018 §2).
+    /// Whether the sender of the option accepts SACK blocks (RFC 2018 §2).
     pub sack: bool,
 }
 
@@ -375,12 +376,12 @@ pub struct Segment {
     /// SACK blocks or a SYN's options: see [`sack`](Self::sack) and
     /// [`syn_options`](Self::syn_options).
     pub option_area: [SackBlock; SackBlocks::MAX],
-    /// Which options it has.
+    /// Which options the segment has.
     pub present: Present,
     /// The ECN codepoint of the IP header.
     pub ecn: Ecn,
-    /// The part of its datagram that it carries. A fragment has the fields of its whole segment,
-    /// but its own size.
+    /// The part of the datagram that this packet carries. A fragment has its own size; its other
+    /// fields are those of the whole segment.
     pub part: Part,
 }
 
@@ -397,12 +398,12 @@ pub struct Segment {
 pub struct Packetization {
     /// Octets of a full packet.
     pub full_bytes: u16,
-    /// Octets of each message, if there are messages: each begins a packet.
+    /// Octets of each message, if there are messages. Each message begins a new packet.
     pub message_bytes: Option<NonZero<u64>>,
 }
 
 impl Packetization {
-    /// The number, from 1, of the packet with the octet numbered `octet`, from 0.
+    /// The number, from 1, of the packet that contains the octet `octet`, counted from 0.
     #[inline]
     pub fn packet_of(self, octet: u64) -> u64 {
         let (before, octet) = self.message_of(octet);
@@ -416,7 +417,8 @@ impl Packetization {
         before + octets.div_ceil(self.full_bytes.max(1).into())
     }
 
-    /// The packets of the messages before an octet, and its position in its own message.
+    /// The number of packets of all messages before the one with an octet, and the octet's position
+    /// in its message.
     #[inline]
     fn message_of(self, octet: u64) -> (u64, u64) {
         let Some(length) = self.message_bytes else { return (0, octet) };
@@ -453,24 +455,24 @@ impl Segment {
         (self.len > 0).then(|| packetization.packet_of(self.seq.wrapping_sub(1).into()))
     }
 
-    /// Whether it is an echo request or reply and not TCP; then `seq` counts requests, and `len` is
-    /// the octets behind the headers.
+    /// Whether the segment is an echo request or reply instead of TCP. Then `seq` counts requests,
+    /// and `len` is the number of octets behind the headers.
     pub const fn is_echo(&self) -> bool {
         self.present.has(Present::ECHO)
     }
 
-    /// Turns it into an echo request or reply.
+    /// Turns the segment into an echo request or reply.
     pub const fn set_echo(&mut self) {
         self.present.set(Present::ECHO, true);
     }
 
-    /// Whether it is a packet of another protocol, or TCP that cannot be read; then only
+    /// Whether the segment is a packet of another protocol, or TCP that cannot be read. Then only
     /// `size_bytes` has a meaning.
     pub const fn is_other(&self) -> bool {
         self.present.has(Present::OTHER)
     }
 
-    /// Turns it into such a packet.
+    /// Turns the segment into a packet of another protocol.
     pub const fn set_other(&mut self) {
         self.present.set(Present::OTHER, true);
     }
@@ -480,7 +482,8 @@ impl Segment {
     /// and its own place in the datagram; all other fields, including id and cause, are the same.
     ///
     /// # Panics
-    /// When it does not begin at a multiple of eight octets, or would exceed the largest datagram.
+    /// When the fragment does not begin at a multiple of eight octets, or would exceed the largest
+    /// datagram.
     #[must_use]
     pub fn fragment(self, payload: Range<u32>) -> Segment {
         let size = u32::from(IPV4_HEADER_BYTES) + (payload.end - payload.start);
@@ -499,8 +502,8 @@ impl Segment {
         Segment { size_bytes: octets(size_bytes), part: Part::WHOLE, ..self }
     }
 
-    /// When the segment was sent or, for an ACK, the stamp that it echoes. It takes no octets on
-    /// the wire (ns-2 has both in every packet).
+    /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. The
+    /// stamp takes no octets on the wire (ns-2 has both in every packet).
     pub const fn stamp(&self) -> Time {
         Time::from_nanos(self.stamp_bits)
     }
@@ -519,8 +522,8 @@ impl Segment {
         }
     }
 
-    /// Whether, besides a header, it has exactly the time stamps option if it is `stamped`, and no
-    /// option if not.
+    /// Whether the segment has the time stamps option and no other if `stamped` is set, and no
+    /// options at all otherwise.
     pub const fn is_bare(&self, stamped: bool) -> bool {
         self.present.0 == if stamped { Present::TIMESTAMPS } else { 0 }
     }
@@ -536,7 +539,7 @@ impl Segment {
         &self.option_area[..usize::from(self.sack_count())]
     }
 
-    /// How many SACK blocks there are.
+    /// The number of SACK blocks.
     pub const fn sack_count(&self) -> u8 {
         self.present.sack_count()
     }

@@ -13,7 +13,7 @@ pub const fn to_wire(isn: u32, count: u64) -> u32 {
     isn.wrapping_add(count as u32)
 }
 
-/// The count nearest to `near` whose 32 bits are `wire`; never below zero.
+/// The octet count with the number `wire` on the wire that is nearest to `near`; at least zero.
 ///
 /// ```
 /// use netspurt::seq::{from_wire, to_wire};

@@ -10,12 +10,12 @@ use crate::units::Time;
 /// A port of a stage. A link has an entry and an exit; a path has two ends.
 pub type Port = usize;
 
-/// What links know of the things that they carry. Simulated segments and handles to real octets are
-/// both frames; a link treats them alike.
+/// What links know of the frames that they carry. Simulated segments and handles to real octets are
+/// both frames; a link treats both in the same way.
 pub trait Frame: Copy {
     /// Octets of the IP datagram, without the link's framing.
     fn size_bytes(&self) -> u32;
-    /// Unique to this transmission; a copy made by a link has the same id.
+    /// The id of the transmission, which is unique. A copy that a link makes has the same id.
     fn id(&self) -> TransmissionId;
     /// The destination end of the frame.
     fn dest(&self) -> EndId;
@@ -24,14 +24,14 @@ pub trait Frame: Copy {
     /// The packet's number in its flow, from 1, if it has one; `packets` says how the flow's octets
     /// are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
-    /// A number that all frames of one flow in one direction share, and few others have.
+    /// A number that all frames of one flow in one direction share. Few other flows have the same.
     fn flow_hash(&self) -> u64;
     /// The ECN codepoint of its IP header.
     fn ecn(&self) -> Ecn;
     /// The same frame with the mark of a congested queue (RFC 3168 §5).
     #[must_use]
     fn with_mark(self) -> Self;
-    /// Its part of the datagram.
+    /// The part of the datagram that the frame carries.
     fn part(&self) -> Part;
     /// The fragment that carries the octets `payload` behind the frame's own IP header, with a
     /// header of its own and the frame's id.
@@ -42,18 +42,18 @@ pub trait Frame: Copy {
     fn reassembled(self, size_bytes: u32) -> Self;
 }
 
-/// When a stage has something to do, and the order of things at one instant.
+/// When a stage has something to do, and how it is ordered among other things at that instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Appointment {
     /// The instant.
     pub at: Time,
-    /// When it was settled.
+    /// When the appointment was made.
     pub since: Time,
-    /// What caused it: when that was due, and when that was settled.
+    /// The event that caused it: when that event was due, and when that appointment was made.
     pub by: (Time, Time),
 }
 
-/// Anything that frames pass through or end in.
+/// Anything that frames pass through, or at which they end.
 ///
 /// A stage acts at instants of its own: `next_wakeup` returns the earliest, and the driver calls
 /// `pop` then, or later. A frame that `pop` returns carries the *logical* time of its departure.
@@ -62,7 +62,8 @@ pub struct Appointment {
 pub trait Stage<F: Frame> {
     /// Takes `frame` at `port` at the instant `now`.
     ///
-    /// Instants never decrease from call to call. A departure due at `now` precedes this arrival.
+    /// `now` never decreases from call to call. A departure that is due at `now` precedes this
+    /// arrival.
     fn push(&mut self, now: Time, port: Port, frame: F, events: &mut Events<F>);
 
     /// The earliest instant at which `pop` has something to do.
@@ -73,7 +74,7 @@ pub trait Stage<F: Frame> {
     fn pop(&mut self, now: Time, events: &mut Events<F>) -> Option<(Time, Port, F)>;
 }
 
-/// A stage in which frames end.
+/// A stage at which frames end.
 pub trait Host<F: Frame>: Stage<F> {
     /// Inspects a frame that reaches the host at `now`, before it is pushed, and returns the frame
     /// to push, if any. That is the same frame, except at a host that reassembles fragments.
@@ -83,15 +84,16 @@ pub trait Host<F: Frame>: Stage<F> {
         Some(frame)
     }
 
-    /// Does what precedes an arrival at `now` that was settled at `since`, where both fall on one
-    /// instant but for the fractions of nanoseconds that idle lines lose. The arrival's push follows.
+    /// Carries out what is due before an arrival at `now`; that arrival was scheduled at `since`.
+    /// Both are at the same instant, except for the fractions of nanoseconds that idle lines lose.
+    /// The push of the arrival follows this call.
     #[inline]
     fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);
     }
 
-    /// Takes as little memory as it can until something next happens: nothing of its flow is on its
-    /// way, and it waits long.
+    /// Reduces the host's memory until the next event. It is called when no frame of the flow is on
+    /// its way and the next wake-up is far ahead.
     fn rest(&mut self) {}
 }
 

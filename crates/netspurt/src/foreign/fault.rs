@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Why a foreign algorithm cannot go on.
 pub struct ForeignFault {
-    /// What happened, where, in one line.
+    /// What happened and where, in one line.
     pub message: String,
-    /// More, for who knows its language.
+    /// Details for code that knows the algorithm's language.
     pub cause: Box<dyn Any + Send>,
 }
 
@@ -18,20 +18,21 @@ impl fmt::Debug for ForeignFault {
     }
 }
 
-/// Ends the run that called a foreign algorithm. The traits of algorithms have no errors, because
-/// the core's have none; so the stack is unwound up to [`watched`]. Nothing is printed.
+/// Ends the run that called a foreign algorithm. The traits of algorithms cannot return errors,
+/// because the core's own algorithms never fail. So the stack is unwound up to [`watched`]. Nothing
+/// is printed.
 ///
 /// # Panics
-/// Always, but not with a panic's message.
+/// Always, but without a message.
 pub fn fail(fault: ForeignFault) -> ! {
     resume_unwind(Box::new(fault))
 }
 
-/// What `run` returns, or the fault of a foreign algorithm in it. What `run` was changing is of no
-/// more use then. Panics go on.
+/// Calls `run` and returns its result, or the fault of a foreign algorithm that `run` called. After
+/// a fault, data that `run` was changing must not be used. Other panics pass through.
 ///
 /// # Errors
-/// The fault.
+/// The fault of the foreign algorithm.
 ///
 /// ```
 /// use netspurt::foreign::{ForeignFault, fail, watched};

@@ -1,8 +1,9 @@
-//! Algorithms that are not the core's: how they are named, who finds them, and how they fail.
+//! Algorithms from outside the core: how they are named, how they are found, and how they fail.
 //!
-//! A name is a place, `timer.py:Peak` or `package.module:Peak`, or a word by which an installed
-//! package offers an algorithm; constants may follow, `timer.py:Peak:k=3`. The core knows no
-//! language but its own. Whoever knows one gives a [`Seam`] a function that finds algorithms by name.
+//! A name is a place, as `timer.py:Peak` or `package.module:Peak`, or a word by which an installed
+//! package offers an algorithm. Constants may follow: `timer.py:Peak:k=3`. The core itself can run
+//! no other language than Rust. A crate that can gives a [`Seam`] a function that finds algorithms
+//! by name.
 
 mod fault;
 mod pin;
@@ -19,7 +20,7 @@ pub use pin::{code_file, fingerprint, has_place, pinned, unpinned};
 pub struct Origin {
     /// The text that names it, with the beginning of the code's fingerprint.
     pub text: String,
-    /// The file of its code, without folders.
+    /// The name of the file with its code, without folders.
     pub file: String,
     /// The SHA-256 of that file in hexadecimal.
     pub sha256: String,
@@ -35,16 +36,16 @@ pub struct ForeignError {
     pub fix: String,
 }
 
-/// What is found under a text: nothing, an algorithm, or a mistake.
+/// The result of looking up a text: nothing, an algorithm, or an error.
 pub type Lookup<A> = Option<Result<&'static A, ForeignError>>;
 
-/// The place where algorithms of one kind, `A`, come in. Each is found once and kept for as long as
-/// the process runs, so that a configuration with it can be copied like any other.
+/// The access to foreign algorithms of one kind, `A`. Each algorithm is found once and kept as long
+/// as the process runs, so that a configuration that contains it can be copied like any other.
 pub struct Seam<A: ?Sized + 'static> {
     finder: OnceLock<Finder<A>>,
 }
 
-/// The functions of whoever knows a language.
+/// The functions of a crate that can run another language.
 pub struct Finder<A: ?Sized + 'static> {
     /// The algorithm that a text names.
     pub find: fn(&str) -> Lookup<A>,
@@ -59,17 +60,17 @@ impl<A: ?Sized> Default for Seam<A> {
 }
 
 impl<A: ?Sized> Seam<A> {
-    /// A seam at which nobody is yet.
+    /// A seam without a finder.
     pub const fn new() -> Self {
         Self { finder: OnceLock::new() }
     }
 
-    /// From now on `finder` finds algorithms; the first one stays.
+    /// Lets `finder` find algorithms from now on. Only the first call has an effect.
     pub fn open(&self, finder: Finder<A>) {
         let _ = self.finder.set(finder);
     }
 
-    /// What `text` names.
+    /// Looks up the algorithm that `text` names.
     pub fn find(&self, text: &str) -> Lookup<A> {
         self.finder.get().and_then(|finder| (finder.find)(text))
     }
@@ -80,18 +81,18 @@ impl<A: ?Sized> Seam<A> {
     }
 }
 
-/// Learns the code of a file: its [pinned](pinned) name and its text.
+/// A function that learns the code of a file: its [pinned](pinned) name and its text.
 pub type Learn = fn(&str, &str);
 
-/// Who learns code before a text names what is in it.
+/// The function that learns code before a text names an algorithm in it.
 static LEARN: OnceLock<Learn> = OnceLock::new();
 
-/// From now on `learn` is told of code; the first one stays.
+/// Lets `learn` learn code from now on. Only the first call has an effect.
 pub fn learn_with(learn: Learn) {
     let _ = LEARN.set(learn);
 }
 
-/// Tells whoever knows languages of the code in a file.
+/// Passes the code of a file to the function that learns code, if there is one.
 pub fn learn(name: &str, code: &str) {
     if let Some(learn) = LEARN.get() {
         learn(name, code);

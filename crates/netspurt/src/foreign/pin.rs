@@ -1,5 +1,5 @@
-//! Names pinned to code: `timer.py@0f3a5c7e9b1d2f46:Peak` is the class `Peak` of one text of
-//! `timer.py`, whatever the file becomes.
+//! Names pinned to code: `timer.py@0f3a5c7e9b1d2f46:Peak` is the class `Peak` of one version of
+//! `timer.py`, even if the file changes later.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// The digits of a fingerprint in a pinned name.
 const DIGITS: usize = 16;
 
-/// How names of files with code end.
+/// The ending of names of files with code.
 const CODE: &str = ".py";
 
 /// The file with code that a text without a pin names.
@@ -33,7 +33,7 @@ pub fn fingerprint(code: &str) -> String {
     Sha256::digest(code).iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-/// The place, its pin and what follows the colon of a text.
+/// Divides a text into the place, its pin, and what follows the colon.
 fn parts(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let (place, rest) = text.split_once(':')?;
     let place = place.trim();
@@ -58,8 +58,8 @@ pub fn has_place(text: &str) -> bool {
     !place.is_empty() && name.starts_with(first) && name.chars().all(word)
 }
 
-/// `text` pinned to the code of its file, if that is one of `files`, and the file's pinned name. A
-/// text that is pinned to other code stays as it is.
+/// Pins `text` to the code of its file; returns the pinned text and the pinned name of the file.
+/// `None` if the file is not one of `files`, or if `text` is pinned to other code.
 ///
 /// ```
 /// use netspurt::foreign::{pinned, unpinned};

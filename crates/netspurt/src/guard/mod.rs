@@ -1,5 +1,5 @@
-//! Calls of foreign decoders: a panic in one is a fault of its file, not of ours; and a look ahead at
-//! what would keep one busy without end.
+//! Protection from foreign decoders: a panic in a decoder counts as a fault of the file that it
+//! reads, and a check before decoding refuses files that would keep a decoder busy without end.
 
 mod parquet;
 mod thrift;
@@ -11,13 +11,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a decoder runs on this thread.
+    /// Whether a guarded decoder is running on this thread.
     static DECODES: Cell<bool> = const { Cell::new(false) };
 }
 
 static HOOK: Once = Once::new();
 
-/// What `decode` returns; `None` if it panics. Such a panic prints nothing.
+/// Calls `decode` and returns its result; `None` if it panics. Such a panic prints nothing.
 ///
 /// ```
 /// use netspurt::guard::guarded;

@@ -8,28 +8,28 @@ use crate::units::Time;
 use super::FlowSlots;
 use super::population::FlowEnds;
 
-/// One end of a flow and where it lives.
+/// One end of a flow, and the node that it is at.
 #[derive(Debug)]
 pub(super) struct FlowEnd<E> {
-    /// None once the flow is over.
+    /// The host; `None` once the flow is over.
     host: Option<E>,
     pub(super) flow: FlowId,
     pub(super) home: u32,
-    /// How many entries of it are in the queue, stale ones included.
+    /// The number of entries of this end in the event queue, including stale ones.
     entries: u32,
-    /// Whether its flow is forgotten when it is over.
+    /// Whether the flow is removed when it is over.
     pub(super) mortal: bool,
-    /// The instant it is entered for in the queue.
+    /// The instant of the end's valid entry in the event queue.
     pub(super) entered: Time,
-    /// Its next wake-up, and since when that is settled.
+    /// The next wake-up of the host, and when that was scheduled.
     pub(super) appointed: (Time, Time),
 }
 
-/// What is said where a host is missing.
+/// The message of the panic if a host is missing.
 const GONE: &str = "a flow that is not over has both its hosts";
 
 impl<E> FlowEnd<E> {
-    /// A host at the node `home` that nothing is entered for.
+    /// A host at the node `home` without an entry in the event queue.
     fn new(flow: FlowId, (host, home): (E, u32), mortal: bool) -> Self {
         let appointed = (Time::NEVER, Time::ZERO);
         let host = Some(host);
@@ -46,7 +46,7 @@ impl<E> FlowEnd<E> {
         self.host.as_mut().expect(GONE)
     }
 
-    /// The end is in the queue for the instant `at`.
+    /// Notes that the end was entered in the event queue for the instant `at`.
     #[inline]
     pub(super) fn enter(&mut self, at: Time) {
         self.entered = at;
@@ -63,12 +63,12 @@ pub(super) struct Ends<E> {
 }
 
 impl<E> Ends<E> {
-    /// None.
+    /// No flows.
     pub(super) fn new() -> Self {
         Self { slots: FlowSlots::default(), ends: Vec::new() }
     }
 
-    /// Takes in the ends of a flow: their places.
+    /// Adds the ends of a flow; returns their places.
     pub(super) fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>, mortal: bool) -> [usize; 2] {
         self.slots.claim(flow);
         let places = self.places(flow);
@@ -99,8 +99,8 @@ impl<E> Ends<E> {
         Some(self.ends[self.place(end)].host())
     }
 
-    /// Takes the hosts of a flow out, if both are `idle`. The slot is free once the queue holds no
-    /// entry of it, so that an old entry cannot wake the next flow there.
+    /// Removes and returns the hosts of a flow if both are `idle`. The slot becomes free once the
+    /// event queue has no entry of it, so that an old entry cannot wake the slot's next flow.
     #[inline(never)]
     pub(super) fn retire_if(&mut self, flow: FlowId, idle: impl Fn(&E) -> bool) -> Option<[E; 2]> {
         let places = self.places(flow);
@@ -125,7 +125,8 @@ impl<E> Ends<E> {
         }
     }
 
-    /// An entry of the end at `place` came out of the queue: whether its flow is not over.
+    /// Notes that an entry of the end at `place` came out of the event queue. Returns whether the
+    /// flow is still running.
     #[inline]
     pub(super) fn take_entry(&mut self, place: usize) -> bool {
         let end = &mut self.ends[place];
@@ -137,7 +138,7 @@ impl<E> Ends<E> {
         true
     }
 
-    /// Frees a slot that its flow has left, where the queue holds no entry of it.
+    /// Frees a slot that its flow has left, if the event queue has no entry of the slot.
     #[cold]
     fn free_if_empty(&mut self, slot: u32) {
         let places = Side::BOTH.map(|side| FlowId(slot).end(side).index());
@@ -146,8 +147,8 @@ impl<E> Ends<E> {
         }
     }
 
-    /// The hosts of the flows that are not over, by place from the last to the first. The memory of
-    /// those that were taken is given back on the way.
+    /// The hosts of the flows that are not over, from the last place to the first. The memory of
+    /// hosts that were already taken is freed meanwhile.
     pub(super) fn into_hosts(mut self) -> impl Iterator<Item = (FlowId, [E; 2])> {
         let all = std::iter::from_fn(move || {
             let (to, from) = (self.ends.pop()?, self.ends.pop()?);

@@ -16,7 +16,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// The block it is due in.
+    /// The block in which the appointment is due.
     #[inline]
     pub(super) fn block(&self) -> u64 {
         self.when.at.as_nanos() >> BLOCK
@@ -38,8 +38,9 @@ impl Nodes {
 
     /// Adds a node that is in no list yet.
     ///
-    /// Its fields go straight to its place. A node put together elsewhere and then copied costs a
-    /// twelfth of a hop: the copy's wide loads wait until the narrow stores before them are done.
+    /// The fields are written directly to the node's place. To build a node elsewhere and to copy
+    /// it would cost a twelfth of the time of a hop, because the wide loads of the copy would wait
+    /// for the narrow stores before them.
     #[inline]
     pub(super) fn add(&mut self, when: Appointment, number: u32) -> u32 {
         if self.free as usize >= self.nodes.len() {
@@ -52,7 +53,7 @@ impl Nodes {
         place
     }
 
-    /// Makes a place and puts it on the free list, which is empty.
+    /// Makes a place for a node and puts it on the free list, which is empty before.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {

@@ -1,20 +1,21 @@
-//! Who brings a world's flows, watches their ends, and takes them back.
+//! The interface of a world to the code that starts flows, watches them, and takes them back.
 
 use crate::ids::FlowId;
 use crate::units::Time;
 
-/// The two ends of a flow, `from` first, and the nodes they live at.
+/// The two ends of a flow, `from` first, each with the number of its node.
 pub type FlowEnds<E> = [(E, u32); 2];
 
-/// Brings the flows that start while a world is in motion, sees what leaves all ends and what
-/// reaches them, and takes back the ends of flows that are over.
+/// Provides the flows that start while a world runs, sees the frames that leave and reach all ends,
+/// and takes back the ends of flows that are over.
 pub trait Population<F, E> {
-    /// When the next flow starts; [`Time::NEVER`] where none does.
+    /// When the next flow starts; [`Time::NEVER`] if none does.
     fn next_start(&self) -> Time {
         Time::NEVER
     }
 
-    /// The flow that starts at that instant. Its `from` has something to do at once.
+    /// The flow that starts at [`next_start`](Self::next_start). Its end `from` has something to do
+    /// at once.
     ///
     /// # Panics
     /// When no flow starts any more.
@@ -22,20 +23,21 @@ pub trait Population<F, E> {
         panic!("no flow starts")
     }
 
-    /// `frame` left its source at `at`.
+    /// Notes that `frame` left its source at `at`.
     fn left(&mut self, at: Time, frame: &F);
 
-    /// `frame` reached its destination at `at`; one in fragments when it is put together.
+    /// Notes that `frame` reached its destination at `at`. A datagram in fragments has reached it
+    /// when it is complete.
     fn reached(&mut self, at: Time, frame: &F);
 
-    /// A flow that [`start`](Self::start) brought is over: neither end waits for an instant, and no
-    /// frame of it is on its way.
+    /// Takes back a flow from [`start`](Self::start) that is over: neither end has a wake-up, and
+    /// no frame of the flow is on its way.
     fn retire(&mut self, flow: FlowId, ends: [E; 2]) {
         let _ = (flow, ends);
     }
 }
 
-/// Nobody.
+/// No flows start, and nothing watches them.
 impl<F, E> Population<F, E> for () {
     fn left(&mut self, _at: Time, _frame: &F) {}
     fn reached(&mut self, _at: Time, _frame: &F) {}

@@ -1,5 +1,5 @@
-//! The event queue: appointments ordered by time, then by when they were settled, then by what
-//! caused them, and then by entry.
+//! The event queue. Its appointments are ordered by time, then by when they were made, then by what
+//! caused them, and then by the order of entry.
 //!
 //! Time is divided into slots of 4096 ns, and blocks of 4096 slots, about 17 ms. The slots of the
 //! current block and of the next one are sorted lists, and two levels of bitmaps find the next list
@@ -43,8 +43,8 @@ pub struct EventQueue {
     block: u64,
     /// No slot of the current block before this one has an entry.
     from: usize,
-    /// The last entry of each slot, whose next is the first; the slots of even blocks, then of odd
-    /// ones.
+    /// The last entry of each slot; its next entry is the slot's first. The slots of even blocks
+    /// come first, then those of odd blocks.
     slots: Box<[u32; 2 * SLOTS]>,
     /// Which slots have entries, by block.
     used: [Used; 2],
@@ -56,7 +56,7 @@ pub struct EventQueue {
 #[derive(Clone, Copy, Debug)]
 struct Used {
     slots: [u64; WORDS],
-    /// Which of these words are not zero.
+    /// One bit for each word of the bitmap: whether that word is not zero.
     words: u64,
 }
 
@@ -173,7 +173,8 @@ impl EventQueue {
         self.used[half ^ 1].next(0).map(|slot| (half ^ 1, slot))
     }
 
-    /// Inserts a node in its slot's list, behind all nodes that are not after it.
+    /// Inserts a node in its slot's list, behind all nodes that are due before it or together with
+    /// it.
     #[inline]
     fn place(&mut self, node: u32) {
         let when = self.nodes.get(node).when;
@@ -196,8 +197,8 @@ impl EventQueue {
         self.nodes.link(before, node);
     }
 
-    /// In the list that ends with `last`, the last node that is not after `when`; or `last` itself,
-    /// whose next is the first, if all are after it.
+    /// The last node that is not after `when` in the list that ends with `last`. If all nodes are
+    /// after `when`, it is `last` itself, because the node after `last` is the first.
     fn last_not_after(&self, when: Appointment, last: u32) -> u32 {
         let mut before = last;
         loop {
@@ -209,7 +210,7 @@ impl EventQueue {
         }
     }
 
-    /// Enters the next block: the one after it gets slots.
+    /// Makes the next block the current one, and moves the entries of the block after it to slots.
     #[cold]
     #[inline(never)]
     fn enter_next_block(&mut self) {

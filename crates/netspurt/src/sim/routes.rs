@@ -16,7 +16,7 @@ impl Graph {
         Self { nodes, links: Vec::new() }
     }
 
-    /// Adds the link that goes from node `from` to node `to`; its number.
+    /// Adds the link from node `from` to node `to`; returns its number.
     ///
     /// # Panics
     /// When a node does not exist.
@@ -26,7 +26,7 @@ impl Graph {
         u32::try_from(self.links.len() - 1).expect("fewer than 2^32 links")
     }
 
-    /// Whether some chain of links leads from node `from` to node `to`.
+    /// Whether a chain of links leads from node `from` to node `to`.
     pub fn joins(&self, from: u32, to: u32) -> bool {
         let mut reached = vec![false; self.nodes as usize];
         let mut frontier = vec![from];
@@ -67,8 +67,8 @@ pub enum RouteError {
     },
 }
 
-/// For every node and destination the link to take: the route with the fewest links, and of several
-/// the one declared first. Single entries may be set.
+/// The link to take for every node and destination. Routes have the fewest links; if several have,
+/// the links that were declared first are used. Single entries may be set.
 ///
 /// ```
 /// use netspurt::sim::{Graph, Routes};
@@ -87,9 +87,9 @@ pub struct Routes {
 /// How a node forwards frames.
 #[derive(Clone, Copy, Debug)]
 struct Onwards {
-    /// Its only link if it has no table; `NO_LINK` if it has no link.
+    /// The only link of a node without a table; `NO_LINK` if the node has no link.
     only: u32,
-    /// Where its table begins, or `NO_TABLE`.
+    /// Where the node's table begins, or `NO_TABLE`.
     table: u32,
 }
 
@@ -142,7 +142,7 @@ impl Routes {
     /// The links from node `from` to node `to`.
     ///
     /// # Errors
-    /// When the routes end before they reach it, or form a loop.
+    /// When the routes end before they reach `to`, or form a loop.
     pub fn path(&self, graph: &Graph, from: u32, to: u32) -> Result<Vec<u32>, RouteError> {
         let mut links = Vec::new();
         let mut at = from;

@@ -1,12 +1,12 @@
-//! Places for the state of flows that come and go.
+//! Places for the state of flows that start and end during a run.
 
 use crate::ids::{EndId, FlowId};
 
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// In which slot the state of each flow lies. A slot is used again when its flow has gone, so memory
-/// follows the flows that are there together.
+/// The slot of each flow's state. A slot is used again when its flow is over, so the memory depends
+/// on the greatest number of flows at the same time.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side};
@@ -20,17 +20,17 @@ const NONE: u32 = u32::MAX;
 /// ```
 #[derive(Debug, Default)]
 pub struct FlowSlots {
-    /// By flow.
+    /// The slot of each flow, by flow.
     slots: Vec<u32>,
     /// Slots that nobody uses. The one that was used last is used first, while it is in the
     /// processor's cache.
     free: Vec<u32>,
-    /// How many slots there are.
+    /// The number of slots.
     count: u32,
 }
 
 impl FlowSlots {
-    /// Gives `flow`, which has none, a slot: a free one, or the next one behind all others.
+    /// Gives `flow`, which has no slot, a slot: a free one, or a new one behind all others.
     pub fn claim(&mut self, flow: FlowId) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.count += 1;
@@ -44,17 +44,18 @@ impl FlowSlots {
         slot
     }
 
-    /// Takes its slot away from `flow`, but lets nobody else use it yet.
+    /// Takes the slot away from `flow` and returns it. No other flow can claim the slot until
+    /// [`free`](Self::free) is called.
     ///
     /// # Panics
-    /// When the flow has none.
+    /// When the flow has no slot.
     pub fn leave(&mut self, flow: FlowId) -> u32 {
         let slot = std::mem::replace(&mut self.slots[flow.index()], NONE);
         assert_ne!(slot, NONE, "{flow:?} has no slot");
         slot
     }
 
-    /// From now on another flow may claim `slot`, which its flow has left.
+    /// Lets other flows claim `slot`, which its flow has left.
     pub fn free(&mut self, slot: u32) {
         self.free.push(slot);
     }
@@ -64,8 +65,8 @@ impl FlowSlots {
         self.slots.get(flow.index()).copied().filter(|slot| *slot != NONE)
     }
 
-    /// The place of `end` in a list that has both ends of each slot; beyond every list where its
-    /// flow has no slot.
+    /// The place of `end` in a list that has both ends of each slot. If the flow has no slot, the
+    /// place is beyond every list.
     #[inline]
     pub fn place(&self, end: EndId) -> usize {
         FlowId(self.slots[end.flow().index()]).end(end.side()).index()

@@ -111,7 +111,7 @@ impl Wheels {
         }
     }
 
-    /// The next slot in use: wheel and slot.
+    /// The next slot in use: the number of its wheel, and its number there.
     fn next_used(&self) -> Option<(u32, usize)> {
         (0..).zip(&self.wheels).find_map(|(number, wheel)| {
             // The slot of the first block in the wheel above was emptied when the block became the

@@ -13,31 +13,31 @@ use super::{EventQueue, Graph, Routes};
 /// The parts of a world.
 #[derive(Debug)]
 pub struct WorldConfig<E, P = ()> {
-    /// Which links lead where.
+    /// The nodes and the links between them.
     pub graph: Graph,
     /// The routes of frames.
     pub routes: Routes,
     /// The links, in the order of their numbers in `graph`.
     pub links: Vec<LinkConfig>,
-    /// Flows that are there from the first instant to the last.
+    /// Flows that exist from the start of the run to its end.
     pub flows: Vec<(FlowId, FlowEnds<E>)>,
     /// The pairs of nodes between which flows that start later run.
     pub pairs: Vec<[u32; 2]>,
-    /// Which nodes report the frames they see.
+    /// The nodes that report the frames that they see.
     pub observed: Vec<u32>,
     /// The events that stages report.
     pub wanted: Wanted,
-    /// Who brings flows, watches their ends and takes them back.
+    /// The code that starts flows, watches their ends and takes them back.
     pub population: P,
 }
 
-/// How far the world advanced.
+/// Whether the world advanced as far as was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// To the requested instant.
+    /// The world reached the requested instant.
     Reached,
-    /// Not that far, but enough for one call: the caller drains the events, does other work, and
-    /// calls again.
+    /// The world did not reach it, because one call does a limited amount of work. The caller
+    /// drains the events, does other work, and calls again.
     Full,
 }
 
@@ -45,14 +45,15 @@ pub enum Advance {
 /// not advance; about ten milliseconds.
 const SLICE: u64 = 1 << 15;
 
-/// Ends that wait longer than this rest. To rest and to wake cost the two ends of a byte-sequenced
-/// connection about as much as 65 packet-hops, so that a conversation with short pauses goes without.
+/// Ends that wait longer than this rest. Resting and waking both ends of a byte-sequenced
+/// connection takes about as long as 65 packet-hops, so the ends do not rest in short pauses.
 const LONG: Duration = Duration::from_secs(10);
 
 /// A network in motion.
 ///
-/// The earliest wake-up is always served first and, at one instant, the one that was settled first:
-/// an arrival when its transmission started, a timer when it was armed. An endpoint answers within
+/// The earliest wake-up is always served first. Of several at one instant, the one that was
+/// scheduled first is served first. An arrival is scheduled when its transmission starts, and a
+/// timer when it is armed. An endpoint answers within
 /// the instant in which a frame reaches it. The loop never waits and never asks the time: a driver
 /// on a wall clock calls [`advance_to`](Self::advance_to) with its own instants, and frames move in
 /// logical time all the same.

@@ -11,13 +11,14 @@ use crate::guard::guarded;
 #[cfg(test)]
 mod tests;
 
-/// Contents up to here may be any multiple of the compressed file: 64 MiB.
+/// Contents of at most this many octets, 64 MiB, may be any multiple of the compressed file.
 const ANY_RATIO: u64 = 1 << 26;
-/// Beyond it they are at most so many times as long as what was read of the file. Segments of 64 KiB
-/// whose payload is zeros reach 4000; gzip ends at 1032 (RFC 1951), zstd at 32 768 (RFC 8878).
+/// Longer contents may be at most this many times as long as the part of the file that was read.
+/// Captured segments of 64 KiB of zeros reach a ratio of 4000. The greatest ratio of gzip is 1032
+/// (RFC 1951), that of zstd 32 768 (RFC 8878).
 const MOST_RATIO: u64 = 10_000;
 
-/// Octets that are read at once of a compressed file.
+/// The octets of a compressed file that are read at once.
 const ROOM: usize = 1 << 16;
 
 /// How a file is compressed.
@@ -30,7 +31,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// How a file is compressed that begins with `bytes`; `None` if it is not.
+    /// The compression of a file that begins with `bytes`; `None` if the file is not compressed.
     ///
     /// ```
     /// use netspurt::unpack::Packing;
@@ -40,7 +41,8 @@ impl Packing {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // A frame; a frame to skip, which parallel compressors write first (RFC 8878 §3.1.2).
+            // The first is a frame. The second is a frame to skip, which parallel compressors write
+            // first (RFC 8878 §3.1.2).
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             _ => None,
         }
@@ -139,14 +141,14 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// A source whose first octets have been looked at.
+/// A source whose first octets were read ahead to find how it is compressed.
 struct Begun<R> {
     first: [u8; 4],
-    /// The range of `first` that was not yet handed on.
+    /// The range of `first` that was not yet passed to the reader.
     start: usize,
     end: usize,
     source: R,
-    /// Octets handed on.
+    /// The number of octets passed to the reader.
     length: u64,
 }
 
@@ -185,16 +187,16 @@ impl<R: Read> Read for Begun<R> {
 struct Frames<R: Read> {
     source: BufReader<Begun<R>>,
     decoder: FrameDecoder,
-    /// Whether a frame has begun whose contents were not yet all handed on.
+    /// Whether contents of the current frame still have to be passed to the reader.
     within: bool,
     /// Whether the file ended within a frame.
     cut: bool,
 }
 
 impl<R: Read> Frames<R> {
-    /// A block's header, and the block that ends a frame: the last one, of no octets, with room for
-    /// a checksum behind it (RFC 8878 §3.1.1).
+    /// The octets of a block's header.
     const HEADER: u64 = 3;
+    /// A last block without octets, which ends a frame, and room for a checksum (RFC 8878 §3.1.1).
     const LAST: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
     /// Begins the next frame; returns whether it has contents.
@@ -219,13 +221,13 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Decodes a block of the frame. If it is not there in full the frame ends before it: the decoder
-    /// keeps what may be repeated until then.
+    /// Decodes a block of the frame. If the block is incomplete, the frame is ended before it,
+    /// because the decoder holds back contents until the end of the frame.
     fn block(&mut self) -> io::Result<()> {
         let mut block = Vec::new();
         self.cut = !self.fetch(Self::HEADER, &mut block)?;
         if let [first, second, third] = block[..] {
-            // One octet stands for all of a block of kind 1.
+            // A block of kind 1 consists of one octet, which is repeated.
             let header = u32::from_le_bytes([first, second, third, 0]);
             let octets = if header >> 1 & 3 == 1 { 1 } else { header >> 3 };
             self.cut = !self.fetch(octets.into(), &mut block)?;
@@ -247,7 +249,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Adds the next `octets` of the file to `block`; returns whether there were so many.
+    /// Adds the next `octets` octets of the file to `block`; returns whether the file had as many.
     fn fetch(&mut self, octets: u64, block: &mut Vec<u8>) -> io::Result<bool> {
         let fetched = self.source.by_ref().take(octets).read_to_end(block)?;
         Ok(fetched as u64 == octets)
