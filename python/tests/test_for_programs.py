@@ -23,6 +23,7 @@ from conftest import ROOT, Command, refused
 NO_TABLE = {
     ("new",),
     ("plot",),
+    ("qlog",),
     ("report",),
     ("timeline",),
     ("serve",),

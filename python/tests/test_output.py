@@ -98,7 +98,7 @@ def test_every_command_spells_its_error_in_one_way(here: Command, words: tuple[s
 def test_the_help_tells_the_exit_statuses(here: Command) -> None:
     ran = here("--help")
     assert ran.returncode == 0
-    assert "Exit status: 0; 1 if a check failed" in ran.stdout
+    assert "Exit status: 0: done; 1: a check failed" in ran.stdout
 
 
 def test_the_outputs_are_given_back(here: Command) -> None:

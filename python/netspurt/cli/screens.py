@@ -73,7 +73,7 @@ def curve(values: Sequence[float], most: int) -> str:
     Examples
     --------
     >>> curve([0, 1, 2, 4], 10), curve([0, 1, 2, 4], 2), curve([], 5)
-    ('▁▂▄█', '▄█', '')
+    ('▁▃▅█', '▅█', '')
     """
     some = list(values)[-most:] if most > 0 else []
     top = max(some, default=0) or 1
