@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Seconds that a script may take, of which it needs a tenth.
 const LONGEST_S: &str = "60";
@@ -72,7 +73,11 @@ impl Judge {
     /// The verdict on a text in which PSH is expected as our host sends it, and how many lines that
     /// changed. Everything else is judged as it is written.
     pub fn judge_but_psh(&self, text: &str, folder: &Path, flags: &str) -> (Verdict, usize) {
-        let place = std::env::temp_dir().join(format!("netspurt-drill-{}.pkt", std::process::id()));
+        // Tests run side by side.
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("netspurt-drill-{}-{number}.pkt", std::process::id());
+        let place = std::env::temp_dir().join(name);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let mut flips = 0;
         let verdict = loop {

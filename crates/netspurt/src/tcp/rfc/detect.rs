@@ -225,7 +225,8 @@ impl LossDetector {
 
     /// RFC 8985 §6.2 step 5; what is not late yet will be looked at again when it is.
     fn detect_by_time(&mut self, repairing: bool, scene: &Scene<'_>) -> Option<Duration> {
-        if self.scoreboard.is_orderly() {
+        let head = self.scoreboard.front();
+        if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
             // Everything outstanding left after what has arrived.
             return None;
         }

@@ -115,7 +115,7 @@ impl Rack {
     }
 
     /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
-    fn is_younger(&self, sent: &SentSegment) -> bool {
+    pub(super) fn is_younger(&self, sent: &SentSegment) -> bool {
         (sent.at, sent.end()) > (self.xmit, self.end_seq)
     }
 
