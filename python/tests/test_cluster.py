@@ -108,11 +108,24 @@ def workers_of(node: Any) -> list[int]:
     return found
 
 
-def sweep_while(out: Path, act: Callable[[], bool]) -> None:
-    """Run the sweep on Ray; once some of it is there, act until that says it did."""
+def sweep_while(place: Path, act: Callable[[], bool]) -> Path:
+    """Run the sweep on Ray; once some of it is there, act until that says it did.
+
+    On a busy machine Ray may do all of it before there is anything to act on. Then it is run again,
+    and after some tries the test is skipped. Return the folder of the sweep.
+    """
+    for attempt in range(TRIES):
+        out = place / f"s{attempt}"
+        if acts_in_time(out, act):
+            return out
+    return pytest.skip(f"the machine was too busy: Ray ended {TRIES} sweeps before the act")
+
+
+def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
+    """Run the sweep on Ray, and return whether the act came before its end."""
     from netspurt.sweep.cluster import Ray
 
-    acted = []
+    acted: list[int] = []
 
     def later() -> None:
         for _ in range(2000):
@@ -126,8 +139,7 @@ def sweep_while(out: Path, act: Callable[[], bool]) -> None:
     thread.start()
     folder, _ = run_sweep(long_sweep(), out, chunk=25, engine=partial(Ray, task_s=0.2))
     thread.join()
-    assert acted, "nothing was killed"
-    assert acted[0] < len(list(folder.chunks())), "killed when all was done"
+    return bool(acted) and acted[0] < len(list(folder.chunks()))
 
 
 def test_a_started_cluster_makes_the_same_files_as_threads(tmp_path: Path) -> None:
@@ -215,8 +227,8 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, w
             os.kill(process, signal.SIGKILL)
         return bool(found)
 
-    sweep_while(tmp_path / "s", kill)
-    assert open_sweep(tmp_path / "s").read().digest() == wanted
+    out = sweep_while(tmp_path, kill)
+    assert open_sweep(out).read().digest() == wanted
 
 
 def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wanted: str) -> None:
@@ -228,8 +240,8 @@ def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wan
         cluster.remove_node(second, allow_graceful=False)
         return True
 
-    sweep_while(tmp_path / "s", kill)
-    assert open_sweep(tmp_path / "s").read().digest() == wanted
+    out = sweep_while(tmp_path, kill)
+    assert open_sweep(out).read().digest() == wanted
 
 
 def test_a_start_that_ray_gave_up_is_tried_again_and_any_other_error_told() -> None:
