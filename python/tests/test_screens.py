@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 import netspurt as ns
 from netspurt import _core
 from netspurt.cli.probing import screen_lines
-from netspurt.cli.screens import LiveScreen, bar, curve, octets, short
+from netspurt.cli.screens import LiveScreen, bar, curve, short
 from netspurt.live_report import QueueScene, Scene, SenderScene
 from netspurt.probe import Plan, Watch
 from netspurt.probe_lines import read_line
+from netspurt.wording import octets
 
 from conftest import NETSPURT, ROOT
 from lateness import real_time

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.output import columns, number, paint, width, wrapped
+from netspurt.cli.output import columns, paint, width, wrapped
 from netspurt.cli.programs import Form
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.analysis import Adaptation as Followed

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of, one_of, span_of
-from netspurt.cli.output import columns, number, paint
+from netspurt.cli.output import columns, paint
 from netspurt.cli.path_report import ms
 from netspurt.cli.paths import Files, Format, each, folded, head_data, heading
 from netspurt.cli.programs import AsJson, Form
 from netspurt.cli.recordings import How
 from netspurt.quantities import known
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.analysis import Change, Lengths, SteadyPeriod

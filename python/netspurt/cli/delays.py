@@ -14,11 +14,12 @@ import typer
 from netspurt.cli import constancy, paths, surrogates
 from netspurt.cli.groups import defaulting_to
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of, count
-from netspurt.cli.output import columns, complain, number, paint, width
+from netspurt.cli.output import columns, complain, paint, width
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.recordings import How, read_all
 from netspurt.cli.timelining import Picture, write_recorded
 from netspurt.cli.words import App
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.delays import Recordings

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netspurt.cli.output import columns, counted, named, number, rate
+from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import pooled_lines
+from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained

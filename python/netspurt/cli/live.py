@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import ScenarioFile, count, lateness, setting
-from netspurt.cli.output import complain, number, paint, print_json, width
+from netspurt.cli.output import complain, paint, print_json, width
 from netspurt.cli.running import RUNS, Case, describe, next_free, one_case, summary, tell_notes
 from netspurt.cli.screens import live_screen
 from netspurt.cli.words import App
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.live_report import EndReport, LiveReport

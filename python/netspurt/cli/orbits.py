@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import span_of
-from netspurt.cli.output import columns, number, paint
+from netspurt.cli.output import columns, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.cli.timelining import Picture
 from netspurt.cli.words import App
 from netspurt.picture_files import check_ending
 from netspurt.stored import write_new
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.orbit import Fit, OrbitPath, Pass, PathDelays

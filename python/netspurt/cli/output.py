@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from netspurt.wording import STEERING, escape, number
+
 if TYPE_CHECKING:
     from netspurt.run import Run
 
@@ -29,17 +31,6 @@ def complain(error: BaseException, word: str = "error:") -> None:
     # Names of files may contain styles of other people, which are not printed.
     text = text.replace("\x1b", r"\x1b")
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
-
-
-def counted(count: int, what: str) -> str:
-    """Return a count with its noun, in the singular or the plural.
-
-    Examples
-    --------
-    >>> counted(1, "packet"), counted(2500, "packet")
-    ('1 packet', '2,500 packets')
-    """
-    return f"{number(count)} {what}{'' if count == 1 else 's'}"
 
 
 def hint_at_replies(run: Run) -> None:
@@ -67,13 +58,8 @@ def paint(text: str, style: str, stream: Any = None) -> str:
     return f"\x1b[{codes}m{text}\x1b[0m"
 
 
-#: The styles of `paint`, which pass, and what would steer a terminal: control characters other than
-#: tab and line feed, those that turn the direction of writing, and lone surrogates, which cannot be
-#: printed.
-_STEERING = re.compile(
-    r"(?P<style>\x1b\[(?:0|[12]|3[1-4])(?:;(?:[12]|3[1-4]))*m)"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+#: The styles of `paint`, which pass, and what would steer a terminal.
+_STEERING = re.compile(rf"(?P<style>\x1b\[(?:0|[12]|3[1-4])(?:;(?:[12]|3[1-4]))*m)|{STEERING}")
 
 
 def harmless(text: str) -> str:
@@ -85,10 +71,7 @@ def harmless(text: str) -> str:
 
 
 def _visible(found: re.Match[str]) -> str:
-    if found["style"]:
-        return found["style"]
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return found["style"] or escape(found[0])
 
 
 def named(path: str) -> str:
@@ -99,7 +82,7 @@ def named(path: str) -> str:
     >>> named("a\n.pcap")
     'a\\x0a.pcap'
     """
-    shown = re.sub(r"[\x00-\x1f]", lambda found: f"\\x{ord(found[0]):02x}", path)
+    shown = re.sub(r"[\x00-\x1f]", lambda found: escape(found[0]), path)
     return harmless(shown)
 
 
@@ -160,21 +143,6 @@ def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[st
         ]
         for line in itertools.zip_longest(*cells, fillvalue=""):
             yield "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip()
-
-
-def number(value: float, digits: int = 4) -> str:
-    """Return a number with grouped digits."""
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:.{digits}g}"
-
-
-def rate(bits_per_second: float) -> str:
-    """Return a bit rate with a fitting unit."""
-    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if bits_per_second >= scale:
-            return f"{bits_per_second / scale:.3g} {unit}"
-    return f"{bits_per_second:.3g} bit/s"
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.opening import is_run
-from netspurt.cli.output import columns, number
+from netspurt.cli.output import columns
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.analysis.paired import Pairs

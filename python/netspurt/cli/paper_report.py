@@ -13,21 +13,13 @@ from typing import Any
 
 import typer
 
-from netspurt.cli.output import (
-    columns,
-    number,
-    paint,
-    print_json,
-    progress,
-    rate,
-    width,
-    wrapped,
-)
+from netspurt.cli.output import columns, paint, print_json, progress, width, wrapped
 from netspurt.cli.programs import Form
 from netspurt.papers import Claim, Judged, Paper, PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
 from netspurt.papers.data import Value
 from netspurt.scenario import as_toml
+from netspurt.wording import number, rate
 
 
 def list_papers(form: Form) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.one_way import share_of
-from netspurt.cli.output import rate, width
+from netspurt.cli.output import width
+from netspurt.wording import rate
 
 if TYPE_CHECKING:
     from netspurt.analysis import Glitch, Line

@@ -11,9 +11,10 @@ import typer
 from netspurt.cli import path_report as report_of
 from netspurt.cli.one_way import share_of
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import columns, complain, number, paint, rate, width, wrapped
+from netspurt.cli.output import columns, complain, paint, width, wrapped
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import How, read_all
+from netspurt.wording import number, rate
 
 if TYPE_CHECKING:
     from netspurt.analysis import Fit, Period

@@ -13,9 +13,10 @@ import typer
 
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import span_of
-from netspurt.cli.output import columns, complain, number, paint
+from netspurt.cli.output import columns, complain, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.quantities import known
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.poll import Matched

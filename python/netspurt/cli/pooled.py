@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netspurt.cli.output import columns, counted, named, number
+from netspurt.cli.output import columns, named
+from netspurt.wording import counted, number
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval

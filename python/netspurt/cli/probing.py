@@ -19,17 +19,10 @@ from netspurt.cli import probe_options as opt
 from netspurt.cli.one_way import HEADING, caption, share_of
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import one_of, span_of
-from netspurt.cli.output import (
-    columns,
-    number,
-    paint,
-    print_json,
-    rate,
-    width,
-    wrapped,
-)
+from netspurt.cli.output import columns, paint, print_json, width, wrapped
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 from netspurt.cli.screens import screen
+from netspurt.wording import number, rate
 
 if TYPE_CHECKING:
     from netspurt.probe import Hop, Plan, Watch

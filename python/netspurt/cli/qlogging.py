@@ -10,7 +10,7 @@ import typer
 
 from netspurt.cli.opening import busiest, is_explained, open_tables
 from netspurt.cli.options import Direction
-from netspurt.cli.output import counted
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.qlog import Vantage

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.one_way import HEADING, caption, share_of
-from netspurt.cli.output import columns, number, paint, width, wrapped
+from netspurt.cli.output import columns, paint, width, wrapped
 from netspurt.quantities import known
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.advice import Advice

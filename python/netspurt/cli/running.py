@@ -14,7 +14,8 @@ import typer
 
 from netspurt import _core
 from netspurt.cli.options import ScenarioFile, count, loaded
-from netspurt.cli.output import columns, counted, number, paint, print_json, progress, rate
+from netspurt.cli.output import columns, paint, print_json, progress
+from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from netspurt.cli.output import counted, harmless, paint, raw
+from netspurt.cli.output import harmless, paint, raw
 from netspurt.cli.path_report import span
+from netspurt.wording import counted, octets
 
 if TYPE_CHECKING:
     from netspurt.live_report import Scene, SenderScene
@@ -171,20 +172,6 @@ class LiveScreen:
 
 def _named(sender: SenderScene) -> str:
     return sender.flow if sender.direction == "forward" else f"{sender.flow} (reverse)"
-
-
-def octets(count: float) -> str:
-    """Return a number of octets with a fitting unit.
-
-    Examples
-    --------
-    >>> octets(960), octets(14_600), octets(3_200_000)
-    ('960 B', '14.6 kB', '3.2 MB')
-    """
-    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f} B"
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli import completing
-from netspurt.cli.output import columns, number, paint
+from netspurt.cli.output import columns, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.scenario import Scenario

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from netspurt.cli.constancy import lasting
-from netspurt.cli.output import columns, number, paint, rate
+from netspurt.cli.output import columns, paint
 from netspurt.cli.path_report import ms
 from netspurt.cli.paths import folded
+from netspurt.wording import number, rate
 
 #: The periods of constancy in measurements of 1999 to 2001, as the paper of 2005 cites them.
 _IN_2001 = (

@@ -11,8 +11,9 @@ import typer
 from netspurt.cli import completing, crossing, listing
 from netspurt.cli.opening import is_run, open_tables
 from netspurt.cli.options import Direction, From, To, count
-from netspurt.cli.output import columns, counted
+from netspurt.cli.output import columns
 from netspurt.cli.programs import AsCsv, AsJson, Form, cell
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netspurt.cli.options import Direction, count, loaded, span_of
-from netspurt.cli.output import counted, number, rate, width, wrapped
+from netspurt.cli.output import width, wrapped
 from netspurt.picture_files import IN_WORDS, check_ending
 from netspurt.stored import write_new
+from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netspurt.cli.options import count
-from netspurt.cli.output import columns, number, paint, print_json, progress
+from netspurt.cli.output import columns, paint, print_json, progress
 from netspurt.cli.words import App
+from netspurt.wording import number
 
 if TYPE_CHECKING:
     from netspurt.truth import Collection, Score, SideScore

@@ -12,8 +12,9 @@ from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, flows_of, ways
 from netspurt.report.parts import Group, Link, Part, Place, Rows, Section, Side
 from netspurt.report.repairs import BY_TIMER, MOST_ROWS
-from netspurt.report.words import instant, number, plain, rate, span
+from netspurt.report.words import instant, span
 from netspurt.table import Table
+from netspurt.wording import number, plain, rate
 
 #: The kinds of pictures that can be drawn from a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")

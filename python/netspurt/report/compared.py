@@ -15,8 +15,8 @@ from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, ways
 from netspurt.report.parts import Flow, Group, Part, Parting, Section, Side
 from netspurt.report.runs import run_part
-from netspurt.report.words import counted
 from netspurt.run import Run
+from netspurt.wording import counted
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from netspurt.pictures import OPTIONS, Tables, View, picture
 from netspurt.report.drawn import numbers
 from netspurt.report.parts import Flow, Panel
-from netspurt.report.words import counted
+from netspurt.wording import counted
 
 #: The kinds of pictures, in order, each with its heading.
 TITLES = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from netspurt.report.parts import Group, Link, Part, Place, Rows, Section
-from netspurt.report.words import counted, plain
+from netspurt.wording import counted, plain
 
 
 def section_markup(section: Section, first_group: int, out: Path, *, alone: bool) -> str:

@@ -21,7 +21,7 @@ from netspurt.report.flows import TITLES
 from netspurt.report.markup import section_markup
 from netspurt.report.parts import Group, Section
 from netspurt.report.payload import Payload
-from netspurt.report.words import number, plain
+from netspurt.wording import number, plain
 
 #: The files of the script, in the order in which they are joined.
 _SCRIPTS = (

@@ -10,8 +10,9 @@ from netspurt.pictures import Picture
 from netspurt.pictures.replay import Judged, histogram, pareto, timeline
 from netspurt.report.parts import Flow, Group, Link, Panel, Part, Place, Rows, Section, Side
 from netspurt.report.repairs import MOST_ROWS
-from netspurt.report.words import instant, plain, span
+from netspurt.report.words import instant, span
 from netspurt.timers import Algorithm, Replay
+from netspurt.wording import plain
 
 #: The pictures below the picture over time, each with its heading.
 _APART: dict[str, tuple[str, Callable[[Judged], Picture]]] = {

@@ -10,9 +10,9 @@ from netspurt.analysis.cases import Summary, measures, summarise
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import fitting_unit, in_words
 from netspurt.report.parts import Flow, Group, Link, Panel, Part, Rows, Section, Side
-from netspurt.report.words import counted, number, plain
 from netspurt.sweep import SweepFolder
 from netspurt.sweep.cases import Cases
+from netspurt.wording import counted, number, plain
 
 #: The measures of a page, the most important first. A page has those that the sweep has and that
 #: vary.

@@ -1,0 +1,85 @@
+"""Numbers and texts as people see them: grouped digits, fitting units, visible escapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+#: A pattern of the characters that could steer a terminal or a page: control characters other than
+#: tab and line feed, those that turn the direction of writing, and lone surrogates.
+STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+
+_STEERING = re.compile(STEERING)
+
+_Units = Sequence[tuple[float, str]]
+
+_RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
+_SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def escape(character: str) -> str:
+    """Return a character as a visible escape, with its code in hexadecimal."""
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def plain(text: str) -> str:
+    r"""Return a text in which characters that could steer a viewer are visible escapes.
+
+    Examples
+    --------
+    >>> plain("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return _STEERING.sub(lambda found: escape(found[0]), text)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number: a whole one with grouped digits, another one with `digits` digits.
+
+    Examples
+    --------
+    >>> number(12345), number(0.123456)
+    ('12,345', '0.1235')
+    """
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.{digits}g}"
+
+
+def counted(count: float, what: str) -> str:
+    """Return a count and what is counted, in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "packet"), counted(2500, "packet")
+    ('1 packet', '2,500 packets')
+    """
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+
+
+def rate(bits_per_second: float) -> str:
+    """Return a bit rate with a fitting unit.
+
+    Examples
+    --------
+    >>> rate(9600), rate(2.5e6)
+    ('9.6 kbit/s', '2.5 Mbit/s')
+    """
+    return _fitting(bits_per_second, _RATES) or f"{bits_per_second:.3g} bit/s"
+
+
+def octets(count: float) -> str:
+    """Return a number of octets with a fitting unit.
+
+    Examples
+    --------
+    >>> octets(960), octets(14_600), octets(3_200_000)
+    ('960 B', '14.6 kB', '3.2 MB')
+    """
+    return _fitting(count, _SIZES) or f"{count:.0f} B"
+
+
+def _fitting(value: float, units: _Units) -> str:
+    """Return a value with the largest unit that it reaches; empty if it reaches none."""
+    return next((f"{value / size:.3g} {unit}" for size, unit in units if value >= size), "")
