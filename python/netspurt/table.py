@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -282,6 +282,25 @@ class Table(Mapping[str, NDArray[Any]]):
 #: The number of rows of a table that are shown when it is printed, and in a notebook.
 _HEAD = 5
 _HEAD_HTML = 10
+
+
+class HasTables(Protocol):
+    """Anything that has a title and tables by name: a run, or a capture."""
+
+    @property
+    def title(self) -> str:
+        """The title of the run or of the capture."""
+
+    def table(self, name: str) -> Table:
+        """Return a table, or raise a `ValueError` that says how to record it."""
+
+
+def optional(tables: HasTables, name: str) -> Table | None:
+    """Return a table, or `None` if it was not recorded."""
+    try:
+        return tables.table(name)
+    except ValueError:
+        return None
 
 
 def _text(value: Any) -> str:

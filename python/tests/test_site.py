@@ -246,10 +246,10 @@ def test_commands_stand_under_what_one_wants_to_do_once_each() -> None:
 
 
 def test_every_measure_of_claims_is_explained() -> None:
-    from netspurt.papers.registry import _MEASURES
+    from netspurt.papers.registry import MEASURES
 
-    assert len(_MEASURES) > 60
-    assert [name for name, one in _MEASURES.items() if not (one.__doc__ or "").strip()] == []
+    assert len(MEASURES) > 60
+    assert [name for name, one in MEASURES.items() if not (one.__doc__ or "").strip()] == []
 
 
 def test_every_timer_has_a_row_on_its_page() -> None:

@@ -180,7 +180,7 @@ def test_words_are_only_the_same_or_not() -> None:
 def test_printed_numbers_lie_in_their_bands_each_in_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, bands: Any, verdict: Verdict
 ) -> None:
-    monkeypatch.setitem(registry._MEASURES, "banded", lambda _bench: Measured([9.0], bands=bands))
+    monkeypatch.setitem(registry.MEASURES, "banded", lambda _bench: Measured([9.0], bands=bands))
     banded = {"measure": "banded", "arguments": "", "compare": "in band"}
     found = judged(tmp_path, printed=printed, **banded)
     assert found.verdict == verdict
@@ -195,14 +195,14 @@ def test_a_measure_without_bands_lies_in_none(tmp_path: Path) -> None:
 def test_what_does_not_show_is_not_reproduced_and_what_cannot_run_is_not_attempted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(registry._MEASURES, "gone", lambda _bench: Measured(None, [("a", "b")]))
+    monkeypatch.setitem(registry.MEASURES, "gone", lambda _bench: Measured(None, [("a", "b")]))
     found = judged(tmp_path, measure="gone", arguments="", shape="above: 0")
     assert (found.verdict, found.table) == (Verdict.NOT_REPRODUCED, [("a", "b")])
 
     def refuses(_bench: Bench) -> Measured:
         raise NotRunError("no namespaces")
 
-    monkeypatch.setitem(registry._MEASURES, "refuses", refuses)
+    monkeypatch.setitem(registry.MEASURES, "refuses", refuses)
     found = judged(tmp_path, measure="refuses", arguments="", note="why")
     assert (found.verdict, found.measured) == (Verdict.NOT_ATTEMPTED, None)
     assert found.claim.note == "not run: no namespaces"
@@ -297,5 +297,5 @@ def test_what_measures_share_is_made_once(tmp_path: Path) -> None:
 
 def test_every_measure_serves_a_claim_and_says_what_it_measures() -> None:
     used = {claim.measure for key in shelf() for claim in read_paper(key).claims} - {""}
-    assert used == set(registry._MEASURES)
-    assert all(measure.__doc__ for measure in registry._MEASURES.values())
+    assert used == set(registry.MEASURES)
+    assert all(measure.__doc__ for measure in registry.MEASURES.values())

@@ -200,7 +200,7 @@ def _delivered(file: Path, direction: str | None) -> Timeline:
 
 def _write_trace(read: Timeline, wanted: Wanted) -> None:
     """Write one direction as a trace of Mahimahi, if it is wanted."""
-    from netspurt.timelines import mahimahi
+    from netspurt.timelines import OPPORTUNITY_BYTES, mahimahi
 
     if wanted.trace is None:
         return
@@ -212,7 +212,7 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
         raise ValueError(f"{read.name}: {error}") from error
     write_new(wanted.trace, "".join(f"{line}\n" for line in lines))
     seconds = lines[-1] / 1e3
-    mean = rate(len(lines) * 1500 * 8 / seconds)
+    mean = rate(len(lines) * OPPORTUNITY_BYTES * 8 / seconds)
     what = "opportunity" if len(lines) == 1 else "opportunities"
     typer.echo(f"{wanted.trace}: {number(len(lines))} {what} in {seconds:g} s, {mean} on average")
 

@@ -36,7 +36,8 @@ class Measured:
 
 Measure = Callable[..., Measured]
 
-_MEASURES: dict[str, Measure] = {}
+#: The measures by name.
+MEASURES: dict[str, Measure] = {}
 
 
 def measure(name: str) -> Measure:
@@ -47,13 +48,13 @@ def measure(name: str) -> Measure:
     PaperError
         If there is none.
     """
-    if name not in _MEASURES:
-        raise PaperError(f"no measure {name!r}: there are {', '.join(sorted(_MEASURES))}")
-    return _MEASURES[name]
+    if name not in MEASURES:
+        raise PaperError(f"no measure {name!r}: there are {', '.join(sorted(MEASURES))}")
+    return MEASURES[name]
 
 
 def registered(function: Measure) -> Measure:
     """Register a function as a measure, under its own name."""
-    assert function.__name__ not in _MEASURES, f"two measures are called {function.__name__}"
-    _MEASURES[function.__name__] = function
+    assert function.__name__ not in MEASURES, f"two measures are called {function.__name__}"
+    MEASURES[function.__name__] = function
     return function

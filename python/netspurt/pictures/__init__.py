@@ -20,7 +20,8 @@ from netspurt.pictures.queue import queues
 from netspurt.pictures.rto import timer
 from netspurt.pictures.time_sequence import time_sequence
 from netspurt.pictures.traffic import density, outstanding_data, throughput
-from netspurt.pictures.view import Tables, View, optional
+from netspurt.pictures.view import Tables, View
+from netspurt.table import optional
 
 __all__ = ["KINDS", "OPTIONS", "Picture", "Tables", "View", "busier", "picture"]
 

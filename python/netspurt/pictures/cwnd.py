@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from netspurt.pictures.marks import Band, Line, Mark, Picture, Points, Rules, Scale
-from netspurt.pictures.view import Tables, View, flow_end, optional, pick
+from netspurt.pictures.view import Tables, View, flow_end, pick
+from netspurt.table import optional
 
 
 def congestion_window(run: Tables, view: View) -> Picture:

@@ -18,8 +18,8 @@ from netspurt.pictures.marks import (
     Scale,
     reach,
 )
-from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgements, optional, pick
-from netspurt.table import Table
+from netspurt.pictures.view import DIRECTIONS, Tables, View, acknowledgements, pick
+from netspurt.table import Table, optional
 
 #: With fewer segments than this the bars alone are visible.
 _FEW = 400

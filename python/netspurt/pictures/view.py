@@ -8,25 +8,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.table import Table
+from netspurt.table import HasTables, Table
 
 #: The directions of a flow: what its initiator sends, and what the other end sends.
 DIRECTIONS = ("forward", "reverse")
 
 
-class Tables(Protocol):
+class Tables(HasTables, Protocol):
     """Anything that has a title, an end and tables by name."""
-
-    @property
-    def title(self) -> str:
-        """The heading of the picture."""
 
     @property
     def stop_ns(self) -> int:
         """When the run ended."""
-
-    def table(self, name: str) -> Table:
-        """Return a table, or raise an error that says how to record it."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +132,3 @@ def flow_end(run: Tables, flow: str, direction: str) -> float:
     sums = run.table("flows").where(flow=flow, direction=direction)
     finished = float(sums.seconds("finished_ns")[0]) if len(sums) else np.nan
     return run.stop_ns / 1e9 if np.isnan(finished) else finished
-
-
-def optional(run: Tables, name: str) -> Table | None:
-    """Return a table, or `None` if it was not recorded."""
-    try:
-        return run.table(name)
-    except ValueError:
-        return None

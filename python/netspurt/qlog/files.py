@@ -12,8 +12,9 @@ from netspurt.qlog.events import in_order
 from netspurt.qlog.forms import CURRENT, Form
 from netspurt.qlog.packets import packet_events
 from netspurt.qlog.recovery import recovery_events
-from netspurt.qlog.vantage import Tables, Vantage
+from netspurt.qlog.vantage import Vantage
 from netspurt.stored import write_new
+from netspurt.table import HasTables
 
 #: The endings of files: `.sqlog` for JSON text sequences (RFC 7464), and `.qlog` for JSON.
 ENDINGS = (".sqlog", ".qlog")
@@ -24,7 +25,7 @@ _RECORD = "\x1e"
 
 def write_qlog(
     path: str | os.PathLike[str],
-    tables: Tables,
+    tables: HasTables,
     seen: Sequence[Vantage],
     *,
     form: Form = CURRENT,
@@ -69,7 +70,7 @@ def write_qlog(
     return sum(len(events) for _, events in traces)
 
 
-def _events(tables: Tables, seen: Vantage, form: Form) -> list[str]:
+def _events(tables: HasTables, seen: Vantage, form: Form) -> list[str]:
     """Return the events of a trace in the order of time, each as JSON."""
     kinds = [*packet_events(tables, seen, form)]
     if seen.knows:
@@ -78,7 +79,7 @@ def _events(tables: Tables, seen: Vantage, form: Form) -> list[str]:
     return events
 
 
-def _trace(tables: Tables, seen: Vantage, form: Form) -> dict[str, Any]:
+def _trace(tables: HasTables, seen: Vantage, form: Form) -> dict[str, Any]:
     """Return the members of a trace that describe it: all but its events."""
     return {
         "title": f"{seen.flow} at {seen.node}",

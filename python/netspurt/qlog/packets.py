@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from netspurt.qlog.events import Events
 from netspurt.qlog.forms import Form
-from netspurt.qlog.texts import Texts, grouped, member, of, quoted, texts
-from netspurt.qlog.vantage import Tables, Vantage
-from netspurt.table import Table
+from netspurt.qlog.texts import Texts, grouped, member, of, pairs, quoted, texts
+from netspurt.qlog.vantage import Vantage, segments_of
+from netspurt.table import HasTables, Table
 
 #: QUIC's word for each cause of a retransmission (RFC 9002 §6.1.1, §6.1.2, §6.2.4).
 _SENT = {
@@ -42,10 +42,9 @@ _LOST = {
 _ACK = 16
 
 
-def packet_events(tables: Tables, vantage: Vantage, form: Form) -> Iterator[Events]:
+def packet_events(tables: HasTables, vantage: Vantage, form: Form) -> Iterator[Events]:
     """Yield the packets of a connection that a node sent and received, and the lost ones."""
-    seen = tables.table("segments").where(flow=vantage.flow, node=vantage.node)
-    seen = seen.select(np.isin(seen["kind"], ("request", "reply", "other"), invert=True))
+    seen = segments_of(tables).where(flow=vantage.flow, node=vantage.node)
     ours = seen["direction"] == vantage.sends
     blocks = tables.table("sack_blocks").where(flow=vantage.flow, node=vantage.node)
     for what, rows in (("sent", ours), ("received", ~ours)):
@@ -69,8 +68,7 @@ def _raw(own: Table) -> Texts:
 def _segments(own: Table, blocks: Table) -> Texts:
     """Return the data of packets in netspurt's own schema."""
     cause = own["cause"]
-    spans = np.strings.add(np.strings.add("[", texts(blocks["left"])), ",")
-    spans = np.strings.add(np.strings.add(spans, texts(blocks["right"])), "]")
+    spans = pairs(blocks["left"], blocks["right"])
     ids, places = own["id"], np.argsort(own["id"], kind="stable")
     at = np.searchsorted(ids, blocks["id"], sorter=places)
     known = at < len(ids)
@@ -145,8 +143,7 @@ def _acked(own: Table, sent: Table) -> Texts:
     numbers, by = numbers[order], by[order]
     starts = np.flatnonzero((np.diff(by, prepend=-1) != 0) | (np.diff(numbers, prepend=-2) != 1))
     ends = np.append(starts[1:], len(numbers)) - 1
-    spans = np.strings.add(np.strings.add("[", texts(numbers[starts])), ",")
-    spans = np.strings.add(np.strings.add(spans, texts(numbers[ends[: len(starts)]])), "]")
+    spans = pairs(numbers[starts], numbers[ends[: len(starts)]])
     return grouped(spans, acks[by[starts]], len(own))
 
 

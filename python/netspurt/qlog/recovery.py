@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from netspurt.qlog.events import Events
 from netspurt.qlog.forms import Form
 from netspurt.qlog.texts import Texts, member, milliseconds, of, quoted, texts
-from netspurt.qlog.vantage import Tables, Vantage
-from netspurt.table import Table
+from netspurt.qlog.vantage import Vantage
+from netspurt.table import HasTables, Table, optional
 
 Whole = NDArray[np.int64]
 
 
-def recovery_events(tables: Tables, vantage: Vantage, form: Form) -> Iterator[Events]:
+def recovery_events(tables: HasTables, vantage: Vantage, form: Form) -> Iterator[Events]:
     """Yield the events that follow from a sender's tables `rtt`, `rto` and `cwnd`, if recorded."""
     found = {name: _of(tables, name, vantage) for name in ("rtt", "rto", "cwnd")}
     rto, cwnd = found["rto"], found["cwnd"]
@@ -29,12 +29,9 @@ def recovery_events(tables: Tables, vantage: Vantage, form: Form) -> Iterator[Ev
         yield _values(rto)
 
 
-def _of(tables: Tables, name: str, vantage: Vantage) -> Table | None:
-    try:
-        found = tables.table(name)
-    except ValueError:
-        return None
-    return found.where(flow=vantage.flow, direction=vantage.sends)
+def _of(tables: HasTables, name: str, vantage: Vantage) -> Table | None:
+    found = optional(tables, name)
+    return None if found is None else found.where(flow=vantage.flow, direction=vantage.sends)
 
 
 def _metrics(found: dict[str, Table | None]) -> Events:

@@ -43,6 +43,12 @@ def member(name: str, values: Texts, there: NDArray[np.bool_] | None = None) -> 
     return made if there is None else np.where(there, made, np.array("", dtype=TEXT))
 
 
+def pairs(first: NDArray[Any], second: NDArray[Any]) -> Texts:
+    """Return arrays of two numbers."""
+    begun = np.strings.add(np.strings.add("[", texts(first)), ",")
+    return np.strings.add(np.strings.add(begun, texts(second)), "]")
+
+
 def of(*members: Texts) -> Texts:
     """Return JSON objects from columns of members. Empty members are left out."""
     joined = members[0]

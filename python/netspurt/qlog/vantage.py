@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from netspurt.table import Table
+from netspurt.table import HasTables, Table
 
 #: The directions: the initiator's packets, and those of the other end.
 _DIRECTIONS = ("forward", "reverse")
-
-
-class Tables(Protocol):
-    """Anything that has a title and tables by name: a run, or a capture."""
-
-    @property
-    def title(self) -> str:
-        """The title of the run or of the capture."""
-
-    def table(self, name: str) -> Table:
-        """Return a table, or raise a `ValueError`."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +44,7 @@ class Vantage:
 
 
 def vantages(
-    tables: Tables,
+    tables: HasTables,
     *,
     flow: str | None = None,
     node: str | None = None,
@@ -82,10 +70,7 @@ def vantages(
     ValueError
         If there is no such flow or node, or no flow was seen anywhere.
     """
-    segments = tables.table("segments")
-    segments = segments.select(
-        np.isin(segments["kind"], ("request", "reply", "other"), invert=True)
-    )
+    segments = segments_of(tables)
     seen: dict[tuple[str, str], Vantage] = {}
     for name, at, way, towards in _combinations(segments):
         known = seen.get((name, at))
@@ -102,6 +87,12 @@ def vantages(
     if not found:
         raise ValueError('no segment of TCP was seen: spy a node, as in `[record] spy = ["NODE"]`')
     return found
+
+
+def segments_of(tables: HasTables) -> Table:
+    """Return the segments of TCP: without echo probes and other protocols."""
+    segments = tables.table("segments")
+    return segments.select(np.isin(segments["kind"], ("request", "reply", "other"), invert=True))
 
 
 def _combinations(segments: Table) -> list[tuple[str, str, str, str]]:

@@ -9,13 +9,13 @@ import numpy as np
 
 from netspurt.analysis.compare import Comparison, Seen, compare, events, why
 from netspurt.captures import Explained
-from netspurt.pictures.view import optional
 from netspurt.report.captures import capture_part
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, ways
 from netspurt.report.parts import Flow, Group, Part, Parting, Section, Side
 from netspurt.report.runs import run_part
 from netspurt.run import Run
+from netspurt.table import optional
 from netspurt.wording import counted
 
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.pictures import Tables
-from netspurt.pictures.view import optional
 from netspurt.report.flows import Way
 from netspurt.report.parts import Place, Rows
 from netspurt.report.words import instant, span
-from netspurt.table import Table
+from netspurt.table import Table, optional
 
 #: The most rows of a table on a page.
 MOST_ROWS = 500

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from netspurt.pictures.view import optional
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, flows_of, ways
 from netspurt.report.parts import Group, Link, Part, Rows, Section, Side
 from netspurt.report.repairs import missed_rows, spurious_rows, unseen_senders
 from netspurt.report.words import span
 from netspurt.run import Run
+from netspurt.table import optional
 from netspurt.wording import counted, number, plain, rate
 
 #: The pictures of a run.

@@ -16,7 +16,7 @@ from netspurt.wording import counted, number, plain
 
 #: The measures of a page, the most important first. A page has those that the sweep has and that
 #: vary.
-_MEASURES = (
+MEASURES = (
     "completion_ns_mean",
     "request_ns_p50",
     "request_ns_p99",
@@ -97,7 +97,7 @@ def _notes(folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
 def _chosen(cases: Cases) -> list[str]:
     """Return those of the measures that the cases have and that vary."""
     known = set(measures(cases))
-    varying = (name for name in _MEASURES if name in known and _varies(cases, name))
+    varying = (name for name in MEASURES if name in known and _varies(cases, name))
     return list(varying)[:_MOST_MEASURES]
 
 

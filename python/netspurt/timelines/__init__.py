@@ -5,9 +5,10 @@ from netspurt.timelines.files import paired, read_timeline
 from netspurt.timelines.followed import read_followed
 from netspurt.timelines.recorded import OUTAGE, follow
 from netspurt.timelines.timeline import Outage, Timeline, Way
-from netspurt.timelines.traces import delivered, mahimahi
+from netspurt.timelines.traces import OPPORTUNITY_BYTES, delivered, mahimahi
 
 __all__ = [
+    "OPPORTUNITY_BYTES",
     "OUTAGE",
     "Outage",
     "Timeline",

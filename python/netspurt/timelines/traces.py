@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from netspurt.timelines.timeline import MOST_POINTS, Timeline, Way
 
 #: The octets of an opportunity.
-_OCTETS = 1500
+OPPORTUNITY_BYTES = 1500
 
 _NS_IN_MS = 1_000_000
 
@@ -52,12 +52,12 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     if length_ns is None:
         raise ValueError("add --for TIME: a trace begins again after it, and a rate goes on")
     t, bits = _offered(way, length_ns)
-    count = int(bits[-1] / (8 * _OCTETS) * (1 + 1e-12))
+    count = int(bits[-1] / (8 * OPPORTUNITY_BYTES) * (1 + 1e-12))
     if count == 0:
-        raise ValueError(f"less than {_OCTETS} octets are delivered in that time")
+        raise ValueError(f"less than {OPPORTUNITY_BYTES} octets are delivered in that time")
     if count > MOST_POINTS:
         raise ValueError(f"{count:,} lines: {MOST_POINTS:,} at most, so take less time")
-    wanted = 8.0 * _OCTETS * np.arange(1, count + 1) * (1 - 1e-12)
+    wanted = 8.0 * OPPORTUNITY_BYTES * np.arange(1, count + 1) * (1 - 1e-12)
     after = np.searchsorted(bits, wanted)
     since = (wanted - bits[after - 1]) / (bits[after] - bits[after - 1])
     at = t[after - 1] + since * (t[after] - t[after - 1])
@@ -100,11 +100,13 @@ def delivered(name: str, t_ns: ArrayLike, octets: ArrayLike) -> Timeline:
     """
     t, sizes = np.asarray(t_ns, dtype=np.int64), np.asarray(octets, dtype=np.int64)
     passed = np.cumsum(sizes[1:])
-    count = int(passed[-1]) // _OCTETS if len(passed) else 0
+    count = int(passed[-1]) // OPPORTUNITY_BYTES if len(passed) else 0
     if count == 0:
-        raise ValueError(f"{name}: less than {_OCTETS} octets passed after the first packet")
+        raise ValueError(
+            f"{name}: less than {OPPORTUNITY_BYTES} octets passed after the first packet"
+        )
     if count > MOST_POINTS:
         raise ValueError(f"{name}: {count:,} opportunities: {MOST_POINTS:,} at most")
-    at = t[1:][np.searchsorted(passed, _OCTETS * np.arange(1, count + 1))] - t[0]
+    at = t[1:][np.searchsorted(passed, OPPORTUNITY_BYTES * np.arange(1, count + 1))] - t[0]
     note = "the packets that passed are taken for all that the link could deliver"
     return Timeline(name, Way(opportunities=at.tolist()), notes=[note])
