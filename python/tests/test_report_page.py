@@ -422,6 +422,17 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     assert float(read[1]) == pytest.approx(float(cells[0].removesuffix(" s")), abs=1e-6)
 
 
+def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
+    """Open a page of pictures by name, each apart."""
+    groups = [
+        Group([Side("one", [Flow(name, [Panel(f"apart-{name}", name, picture)])])], "")
+        for name, picture in shown.items()
+    ]
+    file.write_text(page([Section("Kinds", [Part("kinds")], groups=groups)], file))
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+
+
 def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: Path) -> None:
     """Each kind of mark that no run has."""
     at = np.arange(3.0)
@@ -438,14 +449,7 @@ def test_blocks_cells_and_intervals_are_drawn_and_read(browser: Any, tmp_path: P
         "spans": Picture((spans,), Scale("y"), Scale("share", "%")),
         "cells": Picture((cells,), rows, columns),
     }
-    groups = [
-        Group([Side("one", [Flow(name, [Panel(f"apart-{name}", name, picture)])])], "")
-        for name, picture in shown.items()
-    ]
-    file = tmp_path / "kinds.html"
-    file.write_text(page([Section("Kinds", [Part("kinds")], groups=groups)], file))
-    opened(browser, file)
-    assert browser.get_log("browser") == []
+    open_pictures(browser, shown, tmp_path / "kinds.html")
     hover(browser, canvas(browser, "blocks"), 25, 50)
     assert "label 1" in all_of(browser, ".tip:not([hidden])")[0].text
     hover(browser, canvas(browser, "cells"), 230, -60)
@@ -477,14 +481,7 @@ def test_pictures_of_papers_and_of_constancy_are_drawn(browser: Any, tmp_path: P
         "shares": constancy.lengths_of_periods({"one": [60, 600]}, mark=(100.0, "2001")),
         "lengths": against_length(probes, (), what="round trip"),
     }
-    groups = [
-        Group([Side("one", [Flow(name, [Panel(f"apart-{name}", name, picture)])])], "")
-        for name, picture in shown.items()
-    ]
-    file = tmp_path / "kinds.html"
-    file.write_text(page([Section("Kinds", [Part("kinds")], groups=groups)], file))
-    opened(browser, file)
-    assert browser.get_log("browser") == []
+    open_pictures(browser, shown, tmp_path / "kinds.html")
     assert len({drawn(browser, n) for n in range(len(shown))}) == len(shown)
     words = browser.find_element("css selector", "body").text
     for label in ("median of a change-free period", "20 probes", "polynomial", "half", "2001"):
