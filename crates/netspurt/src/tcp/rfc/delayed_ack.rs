@@ -8,23 +8,23 @@ use crate::wire::{TIMESTAMPS_BYTES, full_payload};
 
 use super::config::{DelayedAck, RfcConfig};
 
-/// The threshold grows by a quarter of the first window, which is 64 KiB at the most: what was
-/// measured.
+/// The window's threshold grows by a quarter of the first window, and the first window counts as
+/// 64 KiB at most (measured on Linux 6.18).
 ///
 /// departs: Linux - the receive buffer has one size; Linux lets it grow with the transfer.
 const FIRST_WINDOW_MAX: u64 = 1 << 16;
-/// Octets of headers, and of room beside them, in a buffer of Linux's.
+/// Octets that a buffer of Linux has beside the payload: headers, and the space around them.
 const HEAD_ROOM: u64 = 424;
-/// Octets of its descriptor.
+/// Octets of the descriptor of such a buffer (`struct sk_buff`).
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// What counts as full at first: `TCP_MSS_DEFAULT`.
+/// Octets of a full segment, before one was seen (`TCP_MSS_DEFAULT`).
 const FULL_AT_FIRST: u64 = 536;
-/// The shortest segment that may be full, of a peer that pushes nothing: `TCP_MIN_MSS`.
+/// The least octets of a full segment that carries no PSH (`TCP_MIN_MSS`).
 const FULL_LEAST: u64 = 88;
 
-/// How many are acknowledged at once where the application asks for it.
+/// How many segments are acknowledged at once after the application asked for it (`TCP_QUICKACK`).
 const QUICK_SEGS: u32 = 16;
 
 /// What a segment asks of the acknowledging side.
@@ -48,12 +48,12 @@ pub(super) struct Moment {
     pub(super) rto: Duration,
 }
 
-/// Who takes what arrives.
+/// The application that reads what arrives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taker {
-    /// The application reads as data comes.
+pub(super) struct Reader {
+    /// Whether it reads data as soon as they arrive.
     pub(super) reads: bool,
-    /// Octets that nobody has read.
+    /// Octets that it has not read.
     pub(super) unread: u64,
 }
 
@@ -68,47 +68,49 @@ enum Pushed {
 
 packed_variants!(Pushed { Never, Once, Again });
 
-/// The ack_delay of the acknowledging side.
+/// How the receiver delays acknowledgments.
 ///
-/// Linux's (`tcp_event_data_recv`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`,
-/// `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`), as measured on Linux 6.18: the first segments
-/// are acknowledged at once, `quick` of them; then a wait, `ato`, follows the gaps between
-/// arrivals, unless the application has read all there is, and the peer pushed. Where the
-/// application answers within the wait the flow is interactive (`pingpong`): acknowledgments
-/// wait for an answer to ride on, until one waited in vain.
+/// Linux's rules, as measured on Linux 6.18 (`tcp_event_data_recv`, `tcp_measure_rcv_mss`,
+/// `__tcp_ack_snd_check`, `tcp_cleanup_rbuf`, `tcp_delack_timer_handler`):
+///
+/// - The first `quick` segments are acknowledged at once.
+/// - Then an acknowledgment is delayed by `ato`, which follows the gaps between arrivals. It is sent
+///   earlier if the peer set PSH and the application has read all data.
+/// - If the application answers within `ato`, the flow is interactive (`pingpong`): an acknowledgment
+///   waits for the next answer. The flow stops being interactive when the delay ends without one.
 #[derive(Debug)]
 pub(super) struct AckDelay {
     algorithm: DelayedAck,
-    /// Acknowledgments still to be sent at once, and how many at the most.
+    /// Acknowledgments still to be sent at once, and the most of them.
     quick: u32,
     quick_max: u32,
-    /// What counts as a full segment: Linux's `rcv_mss`, else the longest seen.
+    /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the longest seen.
     full: u64,
-    /// The last segment, where it was shorter but may be full.
+    /// Octets of the last segment, if it was shorter and may be full; else 0.
     candidate: u64,
     /// Zero before the first segment.
     ato: Duration,
     last_arrival: Time,
     interactive: bool,
     pushed: Pushed,
-    /// Whether more than a full segment waits where the application does not read.
+    /// Whether data of more than a full segment wait until the application reads.
     full_needs_reader: bool,
-    /// Octets of the longest segment that the peer was told it may send.
+    /// Octets of the longest segment that the peer may send.
     advertised: u64,
-    /// Octets of the segments that arrivals were merged of.
+    /// Octets of the segments that were merged into one arrival.
     merged: u64,
     /// Octets by which the window's threshold may grow.
     growth: u64,
-    /// Whether the last segment lets it grow.
+    /// Whether the last segment made it grow.
     grows: bool,
 }
 
 packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, growth, grows } keeps { algorithm, quick_max, full_needs_reader, advertised, merged });
 
-/// Octets of memory that Linux books for a segment with `len` octets of payload (`skb->truesize`): a
-/// power of two up to a page, then whole pages, and 256 for its descriptor. A segment that has half
-/// of that takes the window's threshold up (`tcp_grow_window`, `tcp_measure_rcv_mss`).
-const fn booked(len: u64) -> u64 {
+/// Octets of memory that Linux accounts for a segment with `len` octets of payload (`skb->truesize`):
+/// a power of two up to a page, then whole pages, and 256 for the descriptor. If the payload is at
+/// least half of it, the segment raises the window's threshold (`tcp_grow_window`).
+const fn truesize(len: u64) -> u64 {
     let linear = len + HEAD_ROOM;
     if linear <= PAGE {
         linear.next_power_of_two() + DESCRIPTOR
@@ -154,7 +156,7 @@ impl AckDelay {
             self.follow(at.now.saturating_since(self.last_arrival), min, window, at.rto);
         }
         self.last_arrival = at.now;
-        self.grows = 2 * len >= booked(len);
+        self.grows = 2 * len >= truesize(len);
         if self.grows && self.growth > 0 && self.quick_max > 0 {
             // `icsk_ack.quick |= 1`.
             self.growth = self.growth.saturating_sub(2 * self.advertised);
@@ -229,13 +231,13 @@ impl AckDelay {
 
     /// How urgent the acknowledgment of `held` octets in order is: at least every second full
     /// segment (RFC 5681 §4.2).
-    pub(super) fn need(&self, held: u64, taker: Taker) -> AckNeed {
+    pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
         let quick = self.quick > 0 && !self.interactive;
         // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
         if quick
-            || held > self.full && (!self.full_needs_reader || self.keeps_window(taker))
+            || held > self.full && (!self.full_needs_reader || self.keeps_window(reader))
             || self.algorithm == DelayedAck::Never
-            || taker.reads && self.is_asked()
+            || reader.reads && self.is_asked()
         {
             AckNeed::Now
         } else {
@@ -245,16 +247,16 @@ impl AckDelay {
 
     /// Whether the window is as wide as it was told: the application reads, or the last segment lets
     /// the window grow, and what is unread leaves it room to.
-    fn keeps_window(&self, taker: Taker) -> bool {
-        taker.reads || self.grows && self.growth > taker.unread
+    fn keeps_window(&self, reader: Reader) -> bool {
+        reader.reads || self.grows && self.growth > reader.unread
     }
 
     /// The same where the last of them is the peer's FIN, which the application is expected to
     /// answer (`tcp_fin`).
-    pub(super) fn need_of_fin(&mut self, held: u64, taker: Taker) -> AckNeed {
+    pub(super) fn need_of_fin(&mut self, held: u64, reader: Reader) -> AckNeed {
         self.interactive = true;
         // What the peer pushed asks for no haste in an interactive flow.
-        self.need(held, Taker { reads: false, ..taker })
+        self.need(held, Reader { reads: false, ..reader })
     }
 
     /// Whether an application that reads makes the acknowledgment of `held` octets go out.
@@ -333,9 +335,9 @@ mod tests {
     /// in one arrival, and does not with 1000 and 2000.
     #[test]
     fn the_window_grows_with_arrivals_that_use_half_of_their_memory() {
-        let grows = |len| 2 * len >= booked(len);
+        let grows = |len| 2 * len >= truesize(len);
         assert!([1152, 1460, 1500, 10_000].into_iter().all(grows));
         assert!(![600, 1000, 1151, 2000].into_iter().any(grows));
-        assert_eq!((booked(1460), booked(2000)), (2304, 4352));
+        assert_eq!((truesize(1460), truesize(2000)), (2304, 4352));
     }
 }

@@ -6,9 +6,9 @@ use crate::segment::{Cause, Ecn, Flags, Segment};
 
 use super::super::context::Context;
 use super::output::NextSegment;
-use super::pairing::packet_edge;
 use super::state::TcpState;
 use super::tcb::Tcb;
+use super::tso_defer::packet_edge;
 
 /// Blocks that fit beside time stamps, and alone (RFC 2018 §3); segments here hold three.
 const SACK_ROOM: usize = 3;

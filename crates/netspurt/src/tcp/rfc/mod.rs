@@ -30,7 +30,6 @@ mod meter;
 mod news;
 mod output;
 mod pacer;
-mod pairing;
 mod persist;
 mod predict;
 mod prr;
@@ -52,6 +51,7 @@ mod tail_probe;
 mod tcb;
 #[cfg(test)]
 mod tests;
+mod tso_defer;
 mod undo;
 mod usage;
 mod wake;

@@ -7,7 +7,7 @@ use crate::units::Time;
 
 use super::super::receiver::ReceiveCount;
 use super::config::RfcConfig;
-use super::delayed_ack::{AckDelay, AckNeed, Moment, Taker};
+use super::delayed_ack::{AckDelay, AckNeed, Moment, Reader};
 use super::header::HeaderState;
 use super::info::ReceivingInfo;
 use crate::ranges::{Range, Ranges};
@@ -180,7 +180,7 @@ impl RfcReceiver {
         }
         let held = self.nxt - self.told;
         let patient = in_order && new;
-        let need = if patient { self.ack_delay.need(held, self.taker()) } else { AckNeed::Now };
+        let need = if patient { self.ack_delay.need(held, self.reader()) } else { AckNeed::Now };
         self.ask_for(need, at, config);
     }
 
@@ -200,14 +200,14 @@ impl RfcReceiver {
         self.nxt += len;
         self.deliver(len);
         self.ack_delay.on_arrival(segment, window, at);
-        let need = self.ack_delay.need(self.nxt - self.told, self.taker());
+        let need = self.ack_delay.need(self.nxt - self.told, self.reader());
         self.ask_for(need, at, config);
     }
 
     /// Who takes what arrives.
     #[inline]
-    fn taker(&self) -> Taker {
-        Taker { reads: self.reads_at_once, unread: self.unread }
+    fn reader(&self) -> Reader {
+        Reader { reads: self.reads_at_once, unread: self.unread }
     }
 
     /// Takes note of how urgent the acknowledgment is.
@@ -305,7 +305,7 @@ impl RfcReceiver {
     /// what the application answers.
     pub(super) fn let_fin_wait(&mut self, at: &Moment, config: &RfcConfig) {
         self.need = AckNeed::None;
-        let need = self.ack_delay.need_of_fin(self.nxt - self.told, self.taker());
+        let need = self.ack_delay.need_of_fin(self.nxt - self.told, self.reader());
         self.ask_for(need, at, config);
     }
 

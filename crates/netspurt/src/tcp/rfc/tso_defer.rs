@@ -1,32 +1,34 @@
-//! Segments that wait for a second one, as Linux's packets for offload do (`tcp_tso_should_defer`).
+//! TSO deferral: the last segments that the windows allow wait until a whole packet for the network
+//! card's segmentation (TSO) can be sent (`tcp_tso_should_defer`).
 
 use crate::congestion::Window;
 use crate::units::{Duration, Time};
 
 use super::sender::RfcSender;
 
-/// Linux holds segments back where it last sent something, and expects an ACK, so close to now. On a
-/// host, whose steps take time, what is due after exactly as long comes later.
-const SOON: Duration = Duration::from_millis(1);
-/// A packet for offload has at least so many segments (`tcp_min_tso_segs`) ...
+/// Segments wait only if the last one was sent less than this ago, and if an ACK is expected within
+/// this time. Linux counts 1 ms as recent; a host whose steps take time has then just passed it.
+const RECENT: Duration = Duration::from_millis(1);
+/// The fewest segments of a whole packet (`tcp_min_tso_segs`).
 const PACKET_SEGS_MIN: u64 = 2;
-/// ... and this many octets at most.
-const PACKET_MAX: u64 = 1 << 16;
-/// It holds what the pacing rate, kept for this even where nothing is paced, gives in so many parts
-/// of a second (`sk_pacing_shift`).
+/// The most octets of a whole packet (`sk_gso_max_size`).
+const PACKET_BYTES_MAX: u64 = 1 << 16;
+/// A whole packet has the octets that the pacing rate sends in a second, divided by this
+/// (`sk_pacing_shift`). Linux keeps that rate also where it does not pace.
 const PACKETS_PER_SECOND: u64 = 1024;
-/// The pacing rate in hundredths of cwnd for each round trip: below half of ssthresh, and otherwise.
+/// The pacing rate in percent of cwnd per round trip: below half of ssthresh, and otherwise
+/// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths a packet may be longer: by half of its octets less for each such part of the round
-/// trip (`tcp_tso_rtt_log`).
-const SHORT_PATH: u64 = 512_000;
-/// The longest of such paths, in those parts.
-const SHORT_PATHS: u64 = 32;
-/// A part of the window that is worth sending at once (`tcp_tso_win_divisor`).
-const WORTH: u64 = 3;
+/// On short paths a packet may be longer: by `PACKET_BYTES_MAX`, halved once for every so many
+/// nanoseconds of the least round trip (`tcp_tso_rtt_log`).
+const HALVING_NS: u64 = 512_000;
+/// After so many halvings nothing is left.
+const HALVINGS_MAX: u64 = 32;
+/// Segments that fill the window divided by this are sent at once (`tcp_tso_win_divisor`).
+const WINDOW_PART: u64 = 3;
 
-/// The octet up to which new data may leave now, where the last segments that the windows take
-/// are to wait for room for a whole packet; `None` where nothing waits.
+/// The octet up to which new data may be sent now, if the last segments that the windows allow wait
+/// for a whole packet; `None` if nothing waits.
 pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     let open = !sender.recovery.repair.phase.is_repairing();
     if !sender.config.send_rules.waits_for_packets || !open || sender.pacer.is_on() {
@@ -39,9 +41,9 @@ pub(super) fn packet_edge(sender: &RfcSender, now: Time) -> Option<u64> {
     let most = packet_segs(sender);
     let (whole, rest) = (room - room % most, room % most);
     let left = window.unsent_data().saturating_sub(whole * smss);
-    let worth = rest * smss >= window.peer().min(cwnd) / WORTH;
-    let recent = whole > 0 || now.saturating_since(sender.last_sent) < SOON;
-    let waits = rest > 0 && left > smss && left > rest * smss && !worth && recent;
+    let enough = rest * smss >= window.peer().min(cwnd) / WINDOW_PART;
+    let recent = whole > 0 || now.saturating_since(sender.last_sent) < RECENT;
+    let waits = rest > 0 && left > smss && left > rest * smss && !enough && recent;
     (waits && expects_ack_soon(sender, now)).then_some(window.nxt + whole * smss)
 }
 
@@ -51,7 +53,7 @@ fn expects_ack_soon(sender: &RfcSender, now: Time) -> bool {
     else {
         return false;
     };
-    head.at + srtt <= now + SOON.min(srtt / 2)
+    head.at + srtt <= now + RECENT.min(srtt / 2)
 }
 
 /// Segments of a whole packet (`tcp_tso_autosize`).
@@ -64,7 +66,7 @@ fn packet_segs(sender: &RfcSender) -> u64 {
     let percent = if cwnd < ssthresh / 2 { RATE_PERCENT.0 } else { RATE_PERCENT.1 };
     let rate = u128::from(cwnd) * u128::from(percent) * 10_000_000 / u128::from(srtt);
     let steady = u64::try_from(rate).unwrap_or(u64::MAX) / PACKETS_PER_SECOND;
-    let least = sender.meter.min_rtt.map_or(u64::MAX, Duration::as_nanos) / SHORT_PATH;
-    let more = if least < SHORT_PATHS { PACKET_MAX >> least } else { 0 };
-    (steady.saturating_add(more).min(PACKET_MAX) / smss).max(PACKET_SEGS_MIN)
+    let halvings = sender.meter.min_rtt.map_or(u64::MAX, Duration::as_nanos) / HALVING_NS;
+    let more = if halvings < HALVINGS_MAX { PACKET_BYTES_MAX >> halvings } else { 0 };
+    (steady.saturating_add(more).min(PACKET_BYTES_MAX) / smss).max(PACKET_SEGS_MIN)
 }
