@@ -4,10 +4,12 @@
 //! `packetdrill/scripts.txt` says of each script whether it passes, fails or is refused.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use netspurt::script::{Script, ScriptDialect, run};
+#[path = "packetdrill/player.rs"]
+mod player;
+
+use player::{name, play, scripts};
 
 /// The checkout's folder of scripts about TCP; `None`, said aloud, where there is none.
 fn folder() -> Option<PathBuf> {
@@ -20,37 +22,6 @@ fn folder() -> Option<PathBuf> {
     let folder = Path::new(&checkout).join("gtests/net/tcp");
     assert!(folder.is_dir(), "{} is not a folder", folder.display());
     Some(folder)
-}
-
-/// The `*.pkt` files in `folder` and below it.
-fn scripts(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(scripts(&path));
-        } else if path.extension().is_some_and(|ending| ending == "pkt") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-/// The result in one word, and what was said of it.
-fn play(path: &Path) -> (&'static str, String) {
-    let (name, text) = (path.display().to_string(), fs::read_to_string(path).unwrap());
-    let folder = path.parent().unwrap();
-    let mut files = |file: &str| fs::read_to_string(folder.join(file)).ok();
-    let script = Script::parse_with(ScriptDialect::of(&text), &name, &text, &mut files);
-    let host = script.and_then(|script| Ok((script.host(Some("linux-6"), &[])?, script)));
-    match host {
-        Err(error) => ("refused", error.to_string()),
-        Ok((mut host, script)) => match run(&script, &mut host) {
-            Ok(_) => ("passes", String::new()),
-            Err(failure) => ("fails", failure.to_string()),
-        },
-    }
 }
 
 /// What the list says: names and words.
@@ -67,7 +38,7 @@ fn each_script_of_packetdrill_ends_as_the_list_says() {
     let (mut found, mut reports) = (BTreeMap::new(), Vec::new());
     let listed = listed();
     for path in scripts(&folder) {
-        let name = path.strip_prefix(&folder).unwrap().with_extension("").display().to_string();
+        let name = name(&path, &folder);
         let (word, report) = play(&path);
         if listed.get(&name).is_none_or(|listed| listed != word) {
             reports.push(format!("{word} {name}\n{report}"));

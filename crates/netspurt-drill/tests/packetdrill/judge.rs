@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::player::Verdict;
+
 /// Seconds that a script may take, of which it needs a tenth.
 const LONGEST_S: &str = "60";
 
@@ -23,9 +25,6 @@ const OPTIONS: [&str; 9] = [
     "--define=CMSG_LEVEL_IP=SOL_IP",
     "--define=CMSG_TYPE_RECVERR=IP_RECVERR",
 ];
-
-/// A verdict in one word, and what was said of it.
-pub type Verdict = (&'static str, String);
 
 /// packetdrill's program, and our library, which cargo has built with this test.
 pub struct Judge {

@@ -1,48 +1,19 @@
 //! Scripts judged twice: by packetdrill, which loads our host, and by our own player.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its program
-//! is built. The two may differ for two reasons, which `difference` knows and VALIDATION.md explains.
+//! is built. The two may differ for three reasons, which `difference` names and VALIDATION.md explains.
 
 mod judge;
+#[path = "../../../netspurt/tests/packetdrill/player.rs"]
+mod player;
 mod strict;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use judge::{Judge, Verdict};
-use netspurt::script::{Script, ScriptDialect, run};
-
-/// The `*.pkt` files in `folder` and below it.
-fn scripts(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(scripts(&path));
-        } else if path.extension().is_some_and(|ending| ending == "pkt") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Our own player's verdict.
-fn own(path: &Path) -> Verdict {
-    let (name, text) = (path.display().to_string(), fs::read_to_string(path).unwrap());
-    let folder = path.parent().unwrap();
-    let mut files = |file: &str| fs::read_to_string(folder.join(file)).ok();
-    let script = Script::parse_with(ScriptDialect::of(&text), &name, &text, &mut files);
-    let host = script.and_then(|script| Ok((script.host(Some("linux-6"), &[])?, script)));
-    match host {
-        Err(error) => ("refused", error.to_string()),
-        Ok((mut host, script)) => match run(&script, &mut host) {
-            Ok(_) => ("passes", String::new()),
-            Err(failure) => ("fails", failure.to_string()),
-        },
-    }
-}
+use judge::Judge;
+use player::{name, play, scripts};
 
 /// Why packetdrill's verdict may differ from our player's: the kind of the difference.
 fn difference(judge: &Judge, path: &Path, own: &str, other: &str) -> Option<&'static str> {
@@ -79,8 +50,8 @@ fn packetdrill_and_our_player_agree_on_its_scripts_but_for_mechanisms_and_psh() 
     let folder = folder.join("tcp");
     let (mut verdicts, mut unexplained) = (Vec::new(), String::new());
     for path in scripts(&folder) {
-        let name = path.strip_prefix(&folder).unwrap().with_extension("").display().to_string();
-        let (own, why) = own(&path);
+        let name = name(&path, &folder);
+        let (own, why) = play(&path);
         let (other, other_why) = judge.judge(&path, path.parent().unwrap(), "");
         verdicts.push((own, other));
         if own == other {
@@ -117,7 +88,7 @@ fn our_own_scripts_pass_with_packetdrill_too() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netspurt/scripts");
     let (mut verdicts, mut wrong, mut flipped) = (Vec::new(), String::new(), 0);
     for path in scripts(&folder) {
-        let name = path.strip_prefix(&folder).unwrap().with_extension("").display().to_string();
+        let name = name(&path, &folder);
         let (text, flags) = strict::translated(&name, &fs::read_to_string(&path).unwrap());
         let ((word, said), flips) = judge.judge_but_psh(&text, &folder, &flags);
         verdicts.push(word);
