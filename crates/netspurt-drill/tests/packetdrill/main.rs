@@ -1,7 +1,7 @@
 //! Scripts judged twice: by packetdrill, which loads our host, and by our own player.
 //!
 //! The environment variable `NETSPURT_PACKETDRILL` names a checkout of packetdrill in which its program
-//! is built. The two may differ for three reasons, which `difference` names and VALIDATION.md explains.
+//! is built. The two may differ for two reasons, which `difference` names and VALIDATION.md explains.
 
 mod judge;
 #[path = "../../../netspurt/tests/packetdrill/player.rs"]
@@ -16,21 +16,16 @@ use judge::Judge;
 use player::{name, play, scripts};
 
 /// Why packetdrill's verdict may differ from our player's: the kind of the difference.
-fn difference(judge: &Judge, path: &Path, own: &str, other: &str) -> Option<&'static str> {
+fn difference(path: &Path, own: &str, other: &str) -> Option<&'static str> {
     match (own, other) {
         // Our player refuses a script for the name of a mechanism. packetdrill plays it up to where the
         // mechanism is missing.
         ("refused", "fails") => Some("mechanism"),
-        // packetdrill compares PSH in every packet, our player where the script writes it.
         ("passes", "fails") => {
             let text = fs::read_to_string(path).unwrap();
             // The library is told neither of the size of merged arrivals nor of packetdrill's files.
             let merges = text.lines().any(|line| line.starts_with("--mss="));
-            if merges || text.contains(" sendfile(") {
-                return Some("interface");
-            }
-            let ((word, _), _) = judge.judge_but_psh(&text, path.parent().unwrap(), "");
-            (word == "passes").then_some("psh")
+            (merges || text.contains(" sendfile(")).then_some("interface")
         }
         _ => None,
     }
@@ -45,7 +40,7 @@ fn counts(words: impl Iterator<Item = &'static str>) -> String {
 }
 
 #[test]
-fn packetdrill_and_our_player_agree_on_its_scripts_but_for_mechanisms_and_psh() {
+fn packetdrill_and_our_player_agree_on_its_scripts_but_for_mechanisms() {
     let Some((judge, folder)) = Judge::find() else { return };
     let folder = folder.join("tcp");
     let (mut verdicts, mut unexplained) = (Vec::new(), String::new());
@@ -57,7 +52,7 @@ fn packetdrill_and_our_player_agree_on_its_scripts_but_for_mechanisms_and_psh() 
         if own == other {
             continue;
         }
-        let kind = difference(&judge, &path, own, other);
+        let kind = difference(&path, own, other);
         eprintln!("{name}: our player {own}, packetdrill {other}: {}", kind.unwrap_or("?"));
         if kind.is_none() {
             unexplained += &format!("\n{name} {own} {other}\n{why}\n{other_why}");

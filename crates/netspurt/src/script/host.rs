@@ -58,19 +58,12 @@ pub struct SocketHost {
     pub(super) written: u64,
     /// Whether a call has returned the error that ended the connection.
     error_returned: bool,
-    /// What has left the connection, but not yet the host.
-    sent: SentRun,
+    /// The RST that answers data for a closed socket, before it leaves.
+    late: Option<(Time, Segment)>,
     /// Only the peer may ask for ECN.
     ecn_if_asked: bool,
     /// The link's queue drops all that is sent.
     drops_all: bool,
-}
-
-/// What leaves next, and whether it continues what left before.
-#[derive(Debug, Default)]
-struct SentRun {
-    next: Option<(Time, Segment)>,
-    continues: bool,
 }
 
 /// A call that blocks.
@@ -185,7 +178,7 @@ impl SocketHost {
             waiting: None,
             written: 0,
             error_returned: false,
-            sent: SentRun::default(),
+            late: None,
             ecn_if_asked: false,
             drops_all: false,
         }
@@ -272,33 +265,14 @@ impl SocketHost {
         self.connection.give_up(now);
         let reset =
             Segment { seq: segment.ack, flags: Flags::RST, size_bytes: 40, ..Segment::default() };
-        self.sent.next = Some((now, reset));
+        self.late = Some((now, reset));
     }
 
-    /// The next segment that leaves. Where chunks are kept, the last one of several of one length
-    /// that leave at one instant has PSH, as Linux sets it in each packet of several segments.
+    /// The next segment that leaves.
     fn next_sent(&mut self, now: Time) -> Option<(Time, Segment)> {
-        let (at, mut segment) = match self.sent.next.take() {
-            Some(sent) => sent,
-            None => self.pop(now)?,
-        };
-        if self.send.is_some() && segment.len > 0 {
-            self.sent.next = self.pop(now);
-            let end = segment.seq.wrapping_add(segment.len.into());
-            let next = self.sent.next.as_ref();
-            let goes_on = next.is_some_and(|(then, next)| {
-                *then == at && next.seq == end && next.len == segment.len
-            });
-            if self.pushes(&segment) || self.sent.continues && !goes_on {
-                segment.flags = segment.flags.with(Flags::PSH);
-            }
-            self.sent.continues = goes_on;
+        if let Some(late) = self.late.take() {
+            return Some(late);
         }
-        Some((at, segment))
-    }
-
-    /// The next segment of the connection.
-    fn pop(&mut self, now: Time) -> Option<(Time, Segment)> {
         let popped = self.connection.pop(now, &mut self.events);
         if self.drops_all && self.connection.info().is_some_and(|info| info.persist_backoff > 0) {
             self.clocks.repeated(now);
@@ -307,13 +281,6 @@ impl SocketHost {
         self.clocks.sent(&segment, at);
         self.advance_clocks(at);
         Some((at, segment))
-    }
-
-    /// Whether a segment ends where a chunk of the send buffer was pushed.
-    fn pushes(&self, segment: &Segment) -> bool {
-        let offset = segment.seq.wrapping_sub(self.config.iss).wrapping_sub(1);
-        let end = u64::from(offset.wrapping_add(segment.len.into()));
-        self.send.as_ref().is_some_and(|send| send.pushes_at(end))
     }
 
     /// Whether the host has or had a connection.
@@ -411,8 +378,8 @@ impl Subject for SocketHost {
         let until = self.waiting.as_ref().map(|waiting| waiting.until);
         let until = until.filter(|until| *until < Time::NEVER);
         let gives_up = self.clocks.gives_up_at();
-        let sent = self.sent.next.as_ref().map(|(at, _)| *at);
-        self.connection.next_wakeup().into_iter().chain(until).chain(gives_up).chain(sent).min()
+        let late = self.late.as_ref().map(|(at, _)| *at);
+        self.connection.next_wakeup().into_iter().chain(until).chain(gives_up).chain(late).min()
     }
 
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)> {

@@ -37,17 +37,13 @@ impl SocketHost {
         if corked {
             self.connection.set_cork(now, true, &mut self.events);
         }
-        let result = self.fill(now, bytes.into(), socket.nonblocking || flags.dont_wait);
+        let at_once = socket.nonblocking || flags.dont_wait;
+        let result = self.fill(now, bytes.into(), at_once, flags.more);
         if flags.end_of_record {
             self.connection.end_record();
         }
-        if let Some(send) = &mut self.send {
-            if flags.end_of_record {
-                send.close_chunk();
-            }
-            if !corked || result == CallResult::Blocks {
-                send.push();
-            }
+        if let Some(send) = self.send.as_mut().filter(|_| flags.end_of_record) {
+            send.close_chunk();
         }
         if !corked {
             self.connection.set_cork(now, false, &mut self.events);
@@ -55,8 +51,9 @@ impl SocketHost {
         result
     }
 
-    /// Gives the connection as much of `wanted` as the send buffer takes.
-    fn fill(&mut self, now: Time, wanted: u64, at_once: bool) -> CallResult {
+    /// Gives the connection as much of `wanted` as the send buffer takes. What is taken last is
+    /// pushed, unless `more` will follow.
+    fn fill(&mut self, now: Time, wanted: u64, at_once: bool, more: bool) -> CallResult {
         let number = |bytes: u64| returned(i64::try_from(bytes).unwrap_or(i64::MAX));
         if self.send.is_none() {
             self.connection.write(now, wanted, &mut self.events);
@@ -78,9 +75,16 @@ impl SocketHost {
                     _ => CallResult::Blocks,
                 };
             }
-            send.take(part, &progress);
-            self.connection.write(now, part, &mut self.events);
+            let taken = send.take(part, &progress);
             self.written += part;
+            let ends = self.written == wanted;
+            let is_last = ends || send.next_part(wanted - self.written, &progress) == 0;
+            let ends_write = is_last && !(ends && more);
+            if ends_write {
+                send.push();
+            }
+            let pushed = taken.pushed || ends_write;
+            self.connection.write_part(now, part, taken.starts, pushed, &mut self.events);
         }
         number(wanted)
     }

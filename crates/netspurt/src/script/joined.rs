@@ -9,8 +9,7 @@ const FREE: u8 = Flags::FIN.0 | Flags::PSH.0 | Flags::CWR.0;
 
 /// `next` as the continuation of `sent`; `None` if it is not one.
 ///
-/// The whole has PSH, since Linux sets it in each packet of several segments
-/// (`__tcp_transmit_skb`), and otherwise what the last segment says.
+/// The whole has the flags of the last segment, and CWR if the first one has it.
 pub(super) fn join(sent: &ScriptPacket, next: &ScriptPacket) -> Option<ScriptPacket> {
     let follows = sent.len > 0
         && next.len > 0
@@ -19,7 +18,7 @@ pub(super) fn join(sent: &ScriptPacket, next: &ScriptPacket) -> Option<ScriptPac
         && next.ecn == sent.ecn
         && next.flags.0 & !FREE == sent.flags.0 & !FREE;
     let len = sent.len.checked_add(next.len).filter(|_| follows)?;
-    let flags = next.flags.with(Flags::PSH).with(Flags(sent.flags.0 & Flags::CWR.0));
+    let flags = next.flags.with(Flags(sent.flags.0 & Flags::CWR.0));
     Some(ScriptPacket { seq: sent.seq, len, flags, ..next.clone() })
 }
 
@@ -37,7 +36,7 @@ mod tests {
     #[test]
     fn segments_that_follow_each_other_are_one_packet() {
         let whole = join(&packet(". 1:1001(1000) ack 1"), &packet("F. 1001:1501(500) ack 1"));
-        assert_eq!(whole, Some(packet("FP. 1:1501(1500) ack 1")));
+        assert_eq!(whole, Some(packet("F. 1:1501(1500) ack 1")));
         for other in [
             ". 1002:2002(1000) ack 1",
             ". 1001:2001(1000) ack 2",

@@ -5,7 +5,7 @@
 //! so that it takes more bytes than its size says. The rules are those of `tcp_sendmsg_locked`,
 //! `sk_stream_is_writeable` and `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// The bookkeeping of a chunk, in bytes: a socket buffer with room for headers.
 const CHUNK_BYTES: u64 = 960;
@@ -43,6 +43,16 @@ struct SendChunk {
     closed: bool,
 }
 
+/// What became of a part that the buffer took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartTaken {
+    /// Whether it started a chunk.
+    pub(super) starts: bool,
+    /// Whether it is pushed because half of the peer's largest window was written since the last push
+    /// (`forced_push`).
+    pub(super) pushed: bool,
+}
+
 /// The send buffer of a socket.
 #[derive(Clone, Debug)]
 pub(super) struct SendBuffer {
@@ -56,8 +66,6 @@ pub(super) struct SendBuffer {
     end: u64,
     /// The offset behind what was pushed last.
     pushed: u64,
-    /// The offsets at which a segment with PSH ends.
-    pushes: BTreeSet<u64>,
     /// Whether somebody waits for room (`SOCK_NOSPACE`).
     pub(super) is_awaited: bool,
 }
@@ -72,7 +80,6 @@ impl SendBuffer {
             chunks: VecDeque::new(),
             end: 0,
             pushed: 0,
-            pushes: BTreeSet::new(),
             is_awaited: false,
         }
     }
@@ -118,20 +125,24 @@ impl SendBuffer {
     }
 
     /// Takes a part. It joins the last chunk if that is not full.
-    pub(super) fn take(&mut self, part: u64, now: &SendProgress) {
+    pub(super) fn take(&mut self, part: u64, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;
         self.end += part;
         self.forget(now.acked);
         let tail = self.chunks.back_mut().filter(|tail| !tail.closed && tail.end > now.sent);
-        match tail.filter(|tail| tail.end - tail.start.max(now.sent) < goal) {
+        let joined = tail.filter(|tail| tail.end - tail.start.max(now.sent) < goal);
+        let starts = joined.is_none();
+        match joined {
             Some(tail) => tail.end = self.end,
             None => self.chunks.push_back(SendChunk { start, end: self.end, closed: false }),
         }
         let full = self.chunks.back().is_some_and(|tail| tail.end - tail.start >= goal);
-        if full && self.end > self.pushed + now.peer_window_max / 2 {
+        let pushed = full && self.end > self.pushed + now.peer_window_max / 2;
+        if pushed {
             self.push();
         }
+        PartTaken { starts, pushed }
     }
 
     /// Drops the chunks that are acknowledged.
@@ -143,7 +154,6 @@ impl SendBuffer {
     /// What was written so far ends with PSH (`tcp_mark_push`).
     pub(super) fn push(&mut self) {
         self.pushed = self.end;
-        self.pushes.insert(self.end);
     }
 
     /// The last chunk takes no more (`MSG_EOR`).
@@ -151,11 +161,6 @@ impl SendBuffer {
         if let Some(tail) = self.chunks.back_mut() {
             tail.closed = true;
         }
-    }
-
-    /// Whether a segment that ends at this offset has PSH.
-    pub(super) fn pushes_at(&self, end: u64) -> bool {
-        self.pushes.contains(&end)
     }
 
     /// Whether it takes another chunk (`sk_stream_memory_free`).
@@ -179,7 +184,6 @@ impl SendBuffer {
     /// is some (`tcp_check_space`).
     pub(super) fn check_space(&mut self, now: &SendProgress) -> bool {
         self.forget(now.acked);
-        self.pushes = self.pushes.split_off(&(now.acked + 1));
         if !self.is_awaited {
             return false;
         }
@@ -288,7 +292,5 @@ mod tests {
         buffer.close_chunk();
         buffer.take(400, &at_start());
         assert_eq!(buffer.queued(0), 800 + 2 * CHUNK_BYTES);
-        buffer.push();
-        assert!(buffer.pushes_at(800) && !buffer.pushes_at(400));
     }
 }

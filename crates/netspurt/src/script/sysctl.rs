@@ -4,13 +4,12 @@ use super::change::{Change, HostChange, SwitchSetting};
 
 /// Sysctls without effect here: they concern Fast Open, syncookies, and super-packets of the
 /// kernel, none of which our connection has.
-const WITHOUT_EFFECT: [&str; 14] = [
+const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_fastopen_blackhole_timeout_sec",
     "tcp_syncookies",
     "tcp_tso_win_divisor",
-    "tcp_min_tso_segs",
     "tcp_tso_rtt_log",
     "tcp_limit_output_bytes",
     "tcp_no_metrics_save",
@@ -38,6 +37,9 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
         "tcp_recovery" => {
             let rack = setting.number()? & 1 == 1;
             setting.switch("recovery", if rack { "\"rack\"" } else { "\"sack\"" })
+        }
+        "tcp_min_tso_segs" => {
+            setting.switch("send.packet_segs_min", &setting.number()?.to_string())
         }
         "tcp_reordering" => setting.switch("dup_thresh", &setting.number()?.to_string()),
         "tcp_syn_retries" => setting.switch("syn_retries", &setting.number()?.to_string()),

@@ -132,6 +132,19 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
     Switch::flag(
+        "send.pushes_packets",
+        "The last segment of each packet for offload with several segments has PSH \
+         (`__tcp_transmit_skb`), and not only the last one of what the application wrote",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.pushes_packets)),
+    Switch::new(
+        "send.packet_segs_min",
+        "With `send.waits_for_packets` or `send.pushes_packets`: the fewest segments of a packet for \
+         offload (`tcp_min_tso_segs`)",
+        SwitchKind::whole(1, 65_535),
+    )
+    .rfc(|c| Field::Small(&mut c.send_rules.packet_segs_min)),
+    Switch::flag(
         "send.fin_is_probe",
         "With `tlp`: a FIN that waits for room in cwnd is the probe (`tcp_send_loss_probe`), and not \
          the last segment sent",

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::segment::{Cause, Ecn, Flags, Segment};
 
 use super::super::context::Context;
+use super::offload::packet_edge;
 use super::output::NextSegment;
 use super::state::TcpState;
 use super::tcb::Tcb;
-use super::tso_defer::packet_edge;
 
 /// Blocks that fit beside time stamps, and alone (RFC 2018 §3); segments here hold three.
 const SACK_ROOM: usize = 3;

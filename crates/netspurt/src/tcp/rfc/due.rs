@@ -197,7 +197,10 @@ impl RfcSender {
         }
         let room = self.window.peer().min(self.window.next_data());
         if room > 0 {
-            return Persisted::Send(self.send_fresh(room, now));
+            let mut departure = self.send_fresh(room, now);
+            // `tcp_write_wakeup`.
+            departure.push |= self.config.send_rules.pushes_packets;
+            return Persisted::Send(departure);
         }
         if !self.persist.probe(self.config.retries) {
             return Persisted::GiveUp;

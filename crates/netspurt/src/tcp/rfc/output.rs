@@ -5,6 +5,8 @@ use crate::units::{BitRate, Time};
 
 use super::account::HeldBy;
 use super::cwnd::Idleness;
+use super::gso::PacketPlace;
+use super::offload::{place_of_copy, place_of_new};
 use super::pacer::spread_rate;
 use super::repair::Phase;
 use super::scoreboard::SentSegment;
@@ -22,7 +24,7 @@ pub(super) struct NextSegment {
     pub(super) len: u64,
     /// Whether our FIN follows them.
     pub(super) fin: bool,
-    /// Whether they are the last that were written.
+    /// Whether it has PSH.
     pub(super) push: bool,
     /// Whether it has octets to spare for a SACK block.
     pub(super) has_room: bool,
@@ -33,7 +35,12 @@ pub(super) struct NextSegment {
 impl NextSegment {
     /// What was `sent` leaves, maybe again for a `cause`.
     #[inline]
-    fn of(sent: &SentSegment, window: &SendWindow, cause: Option<Cause>) -> Self {
+    fn of(
+        sent: &SentSegment,
+        window: &SendWindow,
+        place: PacketPlace,
+        cause: Option<Cause>,
+    ) -> Self {
         let SendWindow { end, closing, smss, .. } = *window;
         let fin = closing && sent.end() > end;
         let len = sent.len() - u64::from(fin);
@@ -41,7 +48,7 @@ impl NextSegment {
             seq: sent.seq,
             len,
             fin,
-            push: len > 0 && sent.seq + len == end,
+            push: sent.is_pushed() || place.is_last,
             has_room: smss - len >= SACK_BLOCK_BYTES,
             cause,
         }
@@ -200,10 +207,11 @@ impl RfcSender {
 
     /// The segment at `place` leaves again.
     pub(super) fn retransmit(&mut self, place: usize, cause: Cause, now: Time) -> NextSegment {
+        let in_packet = place_of_copy(self, place, cause);
         let scoreboard = &mut self.recovery.loss.scoreboard;
         let snapshot = self.delivery.snapshot(now, !scoreboard.is_empty());
         scoreboard.retransmit(place, now, snapshot);
-        let sent = *scoreboard.get(place);
+        let sent = *self.recovery.loss.scoreboard.get(place);
         self.recovery.repair.forced = false;
         self.count.retransmissions += 1;
         let tells = sent.seq == self.window.una && sent.times == 2;
@@ -217,7 +225,7 @@ impl RfcSender {
         if place == 0 && cause != Cause::Sfr && self.super_fast.on_other_repair() {
             self.timers.arm_super_fast(None, now);
         }
-        NextSegment::of(&sent, &self.window, Some(cause))
+        NextSegment::of(&sent, &self.window, in_packet, Some(cause))
     }
 
     /// The next new octets, as the windows, Nagle and the silly window rules allow.
@@ -243,13 +251,15 @@ impl RfcSender {
     /// the compiler knows what it has and what not.
     #[inline(always)]
     pub(super) fn send_fresh(&mut self, len: u64, now: Time) -> NextSegment {
-        let scoreboard = &mut self.recovery.loss.scoreboard;
-        let snapshot = self.delivery.snapshot(now, !scoreboard.is_empty());
+        let snapshot = self.delivery.snapshot(now, !self.recovery.loss.scoreboard.is_empty());
         let seq = self.window.nxt;
+        let pushed = len > 0 && self.window.is_pushed(seq + len);
+        let place = place_of_new(self, len);
         let fin = self.window.send(len);
         let octets =
             u32::try_from(len).expect("no segment is longer than the MSS") + u32::from(fin);
-        let sent = SentSegment::first(seq, octets, now);
+        let sent = SentSegment::first(seq, octets, now).with_bits(place.goes_on, pushed);
+        let scoreboard = &mut self.recovery.loss.scoreboard;
         scoreboard.push(sent, snapshot);
         self.meter.on_sent(self.window.nxt, now);
         if self.timers.retransmission.is_idle() {
@@ -261,7 +271,7 @@ impl RfcSender {
             let in_flight = self.pipe();
             self.delivery.limited_by_application(in_flight);
         }
-        NextSegment::of(&sent, &self.window, None)
+        NextSegment::of(&sent, &self.window, place, None)
     }
 
     /// A segment with `len` octets of payload left, `size_bytes` with its headers.

@@ -182,6 +182,11 @@ pub struct SendRules {
     /// where an ACK is due within 1 ms and the last octets left within 1 ms
     /// (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
+    /// The last segment of each packet for offload with several segments has PSH
+    /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
+    pub pushes_packets: bool,
+    /// The fewest segments of a packet for offload (`tcp_min_tso_segs`).
+    pub packet_segs_min: u32,
     /// A FIN for which cwnd has no room is the tail loss probe (`tcp_send_loss_probe`), and not the
     /// last segment once more.
     pub fin_is_probe: bool,
@@ -202,6 +207,8 @@ impl SendRules {
             held_for_an_rto: on,
             fin_needs_window: on,
             waits_for_packets: on,
+            pushes_packets: on,
+            packet_segs_min: 2,
             fin_is_probe: on,
             learns_drops: on,
         }

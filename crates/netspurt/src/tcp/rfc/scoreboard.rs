@@ -16,8 +16,8 @@ pub(super) struct SentSegment {
     pub(super) seq: u64,
     /// When it last went out.
     pub(super) at: Time,
-    /// How many octets.
-    len: u32,
+    /// How many octets, and the two bits `PUSHED` and `GOES_ON`.
+    size: u32,
     /// How often it went out.
     pub(super) times: u8,
     /// Reported as arrived above the cumulative ACK.
@@ -30,7 +30,7 @@ pub(super) struct SentSegment {
 
 packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, Shim, Unknown });
 
-packed_value!(SentSegment { seq, at, len, times, sacked, lost, retransmitted });
+packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
 
 /// What delivery rate samples need of the past (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,14 +47,43 @@ pub(super) struct Snapshot {
 
 packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
+/// The bit of a segment at the end of what the application wrote: it has PSH.
+const PUSHED: u32 = 1 << 30;
+/// The bit of a segment that another one of the same packet for offload follows.
+const GOES_ON: u32 = 1 << 31;
+
 impl SentSegment {
     /// `len` octets from `seq` on, sent for the first time.
     pub(super) fn first(seq: u64, len: u32, at: Time) -> Self {
-        Self { seq, at, len, times: 1, sacked: false, lost: None, retransmitted: false }
+        Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
 
+    /// The segment, where maybe another one of its packet follows, or a write of the application ends.
+    #[inline]
+    pub(super) fn with_bits(self, goes_on: bool, pushed: bool) -> Self {
+        let bits = if goes_on { GOES_ON } else { 0 } | if pushed { PUSHED } else { 0 };
+        Self { size: self.size | bits, ..self }
+    }
+
+    #[inline]
     pub(super) fn len(&self) -> u64 {
-        u64::from(self.len)
+        u64::from(self.size & !(GOES_ON | PUSHED))
+    }
+
+    /// Whether the application wrote it to its end: it has PSH.
+    #[inline]
+    pub(super) fn is_pushed(&self) -> bool {
+        self.size & PUSHED != 0
+    }
+
+    /// Whether another segment of the same packet for offload follows.
+    pub(super) fn goes_on(&self) -> bool {
+        self.size & GOES_ON != 0
+    }
+
+    /// Whether it is thought lost and was not sent again since.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.lost.is_some() && !self.retransmitted && !self.sacked
     }
 
     /// The octet after the last.
@@ -65,8 +94,8 @@ impl SentSegment {
     /// Octets below `seq` were acknowledged; what they were.
     fn trim(&mut self, seq: u64) -> Self {
         let gone = (seq - self.seq) as u32;
-        let part = Self { len: gone, ..*self };
-        (self.seq, self.len) = (seq, self.len - gone);
+        let part = Self { size: gone, ..*self };
+        (self.seq, self.size) = (seq, self.size - gone);
         part
     }
 }
@@ -201,6 +230,11 @@ impl Scoreboard {
         if let Some(snapshot) = snapshot {
             self.snapshots.push_back(snapshot);
         }
+    }
+
+    /// The packet of the segment at `place` ends with it.
+    pub(super) fn end_packet(&mut self, place: usize) {
+        self.segs[place].size &= !GOES_ON;
     }
 
     /// The place of the segment that holds `octet`, or where it would be.
@@ -390,10 +424,7 @@ impl Scoreboard {
             return None;
         }
         let first = self.place_of(self.waiting_from);
-        let found = (first..self.segs.len()).find(|place| {
-            let sent = &self.segs[*place];
-            sent.lost.is_some() && !sent.retransmitted && !sent.sacked
-        });
+        let found = (first..self.segs.len()).find(|place| self.segs[*place].is_waiting());
         self.waiting_from = found.map_or(u64::MAX, |place| self.segs[place].seq);
         found
     }

@@ -19,6 +19,10 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) nxt: u64,
     /// The octet after the last one the application wrote.
     pub(super) end: u64,
+    /// Where the last write ends that wants PSH; 0 if more was written behind it.
+    pushed: u64,
+    /// Where earlier writes of that kind end that later ones did not join, if they are not sent.
+    pushed_before: VecDeque<u64>,
     /// The application wrote its last: a FIN stands at `end`.
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
@@ -37,7 +41,7 @@ pub(in crate::tcp) struct SendWindow {
     records: VecDeque<u64>,
 }
 
-packed!(SendWindow { una, nxt, end, closing, smss, peer, peer_max, told, short, records } keeps { iss, fin_needs_window });
+packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, peer, peer_max, told, short, records } keeps { iss, fin_needs_window });
 
 /// What holds back a segment that is shorter than a full one.
 #[derive(Debug)]
@@ -62,6 +66,15 @@ impl ShortSegments {
     }
 }
 
+/// Whether octets join the last ones that were written, so that those are no longer the end of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp) enum Joins {
+    /// They join them, as far as these are not sent.
+    Yes,
+    /// They begin a new buffer of the host.
+    No,
+}
+
 impl SendWindow {
     pub(super) fn new(config: &RfcConfig) -> Self {
         Self {
@@ -69,6 +82,8 @@ impl SendWindow {
             una: 0,
             nxt: 0,
             end: 1,
+            pushed: 0,
+            pushed_before: VecDeque::new(),
             closing: false,
             smss: u64::from(config.mss),
             peer: 0,
@@ -208,6 +223,25 @@ impl SendWindow {
         ack + self.peer_max < self.una
     }
 
+    /// Takes `octets` more from the application, of which the last one is maybe `pushed`.
+    pub(super) fn append(&mut self, octets: u64, joins: Joins, pushed: bool) {
+        if joins == Joins::No && self.pushed > self.nxt {
+            self.pushed_before.push_back(self.pushed);
+        }
+        self.end = self.end.saturating_add(octets);
+        self.pushed = if pushed { self.end } else { 0 };
+    }
+
+    /// Whether a segment that ends at `end` has PSH: a write ends there that wants it, or a record.
+    pub(super) fn is_pushed(&self, end: u64) -> bool {
+        end == self.pushed || end == self.record_end() || self.pushed_before.front() == Some(&end)
+    }
+
+    /// Whether a short segment at the end of all data may be sent now.
+    pub(super) fn lets_short_go(&self) -> bool {
+        self.closing || !self.short.wait(self.una, self.flight())
+    }
+
     /// Octets of the next new segment; `None` where nothing may go, cwnd apart.
     pub(super) fn next_len(&self) -> Option<u64> {
         if self.unsent() == 0 {
@@ -243,6 +277,9 @@ impl SendWindow {
         self.nxt = end + u64::from(fin);
         while self.record_end() <= self.nxt {
             self.records.pop_front();
+        }
+        while self.pushed_before.front().is_some_and(|end| *end <= self.nxt) {
+            self.pushed_before.pop_front();
         }
         if len < self.smss {
             self.short.end = self.nxt;

@@ -16,6 +16,7 @@ use super::account::{SendTimes, TimeAccount};
 use super::config::RfcConfig;
 use super::delayed_ack::Moment;
 use super::detect::Scene;
+use super::gso::GsoPacket;
 use super::meter::RttMeter;
 use super::news::AckSegment;
 use super::pacer::Pacer;
@@ -48,10 +49,14 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     /// Up to which octet new data may leave while segments leave, where some wait for a packet.
     pub(super) packet_edge: Option<u64>,
+    /// The packet for offload that is being sent of new data.
+    pub(super) new_packet: GsoPacket,
+    /// The packet that is being sent of retransmissions.
+    pub(super) copied_packet: GsoPacket,
     pub(in crate::tcp) count: SendCount,
 }
 
-packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, packet_edge, count } keeps { config });
+packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, packet_edge, new_packet, copied_packet, count } keeps { config });
 
 impl RfcSender {
     pub(super) fn new(config: &Arc<RfcConfig>) -> Self {
@@ -71,6 +76,8 @@ impl RfcSender {
             moved: false,
             last_sent: Time::ZERO,
             packet_edge: None,
+            new_packet: GsoPacket::default(),
+            copied_packet: GsoPacket::default(),
             count: SendCount::default(),
             recovery,
         }

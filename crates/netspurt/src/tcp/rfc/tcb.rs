@@ -13,7 +13,7 @@ use super::lifecycle::Lifecycle;
 use super::pacer::spread_rate;
 use super::receive::RfcReceiver;
 use super::recovery::LossRecovery;
-use super::send_window::ShortSegments;
+use super::send_window::{Joins, ShortSegments};
 use super::sender::RfcSender;
 use super::state::{Failure, TcpState};
 
@@ -95,14 +95,20 @@ impl Tcb {
         self.listen();
     }
 
-    /// Takes `octets` more to send; opens the connection where nobody did. One that is over takes
-    /// none.
-    pub(in crate::tcp) fn write(&mut self, octets: u64, cx: &mut Context<'_>) {
+    /// Takes `octets` more to send, the last of which is sent with PSH if they are `pushed`; opens the
+    /// connection where nobody did. One that is over takes none.
+    pub(in crate::tcp) fn write(
+        &mut self,
+        octets: u64,
+        joins: Joins,
+        pushed: bool,
+        cx: &mut Context<'_>,
+    ) {
         if self.tx.window.closing || self.life.is_over() {
             return;
         }
         self.account_for(cx.now);
-        self.tx.window.end = self.tx.window.end.saturating_add(octets);
+        self.tx.window.append(octets, joins, pushed);
         self.open(cx);
         self.output(cx);
         self.report(cx);
