@@ -48,7 +48,7 @@ pub(super) const SLIPS: &[Slip] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", handovers = [{ at = \"1 s\", dead = \"2 s\" }, { at = \"2 s\" }]",
-        "the handover before it is over at 3 s",
+        "the previous handover ends only at 3 s",
         "one behind the other",
     ],
     [

@@ -323,7 +323,7 @@ fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
     }
     let text = WEB.replace("[record]", "[populations.own]\nfrom = \"client\"\nto = \"server\"\narrivals = \"every:1s\"\nsend = \"1 kB\"\n[record]");
     let error = Scenario::parse("web.toml", &text).unwrap().with(&kernel).unwrap_err();
-    assert!(error.message.contains("one population at most"), "{error}");
+    assert!(error.message.contains("only one population"), "{error}");
 }
 
 #[test]
@@ -337,9 +337,9 @@ fn mistakes_in_populations_are_told_where_they_are() {
         ["start", "60 s", "no connection of `web` arrives", "earlier"],
         ["until", "0 s", "no connection of `web` arrives", "later"],
         ["to", "nobody", "no link leads to a node `nobody`", "client"],
-        ["load", "{ share = 0.5, link = \"wire\" }", "beside a `load`", "without a rate"],
-        ["load", "{ share = 0.0, link = \"wire\" }", "0 is no load", "above 0"],
-        ["load", "{ share = -1, link = \"wire\" }", "-1 is no load", "above 0"],
+        ["load", "{ share = 0.5, link = \"wire\" }", "together with a `load`", "without a rate"],
+        ["load", "{ share = 0.0, link = \"wire\" }", "0 is not a load", "above 0"],
+        ["load", "{ share = -1, link = \"wire\" }", "-1 is not a load", "above 0"],
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
         ["tcp.recovry", "\"sack\"", "unknown key `recovry`", "recovery"],
         ["profile", "linux-default", "is the kernel's", "linux-6"],
@@ -357,5 +357,5 @@ fn mistakes_in_populations_are_told_where_they_are() {
     assert!(error.message.contains("both have a `web`"), "{error}");
     let text = WEB.replace("reply    = \"lognormal:median=4 kB,sigma=1\"", "serve = \"5 ms\"");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
-    assert!(error.message.contains("nothing is replied"), "{error}");
+    assert!(error.message.contains("applies only to requests"), "{error}");
 }

@@ -296,14 +296,14 @@ const SLIPS: &[[&str; 4]] = &[
         "over.a = { path = \"links.modem.rate\", values = [\"1 kbit/s\"] }\n\
          over.b = { path = [\"stop\", \"links.modem.rate\"], values = [\"2 kbit/s\"] }",
         "sweep.over.b.path",
-        "`a` varies `links.modem.rate` already",
+        "the axis `a` varies `links.modem.rate`, too",
         "another path",
     ],
     [
         "over.a = { path = \"flows.x.tcp.recovery\", values = [\"reno\"] }\n\
          over.b = { sets = { all = { \"flows.x.tcp\" = {} } } }",
         "sweep.over.b.sets.all.\"flows.x.tcp\"",
-        "`a` varies `flows.x.tcp` already",
+        "the axis `a` varies `flows.x.tcp`, too",
         "`sets`, where values go together",
     ],
     [
@@ -346,5 +346,5 @@ fn too_many_cases_are_an_error() {
     let error = sweep(
         "seeds = 1000000\nover.n = { path = \"flows.x.count\", from = 1, to = 1000, count = 1000 }",
     );
-    assert!(error.unwrap_err().message.contains("cases, and 100000000 are the most"));
+    assert!(error.unwrap_err().message.contains("cases; the maximum is 100000000"));
 }
