@@ -76,7 +76,7 @@ const MISTAKES: &[[&str; 3]] = &[
     [
         "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
         "a shim works only at an end of the kernel's",
-        "`\"off\"` there",
+        "`\"off\"` for this end",
     ],
     ["app = \"programs\"", "programs need ends of the kernel's", "`endpoint = \"kernel\"`"],
     [
@@ -203,7 +203,7 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
         assert_eq!(Scenario::parse("again", &resolved).unwrap().resolved(), resolved);
     }
     for [lines, says, fix] in [
-        ["family = \"ipv6\"", "have no addresses", "another profile"],
+        ["family = \"ipv6\"", "to which no IP version applies", "another profile"],
         [
             "family = \"ipv6\"\nprofile = \"linux-6\"\nendpoint = \"kernel\"\ntcp = { packet_size = \"1000 B\" }",
             "cannot use packets of 1000 B",

@@ -314,7 +314,7 @@ fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
     let octets: Vec<i64> = visits.iter().map(|task| task.octets()[1].unwrap() as i64).collect();
     assert_eq!(octets, connections(&simulated, "reverse_bytes"));
     for (key, value, message) in [
-        ("populations.web.arrivals", "poisson:rate=200/s", "more than 4000 connections"),
+        ("populations.web.arrivals", "poisson:rate=200/s", "at most 4000 connections"),
         ("populations.web.family", "ipv6", "version 4"),
         ("populations.web.profile", "rfc-2026", "the kernel does not have"),
     ] {

@@ -30,11 +30,11 @@ const SLIPS: &[Slip] = &[
     ["[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two nodes"],
     ["between = [\"b\", \"c\"], ", "", "joins no nodes", "add `between"],
     ["to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"],
-    ["to   = \"c\"", "to   = \"a\"", "ends where it starts", "another node"],
+    ["to   = \"c\"", "to   = \"a\"", "starts and ends at the same node", "another node"],
     ["\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"],
     ["send = \"20 segments\"", "start = \"10 s\"", "starts when the run has ended", "stop"],
     ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
-    ["stop = \"10 s\"", "stop = \"0 s\"", "ends at once", "above zero"],
+    ["stop = \"10 s\"", "stop = \"0 s\"", "ends at its start", "above zero"],
     ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
     ["rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""],
     [
@@ -66,11 +66,11 @@ const SLIPS: &[Slip] = &[
 /// The same for managed queues.
 const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
-    ["\"3 packets\"", "{}", "obeys one algorithm", "`fq-codel`"],
-    ["\"3 packets\"", "{ red = {}, pie = {} }", "obeys one algorithm", "one of"],
+    ["\"3 packets\"", "{}", "exactly one AQM", "`fq-codel`"],
+    ["\"3 packets\"", "{ red = {}, pie = {} }", "exactly one AQM", "one of"],
     ["\"3 packets\"", "{ codel = { limit = \"0 B\" } }", "a queue without room", "1 packet"],
     ["\"3 packets\"", "{ codel = { interval = \"0 s\" } }", "a time of zero", "above zero"],
-    ["\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "in one unit", "both in bytes"],
+    ["\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "the same unit", "both in bytes"],
     ["\"3 packets\"", "{ red = { max_th = \"5 packets\" } }", "not above `min_th`", "between"],
     ["\"3 packets\"", "{ red = { wq = 2 } }", "2 is not a probability", "0 to 1"],
     [
@@ -336,7 +336,7 @@ fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
         ("count = 4", "count = 4\ntimeout = \"0 s\"", "a give-up time of zero", "above zero"),
         ("count = 4", "count = 4\nstart = \"10 s\"", "when the run has ended", "before"),
         ("to = \"b\"", "to = \"c\"", "a node `c`", "did you mean"),
-        ("to = \"b\"", "to = \"a\"", "ends where it starts", "another node"),
+        ("to = \"b\"", "to = \"a\"", "starts and ends at the same node", "another node"),
     ];
     for (from, to, message, fix) in cases {
         assert!(ECHO_PROBES.contains(from), "{from}");
@@ -486,7 +486,7 @@ fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
         assert!(Scenario::parse("x.toml", &text).is_ok(), "{text}");
     }
     for (from, to, says) in [
-        ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name that does not fit"),
+        ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name with a control"),
         ("[flows.x]", "[flows.\"\"]", "a flow without a name"),
         ("lan  ", "\"\"", "a link without a name"),
         ("[\"b\", \"c\"]", "[\"b\", \"\"]", "a node without a name"),

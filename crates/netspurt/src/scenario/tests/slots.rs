@@ -41,7 +41,7 @@ pub(super) const SLIPS: &[Slip] = &[
     [
         "\"150 ms\"",
         "{ timeline = [[\"0 s\", \"1 ms\"]] }, slots = {}",
-        "a `delay` that is one time",
+        "needs a constant `delay`",
         "leave it out",
     ],
 ];

@@ -253,7 +253,12 @@ const SLIPS: &[[&str; 4]] = &[
         "unknown key `rat`",
         "did you mean `rate`?",
     ],
-    ["over.r = { values = [1] }", "sweep.over.r", "varies nothing", "write `path`"],
+    [
+        "over.r = { values = [1] }",
+        "sweep.over.r",
+        "needs either `path` with values",
+        "write `path`",
+    ],
     ["over.r = { path = \"stop\" }", "sweep.over.r", "neither a list", "`from`, `to` and `count`"],
     ["over.r = { path = \"stop\", values = [] }", "sweep.over.r", "has no values", "at least one"],
     [
@@ -304,7 +309,7 @@ const SLIPS: &[[&str; 4]] = &[
          over.b = { sets = { all = { \"flows.x.tcp\" = {} } } }",
         "sweep.over.b.sets.all.\"flows.x.tcp\"",
         "the axis `a` varies `flows.x.tcp`, too",
-        "`sets`, where values go together",
+        "use one axis with `sets`",
     ],
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 3, draw = true }",
