@@ -14,7 +14,7 @@ fn with(lines: &str) -> Result<Scenario, ScenarioError> {
 
 /// The lines of a flow, and the messages for the mistake and its fix.
 const MISTAKES: &[[&str; 3]] = &[
-    ["endpoint = \"kernel\"", "that the kernel does not have", "`linux-default`"],
+    ["endpoint = \"kernel\"", "the kernel does not have this profile", "`linux-default`"],
     ["profile = \"linux-default\"", "`linux-default` is the kernel's", "`linux-6`"],
     ["endpoint = \"kernal\"", "`kernal` is not known here", "did you mean `kernel`?"],
     [
@@ -52,7 +52,7 @@ const MISTAKES: &[[&str; 3]] = &[
         "the kernel delays its ACKs as it sees fit",
         "`\"every segment\"`",
     ],
-    ["endpoint = [\"model\", \"kernel\"]", "that the kernel does not have", "`reno-2005`"],
+    ["endpoint = [\"model\", \"kernel\"]", "the kernel does not have this profile", "`reno-2005`"],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
         "the kernel has no switch `rto.max`",
@@ -211,7 +211,7 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
         ],
         [
             "family = \"ipv6\"\nprofile = \"linux-6\"\ntcp = { packet_size = \"60 B\" }",
-            "no room for a header",
+            "no room for an IPv6 header",
             "61 B",
         ],
     ] {

@@ -315,7 +315,7 @@ fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
     assert_eq!(octets, connections(&simulated, "reverse_bytes"));
     for (key, value, message) in [
         ("populations.web.arrivals", "poisson:rate=200/s", "at most 4000 connections"),
-        ("populations.web.family", "ipv6", "version 4"),
+        ("populations.web.family", "ipv6", "IPv4 only"),
         ("populations.web.profile", "rfc-2026", "the kernel does not have"),
     ] {
         let error = scenario.with(&[(key, value)]).unwrap_err();

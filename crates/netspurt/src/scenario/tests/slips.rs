@@ -120,8 +120,18 @@ const SLIPS_OF_SIZE: &[Slip] = &[
 
 /// The same for links with an MTU, and for reassembly.
 const SLIPS_OF_MTU: &[Slip] = &[
-    ["queue = \"3 packets\"", "mtu = \"67 B\"", "takes 67 B at most", "68 B to 65535 B"],
-    ["queue = \"3 packets\"", "mtu = [\"1500 B\", \"66 kB\"]", "66 kB at most", "68 B"],
+    [
+        "queue = \"3 packets\"",
+        "mtu = \"67 B\"",
+        "an MTU of 67 B is not possible",
+        "68 B to 65535 B",
+    ],
+    [
+        "queue = \"3 packets\"",
+        "mtu = [\"1500 B\", \"66 kB\"]",
+        "an MTU of 66 kB is not possible",
+        "68 B",
+    ],
     ["queue = \"3 packets\"", "mtu = 576", "`576` has no unit", "write `576 B`"],
     ["queue = \"3 packets\"", "too_big = \"drop\"", "no packet is too big", "add `mtu`"],
     ["\"3 packets\"", "\"571 B\", mtu = \"576 B\"", "no room for a packet of 572 B", "`572 B`"],
