@@ -55,9 +55,9 @@ impl Keys for EifelConfig {
 ///
 /// With n samples in a flight, the gain g is 1/n. It is 1/3 if n is below three or unknown. The
 /// distance of a sample R from the mean is Δ = R - SRTT. SRTT moves by g Δ. If Δ is negative,
-/// RTTVAR does not change. Otherwise RTTVAR moves by g (Δ - RTTVAR) if that raises it, and by g² (Δ
-/// - RTTVAR) if not. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It counts from the oldest
-/// outstanding segment.
+/// RTTVAR does not change. Otherwise RTTVAR moves by g (Δ - RTTVAR) if that raises it, and by
+/// g² (Δ - RTTVAR) if not. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It counts from the
+/// oldest outstanding segment.
 ///
 /// The first sample R makes SRTT = R and RTTVAR = R/2, as in BSD. Timeouts double the timer. The
 /// backoff ends with an unambiguous sample, or when a timeout proves spurious.
