@@ -84,7 +84,7 @@ def failed(ran: subprocess.CompletedProcess[str], *says: str) -> None:
         ("links.modem.rate=9600 baud", ["9600 bit/s"]),
         ("links.modem.qeue=3 packets", ["unknown key `qeue`", "did you mean `queue`?"]),
         ("flows.transfer.to=reciever", ["reciever", "did you mean `receiver`?"]),
-        ("flows.transfer.from=receiver", ["ends where it starts"]),
+        ("flows.transfer.from=receiver", ["starts and ends at the same node"]),
         ('links.modem.between=["r3", "receiver"]', ["no route from `source`"]),
     ],
 )

@@ -1,4 +1,4 @@
-//! Python's timers for the core.
+//! Estimators written in Python, as estimators of the core.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use crate::hooks::{Instance, hook, needed, takes, unlike};
 use crate::sample::{Sample, instant, kind_name, span};
 
-/// The first exception of an estimator in Python; after it no method is called any more.
+/// The first exception of an estimator written in Python. After it, no method of the estimator is
+/// called.
 #[derive(Clone, Default)]
 pub struct HookFailure(Arc<Mutex<Option<PyErr>>>);
 
@@ -33,19 +34,20 @@ impl HookFailure {
         }
     }
 
-    /// The exception, to be raised by the caller that drove the estimator.
+    /// Takes the exception, and raises it if there was one.
     pub fn take(&self) -> PyResult<()> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         kept.map_or(Ok(()), Err)
     }
 }
 
-/// What an exception in a method does. The trait of estimators has no errors.
+/// The treatment of an exception in a method. The trait of estimators cannot return errors.
 #[derive(Clone)]
 pub enum OnFailure {
-    /// It is kept, and the timer stays as it was; the caller that drives the estimator looks for it.
+    /// The exception is kept, and the timer does not change. The caller of the estimator then looks
+    /// for the exception.
     Keep(HookFailure),
-    /// It ends the run, as a [`ForeignFault`](netspurt::foreign::ForeignFault).
+    /// The exception ends the run, as a [`ForeignFault`](netspurt::foreign::ForeignFault).
     EndRun,
 }
 
@@ -74,11 +76,11 @@ impl core::fmt::Debug for Adapter {
     }
 }
 
-/// What its methods are, for who lacks one.
+/// The end of the error message if a method is missing.
 const METHODS: &str = "an estimator needs on_sample(sample), on_timeout(now) and rto()";
 
 impl Adapter {
-    /// Wraps `object`, and calls it for its first timer.
+    /// Wraps `object`, and asks it for its first timer.
     ///
     /// # Errors
     /// When a method is missing, or the first `rto()` raises an exception.
@@ -86,7 +88,7 @@ impl Adapter {
         Self::named(object, &Arc::from(""), on_failure)
     }
 
-    /// The same for an object that `text` names.
+    /// As [`new`](Self::new), for an object whose class `text` names.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -126,7 +128,7 @@ impl Adapter {
         Ok(adapter)
     }
 
-    /// Calls it for the timer, which must be seconds above zero.
+    /// Asks the object for its timer, which must be seconds above zero.
     fn asked(&self, py: Python<'_>) -> PyResult<Duration> {
         let answer = self.rto.call0(py)?;
         let seconds = answer.extract::<f64>(py).ok();
@@ -134,7 +136,7 @@ impl Adapter {
         timer.ok_or_else(|| unlike("rto", answer.bind(py), "seconds above zero, at most 9e9"))
     }
 
-    /// Calls a method and then for the timer, unless there was an exception before.
+    /// Calls a method, and then asks for the timer. After an exception, it does nothing.
     fn tell(
         &mut self,
         name: &'static str,

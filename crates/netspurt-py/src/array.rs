@@ -1,17 +1,17 @@
-//! Columns as numpy arrays, and back.
+//! Conversion of columns to numpy arrays and from them.
 
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-/// A type of number that an array can hold.
+/// A number type that a numpy array can have.
 pub trait Cell: Copy {
     /// numpy's name for the type.
     const DTYPE: &'static str;
-    /// Its size in memory, in octets.
+    /// The octets of a number in memory.
     type Octets: AsRef<[u8]>;
-    /// The number's octets in memory.
+    /// Returns the octets of the number in memory.
     fn octets(self) -> Self::Octets;
 }
 
@@ -37,7 +37,7 @@ impl Cell for bool {
     }
 }
 
-/// A new array of `cells`.
+/// Makes a new array of `cells`.
 pub fn array<T: Cell>(
     py: Python<'_>,
     cells: impl ExactSizeIterator<Item = T>,
@@ -51,10 +51,10 @@ pub fn array<T: Cell>(
     py.import("numpy")?.call_method1("frombuffer", (octets, T::DTYPE))
 }
 
-/// The numbers in an array of one dimension.
+/// Returns the numbers in an array of one dimension.
 ///
 /// # Errors
-/// When it is not an array of one dimension, or holds other numbers.
+/// When the array has more dimensions, or another type of numbers.
 pub fn cells<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let buffer = PyBuffer::<T>::get(array)?;
     if buffer.dimensions() != 1 {

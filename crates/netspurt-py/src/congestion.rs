@@ -1,4 +1,4 @@
-//! Congestion control algorithms: the core's for Python, and Python's for the core.
+//! Congestion control: the core's algorithms for Python, and Python's algorithms for the core.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use crate::hooks::{Instance, hook, needed, unlike};
 use crate::sample::{instant, span};
 
-/// The most octets of a window in Python: far more than TCP can have outstanding.
+/// The maximum window in Python, in octets. It is far more than TCP can have outstanding.
 const MOST: u64 = Window::NO_THRESHOLD;
 
-/// Whole octets, at least one.
+/// Reads a number of octets, which must be at least one.
 fn octets(what: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     let whole = value.extract::<u64>().ok();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within range")]
@@ -76,15 +76,15 @@ impl PyWindow {
 /// A delivery rate sample. The interval is in seconds.
 #[pyclass(frozen, get_all, name = "Rate", module = "netspurt._core")]
 pub struct PyRate {
-    /// Octets delivered over the interval.
+    /// The octets that were delivered in the interval.
     delivered_bytes: u64,
-    /// The longer of the spans of sending and of acknowledging, in seconds.
+    /// The longer of the time of sending and the time of acknowledging, in seconds.
     interval: f64,
-    /// Octets of the connection delivered when the newest acknowledged segment was sent.
+    /// The octets that the connection had delivered when the newest acknowledged segment was sent.
     prior_delivered_bytes: u64,
-    /// Octets of the connection delivered now.
+    /// The octets that the connection has delivered by now.
     total_delivered_bytes: u64,
-    /// Whether the application, and not the window, set the pace.
+    /// Whether the application limited the rate, and not the window.
     app_limited: bool,
 }
 
@@ -100,7 +100,7 @@ impl From<RateSample> for PyRate {
     }
 }
 
-/// What one ACK brought. Times are seconds.
+/// What one ACK tells the algorithm. Times are in seconds.
 #[pyclass(frozen, name = "Ack", module = "netspurt._core")]
 pub struct PyAck(AckInfo);
 
@@ -154,67 +154,67 @@ impl PyAck {
         }))
     }
 
-    /// When it arrived, in seconds.
+    /// When the ACK arrived, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs_f64()
     }
 
-    /// Sender maximum segment size, in octets of payload.
+    /// The sender's maximum segment size, in octets of payload.
     #[getter]
     fn smss(&self) -> u64 {
         self.0.smss
     }
 
-    /// Octets newly acknowledged in order.
+    /// The octets that are newly acknowledged in order.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes
     }
 
-    /// Octets newly known to have arrived, in order or by SACK.
+    /// The octets that are newly known to have arrived, in order or by SACK.
     #[getter]
     fn delivered_bytes(&self) -> u64 {
         self.0.delivered_bytes
     }
 
-    /// Octets newly declared lost.
+    /// The octets that are newly counted as lost.
     #[getter]
     fn lost_bytes(&self) -> u64 {
         self.0.lost_bytes
     }
 
-    /// The estimate of the octets in the network, before this ACK.
+    /// The sender's estimate of the octets in the network, before this ACK.
     #[getter]
     fn pipe_before(&self) -> u64 {
         self.0.pipe_before
     }
 
-    /// The same after it.
+    /// The sender's estimate of the octets in the network, after this ACK.
     #[getter]
     fn pipe(&self) -> u64 {
         self.0.pipe
     }
 
-    /// The round trip that it measured, unambiguous, in seconds; or `None`.
+    /// The unambiguous round trip that the ACK measured, in seconds; `None` without one.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(Duration::as_secs_f64)
     }
 
-    /// Smoothed round trip in seconds; `None` before the first sample.
+    /// The smoothed round trip in seconds; `None` before the first sample.
     #[getter]
     fn srtt(&self) -> Option<f64> {
         self.0.srtt.map(Duration::as_secs_f64)
     }
 
-    /// The least round trip so far in seconds; `None` before the first sample.
+    /// The minimum round trip so far, in seconds; `None` before the first sample.
     #[getter]
     fn min_rtt(&self) -> Option<f64> {
         self.0.min_rtt.map(Duration::as_secs_f64)
     }
 
-    /// The oldest octet not acknowledged, after this ACK.
+    /// The oldest octet that is not acknowledged, after this ACK.
     #[getter]
     fn una(&self) -> u64 {
         self.0.una
@@ -232,19 +232,19 @@ impl PyAck {
         self.0.window_limited
     }
 
-    /// Whether loss recovery steers the window now.
+    /// Whether loss recovery controls the window now.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.0.in_recovery
     }
 
-    /// Whether the repair of a timeout goes on.
+    /// Whether the repair after a timeout is not finished.
     #[getter]
     fn after_timeout(&self) -> bool {
         self.0.after_timeout
     }
 
-    /// The rate at which octets were delivered, if the algorithm asks for it.
+    /// The delivery rate that this ACK shows, if the algorithm asks for it.
     #[getter]
     fn rate(&self) -> Option<PyRate> {
         self.0.rate.map(PyRate::from)
@@ -263,7 +263,7 @@ pub struct PyCongestion {
 
 #[pymethods]
 impl PyCongestion {
-    /// Makes one by its name, with the published constants.
+    /// Makes the algorithm called `name`, with its published constants.
     #[new]
     fn new(name: &str) -> PyResult<Self> {
         let config = CongestionConfig::named(name).ok_or_else(|| {
@@ -278,12 +278,14 @@ impl PyCongestion {
         self.algorithm.on_ack(&ack.0, &mut window.0);
     }
 
-    /// Notes that the handshake is complete, with its round trip in seconds and the initial window.
+    /// Takes notice that the handshake is complete, with its round trip in seconds and the initial
+    /// window.
     fn on_open(&mut self, rtt: Option<f64>, window: &PyWindow) {
         self.algorithm.on_open(rtt.and_then(span), &window.0);
     }
 
-    /// Notes congestion of a `kind`, `loss`, `mark` or `timeout`; returns the new slow-start threshold.
+    /// Takes notice of congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new
+    /// slow-start threshold.
     fn on_congestion(
         &mut self,
         now: f64,
@@ -299,36 +301,36 @@ impl PyCongestion {
         Ok(self.algorithm.on_congestion(instant(now)?, *kind, flight_bytes, smss, &window.0))
     }
 
-    /// Notes that the congestion proved not to be; the window is what it was before.
+    /// Takes notice that the congestion was not real. The window has already been restored.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Notes that recovery has ended.
+    /// Takes notice that recovery has ended.
     fn on_recovery_end(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_recovery_end(instant(now)?, &mut window.0);
         Ok(())
     }
 
-    /// Notes that sending goes on after `idle` seconds with nothing outstanding.
+    /// Takes notice that sending starts again after `idle` seconds with nothing outstanding.
     fn on_idle_restart(&mut self, now: f64, idle: f64) -> PyResult<()> {
         self.algorithm.on_idle_restart(instant(now)?, span(idle).unwrap_or_default());
         Ok(())
     }
 
-    /// Bits per second, if it wants to be paced.
+    /// The pacing rate in bits per second; `None` if the algorithm does not pace.
     fn pacing_rate(&self) -> Option<u64> {
         self.algorithm.pacing_rate().and_then(BitRate::bits_per_second)
     }
 
-    /// Whether the algorithm steers the window in recovery, too.
+    /// Whether the algorithm controls the window in recovery, too.
     #[getter]
     fn owns_window(&self) -> bool {
         self.algorithm.owns_window()
     }
 
-    /// Whether it looks at the delivery rate of ACKs.
+    /// Whether the algorithm uses the delivery rate of ACKs.
     #[getter]
     fn wants_rate(&self) -> bool {
         self.algorithm.wants_rate()
@@ -339,8 +341,8 @@ impl PyCongestion {
     }
 }
 
-/// A congestion control algorithm written in Python, as one of the core. An exception in a method
-/// ends the run.
+/// A congestion control algorithm written in Python, as an algorithm of the core. An exception in a
+/// method ends the run.
 pub struct CongestionAdapter {
     instance: Instance,
     on_ack: Py<PyAny>,
@@ -352,10 +354,10 @@ pub struct CongestionAdapter {
     pacing_rate: Option<Py<PyAny>>,
     owns_window: bool,
     wants_rate: bool,
-    /// The window that its methods get; only one call is under way at a time.
+    /// The window object that the methods get. Only one call is under way at a time.
     shown: Py<PyWindow>,
     rate: Option<BitRate>,
-    /// Sender maximum segment size, once an ACK has told it.
+    /// The sender's maximum segment size; 0 before the first ACK.
     smss: u64,
 }
 
@@ -365,7 +367,7 @@ impl core::fmt::Debug for CongestionAdapter {
     }
 }
 
-/// What its methods are, for who lacks one.
+/// The end of the error message if a method is missing.
 const METHODS: &str = "a congestion control algorithm needs on_ack(ack, window) and \
                        on_congestion(now, kind, flight_bytes, smss, window)";
 
@@ -373,7 +375,7 @@ impl CongestionAdapter {
     /// Wraps `object`, whose class `text` names.
     ///
     /// # Errors
-    /// When a method is missing, or the first pacing rate is none.
+    /// When a method is missing, or the first pacing rate is invalid.
     pub fn new(object: &Bound<'_, PyAny>, text: &Arc<str>) -> PyResult<Self> {
         let py = object.py();
         let flag = |name: &str| -> PyResult<bool> {
@@ -400,7 +402,7 @@ impl CongestionAdapter {
         Ok(adapter)
     }
 
-    /// The pacing rate that it wants now: bits per second above zero.
+    /// Asks for the pacing rate, which must be bits per second above zero, or `None`.
     fn asked(&self, py: Python<'_>) -> PyResult<Option<BitRate>> {
         let Some(hook) = &self.pacing_rate else { return Ok(None) };
         let answer = hook.call0(py)?;
@@ -413,7 +415,7 @@ impl CongestionAdapter {
         rate.and_then(|rate| BitRate::new(rate as u64)).map(Some).ok_or_else(wrong)
     }
 
-    /// Calls a method with the window, returns what it answers, and asks for the pacing rate.
+    /// Calls a method with the window, returns its answer, and then asks for the pacing rate.
     fn call<T>(
         &mut self,
         name: &'static str,
@@ -440,7 +442,7 @@ impl CongestionAdapter {
         }
     }
 
-    /// The same for a method that it need not have.
+    /// As [`call`](Self::call), for a method that the class need not have.
     fn call_if(
         &mut self,
         name: &'static str,
@@ -536,7 +538,7 @@ impl CongestionControl for CongestionAdapter {
     }
 }
 
-/// Its state is Python's, so a connection with it does not rest.
+/// The state of the algorithm is in Python, so its connection is never packed.
 impl Packed for CongestionAdapter {
     fn pack(&self, _into: &mut Vec<u8>) {
         unreachable!("it cannot be packed");

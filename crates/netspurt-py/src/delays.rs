@@ -17,7 +17,7 @@ use crate::errors::delays_error;
 #[derive(Clone)]
 pub struct PyDelays(pub Arc<core::Delays>);
 
-/// Malformed lines: (line, text, why).
+/// The malformed lines of a file: number, text and mistake of each.
 type MalformedLines = Vec<(usize, String, String)>;
 
 pub fn order_named(name: &str) -> PyResult<ProbeOrder> {
@@ -39,8 +39,8 @@ pub const fn order_name(order: ProbeOrder) -> &'static str {
 
 #[pymethods]
 impl PyDelays {
-    /// A recording from columns: delays in nanoseconds, below zero if lost; when each left, in
-    /// nanoseconds, if known; octets on the wire.
+    /// Makes a recording from columns: the delays in nanoseconds, below zero for lost probes; the
+    /// times of sending in nanoseconds, if they are known; the octets on the wire.
     #[new]
     #[pyo3(signature = (name, rtt_ns, sent_ns, wire_bytes, order))]
     fn new(
@@ -65,19 +65,19 @@ impl PyDelays {
         Ok(Self(Arc::new(core::Delays::of(name, probes, order, times))))
     }
 
-    /// Its name.
+    /// The name of the recording.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The format as which it was read.
+    /// The format in which the recording was read.
     #[getter]
     fn format(&self) -> &str {
         &self.0.format
     }
 
-    /// The kind of its numbers: `round-trip`, `one-way` or `smoothed`.
+    /// The kind of its delays: `round-trip`, `one-way` or `smoothed`.
     #[getter]
     fn measure(&self) -> &'static str {
         match self.0.measure {
@@ -87,13 +87,13 @@ impl PyDelays {
         }
     }
 
-    /// How its probes followed each other: `sequence` or `causal`.
+    /// The order in which its probes followed each other: `sequence` or `causal`.
     #[getter]
     fn order(&self) -> &'static str {
         order_name(self.0.order)
     }
 
-    /// Where the times of sending come from: `recorded`, `reckoned` or `unknown`.
+    /// The source of the times of sending: `recorded`, `reckoned` or `unknown`.
     #[getter]
     fn send_times(&self) -> &'static str {
         match self.0.send_times {
@@ -103,40 +103,40 @@ impl PyDelays {
         }
     }
 
-    /// When its first probe left: nanoseconds since 1970, and whether that is a local time without
-    /// a zone; `None` if the file does not tell.
+    /// When the first probe left: nanoseconds since 1970, and whether this is a local time without
+    /// a time zone. `None` if the file does not say.
     #[getter]
     fn began(&self) -> Option<(i64, bool)> {
         self.0.began.map(|began| (began.unix_ns, began.local))
     }
 
-    /// The number of probes sent, answered, lost, late, answered without a known delay, and of
-    /// duplicate replies.
+    /// The numbers of probes that were sent, answered, lost, late, and answered with an unknown
+    /// delay; and the number of duplicate replies.
     #[getter]
     fn counts(&self) -> (u64, u64, u64, u64, u64, u64) {
         let it = &self.0;
         (it.sent(), it.received(), it.lost(), it.late(), it.untimed, it.duplicates)
     }
 
-    /// Assumptions and omissions, a sentence each.
+    /// Assumptions and omissions of the reader, one sentence each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
 
-    /// The recording with replies later than `limit_ns` counted as lost.
+    /// Returns the recording with replies later than `limit_ns` counted as lost.
     fn lost_after(&self, limit_ns: u64) -> Self {
         let mut delays = (*self.0).clone();
         delays.give_up_after(Duration::from_nanos(limit_ns));
         Self(Arc::new(delays))
     }
 
-    /// The number of probes with a row.
+    /// The number of probes in the recording.
     fn __len__(&self) -> usize {
         self.0.probes.len()
     }
 
-    /// Each probe's number.
+    /// The number of each probe.
     fn number<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.number)
     }
@@ -146,24 +146,24 @@ impl PyDelays {
         self.column(py, |probe| probe.sent.as_nanos().cast_signed())
     }
 
-    /// Each probe's delay in nanoseconds, -1 if it is lost.
+    /// The delay of each probe in nanoseconds; -1 for a lost probe.
     fn rtt_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.rtt.map_or(-1, |rtt| rtt.as_nanos().cast_signed()))
     }
 
-    /// Which replies came after the tool had given up waiting.
+    /// Whether each reply came after the tool's give-up time.
     fn late<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.late)
     }
 
-    /// The delay of each probe's request in nanoseconds by both ends' clocks, the least number where
-    /// it is not known; `None` if nothing is known of directions.
+    /// The forward delay of each probe in nanoseconds, from the clocks of both ends; the least
+    /// 64-bit number if it is unknown. `None` if the file has no forward delays.
     fn forward_ns<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.told(py, |told| if let HalfDelays::Forward(ns) = told { ns } else { i64::MIN })
     }
 
-    /// Which direction lost each probe: 1 forward, 2 reverse, 0 neither or unknown; `None` if
-    /// nothing is known of directions.
+    /// The direction that lost each probe: 1 for forward, 2 for reverse, 0 for neither or unknown.
+    /// `None` if the file does not tell directions.
     fn lost_way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.told(py, |told| match told {
             HalfDelays::RequestLost => 1_u8,
@@ -172,7 +172,7 @@ impl PyDelays {
         })
     }
 
-    /// Each probe's octets on the wire, zero where unknown.
+    /// The octets of each probe on the wire; zero if unknown.
     fn wire_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |probe| probe.wire_bytes)
     }
@@ -197,7 +197,7 @@ impl PyDelays {
     }
 }
 
-/// Reads the recordings in a file's bytes, and returns the malformed lines.
+/// Reads the recordings in the octets of a file. Returns them and the malformed lines.
 #[pyfunction]
 #[pyo3(signature = (name, content, *, format=None, interval_ns=None, columns=None))]
 pub fn read_delays(
@@ -257,11 +257,11 @@ fn columns_named(given: Vec<(String, String)>) -> PyResult<Columns> {
     Ok(columns)
 }
 
-/// A paired segment: source, destination, number, octets, whether it opens the connection, both
-/// times or below zero.
+/// A paired segment: source, destination, sequence number, octets, whether it opens the connection,
+/// and its times in both captures. A time below zero is missing.
 type Paired = (String, String, u32, u32, bool, i64, i64);
 
-/// The segments of two captures of one path, paired.
+/// Pairs the segments of two captures of one path.
 #[pyfunction]
 pub fn pair_captures(
     py: Python<'_>,

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use netspurt::place::Place;
 
-/// An exception with attributes that tell the parts of its mistake.
+/// An exception with attributes for the parts of its mistake.
 fn with_parts(
     py: Python<'_>,
     raised: PyErr,
@@ -35,10 +35,10 @@ create_exception!(
     netspurt,
     ScenarioError,
     PyValueError,
-    "A mistake in a scenario; `message`, `fix`, `file`, `line`, `column`, `key` and `value` tell."
+    "A scenario's mistake. Attributes: `message`, `fix`, `file`, `line`, `column`, `key`, `value`."
 );
 
-/// A scenario's mistake, with its parts as attributes.
+/// The exception for a mistake in a scenario, with its parts as attributes.
 pub fn scenario_error(py: Python<'_>, error: &netspurt::scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
@@ -53,10 +53,10 @@ create_exception!(
     netspurt,
     ScriptError,
     PyValueError,
-    "A mistake in a script; `message`, `fix`, `file`, `line` and `column` tell."
+    "A mistake in a script. Attributes: `message`, `fix`, `file`, `line`, `column`."
 );
 
-/// A script's mistake, with its parts as attributes.
+/// The exception for a mistake in a script, with its parts as attributes.
 pub fn script_error(py: Python<'_>, error: &netspurt::script::ScriptError) -> PyErr {
     let raised = ScriptError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
@@ -69,10 +69,10 @@ create_exception!(
     netspurt,
     DelaysError,
     PyValueError,
-    "A file without recorded delays; `message`, `fix`, `file` and `line` tell."
+    "A faulty file of recorded delays. Attributes: `message`, `fix`, `file`, `line`."
 );
 
-/// What is wrong with a file of delays, with its parts as attributes.
+/// The exception for a faulty file of delays, with its parts as attributes.
 pub fn delays_error(py: Python<'_>, error: &netspurt::delays::RecordingError) -> PyErr {
     let raised = DelaysError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
@@ -85,10 +85,10 @@ create_exception!(
     netspurt,
     OrbitError,
     PyValueError,
-    "A mistake in elements, a station or a span; `message`, `fix`, `file`, `line`, `column` tell."
+    "A mistake in an orbit. Attributes: `message`, `fix`, `file`, `line`, `column`."
 );
 
-/// A mistake in an orbit, with its parts as attributes.
+/// The exception for a mistake in an orbit, with its parts as attributes.
 pub fn orbit_error(py: Python<'_>, error: &netspurt::orbit::OrbitError) -> PyErr {
     let raised = OrbitError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
@@ -101,10 +101,10 @@ create_exception!(
     netspurt,
     EstimatorError,
     PyValueError,
-    "A mistake in a timer; `algorithm`, `key`, `value`, `message` and `fix` tell."
+    "A mistake in a timer. Attributes: `algorithm`, `key`, `value`, `message`, `fix`."
 );
 
-/// A timer's mistake, with its parts as attributes.
+/// The exception for a mistake in a timer, with its parts as attributes.
 pub fn estimator_error(py: Python<'_>, error: &netspurt::rto::EstimatorError) -> PyErr {
     let raised = EstimatorError::new_err(error.to_string());
     with_parts(py, raised, |instance| {
@@ -120,12 +120,12 @@ create_exception!(
     netspurt,
     ReplayError,
     PyValueError,
-    "A recording that cannot be replayed: no probes, smoothed values, no times of sending."
+    "A recording that cannot be replayed: no probes, smoothed values, or no send times."
 );
 
-/// A file that cannot be written or read, or has unexpected contents.
+/// The exception for a file that cannot be written or read, or has unexpected contents.
 pub fn file_error(path: &str, error: impl Error) -> PyErr {
-    // Names come from others: what would steer a terminal, or begin a line, is escaped.
+    // Control characters in the name are escaped: they could change the terminal or begin a line.
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
     let path: String = path.chars().map(escaped).collect();
     PyOSError::new_err(format!("{path}: {error}"))

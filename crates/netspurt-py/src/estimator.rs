@@ -21,7 +21,7 @@ pub struct Estimator {
 
 #[pymethods]
 impl Estimator {
-    /// Reads a name and constants, `linux:rto_min=50ms`.
+    /// Reads the name of an algorithm and its constants, as in `linux:rto_min=50ms`.
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
         let config = EstimatorConfig::parse(text).map_err(|e| estimator_error(py, &e))?;
@@ -34,19 +34,20 @@ impl Estimator {
         self.config.name()
     }
 
-    /// Every constant as text.
+    /// All constants, each as its key and its text.
     #[getter]
     fn settings(&self) -> Vec<(&'static str, String)> {
         self.config.settings()
     }
 
-    /// Takes a sample, or seconds to make one of.
+    /// Takes a sample, or a round trip in seconds.
     fn on_sample(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_sample(&sample_of(sample)?);
         Ok(())
     }
 
-    /// Notes that the timer fired at `now` seconds; `kind` is `rto`, `syn` or `syn-ack`.
+    /// Takes notice that the timer fired at `now` seconds; `kind` is `rto`, `syn`, `syn-ack` or
+    /// `probe`.
     #[pyo3(signature = (now=0.0, kind="rto"))]
     fn on_timeout(&mut self, now: f64, kind: &str) -> PyResult<()> {
         let (kind, _) = KINDS.iter().find(|(_, name)| *name == kind).ok_or_else(|| {
@@ -57,19 +58,21 @@ impl Estimator {
         Ok(())
     }
 
-    /// Notes that a segment of `wire_bytes` octets, headers included, left at `now` seconds.
+    /// Takes notice that a segment of `wire_bytes` octets, including headers, left at `now`
+    /// seconds.
     fn on_send(&mut self, now: f64, wire_bytes: u32) -> PyResult<()> {
         self.timer.on_send(instant(now)?, wire_bytes);
         Ok(())
     }
 
-    /// Notes that the handshake is complete; called once, with its round trip.
+    /// Takes notice that the handshake is complete. It is called once, with the handshake's round
+    /// trip.
     fn on_handshake(&mut self, sample: &Bound<'_, PyAny>) -> PyResult<()> {
         self.timer.on_handshake(&sample_of(sample)?);
         Ok(())
     }
 
-    /// Notes that a timeout proved spurious, with the sample of the ACK that proved it.
+    /// Takes notice that a timeout proved spurious, with the sample of the ACK that proved it.
     #[pyo3(signature = (sample=None))]
     fn on_spurious(&mut self, sample: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let sample = sample.map(sample_of).transpose()?;
@@ -77,15 +80,15 @@ impl Estimator {
         Ok(())
     }
 
-    /// Notes an ACK of new octets that gave no sample; `covers_timed` says whether it covered the
-    /// segment being timed.
+    /// Takes notice of an ACK of new octets that gave no sample. `covers_timed` says whether it
+    /// covered the timed segment.
     #[pyo3(signature = (covers_timed=false))]
     fn on_progress(&mut self, covers_timed: bool) {
         self.timer.on_progress(covers_timed);
     }
 
-    /// The instant in seconds at which a timer armed at `now` is to fire; `oldest_sent` is when the
-    /// oldest of `flight_segs` outstanding segments left.
+    /// The instant in seconds at which a timer armed at `now` fires. `oldest_sent` is when the
+    /// oldest outstanding segment left; `flight_segs` is the number of outstanding segments.
     fn deadline(&self, now: f64, oldest_sent: f64, flight_segs: u64) -> PyResult<f64> {
         let deadline = self.timer.deadline(instant(now)?, instant(oldest_sent)?, flight_segs);
         Ok(deadline.as_secs_f64())
@@ -96,16 +99,17 @@ impl Estimator {
         self.timer.rto().as_secs_f64()
     }
 
-    /// The least and the greatest timer in seconds, as far as the algorithm has bounds.
+    /// The minimum and the maximum timer in seconds; 0 and infinity if the algorithm has no bounds.
     #[getter]
     fn bounds(&self) -> (f64, f64) {
-        // Linux has its floor on the variation, and the sum with srtt is at least that.
+        // Linux's minimum applies to the variation, and the sum with srtt is at least that.
         let bounds = self.config.bounds();
         let most = bounds.max.map_or(f64::INFINITY, Duration::as_secs_f64);
         (bounds.min.unwrap_or_default().as_secs_f64(), most)
     }
 
-    /// Smoothed round trip and variation in seconds, if the algorithm has them, and the backoff.
+    /// The smoothed round trip and its variation in seconds, if the algorithm has them, and the
+    /// backoff.
     #[getter]
     fn state(&self) -> (Option<f64>, Option<f64>, u32) {
         let RtoState { srtt, rttvar, backoff, .. } = self.timer.state();
@@ -120,7 +124,7 @@ impl Estimator {
         format!("estimator('{}')", self.config)
     }
 
-    /// A copy, or a saved one, has its constants and no samples.
+    /// The text from which a copy is made. A copy has the constants and no samples.
     fn __getnewargs__(&self) -> (String,) {
         (self.config.to_string(),)
     }
@@ -133,8 +137,8 @@ impl Estimator {
     }
 }
 
-/// Gives an estimator round trips in seconds, with NaN for a timeout, and returns its timer after
-/// each. An exception in a method ends this, with a note on the method and the sample.
+/// Gives round trips in seconds to an estimator, with NaN for a timeout. Returns its timer after
+/// each. An exception in a method ends the calls; its note names the method and the sample.
 #[pyfunction]
 pub fn drive<'py>(
     py: Python<'py>,

@@ -24,7 +24,7 @@ pub struct PyExplanation {
     fault: Option<String>,
 }
 
-/// The names of captures, and what could not be read of them.
+/// The faults of captures that could not be read to the end, with their names if there are several.
 fn fault_of(names: &[String], faults: &[(usize, CaptureFault)]) -> Option<String> {
     let named = |(place, fault): &(usize, CaptureFault)| match names {
         [_] => fault.to_string(),
@@ -35,7 +35,7 @@ fn fault_of(names: &[String], faults: &[(usize, CaptureFault)]) -> Option<String
 
 #[pymethods]
 impl PyExplanation {
-    /// Its tables.
+    /// The tables of the capture.
     fn tables(&self, py: Python<'_>) -> Vec<PyTable> {
         let found = &self.explanation;
         let tables = py.detach(|| {
@@ -63,7 +63,7 @@ impl PyExplanation {
         Self { explanation: Explanation::pooled(all), fault }
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     fn __len__(&self) -> usize {
         self.explanation.connections.len()
     }
@@ -74,19 +74,19 @@ impl PyExplanation {
         self.explanation.start.as_nanos()
     }
 
-    /// Where and why the reading stopped early.
+    /// Where and why the reading stopped early; `None` if it did not.
     #[getter]
     fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
 
-    /// What limits the answer, in words.
+    /// The properties of the capture that limit the explanation, in words.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.explanation.notes.lines()
     }
 
-    /// Packets: all, those of TCP, those without IP, fragments, other ones.
+    /// The numbers of packets: all, those of TCP, those without IP, fragments, and others.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         told(self.explanation.passed)
@@ -99,10 +99,10 @@ fn told(passed: Passed) -> (u64, u64, u64, u64, u64) {
 
 type CaptureSource = Box<dyn Read + Send + Sync>;
 
-/// What a signal's handler raised while a source was read.
+/// The exception that a signal's handler raised while a source was read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// A source that stops when a signal's handler raises: a pipe may be silent for any time.
+/// A source whose reading stops if a signal's handler raises. A pipe may send nothing for any time.
 struct Interruptible {
     source: CaptureSource,
     raised: Raised,
@@ -121,7 +121,7 @@ impl Read for Interruptible {
     }
 }
 
-/// Explains one capture, or several that are joined, step by step.
+/// Explains one capture, or several joined captures, step by step.
 #[pyclass(name = "Explaining", module = "netspurt._core")]
 pub struct PyExplaining {
     captures: JoinedCaptures<Unpacked<Interruptible>>,
@@ -141,8 +141,8 @@ impl PyExplaining {
 #[pymethods]
 impl PyExplaining {
     /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. With
-    /// `segments` the packets are kept, of all connections or of the one with the number
-    /// `connection`.
+    /// `segments`, the packets are kept: those of all connections, or those of the connection with
+    /// the number `connection`.
     #[new]
     #[pyo3(signature = (paths, *, segments=false, connection=None))]
     fn new(
@@ -175,22 +175,22 @@ impl PyExplaining {
         })
     }
 
-    /// The rows of the connections that have ended since the last call; of all others, too, if the
-    /// capture has ended.
+    /// The rows of the connections that have ended since the last call. After the end of the
+    /// capture, these are all remaining connections.
     #[pyo3(signature = (layout, file=None))]
     fn rows(&mut self, py: Python<'_>, layout: &str, file: Option<&str>) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
         py.detach(|| Ok(self.explainer.rows(layout, self.over, file)?))
     }
 
-    /// The heading of the rows; `file` says whether they name their files.
+    /// The heading of the rows. `file` says whether the rows name their files.
     #[staticmethod]
     fn heading(layout: &str, file: bool) -> PyResult<Vec<u8>> {
         let layout: RowLayout = layout.parse().map_err(PyValueError::new_err)?;
         Ok(layout.heading(file)?)
     }
 
-    /// Connections so far.
+    /// The number of connections so far.
     #[getter]
     fn connections(&self) -> u64 {
         self.explainer.connections()
@@ -202,25 +202,26 @@ impl PyExplaining {
         self.explainer.span().as_nanos()
     }
 
-    /// Where and why the reading stopped early.
+    /// Where and why the reading stopped early; `None` if it did not.
     #[getter]
     fn fault(&self) -> Option<String> {
         fault_of(&self.names, self.captures.faults())
     }
 
-    /// What limits the answer so far, in words.
+    /// The properties of the capture so far that limit the explanation, in words.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.explainer.notes().lines()
     }
 
-    /// Packets: all, those of TCP, those without IP, fragments, other ones.
+    /// The numbers of packets so far: all, those of TCP, those without IP, fragments, and others.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         told(self.explainer.passed())
     }
 
-    /// What was not given out as rows. Afterwards nothing is left.
+    /// Returns the explanation of all connections that were not returned as rows. The object is
+    /// empty afterwards.
     fn finish(&mut self, py: Python<'_>) -> PyExplanation {
         let explainer = std::mem::take(&mut self.explainer);
         let explanation = py.detach(|| explainer.finish());

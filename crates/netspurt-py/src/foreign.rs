@@ -1,5 +1,5 @@
-//! The algorithms of Python, where the core looks for them: each class with its constants is found
-//! once and kept for as long as the process runs.
+//! Lets the core find algorithms written in Python. Each class with its constants is found once and
+//! kept as long as the process runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::adapter::{Adapter, OnFailure};
 use crate::congestion::CongestionAdapter;
 use crate::hooks::{MODULE, fault_of};
 
-/// A class of Python with its constants.
+/// A Python class with its constants.
 #[derive(Debug)]
 struct PyAlgorithm {
     origin: Origin,
@@ -21,13 +21,13 @@ struct PyAlgorithm {
     make: Py<PyAny>,
 }
 
-/// Algorithms by their pinned text.
+/// The algorithms that were found, by their pinned texts.
 type KnownAlgorithms = Mutex<BTreeMap<String, &'static PyAlgorithm>>;
 
 static TIMERS: KnownAlgorithms = Mutex::new(BTreeMap::new());
 static CONGESTION: KnownAlgorithms = Mutex::new(BTreeMap::new());
 
-/// Lets the core find what is written in Python.
+/// Lets the core find algorithms written in Python.
 pub fn open() {
     learn_with(learn);
     FOREIGN_TIMERS.open(Finder { find: timer, offered: || offered("timer") });

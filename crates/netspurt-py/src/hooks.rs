@@ -1,4 +1,4 @@
-//! Methods of Python's objects that the core calls.
+//! The methods of Python objects that the core calls.
 
 use std::sync::Arc;
 
@@ -8,16 +8,17 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// What Python's part of the package knows of its algorithms.
+/// The Python module that finds algorithms.
 pub const MODULE: &str = "netspurt.algorithms";
 
-/// A bound method of `object`.
+/// The method `name` of `object`, bound; `None` if the object has none.
 pub fn hook(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
     let name = PyString::intern(object.py(), name);
     Ok(object.getattr_opt(name)?.filter(|method| method.is_callable()).map(Bound::unbind))
 }
 
-/// The same of a method that it must have; `methods` says which those are.
+/// As [`hook`], for a method that the object must have. `methods` lists these methods for the error
+/// message.
 pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<Py<PyAny>> {
     hook(object, name)?.ok_or_else(|| {
         let class = object.get_type();
@@ -26,7 +27,7 @@ pub fn needed(object: &Bound<'_, PyAny>, name: &str, methods: &str) -> PyResult<
     })
 }
 
-/// Whether a method has a parameter of this name.
+/// Whether a method has a parameter called `parameter`.
 pub fn takes(py: Python<'_>, method: &Py<PyAny>, parameter: &str) -> PyResult<bool> {
     py.import(MODULE)?.call_method1("takes", (method, parameter))?.extract()
 }
@@ -35,10 +36,10 @@ create_exception!(
     netspurt,
     ReturnedError,
     pyo3::exceptions::PyValueError,
-    "A method of an algorithm returned what it may not."
+    "A method of an algorithm returned an invalid value."
 );
 
-/// The error of a method that returned `answer`, and not `what`.
+/// The error of a method that returned `answer` instead of `what`.
 pub fn unlike(method: &str, answer: &Bound<'_, PyAny>, what: &str) -> PyErr {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
     ReturnedError::new_err(format!("{method}() returned {shown}: it must return {what}"))
@@ -55,15 +56,15 @@ impl Instance {
         Self { object: object.clone().unbind(), text: Arc::clone(text) }
     }
 
-    /// Ends the run with an exception in a method.
+    /// Ends the run with an exception that a method raised.
     pub fn end_run(&self, method: &str, error: PyErr) -> ! {
         let fault = Python::attach(|py| fault_of(py, self.told(py, method, error)));
         fail(fault)
     }
 
-    /// An exception in a method, with the class, the method and the line.
+    /// An exception that a method raised, with the class, the method and the line.
     pub fn told(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
-        // With its traceback, which `value` does not have.
+        // This keeps the traceback, which `value` would not have.
         let error = error.into_value(py);
         let told = || -> PyResult<PyErr> {
             let arguments = (&*self.text, method, &self.object, &error);
@@ -73,13 +74,13 @@ impl Instance {
     }
 }
 
-/// An exception as the fault of a foreign algorithm.
+/// Makes the fault of a foreign algorithm from an exception.
 pub fn fault_of(py: Python<'_>, error: PyErr) -> ForeignFault {
     let message = error.value(py).to_string();
     ForeignFault { message, cause: Box::new(error) }
 }
 
-/// The exception of a fault, to be raised.
+/// Makes the exception from a fault, to be raised.
 pub fn raised(fault: ForeignFault) -> PyErr {
     let ForeignFault { message, cause } = fault;
     match cause.downcast::<PyErr>() {

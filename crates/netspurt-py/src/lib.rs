@@ -46,7 +46,7 @@ fn schema_json() -> String {
     schema().to_string()
 }
 
-/// A quantity in text form: its unit (ns, bit/s, B, packets or segments), and its value.
+/// Reads a quantity. Returns its unit (ns, bit/s, B, packets or segments) and its value.
 #[pyfunction]
 fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
     let rate = || text.parse::<BitRate>().map(|rate| rate.bits_per_second().map(|n| ("bit/s", n)));
@@ -60,22 +60,23 @@ fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
         .ok_or_else(none)
 }
 
-/// The machine's capabilities: (name, whether available, what was found, purpose).
+/// The capabilities of the machine, each as (name, whether available, what was found, purpose).
 #[pyfunction]
 fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     let row = |c: Capability| (c.name, c.available, c.found, c.purpose);
     capability::all().into_iter().map(row).collect()
 }
 
-/// Is a live run's own process, with its order in `file` or on the standard input; see
-/// `netspurt.live`.
+/// Carries out the order of a live run, in a process of its own. The order is in `file`, or on the
+/// standard input; see `netspurt.live`.
 #[pyfunction]
 #[pyo3(signature = (file=None))]
 fn live_work(py: Python<'_>, file: Option<PathBuf>) -> PyResult<()> {
     py.detach(|| worker::work(file.as_deref())).map_err(PyRuntimeError::new_err)
 }
 
-/// Runs as the process that probes, echoes or captures; see `netspurt.worker`.
+/// Carries out orders to probe, to echo or to capture, in a process of its own; see
+/// `netspurt.worker`.
 #[pyfunction]
 fn probe_work(py: Python<'_>) -> PyResult<()> {
     py.detach(probe::work).map_err(PyRuntimeError::new_err)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::array::array;
 use crate::errors::{OrbitError, orbit_error};
 
-/// Adds what this file defines to the module.
+/// Adds the classes and functions of this file to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OrbitError", module.py().get_type::<OrbitError>())?;
     module.add_class::<PyStation>()?;
@@ -19,7 +19,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(utc_text, module)?)
 }
 
-/// A site, a relay or a satellite.
+/// A ground site, a relay or a satellite.
 #[pyclass(name = "OrbitStation", module = "netspurt._core", frozen)]
 pub struct PyStation(Station);
 
@@ -35,25 +35,25 @@ impl PyStation {
         self.0.is_ground()
     }
 
-    /// The catalogue number of a satellite, as written.
+    /// The catalogue number of a satellite, as it was written.
     #[getter]
     fn catalogue(&self) -> Option<&str> {
         self.satellite().map(|satellite| satellite.elements().catalogue.as_str())
     }
 
-    /// The epoch of a satellite's elements.
+    /// The epoch of a satellite's elements, in nanoseconds since 1970.
     #[getter]
     fn epoch_ns(&self) -> Option<i64> {
         self.satellite().map(|satellite| satellite.elements().epoch.as_nanos())
     }
 
-    /// Apogee and perigee of a satellite in kilometres.
+    /// The apogee and the perigee of a satellite, in kilometres.
     #[getter]
     fn heights(&self) -> Option<(f64, f64)> {
         self.satellite().map(|satellite| satellite.elements().heights())
     }
 
-    /// The position at an instant in kilometres.
+    /// The position at an instant, in kilometres.
     fn position(&self, py: Python<'_>, at_ns: i64) -> PyResult<(f64, f64, f64)> {
         let found = self.0.position(Utc::from_nanos(at_ns));
         found.map(|Vector(parts)| parts.into()).map_err(|error| orbit_error(py, &error))
@@ -69,7 +69,7 @@ impl PyStation {
     }
 }
 
-/// The satellites of a text with element sets.
+/// Reads the satellites of a text with element sets.
 #[pyfunction]
 fn orbit_satellites(py: Python<'_>, text: &str, file: &str) -> PyResult<Vec<PyStation>> {
     let sets = read_elements(text, file).map_err(|error| orbit_error(py, &error))?;
@@ -78,29 +78,30 @@ fn orbit_satellites(py: Python<'_>, text: &str, file: &str) -> PyResult<Vec<PySt
     made.collect::<Result<_, _>>().map_err(|error| orbit_error(py, &error))
 }
 
-/// The station of a text, or `None` if it is the name of a file.
+/// Reads the station that a text describes; `None` if the text is the name of a file.
 #[pyfunction]
 fn orbit_station(py: Python<'_>, text: &str, elevation: f64) -> PyResult<Option<PyStation>> {
     let found = Station::of_text(text, elevation).map_err(|error| orbit_error(py, &error))?;
     Ok(found.map(PyStation))
 }
 
-/// An instant of UTC in nanoseconds since 1970.
+/// Reads an instant of UTC; returns nanoseconds since 1970.
 #[pyfunction]
 fn utc(py: Python<'_>, text: &str) -> PyResult<i64> {
     text.parse::<Utc>().map(Utc::as_nanos).map_err(|error| orbit_error(py, &error))
 }
 
-/// Nanoseconds since 1970 as an instant of UTC.
+/// Writes nanoseconds since 1970 as an instant of UTC.
 #[pyfunction]
 fn utc_text(ns: i64) -> String {
     Utc::from_nanos(ns).to_string()
 }
 
-/// Rise and set, whether either is cut, the least and greatest length [km] and delay [s].
+/// A pass: rise and set [ns], whether each is cut off, the least and greatest length [km], and the
+/// least and greatest delay [s].
 type PassParts = (i64, i64, (bool, bool), (f64, f64), (f64, f64));
 
-/// Instants, lengths and delays, as arrays.
+/// Arrays of instants, lengths and delays.
 type PointColumns<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// A path over several stations.

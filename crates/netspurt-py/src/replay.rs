@@ -25,7 +25,7 @@ fn refused(error: core::ReplayError) -> PyErr {
     ReplayError::new_err(error.to_string())
 }
 
-/// An algorithm replayed on a recording.
+/// The replay of an algorithm on a recording.
 #[pyclass(frozen, name = "Replayed", module = "netspurt._core")]
 pub struct PyReplayed {
     estimator: String,
@@ -35,10 +35,10 @@ pub struct PyReplayed {
     waits: Vec<Duration>,
 }
 
-/// Replays an estimator on a recording: one of the core's, by its text or from its initial state,
-/// or an object with methods in its current state. It is called `name`, or by its own name. `order`
-/// is by default the recording's own; `clock` is the host's; with `told` the algorithm learns of
-/// its timeouts.
+/// Replays an estimator on a recording. `estimator` is the text or the object of a core's
+/// estimator, which starts in its initial state, or a Python object, which starts in its current
+/// state. `name` is the name in the results. `order` is by default that of the recording. `clock`
+/// is the host's clock. With `told`, the algorithm learns of its timeouts.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(
@@ -98,7 +98,7 @@ impl PyReplayed {
         &self.estimator
     }
 
-    /// The recording.
+    /// The recording that was replayed.
     #[getter]
     fn delays(&self) -> PyDelays {
         PyDelays(Arc::clone(&self.delays))
@@ -141,7 +141,7 @@ impl PyReplayed {
     }
 }
 
-/// The table `replay` of some replays.
+/// Makes the table `replay` of several replays.
 #[pyfunction]
 pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> PyTable {
     let algorithms: Vec<ReplayedAlgorithm<'_>> = replays
@@ -155,12 +155,12 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
     py.detach(|| PyTable::of(replay_table(&algorithms)))
 }
 
-/// A setting's weights F1 and F2, factor G, spurious retransmissions, and in nanoseconds their
-/// delays, the waits for lost probes, and the sum of all timers.
+/// A setting: the weights F1 and F2, the factor G, the number of spurious retransmissions, and in
+/// nanoseconds their delays, the waits for lost probes, and the sum of all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
-/// Replays RFC 889's two-gain filter with every combination of weights and factors: returns the
-/// settings that no other one beats, and the number of settings.
+/// Replays RFC 889's two-gain filter with every combination of weights and factors. Returns the
+/// settings that no other setting beats, and the number of settings.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(
@@ -178,7 +178,7 @@ pub fn two_gain_front(
     Ok((front.settings().iter().map(row).collect(), grid.settings()))
 }
 
-/// Replays the two-gain filter with every combination of weights and factors: returns all settings;
+/// Replays the two-gain filter with every combination of weights and factors. Returns all settings;
 /// `g` varies fastest, then `rising`.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
@@ -202,9 +202,9 @@ const fn row(s: &core::GridPoint) -> GridRow {
     (s.falling, s.rising, s.g, s.spurious, s.spurious_ns, s.waited_ns, s.timers_ns)
 }
 
-/// The effect of a step from one constant delay to another on an algorithm: samples until its timer
-/// is no longer below the new delay, samples until it stays within a tenth of its final value, the
-/// timer before and the final one, in nanoseconds.
+/// Gives an algorithm a step from one constant delay to another. Returns the number of samples
+/// until its timer is not below the new delay, the number until the timer stays within a tenth of
+/// its final value, and the timers before the step and at the end, in nanoseconds.
 #[pyfunction]
 pub fn adapt(
     py: Python<'_>,

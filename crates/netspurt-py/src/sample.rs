@@ -1,4 +1,4 @@
-//! Round-trip samples as Python has them, and seconds as the core's times.
+//! Round-trip samples in Python, and the conversion of seconds.
 
 use netspurt::rto::TimeoutKind;
 use netspurt::sample::{RttSample, SampleSource};
@@ -6,7 +6,7 @@ use netspurt::units::{Duration, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// What timers are called that fired.
+/// The kinds of timers that fire, and their names.
 pub const KINDS: [(TimeoutKind, &str); 4] = [
     (TimeoutKind::Rto, "rto"),
     (TimeoutKind::Syn, "syn"),
@@ -14,15 +14,15 @@ pub const KINDS: [(TimeoutKind, &str); 4] = [
     (TimeoutKind::Probe, "probe"),
 ];
 
-/// What a timer that fired is called.
+/// The name of a kind of timer.
 pub fn kind_name(kind: TimeoutKind) -> &'static str {
     KINDS[kind as usize].1
 }
 
-/// The most seconds of a span, for which tables have room.
+/// The longest span in seconds. Tables have no room for more.
 const SECONDS_MAX: f64 = 9e9;
 
-/// Seconds as a span, if they are not below zero and no more than tables have room for.
+/// Converts seconds to a span; `None` if they are below zero or above [`SECONDS_MAX`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bounds")]
 pub fn span(seconds: f64) -> Option<Duration> {
     (0.0..=SECONDS_MAX)
@@ -36,7 +36,7 @@ pub fn instant(seconds: f64) -> PyResult<Time> {
     Ok(Time::ZERO + since_start)
 }
 
-/// One measured round trip, as estimators get it. Times are seconds.
+/// One measured round trip, as estimators get it. Times are in seconds.
 #[pyclass(frozen, module = "netspurt._core")]
 pub struct Sample(pub RttSample);
 
@@ -108,49 +108,49 @@ impl Sample {
         self.0.sent.as_secs_f64()
     }
 
-    /// Whether it may answer another copy of the segment (Karn and Partridge 1987).
+    /// Whether the ACK may answer another transmission of the segment (Karn and Partridge 1987).
     #[getter]
     fn ambiguous(&self) -> bool {
         self.0.ambiguous
     }
 
-    /// How it was taken.
+    /// How the sample was measured.
     #[getter]
     fn source(&self) -> &'static str {
         SOURCES.iter().find(|(source, _)| *source == self.0.source).map_or("", |(_, name)| name)
     }
 
-    /// Octets on the wire of the timed segment, headers included.
+    /// The octets of the timed segment on the wire, including headers.
     #[getter]
     fn wire_bytes(&self) -> u32 {
         self.0.wire_bytes
     }
 
-    /// Octets acknowledged by the acknowledgment.
+    /// The octets that the acknowledgment newly acknowledged.
     #[getter]
     fn acked_bytes(&self) -> u64 {
         self.0.acked_bytes
     }
 
-    /// Octets outstanding after it.
+    /// The octets outstanding after the acknowledgment.
     #[getter]
     fn flight_bytes(&self) -> u64 {
         self.0.flight_bytes
     }
 
-    /// Octets of payload in a full segment of this sender.
+    /// The octets of payload in a full segment of this sender.
     #[getter]
     fn smss_bytes(&self) -> u32 {
         self.0.smss_bytes
     }
 
-    /// How often the timed segment was retransmitted.
+    /// The number of retransmissions of the timed segment.
     #[getter]
     fn retransmissions(&self) -> u8 {
         self.0.retransmissions
     }
 
-    /// How long the peer says it delayed the acknowledgment, in seconds.
+    /// How long the peer delayed the acknowledgment, as it reports, in seconds.
     #[getter]
     fn ack_delay(&self) -> f64 {
         self.0.ack_delay.as_secs_f64()
@@ -181,7 +181,7 @@ const SOURCES: [(SampleSource, &str); 4] = [
     (SampleSource::Probe, "probe"),
 ];
 
-/// A sample, or a number of seconds to make one of.
+/// Reads a sample, or makes one from a round trip in seconds.
 pub fn sample_of(given: &Bound<'_, PyAny>) -> PyResult<RttSample> {
     if let Ok(sample) = given.cast::<Sample>() {
         return Ok(sample.get().0);

@@ -14,7 +14,7 @@ use crate::errors::scenario_error;
 use crate::hooks::raised;
 use crate::table::PyTable;
 
-/// Names and texts of files.
+/// The names and texts of files.
 type NamedTexts = Vec<(String, String)>;
 
 /// A consistent scenario.
@@ -33,8 +33,8 @@ impl PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Reads the text of a scenario; errors call it `name`. `files` are those that its links
-    /// follow: names and texts.
+    /// Reads the text of a scenario. Errors call it `name`. `files` are the files that its links
+    /// follow, as names and texts.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, files: NamedTexts) -> PyResult<Self> {
         core::Scenario::parse_with(name, text, files).map(Self).map_err(|e| scenario_error(py, &e))
@@ -57,7 +57,8 @@ impl PyScenario {
             .map_err(|e| scenario_error(py, &e))
     }
 
-    /// The same with values set over it: dotted paths and TOML, or bare text.
+    /// Returns the scenario with values set over it, each at a dotted path. A value that is not
+    /// TOML is taken as text.
     #[pyo3(name = "with_values")]
     fn with(
         &self,
@@ -69,7 +70,7 @@ impl PyScenario {
         self.0.with_files(&pairs, files).map(Self).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The name for errors.
+    /// The name of the scenario in errors.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
@@ -81,19 +82,19 @@ impl PyScenario {
         self.0.title()
     }
 
-    /// The seed of its random draws.
+    /// The seed of the random draws.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed()
     }
 
-    /// Its text with the settings applied.
+    /// The text of the scenario with the settings applied.
     #[getter]
     fn text(&self) -> String {
         self.0.text()
     }
 
-    /// Its text as it was read, the values set over it, and the files that its links may follow.
+    /// The text as it was read, the values set over it, and the files that its links may follow.
     fn source(&self) -> (String, NamedTexts, NamedTexts) {
         let (text, values, files) = self.0.source();
         let files = files.iter().map(|(name, text)| (name.clone(), text.clone()));
@@ -105,7 +106,7 @@ impl PyScenario {
         self.0.resolved()
     }
 
-    /// The same without its `[sweep]`.
+    /// Returns the scenario without its `[sweep]`.
     fn alone(&self) -> Self {
         Self(self.0.alone())
     }
@@ -115,40 +116,41 @@ impl PyScenario {
         self.0.moving()
     }
 
-    /// What the link called `name` does over time, as a file that links follow.
+    /// The changes of the link called `name` over time, as the text of a file that links can
+    /// follow.
     fn moves(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         self.0.moves(name).map_err(|e| scenario_error(py, &e))
     }
 
-    /// The files that links follow and that end before a run does: link, file, end.
+    /// The files that links follow and that end before the run: link, file and end in nanoseconds.
     fn followed_ends(&self) -> Vec<(String, String, u64)> {
         let ends = self.0.followed_ends().into_iter();
         ends.map(|end| (end.link, end.file, end.at.as_nanos())).collect()
     }
 
-    /// When a run of it ends.
+    /// When a run ends, in nanoseconds.
     #[getter]
     fn stop_ns(&self) -> u64 {
         self.0.stop().as_nanos()
     }
 
-    /// The flow whose ends are programs.
+    /// The name of the flow whose ends are programs; `None` if there is none.
     fn programs_flow(&self) -> Option<&str> {
         self.0.programs_flow()
     }
 
-    /// The algorithms in it that are not the core's: text, file and SHA-256 of the file.
+    /// The foreign algorithms in the scenario: text, file, and SHA-256 of the file.
     fn algorithms(&self) -> Vec<(String, String, String)> {
         let parts = |origin: Origin| (origin.text, origin.file, origin.sha256);
         self.0.algorithms().into_iter().map(parts).collect()
     }
 
-    /// The first flow with a kernel's end.
+    /// The name of the first flow with an end of the kernel's; `None` if there is none.
     fn kernel_flow(&self) -> Option<&str> {
         self.0.kernel_flow()
     }
 
-    /// A run of it, at its beginning.
+    /// Begins a run of the scenario.
     fn simulate(&self, py: Python<'_>) -> PyResult<PySimulation> {
         if let Some(flow) = self.0.kernel_flow() {
             let message =
@@ -172,19 +174,19 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// When the run ends.
+    /// When the run ends, in nanoseconds.
     #[getter]
     fn stop_ns(&self) -> PyResult<u64> {
         self.running().map(|run| run.stop().as_nanos())
     }
 
-    /// How far it has advanced.
+    /// The instant up to which the run has advanced, in nanoseconds.
     #[getter]
     fn now_ns(&self) -> PyResult<u64> {
         self.running().map(|run| run.now().as_nanos())
     }
 
-    /// Runs until `t_ns`, or to the end if that comes first. Signals are handled meanwhile.
+    /// Runs until `t_ns`, or to the end if that comes first. Signals are handled in between.
     fn advance_to(&mut self, py: Python<'_>, t_ns: u64) -> PyResult<()> {
         self.running()?;
         let run = self.0.as_mut().expect("it is running");
@@ -202,7 +204,7 @@ impl PySimulation {
         run.overfull().map_or(Ok(()), |told| Err(PyValueError::new_err(told)))
     }
 
-    /// Ends the run now.
+    /// Ends the run now, and returns its results.
     fn finish(&mut self, py: Python<'_>) -> PyResult<PyResults> {
         self.running()?;
         let run = self.0.take().expect("it is running");
@@ -217,19 +219,19 @@ pub struct PyResults(Arc<Results>);
 
 #[pymethods]
 impl PyResults {
-    /// Its tables.
+    /// The tables of the run.
     fn tables(&self) -> Vec<PyTable> {
         let count = self.0.tables().len();
         (0..count).map(|index| PyTable::of_run(self.0.clone(), index)).collect()
     }
 
-    /// When the run ended.
+    /// When the run ended, in nanoseconds.
     #[getter]
     fn stop_ns(&self) -> u64 {
         self.0.stop().as_nanos()
     }
 
-    /// The fingerprint of every table.
+    /// The fingerprint of all tables.
     fn digest(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.digest())
     }
@@ -239,7 +241,7 @@ impl PyResults {
         self.0.flows_digest()
     }
 
-    /// Writes the run into a folder that is there.
+    /// Writes the run into an existing folder.
     #[pyo3(signature = (folder, *, title, source, seed, scenario, algorithms, code))]
     #[expect(clippy::too_many_arguments, reason = "what a manifest says is keywords")]
     fn save(

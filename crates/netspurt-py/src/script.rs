@@ -16,9 +16,9 @@ pub struct PyScript(core::Script);
 
 #[pymethods]
 impl PyScript {
-    /// Reads the text of a script; `name` is its path, and its name in error messages. A file
-    /// that the script names is read, too, and looked for from the script's folder on, and then from
-    /// the working directory.
+    /// Reads the text of a script. `name` is its path, and its name in error messages. Files that
+    /// the script names are read, too: from the script's folder, or else from the working
+    /// directory.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
         let folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
@@ -28,13 +28,13 @@ impl PyScript {
         script.map(Self).map_err(|e| script_error(py, &e))
     }
 
-    /// Its name in error messages.
+    /// The name of the script in error messages.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The behaviour that it shows, in one line.
+    /// The behaviour that the script shows, in one line.
     #[getter]
     fn title(&self) -> &str {
         &self.0.options.title
@@ -46,13 +46,13 @@ impl PyScript {
         self.0.options.clauses.iter().map(|clause| &**clause).collect()
     }
 
-    /// The changes, each of which alone must make it fail: paths and values.
+    /// The changes of switches, each of which alone must make the script fail: paths and values.
     #[getter]
     fn fails_with(&self) -> Vec<(&str, &str)> {
         self.0.options.fails_with.iter().map(|set| (&*set.path, &*set.value)).collect()
     }
 
-    /// Plays it against our connection, with `values` that override its switches.
+    /// Plays the script against our connection. `values` override its switches.
     #[pyo3(signature = (values, profile=None))]
     fn play(
         &self,
@@ -68,7 +68,7 @@ impl PyScript {
         played.map(Played).map_err(|fault| raised(*fault))
     }
 
-    /// The `fails_with` changes that do not make it fail: the line, path and value of each. An
+    /// The `fails_with` changes that do not make the script fail: line, path and value of each. An
     /// invalid change is an error.
     fn ineffective_changes(&self, py: Python<'_>) -> PyResult<Vec<(usize, &str, &str)>> {
         let found = self.0.ineffective_changes().map_err(|e| script_error(py, &e))?;
@@ -76,7 +76,7 @@ impl PyScript {
     }
 }
 
-/// The text of a file of shell commands; `None` unless it is a file of at most this size.
+/// Reads a file of shell commands; `None` unless it is a file of at most this size.
 fn read_small(path: &Path) -> Option<String> {
     const BYTES_MAX: u64 = 1 << 16;
     let about = fs::metadata(path).ok()?;
@@ -109,25 +109,25 @@ impl Played {
         self.0.is_ok()
     }
 
-    /// What happened: instants in nanoseconds, and texts.
+    /// What happened: an instant in nanoseconds and a text for each event.
     #[getter]
     fn transcript(&self) -> Vec<(u64, &str)> {
         self.entries().iter().map(|entry| (entry.at.as_nanos(), &*entry.text)).collect()
     }
 
-    /// What went wrong, in one line.
+    /// The kind of failure, in one line.
     #[getter]
     fn headline(&self) -> Option<&'static str> {
         self.failure().map(|failure| failure.kind.headline())
     }
 
-    /// The line at which it failed, from 1.
+    /// The number of the line that failed, from 1.
     #[getter]
     fn line(&self) -> Option<usize> {
         self.failure().map(|failure| failure.line)
     }
 
-    /// What the script expects there.
+    /// What the script expects in that line.
     #[getter]
     fn expected(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.expected)
@@ -139,7 +139,7 @@ impl Played {
         self.failure().map(|failure| &*failure.actual)
     }
 
-    /// The fields that differ: name, expected value, sent value.
+    /// The fields that differ: name, expected value and sent value of each.
     #[getter]
     fn differences(&self) -> Vec<(&str, &str, &str)> {
         let Some(FailureKind::Packet(found)) = self.failure().map(|failure| &failure.kind) else {

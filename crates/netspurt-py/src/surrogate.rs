@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 
 use crate::delays::PyDelays;
 
-/// Makes a recording that fits a row. `lengths` is one length, or the bounds of random ones, or for
-/// two alternating runs the length and number of each; `line` has (octets, ns); `burst` is how many
-/// losses come together.
+/// Makes a recording that fits a printed row. `lengths` has one length, or two bounds of random
+/// lengths, or four numbers for two alternating runs: the length and the number of each. `line` has
+/// pairs of octets and nanoseconds. `burst` is the number of losses that come together.
 #[pyfunction]
 #[pyo3(signature = (structure, seed, *, name, probes, mean_ns, cov, lost, burst, lengths, line, glitches))]
 #[expect(clippy::too_many_arguments, reason = "one keyword for each field of a row")]

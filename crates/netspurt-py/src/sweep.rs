@@ -49,8 +49,8 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// (Parquet file, done, cut, late, errors, the first error's case and message, seconds of the
-/// cases).
+/// The outcome of a chunk: the octets of its Parquet file; the numbers of cases done, cut, late and
+/// with errors; case and message of the first error; the seconds that the cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
@@ -63,13 +63,13 @@ fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
 
 #[pymethods]
 impl PySweep {
-    /// The sweep of a scenario; `None` if it has none.
+    /// The sweep of a scenario; `None` if the scenario has none.
     #[staticmethod]
     fn of(scenario: &PyScenario) -> Option<Self> {
         scenario.core().sweep().map(|sweep| Self(Arc::new(sweep)))
     }
 
-    /// A sweep over scenarios with their labels.
+    /// A sweep over scenarios that have labels.
     #[staticmethod]
     #[pyo3(signature = (names, cases, *, seeds, paired, events, time_ns))]
     fn listed(
@@ -95,18 +95,18 @@ impl PySweep {
         self.0.names().to_vec()
     }
 
-    /// The labels of each name, in order.
+    /// The distinct labels of each name, in order.
     fn labels(&self) -> Vec<Vec<PyLabel>> {
         let all = self.0.all_labels().into_iter();
         all.map(|labels| labels.into_iter().map(PyLabel::from).collect()).collect()
     }
 
-    /// How many cases there are.
+    /// The number of cases.
     fn __len__(&self) -> usize {
         usize::try_from(self.0.cases()).unwrap_or(usize::MAX)
     }
 
-    /// How many times each combination is run.
+    /// The number of runs of each combination.
     #[getter]
     fn seeds(&self) -> u64 {
         self.0.seeds()
@@ -118,12 +118,12 @@ impl PySweep {
         self.0.paired()
     }
 
-    /// The fingerprint of everything that the results depend on.
+    /// The fingerprint of everything on which the results depend.
     fn fingerprint(&self) -> String {
         self.0.fingerprint()
     }
 
-    /// A case as a separate scenario.
+    /// Returns a case as a scenario of its own.
     fn scenario(&self, py: Python<'_>, case: u64) -> PyResult<PyScenario> {
         if case >= self.0.cases() {
             return Err(PyIndexError::new_err(format!("no case {case} of {}", self.0.cases())));
@@ -137,12 +137,12 @@ impl PySweep {
         self.0.drawn().iter().map(|axis| axis.name().to_owned()).collect()
     }
 
-    /// Raises an error if a case has a kernel's end.
+    /// Raises an error if a case has an end of the kernel's.
     fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
         self.0.kernel().map_or(Ok(()), |error| Err(scenario_error(py, error)))
     }
 
-    /// Whether a case has a kernel's end.
+    /// Whether a case has an end of the kernel's.
     #[getter]
     fn is_live(&self) -> bool {
         self.0.kernel().is_some()
@@ -155,9 +155,9 @@ impl PySweep {
         (events, time.map(Duration::as_nanos))
     }
 
-    /// The chunk of a case that ran live: with its tables and its end if the run counts, and
-    /// otherwise with the reason why it does not, or why there was none; with none of these where it
-    /// was cut at the budget of time.
+    /// Makes the chunk of a case that ran live. `counts` has the tables and the end of a run that
+    /// counts. `late` is the reason why a run does not count, and `error` the reason why there was
+    /// no run. Without these three, the case was cut at the budget of time.
     #[pyo3(signature = (case, busy_ns, *, counts, late, error))]
     fn live_chunk<'py>(
         &self,
@@ -182,7 +182,7 @@ impl PySweep {
         outcome(py, live_chunk(&self.0, case, end, Duration::from_nanos(busy_ns)))
     }
 
-    /// Runs a chunk of cases on this thread.
+    /// Runs a chunk of cases on the calling thread.
     fn run_chunk<'py>(&self, py: Python<'py>, first: u64, count: u64) -> ChunkOutcome<'py> {
         let (chunk, clock) = (Chunk { first, count }, wall());
         let cancelled = AtomicBool::new(false);
@@ -197,11 +197,11 @@ fn wall() -> Stopwatch {
     Arc::new(move || clock.now().saturating_since(Time::ZERO))
 }
 
-/// How long a wait for a cancelled chunk is, and how many there are at most.
+/// The length of one wait for cancelled chunks, and the maximum number of waits.
 const MOMENT: std::time::Duration = std::time::Duration::from_millis(20);
 const WAITS: u32 = 250;
 
-/// A sweep's engine on the threads of this process.
+/// An engine that runs a sweep on the threads of this process.
 #[pyclass(frozen, module = "netspurt._core")]
 pub struct SweepEngine(Mutex<Engine>);
 
@@ -221,7 +221,7 @@ impl SweepEngine {
             .map_err(|error| PyValueError::new_err(format!("{threads} threads: {error}")))
     }
 
-    /// How many threads it has.
+    /// The number of threads.
     #[getter]
     fn threads(&self) -> usize {
         self.lock().threads()
@@ -238,7 +238,8 @@ impl SweepEngine {
         self.lock().submit(Chunk { first, count });
     }
 
-    /// The next finished chunk, with its first case; `None` if none finishes within `seconds`.
+    /// Returns the next finished chunk with its first case; `None` if none finishes within
+    /// `seconds`.
     fn next<'py>(
         &self,
         py: Python<'py>,
@@ -250,8 +251,8 @@ impl SweepEngine {
         Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
     }
 
-    /// Stops every chunk within moments, and waits for them: a thread that calls an algorithm in
-    /// Python must not outlive the interpreter.
+    /// Stops every chunk, and waits for them at most some seconds. A thread that calls an algorithm
+    /// in Python must not outlive the interpreter.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| {
             let mut engine = self.lock();

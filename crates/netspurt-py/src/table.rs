@@ -1,4 +1,4 @@
-//! Tables as numpy columns.
+//! Tables, with their columns as numpy arrays.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl PyTable {
         Self(TableSource::Run(results, index))
     }
 
-    /// Its values.
+    /// The table itself.
     pub fn table(&self) -> &core::Table {
         match &self.0 {
             TableSource::Run(results, index) => &results.tables()[*index],
@@ -57,7 +57,7 @@ impl PyTable {
         table.map(|table| Self(TableSource::Alone(table))).map_err(|e| file_error(name, e))
     }
 
-    /// Writes it as a Parquet file.
+    /// Writes the table as a Parquet file.
     fn write(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         py.detach(|| {
             let file = File::create(path).map_err(|e| file_error(path, e))?;
@@ -65,24 +65,24 @@ impl PyTable {
         })
     }
 
-    /// Its name.
+    /// The name of the table.
     #[getter]
     fn name(&self) -> &str {
         &self.table().name
     }
 
-    /// The names of its columns.
+    /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<&str> {
         self.table().columns.iter().map(|column| &*column.name).collect()
     }
 
-    /// How many rows it has.
+    /// The number of rows.
     fn __len__(&self) -> usize {
         self.table().rows()
     }
 
-    /// A column: (values, texts, valid).
+    /// Returns a column as (values, texts, valid).
     ///
     /// If `texts` is not `None`, the values are indices into that list. If `valid` is not `None`,
     /// it says which values exist.

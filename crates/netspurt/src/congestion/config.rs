@@ -9,7 +9,7 @@ use super::foreign::{FOREIGN_CONGESTION, ForeignCongestionConfig};
 use super::reno::{Reno, RenoConfig};
 use super::westwood::{Westwood, WestwoodConfig};
 
-/// Which algorithm, with its constants.
+/// A congestion control algorithm with its constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CongestionConfig {
     /// Reno with appropriate byte counting.
@@ -20,12 +20,12 @@ pub enum CongestionConfig {
     Bbr(BbrConfig),
     /// Westwood+.
     Westwood(WestwoodConfig),
-    /// One that is not the core's.
+    /// A foreign algorithm.
     Foreign(ForeignCongestionConfig),
 }
 
 impl CongestionConfig {
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub fn build(&self) -> Box<dyn CongestionControl> {
         match self {
             CongestionConfig::Reno(config) => Box::new(Reno::new(*config)),
@@ -39,7 +39,7 @@ impl CongestionConfig {
         }
     }
 
-    /// What tables and scenarios call it.
+    /// The name of the algorithm in tables and scenarios; for a foreign algorithm, the whole text.
     pub fn name(&self) -> &'static str {
         match self {
             CongestionConfig::Reno(_) => "reno",
@@ -61,10 +61,10 @@ impl CongestionConfig {
         }
     }
 
-    /// The algorithm of another language that `text` names, if it names one.
+    /// The foreign algorithm that `text` names; `None` if it names none.
     ///
     /// # Errors
-    /// When it names a place where no algorithm is.
+    /// When `text` names a place where there is no algorithm.
     pub fn foreign(text: &str) -> Option<Result<Self, ForeignError>> {
         let text = Some(text.trim()).filter(|text| Self::named(text).is_none())?;
         let found = FOREIGN_CONGESTION.find(text)?;

@@ -5,85 +5,86 @@ use crate::units::{BitRate, Duration, Time};
 
 use super::window::Window;
 
-/// What one ACK brought.
+/// What one ACK tells the algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckInfo {
-    /// When it arrived.
+    /// When the ACK arrived.
     pub now: Time,
-    /// Sender maximum segment size, in octets of payload.
+    /// The sender's maximum segment size, in octets of payload.
     pub smss: u64,
-    /// Octets newly acknowledged in order.
+    /// The octets that are newly acknowledged in order.
     pub acked_bytes: u64,
-    /// Octets newly known to have arrived, in order or by SACK.
+    /// The octets that are newly known to have arrived, in order or by SACK.
     pub delivered_bytes: u64,
-    /// Octets newly declared lost.
+    /// The octets that are newly counted as lost.
     pub lost_bytes: u64,
-    /// The estimate of what is in the network, before this ACK.
+    /// The sender's estimate of the octets in the network, before this ACK.
     pub pipe_before: u64,
-    /// The same after it.
+    /// The sender's estimate of the octets in the network, after this ACK.
     pub pipe: u64,
-    /// The round trip it measured, unambiguous and to the nanosecond.
+    /// The round trip that the ACK measured: unambiguous, and exact to the nanosecond.
     pub rtt: Option<Duration>,
-    /// Smoothed round trip; `None` before the first sample.
+    /// The smoothed round trip; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// The least round trip so far, within the window the sender keeps (RFC 8985 §6.2 step 1).
+    /// The minimum round trip so far, within the time that the sender keeps (RFC 8985 §6.2 step 1).
     pub min_rtt: Option<Duration>,
-    /// The oldest octet not acknowledged, after this ACK.
+    /// The oldest octet that is not acknowledged, after this ACK.
     pub una: u64,
     /// The next octet to be sent.
     pub nxt: u64,
-    /// Whether the sender had filled the window before this ACK: only then is growth earned
-    /// (RFC 9438 §5.8, RFC 2861 §3.1).
+    /// Whether the sender had filled the window before this ACK. The window may grow only then (RFC
+    /// 9438 §5.8, RFC 2861 §3.1).
     pub window_limited: bool,
-    /// Whether loss recovery or its like steers the window now.
+    /// Whether loss recovery, or a similar phase, controls the window now.
     pub in_recovery: bool,
-    /// Whether the repair of a timeout goes on, so that a stretch ACK may not open the window by
-    /// more than a segment (RFC 3465 §2.3).
+    /// Whether the repair after a timeout is not finished. A stretch ACK then opens the window by
+    /// one segment at most (RFC 3465 §2.3).
     pub after_timeout: bool,
-    /// The rate at which octets were delivered, as this ACK shows it.
+    /// The delivery rate that this ACK shows.
     pub rate: Option<RateSample>,
 }
 
 /// A delivery rate sample (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Octets delivered over the interval.
+    /// The octets that were delivered in the interval.
     pub delivered_bytes: u64,
-    /// The interval: the longer of the spans of sending and of acknowledging.
+    /// The interval: the longer of the time of sending and the time of acknowledging.
     pub interval: Duration,
-    /// `delivered` of the connection when the newest acknowledged segment was sent.
+    /// The octets that the connection had delivered when the newest acknowledged segment was sent.
     pub prior_delivered_bytes: u64,
-    /// `delivered` of the connection now.
+    /// The octets that the connection has delivered by now.
     pub total_delivered_bytes: u64,
-    /// Whether the application, not the window, set the pace of that flight.
+    /// Whether the application limited the rate of this flight, and not the window.
     pub app_limited: bool,
 }
 
-/// What a window of data met.
+/// The kinds of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// A loss found by acknowledgments.
+    /// ACKs showed a loss.
     Loss,
-    /// A mark (RFC 3168 §6.1.2).
+    /// An ACK echoed a mark (RFC 3168 §6.1.2).
     Mark,
     /// The retransmission timer fired.
     Timeout,
 }
 
-/// An algorithm of the congestion window, whose state is packed while its connection rests.
+/// A congestion control algorithm. Its state is packed while the connection rests.
 pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
-    /// An ACK arrived. An algorithm that does not own the window is asked only where growth is
-    /// allowed: new octets in order, no recovery steering the window.
+    /// Takes an ACK. For an algorithm that does not own the window, this is called only if the
+    /// window may grow: the ACK acknowledges new octets in order, and no recovery controls the
+    /// window.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
-    /// The handshake is complete: its round trip, where its SYN went out once, and the initial
-    /// window.
+    /// Takes notice that the handshake is complete. `rtt` is its round trip, or `None` if the SYN
+    /// was retransmitted. `window` is the initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {
         let _ = (rtt, window);
     }
 
-    /// Congestion met a window of data of which `flight` octets were outstanding at `now`: the
-    /// new slow-start threshold. Called once for each such window, before the cut.
+    /// Takes notice of congestion at `now` with `flight` octets outstanding, and returns the new
+    /// slow-start threshold. It is called once for each window of data, before the window is cut.
     fn on_congestion(
         &mut self,
         now: Time,
@@ -93,37 +94,38 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// The congestion proved not to be: the sender has put `window` back to what it was.
+    /// Takes notice that the congestion was not real. The sender has already restored `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// Recovery has ended, and the window is what recovery left it.
+    /// Takes notice that recovery has ended. `window` is as recovery left it.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }
 
-    /// Octets are to be sent with nothing outstanding, `idle` after the last sending.
+    /// Takes notice that sending starts again with nothing outstanding, `idle` after the last
+    /// segment.
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
         let _ = (now, idle);
     }
 
-    /// Whether the algorithm steers the window in recovery, too. The sender then cuts it itself at
-    /// a timeout alone, to one segment.
+    /// Whether the algorithm controls the window in recovery, too. The sender then cuts the window
+    /// itself only at a timeout, to one segment.
     fn owns_window(&self) -> bool {
         false
     }
 
-    /// The rate at which the algorithm wants segments paced; `None` leaves pacing to the sender,
-    /// which spreads a window over a round trip where asked to.
+    /// The rate at which the algorithm wants segments paced. `None` leaves pacing to the sender. A
+    /// sender with pacing switched on then spreads a window over a round trip.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
 
-    /// Whether its state can be packed while its connection rests.
+    /// Whether the state of the algorithm can be packed while its connection rests.
     fn can_be_packed(&self) -> bool {
         true
     }
 
-    /// Whether it looks at [`AckInfo::rate`], which costs something to know.
+    /// Whether the algorithm uses [`AckInfo::rate`]. Its computation takes some time.
     fn wants_rate(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Congestion control algorithms that are not the core's.
+//! Foreign congestion control algorithms.
 
 use core::fmt;
 
@@ -6,39 +6,39 @@ use crate::foreign::{Origin, Seam};
 
 use super::control::CongestionControl;
 
-/// An algorithm with its constants, found outside of the core.
+/// A foreign algorithm with its constants.
 pub trait ForeignCongestion: fmt::Debug + Send + Sync {
-    /// Where it comes from.
+    /// The origin of the algorithm.
     fn origin(&self) -> &Origin;
 
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     fn build(&self) -> Box<dyn CongestionControl>;
 }
 
-/// Where congestion control algorithms come in.
+/// The access to foreign congestion control algorithms.
 pub static FOREIGN_CONGESTION: Seam<dyn ForeignCongestion> = Seam::new();
 
-/// An algorithm of another language, by its text.
+/// A foreign algorithm, named by its text.
 #[derive(Clone, Copy)]
 pub struct ForeignCongestionConfig(&'static dyn ForeignCongestion);
 
 impl ForeignCongestionConfig {
-    /// The algorithm.
+    /// The configuration that stands for `algorithm`.
     pub fn of(algorithm: &'static dyn ForeignCongestion) -> Self {
         Self(algorithm)
     }
 
-    /// The text that names it.
+    /// The text that names the algorithm.
     pub fn text(&self) -> &'static str {
         &self.0.origin().text
     }
 
-    /// Where it comes from.
+    /// The origin of the algorithm.
     pub fn origin(&self) -> &'static Origin {
         self.0.origin()
     }
 
-    /// The algorithm at the start of a connection.
+    /// Makes the algorithm for the start of a connection.
     pub(super) fn build(self) -> Box<dyn CongestionControl> {
         self.0.build()
     }

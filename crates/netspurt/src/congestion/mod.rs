@@ -1,9 +1,9 @@
-//! Congestion control algorithms: the size of the window, and how fast it may be filled.
+//! Congestion control algorithms, which set the size of the window and its growth.
 //!
 //! An algorithm does not know how losses are found or repaired. The sender tells it what an ACK
-//! acknowledged and when a window of data met congestion. There are two kinds behind one trait.
-//! Most algorithms only let the window grow and say how far to cut it, and the sender's loss
-//! recovery sets the window in between (RFC 9937). An algorithm that [owns the
+//! acknowledged, and when a window of data met congestion. One trait serves two kinds of
+//! algorithms. Most algorithms only let the window grow, and decide how far it is cut; in between,
+//! the sender's loss recovery sets the window (RFC 9937). An algorithm that [owns the
 //! window](CongestionControl::owns_window), as BBR does, is told of all events and decides alone.
 
 mod bbr;

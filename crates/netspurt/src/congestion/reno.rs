@@ -1,4 +1,4 @@
-//! Reno (RFC 5681), counting octets (RFC 3465).
+//! Reno (RFC 5681), computed in octets (RFC 3465).
 
 use crate::packed::packed;
 use crate::units::Time;
@@ -7,15 +7,16 @@ use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::share;
 use super::{AckInfo, Congestion, CongestionControl, Window};
 
-/// Reno's switches.
+/// The constants of Reno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenoConfig {
-    /// Most segments by which one ACK may open the window in slow start (*L* of RFC 3465 §2.2);
-    /// `None` counts ACKs and not octets (RFC 5681 §3.1, equation 2 with one segment at most).
+    /// *L*: the maximum number of segments by which one ACK opens the window in slow start (RFC
+    /// 3465 §2.2). `None` counts ACKs and not octets (RFC 5681 §3.1, equation 2 with at most one
+    /// segment).
     pub abc_limit_segs: Option<u32>,
-    /// The share of the flight that is left after a loss, as a fraction (RFC 5681, equation 4).
+    /// The share of the flight that is left after congestion, as a fraction (RFC 5681, equation 4).
     pub beta: (u32, u32),
-    /// What may end slow start before a loss; RFC 5681 knows nothing of the kind.
+    /// The algorithm that may end slow start before a loss. RFC 5681 has none.
     pub slow_start_exit: SlowStartExit,
 }
 
@@ -25,7 +26,8 @@ impl Default for RenoConfig {
     }
 }
 
-/// Reno: one segment for each segment acknowledged in slow start, one for each window after.
+/// Reno: the window opens by one segment for each acknowledged segment in slow start, and later by
+/// one segment for each acknowledged window.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, CongestionControl, Reno, RenoConfig, Window};
@@ -39,7 +41,7 @@ impl Default for RenoConfig {
 pub struct Reno {
     config: RenoConfig,
     slow_start: SlowStart,
-    /// Octets acknowledged towards the next segment of growth (RFC 3465 §2.1).
+    /// The octets acknowledged since the window last grew (RFC 3465 §2.1).
     counted: u64,
 }
 

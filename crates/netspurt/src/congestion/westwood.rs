@@ -9,20 +9,20 @@ use crate::units::{Duration, Time};
 
 use super::{AckInfo, Congestion, CongestionControl, Reno, RenoConfig, Window};
 
-/// Westwood+'s switches.
+/// The constants of Westwood+.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WestwoodConfig {
-    /// How the window grows, and what a loss leaves before the first estimate.
+    /// The growth of the window, and the cut before the first estimate of the rate.
     pub reno: RenoConfig,
 }
 
-/// The weight of the old estimate, in eighths, against a new sample.
+/// The weight of the old estimate against a new sample, in eighths.
 const OLD_EIGHTHS: u64 = 7;
-/// A sample is taken over a round trip, and over this at the least (as in Linux's).
+/// A sample is taken over a round trip, but at least over this time (as in Linux).
 const SPAN_MIN: Duration = Duration::from_millis(50);
 const NANOS: u128 = 1_000_000_000;
 
-/// Reno that cuts to the delivery rate it has seen.
+/// Reno with another cut: to the delivery rate that was measured.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Westwood, WestwoodConfig, Window};
@@ -36,17 +36,17 @@ const NANOS: u128 = 1_000_000_000;
 ///                         min_rtt: Some(rtt), ..AckInfo::default() };
 ///     algorithm.on_ack(&ack, &mut window);
 /// }
-/// // 40 kB in each round trip of 100 ms: that much is left, where Reno would leave 25 kB.
+/// // 40 kB arrive in each round trip of 100 ms, so 40 kB are left. Reno would leave 25 kB.
 /// let left = algorithm.on_congestion(Time::ZERO + rtt * 30, Congestion::Loss, 50_000, 1000, &window);
 /// assert_eq!(left, 40_000);
 /// ```
 #[derive(Debug)]
 pub struct Westwood {
     reno: Reno,
-    /// The estimate, in octets a second.
+    /// The estimated delivery rate, in octets per second.
     rate: Option<u64>,
     min_rtt: Option<Duration>,
-    /// When the present sample began, and what was delivered since.
+    /// When the present sample began, and the octets delivered since then.
     since: Option<Time>,
     delivered: u64,
 }
@@ -96,7 +96,7 @@ impl CongestionControl for Westwood {
         window: &Window,
     ) -> u64 {
         let half = self.reno.on_congestion(now, kind, flight, smss, window);
-        // What the sender repairs is not sampled, so a sample must not span a repair.
+        // The octets that the sender repairs are not counted, so a sample must not span a repair.
         (self.since, self.delivered) = (None, 0);
         let (Some(rate), Some(min_rtt)) = (self.rate, self.min_rtt) else { return half };
         let product = u128::from(rate) * u128::from(min_rtt.as_nanos()) / NANOS;

@@ -2,12 +2,12 @@
 
 use crate::packed::packed_value;
 
-/// The window as sender and algorithm share it, in octets.
+/// The congestion window and the slow-start threshold that sender and algorithm share, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Congestion window.
+    /// The congestion window.
     pub cwnd: u64,
-    /// Slow-start threshold; [`Window::NO_THRESHOLD`] before the first congestion.
+    /// The slow-start threshold; [`Window::NO_THRESHOLD`] before the first congestion.
     pub ssthresh: u64,
 }
 
@@ -23,7 +23,7 @@ impl Window {
     }
 }
 
-/// `octets` times a fraction, rounded down and held at the longest window there is.
+/// `octets` times a fraction, rounded down, and at most [`Window::NO_THRESHOLD`].
 pub(super) fn share(octets: u64, (num, den): (u32, u32)) -> u64 {
     let product = u128::from(octets) * u128::from(num) / u128::from(den);
     u64::try_from(product).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)

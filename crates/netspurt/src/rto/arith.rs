@@ -1,4 +1,4 @@
-//! Gains and smoothed spans, in integers.
+//! Integer arithmetic of gains and smoothed spans.
 
 use core::fmt;
 use core::str::FromStr;
@@ -22,12 +22,12 @@ pub struct Ratio {
     den: u64,
 }
 
-/// What is not a ratio.
+/// The error of a text that is not a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write a ratio, as in `7/8` or `0.875`, of numbers below a thousand million")]
 pub struct RatioError;
 
-/// Numbers of a ratio that is read are below this, so that products of them fit.
+/// The bound of the two numbers of a ratio that is read. Products of such numbers do not overflow.
 const MOST: u64 = 1_000_000_000;
 
 impl FromStr for Ratio {
@@ -52,11 +52,12 @@ impl FromStr for Ratio {
     }
 }
 
-/// Decimals are written as such where nine are enough.
+/// A ratio is written as a decimal if nine decimals are exact.
 const DECIMALS: u64 = 1_000_000_000;
 
 impl fmt::Display for Ratio {
-    /// As a whole number, a fraction of a power of two, a short decimal or else a fraction.
+    /// Writes a whole number, a fraction whose denominator is a power of two, an exact decimal, or
+    /// else a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { num, den } = *self;
         match den {
@@ -71,7 +72,7 @@ impl fmt::Display for Ratio {
 }
 
 impl Ratio {
-    /// `num / den`.
+    /// The ratio `num / den`, in its lowest terms.
     ///
     /// # Panics
     /// When `den` is zero.
@@ -84,19 +85,19 @@ impl Ratio {
         Self { num: num / common, den: den / common }
     }
 
-    /// As a number.
+    /// The ratio as a floating-point number.
     #[expect(clippy::cast_precision_loss, reason = "ratios have small terms")]
     pub(super) fn value(self) -> f64 {
         self.num as f64 / self.den as f64
     }
 
-    /// This much of `span`, rounded down to a nanosecond.
+    /// The ratio times `span`, rounded down to a nanosecond.
     pub fn of(self, span: Duration) -> Duration {
         Duration::from_nanos(self.part(span.as_nanos()))
     }
 
-    /// This much of `amount`, rounded down. Gains are mostly parts of a power of two, and products
-    /// mostly short, so that no division of wide integers is left.
+    /// The ratio times `amount`, rounded down. Most gains have a power of two as denominator, and
+    /// most products fit into 64 bits. A division of 128-bit integers is then avoided.
     pub(super) fn part(self, amount: u64) -> u64 {
         match amount.checked_mul(self.num) {
             Some(product) if self.den.is_power_of_two() => product >> self.den.trailing_zeros(),
@@ -108,24 +109,24 @@ impl Ratio {
         }
     }
 
-    /// Whether it lies between 0 and 1, as gains and weights do.
+    /// Whether the ratio is at most 1, as gains and weights are.
     pub(super) const fn is_part(self) -> bool {
         self.num <= self.den
     }
 
-    /// What it leaves of 1: the gain of a weight.
+    /// One minus the ratio: the gain that belongs to a weight.
     pub(super) const fn rest(self) -> Self {
         Self { num: self.den.saturating_sub(self.num), den: self.den }
     }
 
-    /// The `parts`th part of it.
+    /// The ratio divided by `parts`.
     pub(super) const fn split(self, parts: u64) -> Self {
         Self { num: self.num, den: self.den.saturating_mul(parts) }
     }
 }
 
-/// A smoothed span, with ten bits below the nanosecond, so that small gains lose nothing that
-/// matters.
+/// A smoothed span. It has ten bits below the nanosecond, so that rounding does not matter with
+/// small gains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Smooth(u64);
 
@@ -140,7 +141,7 @@ impl PackedValue for Smooth {
 }
 
 const FRACTION: u32 = 10;
-/// Longer spans, of 104 days, count as this.
+/// The longest span, in nanoseconds: 104 days. Longer spans are cut to it.
 const LONGEST: u64 = 1 << 53;
 
 impl Smooth {
@@ -148,7 +149,7 @@ impl Smooth {
         Self(span.as_nanos().min(LONGEST) << FRACTION)
     }
 
-    /// Rounded down to a nanosecond.
+    /// The span, rounded down to a nanosecond.
     pub(super) fn span(self) -> Duration {
         Duration::from_nanos(self.0 >> FRACTION)
     }
@@ -157,7 +158,7 @@ impl Smooth {
         Self(self.0 / 2)
     }
 
-    /// `n` times this.
+    /// The span times `n`.
     pub(super) fn times(self, n: u32) -> Duration {
         let ns = (u128::from(self.0) * u128::from(n)) >> FRACTION;
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
@@ -167,7 +168,7 @@ impl Smooth {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// `self + gain · (target - self)`, for a gain up to 1; the step is rounded towards zero.
+    /// `self + gain · (target - self)`, for a gain of at most 1. The step is rounded towards zero.
     pub(super) fn toward(self, target: Self, gain: Ratio) -> Self {
         let step = gain.part(self.0.abs_diff(target.0));
         if target >= self { Self(self.0 + step) } else { Self(self.0 - step) }

@@ -1,9 +1,9 @@
-//! The doubling of a timer.
+//! The backoff of a timer by doubling.
 
 use crate::packed::packed;
 use crate::units::Duration;
 
-/// How often a timer was doubled since its last backoff ended.
+/// The number of doublings of a timer since its last backoff ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Backoff {
     doublings: u32,
@@ -24,12 +24,12 @@ impl Backoff {
         self.doublings == 0
     }
 
-    /// What the doublings amount to.
+    /// The factor of all doublings together.
     pub(super) fn factor(self) -> u32 {
         1 << self.doublings
     }
 
-    /// `timer` backed off, but no longer than `max`.
+    /// `timer` times the factor, but at most `max`.
     pub(super) fn on(self, timer: Duration, max: Duration) -> Duration {
         (timer * u64::from(self.factor())).min(max)
     }

@@ -16,9 +16,9 @@ pub struct Bsd44Config {
     /// The round-trip time that is assumed before the first sample: `TCPTV_SRTTDFLT`. The first
     /// timer is twice that.
     pub default_rtt: Duration,
-    /// The least timer: `TCPTV_MIN`.
+    /// The minimum timer: `TCPTV_MIN`.
     pub min: Duration,
-    /// The greatest: `TCPTV_REXMTMAX`.
+    /// The maximum timer: `TCPTV_REXMTMAX`.
     pub max: Duration,
 }
 

@@ -1,18 +1,19 @@
-//! The dependence of delay on a packet's length, learned from samples.
+//! The dependence of the delay on a packet's length, learned from samples.
 
 use crate::units::Duration;
 
-/// What a sample's weight is multiplied by with each that follows.
+/// The factor by which the weight of a sample shrinks with each later sample.
 const MEMORY: f64 = 255.0 / 256.0;
-/// How many samples the line is learned from before it is used.
+/// The number of samples from which the line is used.
 const ENOUGH: f64 = 16.0;
-/// The least variance of lengths, in square octets, that a line can be told from.
+/// The minimum variance of the lengths, in square octets, from which the line is used.
 const VARIED: f64 = 64.0;
-/// The part of a span that is left, at least, where a length costs less than the usual one.
+/// A span that is shortened keeps at least one part of this many parts.
 const LEAST: u64 = 8;
 
-/// Delay on length, by weighted least squares (West 1979, with weights that fade): means, variance
-/// and covariance, in octets and nanoseconds.
+/// A straight line of the delay over the length, by weighted least squares (West 1979, with weights
+/// that fade). Its fields are the means, the variance and the covariance, in octets and
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LengthFit {
     weight: f64,
@@ -23,7 +24,7 @@ pub(super) struct LengthFit {
 }
 
 impl LengthFit {
-    /// Takes a sample in; nothing, where its length is unknown.
+    /// Learns from a sample. A sample of unknown length, which is zero, is ignored.
     #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
     pub(super) fn learn(&mut self, octets: u32, delay: Duration) {
         if octets == 0 {
@@ -39,18 +40,19 @@ impl LengthFit {
         self.covariance += gain * (off * left - self.covariance);
     }
 
-    /// A span of a packet of the usual length, for one of `octets`.
+    /// Converts a span of a packet of mean length to that of a packet of `octets`.
     pub(super) fn to(&self, octets: u32, span: Duration) -> Duration {
         shifted(span, self.extra(octets))
     }
 
-    /// A span of a packet of `octets`, for one of the usual length.
+    /// Converts a span of a packet of `octets` to that of a packet of mean length.
     pub(super) fn from(&self, octets: u32, span: Duration) -> Duration {
         shifted(span, -self.extra(octets))
     }
 
-    /// What a packet of this length takes more than one of the usual length, in nanoseconds: never
-    /// less for more octets, and nothing until enough is known.
+    /// The additional delay of a packet of `octets` over one of mean length, in nanoseconds;
+    /// negative for a shorter packet. More octets never have less delay. It is zero until the line
+    /// can be used.
     fn extra(&self, octets: u32) -> f64 {
         if octets == 0 || self.weight < ENOUGH || self.variance < VARIED {
             return 0.0;

@@ -1,4 +1,4 @@
-//! The timer of CoCoA: two estimators, one for exchanges that needed no retransmission, one for the
+//! The timer of CoCoA with two estimators: one for exchanges without retransmissions, one for the
 //! others.
 
 use crate::event::RtoState;
@@ -18,21 +18,21 @@ pub struct CocoaConfig {
     pub alpha: Ratio,
     /// The gain of both variations (RFC 6298 §2.3).
     pub beta: Ratio,
-    /// Variations between mean and timer in the strong estimator.
+    /// The variations between the mean and the timer in the strong estimator.
     pub k_strong: u32,
-    /// The same in the weak one.
+    /// The variations between the mean and the timer in the weak estimator.
     pub k_weak: u32,
     /// The weight of the strong estimator in the timer.
     pub strong: Ratio,
-    /// The weight of the weak one.
+    /// The weight of the weak estimator in the timer.
     pub weak: Ratio,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The greatest timer.
+    /// The maximum timer.
     pub max: Duration,
-    /// Whether an estimate that is not renewed ages towards the first one.
+    /// Whether an estimate without new samples ages towards the initial one.
     pub ageing: bool,
-    /// What seeds the dither between once and one and a half times the timer; none without it.
+    /// The seed of the dither, which lengthens each timer by up to a half; `None` for no dither.
     pub dither: Option<u64>,
 }
 
@@ -84,18 +84,20 @@ impl Keys for CocoaConfig {
 
 /// The timer of CoCoA, congestion control for CoAP (draft-ietf-core-cocoa-03 §4).
 ///
-/// Two copies of RFC 6298 run side by side. The strong one takes samples of segments that were sent
-/// once, with K = 4; the weak one those that were sent again once or twice, with K = 1, counted
-/// from the first copy; later ones count for nothing. After each sample the timer moves towards the
-/// estimator that took it: halfway to the strong one, a quarter of the way to the weak one.
+/// Two copies of RFC 6298 run side by side. The strong copy has K = 4 and takes samples of segments
+/// that were sent once. The weak copy has K = 1 and takes samples of segments that were
+/// retransmitted once or twice; their round trips count from the first transmission. Samples of
+/// segments that were retransmitted more often are ignored. After each sample the timer moves
+/// towards the estimator that took the sample: halfway to the strong one, or a quarter of the way
+/// to the weak one.
 ///
-/// A timeout multiplies the timer by 3 where the estimate is below 1 s, by 1.5 where it is above 3
-/// s and else by 2, to 32 s at most. An estimate below 1 s that is not renewed for 16 times its
-/// value is doubled; one above 3 s that is not for 4 times its value becomes 1 s and half of it.
-/// That is worked out when something is sent. A dither, from a stream of its own, is drawn with
-/// each sample and kept through the backoff.
+/// A timeout multiplies the timer by 3 if the estimate is below 1 s, by 1.5 if it is above 3 s, and
+/// else by 2. The timer is at most 32 s. An estimate below 1 s is doubled if no sample renews it
+/// for 16 times its value. An estimate above 3 s becomes 1 s and half of its value if no sample
+/// renews it for 4 times its value. This ageing is computed when a segment is sent. The dither has
+/// a random stream of its own. It is drawn with each sample, and the backoff keeps it.
 ///
-/// Every sample that counts ends the backoff, and so does the news of a spurious timeout.
+/// Every sample that is taken ends the backoff. A spurious timeout ends it, too.
 ///
 /// ```
 /// use netspurt::rto::{Cocoa, CocoaConfig, RtoEstimator};
@@ -114,27 +116,27 @@ pub struct Cocoa {
     last: Option<MeanDeviation>,
     /// The overall estimate.
     overall: Smooth,
-    /// When it was renewed, or aged.
+    /// When the estimate was last renewed by a sample, or aged.
     renewed: Time,
-    /// The estimate backed off.
+    /// The estimate with its backoff.
     timer: Duration,
-    /// The factors of the timeouts, in halves.
+    /// The product of the factors of the timeouts, in halves.
     halves: u32,
     dither: Option<Stream>,
-    /// How much the dither puts on, of 2^32.
+    /// The dither's share of half the timer, in units of 2^-32.
     share: u64,
 }
 
 const LOW: Duration = Duration::from_secs(1);
 const HIGH: Duration = Duration::from_secs(3);
-/// Samples of segments that were sent again more often count for nothing.
+/// Samples of segments with more retransmissions are ignored.
 const MOST_RETRANSMISSIONS: u8 = 2;
 
 impl Cocoa {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When a gain or a weight is above 1, or the ceiling is below the first timer.
+    /// When a gain or a weight is above 1, or `max` is below `initial`.
     pub fn new(config: CocoaConfig) -> Self {
         let config = checked(config);
         let mut timer = Self {
@@ -153,7 +155,7 @@ impl Cocoa {
         timer
     }
 
-    /// The timer of a new exchange: no backoff, and another dither.
+    /// Begins the timer of a new exchange: without backoff, and with a new dither.
     fn start(&mut self) {
         self.timer = self.overall.span().min(self.config.max);
         self.halves = 2;
@@ -169,7 +171,7 @@ impl Cocoa {
         }
     }
 
-    /// Moves the timer towards `estimate` with K = `k`.
+    /// Moves the timer by `weight` towards the one of `estimate` with K = `k`.
     fn mix(&mut self, estimate: MeanDeviation, k: u32, weight: Ratio) {
         let target = Smooth::of(estimate.srtt.span() + estimate.rttvar.times(k));
         self.overall = self.overall.toward(target, weight);

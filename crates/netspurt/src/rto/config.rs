@@ -23,10 +23,10 @@ use super::sctp::{Sctp, SctpConfig};
 use super::smoltcp::{Smoltcp, SmoltcpConfig};
 use super::solaris::{Solaris, SolarisConfig};
 
-/// Makes [`EstimatorConfig`] of a line for each algorithm: its name and its types.
+/// Makes [`EstimatorConfig`] from one line for each algorithm, with its name and its types.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $name:literal: $Algorithm:ident($Config:ident);)+) => {
-        /// Any algorithm with its constants: what a scenario or a report says of a timer.
+        /// Any algorithm with its constants, as scenarios and reports name a timer.
         ///
         /// ```
         /// use netspurt::rto::{EstimatorConfig, FixedConfig};
@@ -39,7 +39,7 @@ macro_rules! algorithms {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum EstimatorConfig {
             $($(#[$doc])* $Algorithm($Config),)+
-            /// One that is not the core's.
+            /// A foreign algorithm.
             Foreign(ForeignConfig),
         }
 
@@ -55,7 +55,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The algorithm's name; of one that is not the core's the whole text.
+            /// The name of the algorithm; for a foreign algorithm, the whole text.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$Algorithm(_) => $name,)+
@@ -63,7 +63,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Its constants, by name.
+            /// The constants of the algorithm, by name.
             pub(super) fn keys_mut(&mut self) -> &mut dyn Keys {
                 match self {
                     $(Self::$Algorithm(config) => config,)+
@@ -71,10 +71,10 @@ macro_rules! algorithms {
                 }
             }
 
-            /// A timer under this algorithm that has seen nothing yet.
+            /// Makes a timer of this algorithm that has seen no sample.
             ///
             /// # Panics
-            /// Where the constants contradict each other, which [`check`](Self::check) tells.
+            /// When the constants contradict each other; see [`check`](Self::check).
             pub fn build(&self) -> Box<dyn RtoEstimator> {
                 match self {
                     $(Self::$Algorithm(config) => Box::new($Algorithm::new(*config)),)+
@@ -86,42 +86,42 @@ macro_rules! algorithms {
 }
 
 algorithms! {
-    /// RFC 793's: one smoothed value and a factor.
+    /// RFC 793: one smoothed value and a factor.
     "rfc793": Rfc793(Rfc793Config);
-    /// RFC 889's: one gain for rising round trips, another for falling ones.
+    /// RFC 889: one gain for rising round trips, another for falling ones.
     "mills": Mills(MillsConfig);
-    /// Jacobson's of 1988: mean and mean deviation, in integers.
+    /// Jacobson 1988: mean and mean deviation, in integers.
     "jacobson88": Jacobson88(Jacobson88Config);
-    /// RFC 6298's, or RFC 2988's by its constants.
+    /// RFC 6298, or RFC 2988 with its constants.
     "rfc6298": Rfc6298(Rfc6298Config);
-    /// 4.4BSD's: Jacobson's in ticks of half a second.
+    /// 4.4BSD: Jacobson's algorithm in ticks of half a second.
     "bsd44": Bsd44(Bsd44Config);
-    /// Linux 6's.
+    /// Linux 6.
     "linux": Linux(LinuxConfig);
-    /// QUIC's probe timeout, RFC 9002.
+    /// The probe timeout of QUIC (RFC 9002).
     "quic": Quic(QuicConfig);
-    /// A constant.
+    /// A constant timer.
     "fixed": Fixed(FixedConfig);
-    /// ns-2.35's.
+    /// ns-2.35.
     "ns2": Ns2(Ns2Config);
-    /// FreeBSD's: 4.4BSD's in milliseconds, with a slop.
+    /// FreeBSD: 4.4BSD's algorithm in milliseconds, with a slop.
     "freebsd": FreeBsd(FreeBsdConfig);
-    /// Solaris's and illumos's.
+    /// Solaris and illumos.
     "solaris": Solaris(SolarisConfig);
-    /// ns-3's: RFC 6298 in whole nanoseconds.
+    /// ns-3: RFC 6298 in whole nanoseconds.
     "ns3": Ns3(Ns3Config);
-    /// smoltcp's: RFC 6298 in whole milliseconds.
+    /// smoltcp: RFC 6298 in whole milliseconds.
     "smoltcp": Smoltcp(SmoltcpConfig);
-    /// SCTP's, RFC 9260.
+    /// SCTP (RFC 9260).
     "sctp": Sctp(SctpConfig);
-    /// RFC 6298 in microseconds, with an optional random half.
+    /// RFC 6298 in microseconds, with an optional random part of up to a half.
     "datacenter": Datacenter(DatacenterConfig);
-    /// CoCoA's: two estimators, weighed.
+    /// CoCoA: two weighted estimators.
     "cocoa": Cocoa(CocoaConfig);
     /// The Eifel retransmission timer of 2000.
     "eifel": Eifel(EifelConfig);
     /// The Peak-Hopper of 2004.
     "peak-hopper": PeakHopper(PeakHopperConfig);
-    /// Fixed-share experts, 2014.
+    /// Fixed-share experts (2014).
     "experts": Experts(ExpertsConfig);
 }

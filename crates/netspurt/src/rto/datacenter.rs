@@ -1,4 +1,5 @@
-//! The timer of a data centre: RFC 6298 in microseconds, with an optional random half.
+//! The timer of a data centre: RFC 6298 in microseconds, with an optional random part of up to a
+//! half.
 
 use crate::event::RtoState;
 use crate::rng::Stream;
@@ -16,17 +17,17 @@ pub struct DatacenterConfig {
     pub alpha: Ratio,
     /// The gain of the variation (RFC 6298 §2.3).
     pub beta: Ratio,
-    /// Variations between mean and timer.
+    /// K: the variations between the mean and the timer.
     pub k: u32,
     /// The clock's granularity.
     pub granularity: Duration,
-    /// The least timer.
+    /// The minimum timer.
     pub min: Duration,
-    /// The greatest.
+    /// The maximum timer.
     pub max: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// What seeds the random part of up to a half that is put on each timer; none without it.
+    /// The seed of the random part of up to a half by which each timer is longer; `None` for none.
     pub dither: Option<u64>,
 }
 
@@ -60,13 +61,14 @@ impl Keys for DatacenterConfig {
 }
 
 /// The timer of V. Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for
-/// datacenter communication", SIGCOMM '09: RFC 6298 from timers of microseconds.
+/// datacenter communication", SIGCOMM '09: RFC 6298 with timers in microseconds.
 ///
-/// A floor of 200 µs stands for the second of the RFC. With a seed in `dither`, each timer is a
-/// random part longer, up to a half, so that senders who lost at one moment do not send again at
-/// one moment: (RTO + rand(0.5) RTO) · 2^backoff, drawn with each sample and timeout.
+/// The minimum is 200 µs in place of the RFC's second. With a seed in `dither`, each timer is
+/// longer by a random part of up to a half: (RTO + rand(0.5) RTO) · 2^backoff. Senders that lost
+/// segments at the same time then retransmit at different times. The part is drawn with each sample
+/// and with each timeout.
 ///
-/// What ends a backoff, and what answers a spurious timeout, is as in [`Rfc6298`].
+/// The end of a backoff and the response to a spurious timeout are those of [`Rfc6298`].
 ///
 /// ```
 /// use netspurt::rto::{Datacenter, DatacenterConfig, RtoEstimator};
@@ -81,7 +83,7 @@ pub struct Datacenter {
     max: Duration,
     timer: Rfc6298,
     dither: Option<Stream>,
-    /// How much the dither puts on, of 2^32.
+    /// The random share of half the timer, in units of 2^-32.
     share: u64,
 }
 

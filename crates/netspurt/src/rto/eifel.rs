@@ -1,4 +1,5 @@
-//! The Eifel retransmission timer: gains from the flight, and no rise of the variation on a fall.
+//! The Eifel retransmission timer. Its gains depend on the flight, and a falling round trip does
+//! not raise the variation.
 
 use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
@@ -10,16 +11,17 @@ use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Eifel`]. The paper names no bounds; these are RFC 2988's without its floor.
+/// The constants of [`Eifel`]. The paper gives no bounds; these are those of RFC 2988, without its
+/// minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EifelConfig {
-    /// The host's tick: a timer is at least two longer than the last sample.
+    /// The host's tick. The timer is at least two ticks longer than the last sample.
     pub tick: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The least timer.
+    /// The minimum timer.
     pub min: Duration,
-    /// The greatest.
+    /// The maximum timer.
     pub max: Duration,
 }
 
@@ -51,16 +53,16 @@ impl Keys for EifelConfig {
 
 /// The timer of R. Ludwig and K. Sklower, "The Eifel retransmission timer", CCR 30(3), 2000.
 ///
-/// With n samples in a flight the gain g is 1/n, and 1/3 where n is below three or not known. A
-/// sample R is Δ = R - SRTT away: SRTT moves by g Δ. Where Δ is no fall, RTTVAR moves by g (Δ -
-/// RTTVAR) if that is a rise, and by g² of it if not; where Δ is a fall, RTTVAR stays. The timer is
-/// max(SRTT + RTTVAR / g, R + 2 ticks), and counts from the oldest segment outstanding.
+/// With n samples in a flight, the gain g is 1/n. It is 1/3 if n is below three or unknown. The
+/// distance of a sample R from the mean is Δ = R - SRTT. SRTT moves by g Δ. If Δ is negative,
+/// RTTVAR does not change. Otherwise RTTVAR moves by g (Δ - RTTVAR) if that raises it, and by
+/// g² (Δ - RTTVAR) if not. The timer is max(SRTT + RTTVAR / g, R + 2 ticks). It counts from the
+/// oldest outstanding segment.
 ///
-/// The first sample sets the mean to itself and the variation to half of it, as in BSD; timeouts
-/// double the timer, until an unambiguous sample or the news that the timeout was spurious.
+/// The first sample R makes SRTT = R and RTTVAR = R/2, as in BSD. Timeouts double the timer. The
+/// backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
-/// The rules are as two independent programs and RFC 7765 §1 have them; the paper itself was not at
-/// hand.
+/// The rules follow two independent programs and RFC 7765 §1. The paper itself was not available.
 ///
 /// ```
 /// use netspurt::rto::{Eifel, EifelConfig, RtoEstimator};
@@ -74,16 +76,16 @@ impl Keys for EifelConfig {
 pub struct Eifel {
     config: EifelConfig,
     estimate: Option<MeanDeviation>,
-    /// n: the samples of a flight, the inverse of the gain.
+    /// n: the number of samples in a flight. The gain is 1/n.
     flight: u32,
-    /// R.
+    /// R: the last sample.
     last: Duration,
     backoff: Backoff,
 }
 
-/// The gain is no greater than a third.
+/// The smallest n, so that the gain is at most a third.
 const LEAST_FLIGHT: u64 = 3;
-/// Larger flights have the gain of this one.
+/// The largest n.
 const MOST_FLIGHT: u64 = 1 << 16;
 
 impl Eifel {
@@ -97,7 +99,7 @@ impl Eifel {
         Self { config, estimate: None, flight: 3, last: Duration::ZERO, backoff }
     }
 
-    /// The samples of a flight: as many as its segments where each is timed.
+    /// The number of samples in a flight: that of its segments if each segment is timed.
     fn flight(sample: &RttSample) -> u64 {
         let per_segment = sample.source == SampleSource::EachSegment;
         let samples = samples_in_flight(sample) * if per_segment { 2 } else { 1 };

@@ -6,23 +6,24 @@ use crate::packed::Packed;
 use crate::sample::RttSample;
 use crate::units::{Duration, Time};
 
-/// Which timer fired.
+/// The kind of timer that fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutKind {
     /// The retransmission timer, with data outstanding.
     Rto,
     /// The retransmission timer, with the SYN of the end that opened outstanding.
     Syn,
-    /// The same of the end that was opened to: its SYN answers another.
+    /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
-    /// A probe timer: TLP's (RFC 8985 §7), which no algorithm of TCP backs off for, or QUIC's
-    /// (RFC 9002 §6.2), which is all the timer QUIC has.
+    /// A probe timer: that of a tail loss probe (RFC 8985 §7), for which no algorithm of TCP backs
+    /// off, or that of QUIC (RFC 9002 §6.2), which has no other retransmission timer.
     Probe,
 }
 
 /// An algorithm that turns round-trip samples and timeouts into a retransmission timer.
 ///
-/// A new algorithm implements the first four verbs; the others have a meaning that suits most.
+/// A new algorithm implements the first four methods. The defaults of the others suit most
+/// algorithms.
 ///
 /// ```
 /// use netspurt::event::RtoState;
@@ -30,7 +31,7 @@ pub enum TimeoutKind {
 /// use netspurt::sample::RttSample;
 /// use netspurt::units::{Duration, Time};
 ///
-/// /// Three times the last round trip.
+/// /// A timer of three times the last round trip.
 /// #[derive(Debug)]
 /// struct Thrice(Duration);
 ///
@@ -56,34 +57,34 @@ pub enum TimeoutKind {
 /// assert_eq!(timer.rto(), Duration::from_millis(120));
 /// ```
 pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
-    /// Takes a sample in, or leaves it: what to make of an ambiguous one is the algorithm's to say.
+    /// Takes a sample, or ignores it. The algorithm decides about ambiguous samples.
     fn on_sample(&mut self, sample: &RttSample);
 
-    /// A timer fired at `now`.
+    /// Takes notice that a timer fired at `now`.
     fn on_timeout(&mut self, now: Time, kind: TimeoutKind);
 
-    /// The timer as it would be armed now.
+    /// The value with which the timer would be armed now.
     fn rto(&self) -> Duration;
 
-    /// The state, for records.
+    /// The state of the timer, for records.
     fn state(&self) -> RtoState;
 
-    /// A segment of `wire_bytes` octets, headers included, left at `now`.
+    /// Takes notice that a segment of `wire_bytes` octets, including headers, left at `now`.
     fn on_send(&mut self, now: Time, wire_bytes: u32) {
         let _ = (now, wire_bytes);
     }
 
-    /// The handshake is complete, and data may follow; called once, with its round trip
-    /// (ambiguous where a SYN was sent again) in place of [`on_sample`](Self::on_sample).
+    /// Takes notice that the handshake is complete. It is called once, with the handshake's round
+    /// trip, in place of [`on_sample`](Self::on_sample). The sample is ambiguous if a SYN was
+    /// retransmitted.
     fn on_handshake(&mut self, sample: &RttSample) {
         self.on_sample(sample);
     }
 
-    /// A timeout proved spurious. `sample` is the one that the proving ACK brought, which is
-    /// then not given to [`on_sample`](Self::on_sample) as well.
+    /// Takes notice that a timeout proved spurious. `sample` is the sample of the ACK that proved
+    /// it. It is not given to [`on_sample`](Self::on_sample) as well.
     ///
-    /// Unless an algorithm says otherwise, the [backoff ends](Self::end_backoff) and that sample is
-    /// taken in.
+    /// By default the [backoff ends](Self::end_backoff), and the sample is taken.
     fn on_spurious(&mut self, sample: Option<&RttSample>) {
         self.end_backoff();
         if let Some(sample) = sample {
@@ -91,38 +92,39 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         }
     }
 
-    /// The timer is what it was before it was backed off; nothing, for an algorithm that lets only
-    /// a sample end a backoff, or has none.
+    /// Restores the timer from before its backoff. By default it does nothing: for an algorithm
+    /// without a backoff, or one whose backoff only a sample ends.
     fn end_backoff(&mut self) {}
 
-    /// An acknowledgment made progress without giving a sample. `covers_timed` says that it
-    /// covered the segment being timed.
+    /// Takes notice that an ACK acknowledged new data without giving a sample. `covers_timed` says
+    /// whether it covered the timed segment.
     fn on_progress(&mut self, covers_timed: bool) {
         let _ = covers_timed;
     }
 
-    /// The span from `sent` to `now` on a host with this `clock`: one tick at the least where it
-    /// ticks. An algorithm that counts a tick more than began, as those of BSD do, takes none for
-    /// none.
+    /// The span from `sent` to `now` as a host with this `clock` measures it. By default it is at
+    /// least one tick of a ticking clock. The algorithms of BSD count one tick more themselves, so
+    /// they allow a span of zero.
     fn reading(&self, clock: Clock, sent: Time, now: Time) -> Duration {
         clock.at_least_a_tick(clock.elapsed(sent, now))
     }
 
-    /// When a timer armed at `now` is to fire, as far as the algorithm goes: a host's
-    /// [`Clock`](crate::clock::Clock) may be later or earlier. `oldest_sent` is when the oldest
-    /// outstanding segment left, `flight_segs` how many are outstanding.
+    /// The instant at which a timer armed at `now` fires according to the algorithm. The host's
+    /// [`Clock`](crate::clock::Clock) may make it earlier or later. `oldest_sent` is when the
+    /// oldest outstanding segment left. `flight_segs` is the number of outstanding segments.
     fn deadline(&self, now: Time, oldest_sent: Time, flight_segs: u64) -> Time {
         let _ = (oldest_sent, flight_segs);
         now + self.rto()
     }
 
-    /// Its state beside its constants, to be packed while its connection rests. A connection with an
-    /// algorithm that cannot be packed takes as much memory at rest as at work.
+    /// The state without the constants, to be packed while the connection rests; `None` if the
+    /// algorithm cannot be packed. The connection then takes as much memory at rest as at work.
     fn packed(&self) -> Option<&dyn Packed> {
         None
     }
 
-    /// The same, to be unpacked over the state of a new estimator with the same constants.
+    /// As [`packed`](Self::packed), to be unpacked over the state of a new estimator with the same
+    /// constants.
     fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
         None
     }

@@ -12,27 +12,27 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`Experts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpertsConfig {
-    /// N: how many guesses there are.
+    /// N: the number of guesses.
     pub experts: u32,
-    /// η: how fast a weight falls with the loss of its guess.
+    /// η: how fast the weight of a guess falls with its loss.
     pub eta: Ratio,
-    /// α: the part of all weights that is shared out evenly after each sample.
+    /// α: the part of all weights that is shared evenly after each sample.
     pub alpha: Ratio,
-    /// The span that all guesses are above.
+    /// RTT_min: all guesses are above this span.
     pub rtt_min: Duration,
-    /// How far the greatest guess is above it.
+    /// RTT_max: the greatest guess is this far above `rtt_min`.
     pub rtt_max: Duration,
-    /// The unit in which round trips are squared for a loss.
+    /// The unit of time in which losses are computed.
     pub unit: Duration,
     /// The gain of the variation (RFC 6298 §2.3).
     pub beta: Ratio,
-    /// Variations between mean and timer (RFC 6298 §2.3).
+    /// K: the variations between the mean and the timer (RFC 6298 §2.3).
     pub k: u32,
-    /// The least distance between mean and timer (RFC 6298 §2.3).
+    /// G: the minimum distance between the mean and the timer (RFC 6298 §2.3).
     pub granularity: Duration,
-    /// The least timer (RFC 6298 §2.4).
+    /// The minimum timer (RFC 6298 §2.4).
     pub min: Duration,
-    /// The greatest (RFC 6298 §2.5).
+    /// The maximum timer (RFC 6298 §2.5).
     pub max: Duration,
     /// The timer before any sample (RFC 6298 §2.1).
     pub initial: Duration,
@@ -57,7 +57,7 @@ impl Default for ExpertsConfig {
     }
 }
 
-/// No more experts than these: each sample asks them all.
+/// The maximum number of experts. Each sample asks all of them.
 const MOST_EXPERTS: u32 = 10_000;
 
 impl Keys for ExpertsConfig {
@@ -96,20 +96,21 @@ impl Keys for ExpertsConfig {
 /// The estimator of B. Nunes et al., "A machine learning framework for TCP round-trip time
 /// estimation", EURASIP JWCN 2014:47, under Jacobson's variation and RFC 6298's timer.
 ///
-/// N experts guess the spans x_i = RTT_min + RTT_max 2^((i - N)/4) for ever. A sample y costs a
-/// guess (x - y)² where it is not below y, and 2 y where it is; its weight is multiplied by e^(-η
-/// loss), and then a part α of all weights is shared out evenly. The mean is the weighted mean of
-/// the guesses. RTTVAR moves by a quarter towards the distance of the sample from the mean that
-/// stood when it came; the timer is S + max(G, 4V).
+/// Each of N experts has a fixed guess x_i = RTT_min + RTT_max 2^((i - N)/4). A sample y causes a
+/// loss for each guess x: (x - y)² if x is at least y, and 2 y if x is below y. The weight of the
+/// guess is multiplied by e^(-η loss), and then a part α of all weights is shared evenly. The mean
+/// S is the weighted mean of the guesses. The variation V moves by a quarter towards the distance
+/// of the sample from the mean before it. The timer is S + max(G, 4V).
 ///
-/// Losses are taken in seconds, and guesses go up to 400 ms, as in the published program for ns-3
-/// that the constants are from; the paper's text was not at hand. A path with longer round trips
-/// wants another `rtt_max`.
+/// Losses are computed in seconds, and guesses go up to 400 ms, as in the published program for
+/// ns-3, from which the constants come. The text of the paper was not available. A path with longer
+/// round trips needs another `rtt_max`.
 ///
-/// departs: the published ns-3 program - the mean is taken after the experts have learnt from the
-/// sample.
+/// departs: the published ns-3 program - the mean is computed after the experts have learned from
+/// the sample.
 ///
-/// Weights are doubles, with exponentials from `libm`, so every machine gets the same bits.
+/// Weights are floating-point numbers, with exponentials from `libm`, so every machine gets the
+/// same bits.
 ///
 /// ```
 /// use netspurt::rto::{Experts, ExpertsConfig, RtoEstimator};
@@ -125,11 +126,11 @@ impl Keys for ExpertsConfig {
 #[derive(Clone, Debug)]
 pub struct Experts {
     config: ExpertsConfig,
-    /// What they guess, in units, from the shortest to the longest.
+    /// The guesses in units, in ascending order.
     guesses: Vec<f64>,
-    /// Their weights, which sum to one.
+    /// The weights of the guesses. Their sum is one.
     weights: Vec<f64>,
-    /// What they say now, in units, once there was a sample.
+    /// The weighted mean in units; `None` before the first sample.
     mean: Option<f64>,
     rttvar: Smooth,
     backoff: Backoff,
@@ -139,7 +140,8 @@ impl Experts {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When there are no experts or too many, a part is above 1, or the bounds are crossed.
+    /// When there are no experts or too many, a part is above 1, or the bounds contradict each
+    /// other.
     pub fn new(config: ExpertsConfig) -> Self {
         let config = checked(config);
         let n = f64::from(config.experts);
@@ -156,13 +158,13 @@ impl Experts {
         }
     }
 
-    /// Lets every expert learn from `y`, and asks them again.
+    /// Lets every expert learn from the sample `y`, and returns the new mean. Both are in units.
     fn learn(&mut self, y: f64) -> f64 {
         let (eta, alpha) = (self.config.eta.value(), self.config.alpha.value());
         let below = self.guesses.partition_point(|guess| *guess < y);
         let loss = |guess: f64| (guess - y) * (guess - y);
-        // All weights share a factor that the sum takes out again; the least loss has 1, so that
-        // not all of them can vanish.
+        // The weights are divided by their sum, so a common factor does not matter. It is chosen so
+        // that the smallest loss has the factor 1; then the weights cannot all become zero.
         let too_short = if below > 0 { 2.0 * y } else { f64::INFINITY };
         let least = self.guesses.get(below).map_or(too_short, |near| loss(*near).min(too_short));
         let (short, long) = self.weights.split_at_mut(below);
@@ -185,7 +187,7 @@ impl Experts {
         mean
     }
 
-    /// A span of so many units.
+    /// The span of this number of units.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     #[expect(clippy::cast_precision_loss, reason = "exact below 104 days")]
     fn span(&self, units: f64) -> Duration {

@@ -8,13 +8,13 @@ use super::backoff::Backoff;
 use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Fixed`]: by default 3 s that never move, the timer RFC 1122 §4.2.3.1 gives
-/// a connection that knows nothing.
+/// The constants of [`Fixed`]. By default the timer is always 3 s, the value of RFC 1122 §4.2.3.1
+/// for a connection without samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedConfig {
     /// The timer.
     pub rto: Duration,
-    /// The ceiling of its doublings; equal to `rto`, there are none.
+    /// The maximum of a doubled timer. If it equals `rto`, the timer is never doubled.
     pub max: Duration,
 }
 
@@ -38,10 +38,10 @@ impl Keys for FixedConfig {
     }
 }
 
-/// A constant, with or without a backoff: what every algorithm is to be compared with.
+/// A constant timer, with or without a backoff: the baseline for all algorithms.
 ///
-/// Samples change nothing but that an unambiguous one ends the backoff (Karn and Partridge
-/// 1987); a spurious timeout ends it, too.
+/// Samples do not change the timer. An unambiguous sample ends the backoff (Karn and Partridge
+/// 1987). A spurious timeout ends it, too.
 ///
 /// ```
 /// use netspurt::rto::{Fixed, FixedConfig, RtoEstimator, TimeoutKind};
@@ -58,10 +58,10 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// The constant.
+    /// A timer without a backoff.
     ///
     /// # Panics
-    /// When the ceiling is below the timer.
+    /// When `max` is below `rto`.
     pub fn new(config: FixedConfig) -> Self {
         Self { config: checked(config), backoff: Backoff::default() }
     }

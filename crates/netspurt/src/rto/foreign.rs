@@ -1,4 +1,4 @@
-//! Timers whose algorithm is not the core's.
+//! Timers with a foreign algorithm.
 
 use core::fmt;
 
@@ -7,39 +7,39 @@ use crate::foreign::{Origin, Seam};
 use super::estimator::RtoEstimator;
 use super::keys::{Constant, Contradiction, Keys};
 
-/// An algorithm with its constants, found outside of the core.
+/// A foreign algorithm with its constants.
 pub trait ForeignTimer: fmt::Debug + Send + Sync {
-    /// Where it comes from.
+    /// The origin of the algorithm.
     fn origin(&self) -> &Origin;
 
-    /// A timer under it that has seen nothing yet.
+    /// Makes a timer of the algorithm that has seen no sample.
     fn build(&self) -> Box<dyn RtoEstimator>;
 }
 
-/// Where timers come in.
+/// The access to foreign timers.
 pub static FOREIGN_TIMERS: Seam<dyn ForeignTimer> = Seam::new();
 
-/// A timer of another language, by its text.
+/// A foreign timer, named by its text.
 #[derive(Clone, Copy)]
 pub struct ForeignConfig(&'static dyn ForeignTimer);
 
 impl ForeignConfig {
-    /// The timer.
+    /// The configuration that stands for `timer`.
     pub fn of(timer: &'static dyn ForeignTimer) -> Self {
         Self(timer)
     }
 
-    /// The text that names it.
+    /// The text that names the timer.
     pub fn text(&self) -> &'static str {
         &self.0.origin().text
     }
 
-    /// Where it comes from.
+    /// The origin of the algorithm.
     pub fn origin(&self) -> &'static Origin {
         self.0.origin()
     }
 
-    /// A timer under it that has seen nothing yet.
+    /// Makes a timer of the algorithm that has seen no sample.
     pub(super) fn build(self) -> Box<dyn RtoEstimator> {
         self.0.build()
     }
@@ -57,7 +57,7 @@ impl PartialEq for ForeignConfig {
     }
 }
 
-/// Its constants are its own: nobody else reads or sets them.
+/// A foreign algorithm keeps its constants itself, so there are no keys.
 impl Keys for ForeignConfig {
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)> {
         Vec::new()

@@ -1,4 +1,4 @@
-//! The timer of FreeBSD: 4.4BSD's with finer scales, finer ticks and an added slop.
+//! The timer of FreeBSD: that of 4.4BSD with finer scales, finer ticks and an added slop.
 
 use crate::clock::Clock;
 use crate::event::RtoState;
@@ -13,13 +13,13 @@ use super::{RtoEstimator, TimeoutKind};
 pub struct FreeBsdConfig {
     /// The kernel's tick: `1 / hz`.
     pub tick: Duration,
-    /// The least of S + 4V, before the slop: the sysctl `rexmit_min`, `hz / 33`.
+    /// The minimum of S + 4V, before the slop: the sysctl `rexmit_min`, `hz / 33`.
     pub min: Duration,
-    /// What is put on every timer: the sysctl `rexmit_slop`, `hz / 5`.
+    /// The span that is added to every timer: the sysctl `rexmit_slop`, `hz / 5`.
     pub slop: Duration,
     /// The timer before any sample: the sysctl `rexmit_initial`.
     pub initial: Duration,
-    /// The greatest timer: `TCPTV_REXMTMAX`.
+    /// The maximum timer: `TCPTV_REXMTMAX`.
     pub max: Duration,
 }
 
@@ -55,14 +55,14 @@ impl Keys for FreeBsdConfig {
 /// The retransmission timer of FreeBSD (`tcp_xmit_timer` of `tcp_input.c`, `tcp_timer_rexmt` of
 /// `tcp_timer.c`), in whole ticks.
 ///
-/// srtt has five bits below the tick and rttvar four, with 4.4BSD's gains. A round trip is counted
-/// as with time stamps: one tick is added to it and taken off again by every sample but the first.
-/// The timer is max(min, S + 4V) · 1, 2, 4 ... 512, and 200 ms of slop, and after a sample R no
-/// less than R + 2 ticks. A handshake's timeouts multiply the initial timer. After more than three
-/// timeouts the next sample is a first one.
+/// srtt has five bits below the tick and rttvar four, with the gains of 4.4BSD. Round trips are
+/// counted as with time stamps: one tick is added to each, and subtracted again except from the
+/// first sample. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, and 200 ms of
+/// slop. After a sample R it is at least R + 2 ticks. Timeouts of the handshake multiply the
+/// initial timer. After more than three timeouts, the next sample counts as the first.
 ///
-/// An unambiguous sample ends the backoff (Karn and Partridge 1987), or the news that the timeout
-/// was spurious.
+/// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
+/// spurious.
 ///
 /// ```
 /// use netspurt::rto::{FreeBsd, FreeBsdConfig, RtoEstimator};
@@ -75,9 +75,9 @@ impl Keys for FreeBsdConfig {
 #[derive(Clone, Debug)]
 pub struct FreeBsd {
     config: FreeBsdConfig,
-    /// 32nds of a tick; 0 before any sample.
+    /// The mean in 32nds of a tick; 0 before any sample.
     srtt: u64,
-    /// 16ths of a tick.
+    /// The deviation in 16ths of a tick.
     rttvar: u64,
     /// `t_rxtshift`: timeouts in a row.
     shift: u32,
@@ -85,11 +85,12 @@ pub struct FreeBsd {
     current: u64,
 }
 
-/// `TCP_MAXRXTSHIFT`: the sender gives up after this many timeouts; the timer just stays.
+/// `TCP_MAXRXTSHIFT`: FreeBSD's sender gives up after this many timeouts; here the count only
+/// stops.
 const MAX_SHIFT: u32 = 12;
-/// From the tenth on all factors of the table are 512.
+/// From the tenth on, all factors of the table are 512: nine doublings.
 const MAX_DOUBLINGS: u32 = 9;
-/// `TCP_RTT_INVALIDATE`: a mean that saw more timeouts is no longer believed.
+/// `TCP_RTT_INVALIDATE`: after more timeouts than this, the mean is no longer used.
 const RTT_INVALIDATE: u32 = MAX_SHIFT / 4;
 
 impl FreeBsd {
@@ -117,7 +118,8 @@ impl FreeBsd {
         (((self.srtt >> 3) + self.rttvar) >> 2).max(self.ticks(self.config.min))
     }
 
-    /// `TCPT_RANGESET`.
+    /// `TCPT_RANGESET`: adds the slop, and limits the timer to the range from `least` to the
+    /// maximum.
     fn within(&self, ticks: u64, least: u64) -> u64 {
         let slop = self.ticks(self.config.slop);
         ticks.saturating_add(slop).max(least).min(self.ticks(self.config.max))

@@ -9,19 +9,19 @@ use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::mean::Deviations;
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Jacobson88`]. The paper gives the gains and the tick; the bounds and the
-/// first timer are 4.3BSD's.
+/// The constants of [`Jacobson88`]. The gains and the tick are those of the paper; the bounds and
+/// the first timer are those of 4.3BSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jacobson88Config {
     /// The unit of samples and timer.
     pub tick: Duration,
-    /// Two or four.
+    /// The number of deviations between the mean and the timer: two or four.
     pub deviations: Deviations,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The least timer, put on before the backoff.
+    /// The minimum timer; it applies before the backoff.
     pub min: Duration,
-    /// The greatest, put on after it.
+    /// The maximum timer; it applies after the backoff.
     pub max: Duration,
 }
 
@@ -56,11 +56,11 @@ impl Keys for Jacobson88Config {
 
 /// The timer of V. Jacobson, "Congestion Avoidance and Control", SIGCOMM '88, appendix A.
 ///
-/// The mean is kept in eighths of a tick and the mean deviation in quarters, with gains of 1/8
-/// and 1/4, so an update is two shifts and a few sums. Samples are whole ticks, rounded down.
-/// The first one sets the mean to itself and the deviation to half of it, as in BSD; the
-/// appendix leaves the start open. Timeouts double the timer, and the backoff stays until an
-/// unambiguous sample (Karn and Partridge 1987) or the news that the timeout was spurious.
+/// The mean is kept in eighths of a tick and the mean deviation in quarters, with gains of 1/8 and
+/// 1/4. So an update takes two shifts and a few sums. Samples are whole ticks, rounded down. The
+/// first sample R sets the mean to R and the deviation to R/2, as in BSD; the appendix does not
+/// define the start. Timeouts double the timer. The backoff ends with an unambiguous sample (Karn
+/// and Partridge 1987), or when a timeout proves spurious.
 ///
 /// ```
 /// use netspurt::rto::{Jacobson88, Jacobson88Config, RtoEstimator};
@@ -73,7 +73,7 @@ impl Keys for Jacobson88Config {
 #[derive(Clone, Debug)]
 pub struct Jacobson88 {
     config: Jacobson88Config,
-    /// `sa` and `sv`, once there was a sample.
+    /// `sa` and `sv`; `None` before the first sample.
     scaled: Option<(u64, u64)>,
     backoff: Backoff,
 }
@@ -87,7 +87,7 @@ impl Jacobson88 {
         Self { config: checked(config), scaled: None, backoff: Backoff::default() }
     }
 
-    /// The timer in ticks, before bounds and backoff.
+    /// The timer in ticks, before the bounds and the backoff.
     fn ticks(&self, (sa, sv): (u64, u64)) -> u64 {
         match self.config.deviations {
             Deviations::Two => ((sa >> 2) + sv) >> 1,

@@ -1,5 +1,5 @@
-//! The keys of an algorithm: its constants by name, their text forms, and which of them contradict
-//! each other.
+//! The keys of an algorithm: its constants by name, their text forms, and the checks that they do
+//! not contradict each other.
 
 use core::fmt;
 
@@ -9,8 +9,8 @@ use crate::units::{ByteCount, Duration};
 use super::arith::Ratio;
 use super::mean::Deviations;
 
-/// A constant of an algorithm, to be read from text or written. Its variant says what the text
-/// looks like.
+/// A constant of an algorithm, which can be read from text and written. The variant decides the
+/// form of the text.
 pub(super) enum Constant<'a> {
     Span(&'a mut Duration),
     MaybeSpan(&'a mut Option<Duration>),
@@ -88,20 +88,20 @@ pub(super) trait Keys {
     /// Every constant under the name of its field.
     fn keys(&mut self) -> Vec<(&'static str, Constant<'_>)>;
 
-    /// The names of the constants for the first, the least and the greatest timer.
+    /// The names of the constants for the first, the minimum and the maximum timer.
     fn bounds(&self) -> [Option<&'static str>; 3] {
         [Some("initial"), Some("min"), Some("max")]
     }
 
-    /// Checks that the constants make sense together.
+    /// Checks that the constants do not contradict each other.
     ///
     /// # Errors
     /// The key with the wrong value, and a correct value.
     fn check(&self) -> Result<(), Contradiction>;
 }
 
-/// Constants that contradict each other: the key with the wrong value, what is wrong, and what
-/// would be right.
+/// The mistake of constants that contradict each other: the key with the wrong value, the mistake,
+/// and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction {
     pub(super) key: &'static str,
@@ -115,8 +115,10 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// Returns the constants, or panics if they contradict each other. Every algorithm's `new` begins
-/// with it.
+/// Returns the constants. Every algorithm's `new` begins with this check.
+///
+/// # Panics
+/// When the constants contradict each other.
 pub(super) fn checked<C: Keys>(config: C) -> C {
     if let Err(contradiction) = config.check() {
         panic!("{contradiction}");
@@ -285,7 +287,7 @@ slot_of!(
     Option<u64> => MaybeSeed, bool => Switch, Deviations => Deviations
 );
 
-/// What is wrong with the text of a timer, and what to write.
+/// A mistake in the text of a timer, and the fix.
 ///
 /// ```
 /// use netspurt::rto::EstimatorConfig;
@@ -295,15 +297,15 @@ slot_of!(
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimatorError {
-    /// The algorithm as it was named.
+    /// The name of the algorithm as it was written.
     pub algorithm: String,
     /// The key that is wrong; empty if the name of the algorithm is wrong.
     pub key: String,
-    /// The key's value, as it was written or as it is in effect; empty if there is none.
+    /// The value of the key, as it was written or as it is in effect; empty if there is none.
     pub value: String,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to write: the nearest known name, or a value that would do.
+    /// The fix: the nearest known name, or a value that is valid.
     pub fix: String,
 }
 

@@ -1,4 +1,4 @@
-//! The timer of Linux 6: a deviation that jumps up, and falls once per round trip.
+//! The timer of Linux 6. Its deviation rises at once, and falls once in a round trip.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed, packed_value};
@@ -12,24 +12,23 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`Linux`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinuxConfig {
-    /// The least variation, and so the least distance of the timer from srtt: `TCP_RTO_MIN`,
+    /// The minimum of rttvar, which is the minimum distance of the timer from srtt: `TCP_RTO_MIN`,
     /// the sysctl `tcp_rto_min_us`, the route's `rto_min`.
     pub rto_min: Duration,
-    /// The greatest timer: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
+    /// The maximum timer: `TCP_RTO_MAX`, the sysctl `tcp_rto_max_ms`.
     pub rto_max: Duration,
     /// The timer before any sample: `TCP_TIMEOUT_INIT`.
     pub initial: Duration,
-    /// The timer for data where the handshake gave no sample: `TCP_TIMEOUT_FALLBACK`
-    /// (RFC 6298 §5.7).
+    /// The timer for data if the handshake gave no sample: `TCP_TIMEOUT_FALLBACK` (RFC 6298 §5.7).
     pub fallback: Duration,
-    /// Timeouts of a SYN before the timer doubles: the sysctl `tcp_syn_linear_timeouts`.
+    /// The number of timeouts of a SYN before the timer doubles: the sysctl
+    /// `tcp_syn_linear_timeouts`.
     pub syn_linear_timeouts: u32,
-    /// No doubling for the first six timeouts while fewer than four segments are outstanding:
-    /// `tcp_thin_linear_timeouts`.
+    /// Whether the first six timeouts do not double the timer while fewer than four segments are
+    /// outstanding: `tcp_thin_linear_timeouts`.
     pub thin_linear: bool,
-    /// The unit into which the timer is rounded up before it is doubled: 1 µs, or a jiffy, as
-    /// in the kernel, where it makes doublings of 204 ms on a short path with 250 jiffies a
-    /// second.
+    /// The unit to which the timer is rounded up before it is doubled: 1 µs, or a jiffy as in the
+    /// kernel. With 250 jiffies a second, a timer just above 200 ms becomes 204 ms.
     pub jiffy: Duration,
 }
 
@@ -73,18 +72,18 @@ impl Keys for LinuxConfig {
 /// The timer of Linux 6 (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_retransmit_timer`), in integers
 /// of microseconds.
 ///
-/// Its rttvar is four deviations at once, and the timer is srtt + rttvar. Three things set it
-/// apart from RFC 6298. A sample below the mean that would raise the deviation raises it by an
-/// eighth of what one above would: a path that turns faster is no reason to wait longer. rttvar
-/// follows the largest deviation of a round trip upwards at once, and downwards by a quarter of
-/// the way at the end of each round trip. And the floor, `rto_min`, is on rttvar.
+/// rttvar stands for four deviations, and the timer is srtt + rttvar. Three rules differ from RFC
+/// 6298. First, a sample below the mean raises the deviation only by an eighth of what a sample
+/// above the mean would add, because a path that becomes faster is no reason to wait longer.
+/// Second, rttvar rises at once to the largest deviation of a round trip, and falls by a quarter of
+/// the way at the end of each round trip. Third, the minimum `rto_min` applies to rttvar.
 ///
-/// An unambiguous sample ends the backoff and nothing else does, neither progress nor an undo
-/// (`tcp_ack_update_rtt`, which cites RFC 6298); where an ACK brings none, the timer stays
-/// doubled. A SYN's timer doubles only from the fifth timeout on.
+/// Only an unambiguous sample ends the backoff (`tcp_ack_update_rtt`, which cites RFC 6298).
+/// Progress and an undo do not end it: without a sample the timer stays doubled. The timer of a SYN
+/// doubles only from the fifth timeout on.
 ///
-/// departs: RFC 6298 §2.3 and §2.4 - Linux's gains, and its floor of 200 ms on the variation
-/// where the RFC has 1 s on the timer.
+/// departs: RFC 6298 §2.3 and §2.4 - the gains are Linux's, and a minimum of 200 ms applies to the
+/// variation instead of 1 s to the timer.
 ///
 /// ```
 /// use netspurt::rto::{Linux, LinuxConfig, RtoEstimator};
@@ -98,38 +97,38 @@ impl Keys for LinuxConfig {
 pub struct Linux {
     config: LinuxConfig,
     smoothed: Option<LinuxMean>,
-    /// The timer without a sample: the first one, or the fallback.
+    /// The timer before the first sample: `initial`, or `fallback`.
     unsampled: Duration,
     backoff: Backoff,
-    /// The backoff of a flow that is thin.
+    /// The backoff if the flow is thin.
     thin_backoff: Backoff,
-    /// `icsk_retransmits`: timeouts since snd_una advanced.
+    /// `icsk_retransmits`: the number of timeouts since snd_una advanced.
     retransmits: u32,
     syn_timeouts: u32,
 }
 
 packed!(Linux { smoothed, unsampled, backoff, thin_backoff, retransmits, syn_timeouts } keeps { config });
 
-/// In microseconds.
+/// The smoothed values, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LinuxMean {
     /// Eight times the mean.
     srtt: u64,
     /// Four times the mean deviation.
     mdev: u64,
-    /// The largest mdev of this round trip.
+    /// The largest mdev of this round.
     mdev_max: u64,
     rttvar: u64,
-    /// The round of the last look at mdev_max.
+    /// The round of the last sample.
     round: u64,
 }
 
 packed_value!(LinuxMean { srtt, mdev, mdev_max, rttvar, round });
 
 const MICROSECOND: Duration = Duration::from_micros(1);
-/// `TCP_THIN_LINEAR_RETRIES`.
+/// `TCP_THIN_LINEAR_RETRIES`: the timeouts of a thin flow that do not double its timer.
 const THIN_LINEAR_TIMEOUTS: u32 = 6;
-/// A flow with fewer segments outstanding is thin.
+/// A flow with fewer outstanding segments than this is thin.
 const THIN_SEGS: u64 = 4;
 
 impl LinuxMean {

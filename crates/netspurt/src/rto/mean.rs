@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::arith::{Ratio, Smooth};
 
-/// How many mean deviations the timer stands above the mean.
+/// The number of mean deviations between the mean and the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deviations {
     /// Two, as the paper was printed in 1988.
@@ -35,7 +35,7 @@ pub struct MeanDeviation {
 packed_value!(MeanDeviation { srtt, rttvar });
 
 impl MeanDeviation {
-    /// After a sample that follows `before`, with the gains 1/8 and 1/4 (RFC 6298 §2.3).
+    /// The values after a sample that follows `before`, with the gains 1/8 and 1/4 (RFC 6298 §2.3).
     pub fn sampled(before: Option<Self>, rtt: Duration) -> Self {
         const ALPHA: Ratio = Ratio::new(1, 8);
         const BETA: Ratio = Ratio::new(1, 4);
@@ -53,25 +53,26 @@ impl MeanDeviation {
         self.rttvar.span()
     }
 
-    /// The timer with this least value: the mean and four variations (RFC 6298 §2.3).
+    /// The timer: the mean and four variations, but at least `floor` (RFC 6298 §2.3).
     pub fn timer(self, floor: Duration) -> Duration {
         (self.mean() + self.variation() * 4).max(floor)
     }
 
-    /// After the first sample (RFC 6298 §2.2).
+    /// The values after the first sample (RFC 6298 §2.2).
     pub(super) fn first(rtt: Smooth) -> Self {
         Self { srtt: rtt, rttvar: rtt.half() }
     }
 
-    /// After a later one: the variation moves first, against the old mean (RFC 6298 §2.3).
+    /// The values after a later sample. The variation is updated first, with the old mean (RFC 6298
+    /// §2.3).
     pub(super) fn with(self, rtt: Smooth, alpha: Ratio, beta: Ratio) -> Self {
         let distance = self.srtt.distance(rtt);
         Self { rttvar: self.rttvar.toward(distance, beta), srtt: self.srtt.toward(rtt, alpha) }
     }
 }
 
-/// How many samples a window gives: FlightSize / (2 SMSS), rounded up, where every ACK or segment
-/// gives one (RFC 7323 appendix G), and else one.
+/// The number of samples that a window gives. If every ACK or every segment gives a sample, this is
+/// FlightSize / (2 SMSS), rounded up (RFC 7323 appendix G). Otherwise it is one.
 pub(super) fn samples_in_flight(sample: &RttSample) -> u64 {
     let several = matches!(sample.source, SampleSource::Echo | SampleSource::EachSegment);
     if !several || sample.smss_bytes == 0 {

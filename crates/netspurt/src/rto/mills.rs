@@ -1,4 +1,4 @@
-//! The timer that Mills proposes in RFC 889: it rises quickly and falls slowly.
+//! The timer that Mills proposes in RFC 889. It rises quickly and falls slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -10,28 +10,30 @@ use super::by_length::LengthFit;
 use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Mills`]; by default those RFC 889 §3.3 settles on: 15/16, 3/4 and 2.
+/// The constants of [`Mills`]. By default they are those that RFC 889 §3.3 chooses: 15/16, 3/4 and
+/// 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MillsConfig {
-    /// The weight F1 of the estimate against a sample below it.
+    /// F1: the weight of the estimate if a sample is below it.
     pub falling: Ratio,
-    /// The weight F2 against a sample that is not.
+    /// F2: the weight of the estimate if a sample is not below it.
     pub rising: Ratio,
-    /// The factor G from estimate to timer.
+    /// G: the factor between the estimate and the timer.
     pub g: Ratio,
-    /// The estimate to start with; the first sample where there is none. The RFC names none.
+    /// The first estimate; `None` for the value of the first sample. The RFC gives no value.
     pub initial: Option<Duration>,
-    /// The timer before any sample where `initial` names no estimate: 3 s, as RFC 1122 §4.2.3.1.
+    /// The timer before any sample if `initial` is `None`: 3 s, as in RFC 1122 §4.2.3.1.
     pub unsampled: Duration,
-    /// The least timer, if any.
+    /// The minimum timer, if there is one.
     pub min: Option<Duration>,
-    /// The greatest, if any.
+    /// The maximum timer, if there is one.
     pub max: Option<Duration>,
-    /// Karn and Partridge's rules of 1987, which RFC 889 cannot know: ambiguous samples are
-    /// left, timeouts double the timer.
+    /// Whether the rules of Karn and Partridge 1987 apply, which are later than RFC 889: ambiguous
+    /// samples are ignored, and timeouts double the timer.
     pub karn: bool,
-    /// What RFC 889 §2.2 wishes for and does not try: what a packet's length costs is learned, kept
-    /// out of the estimate, and added to the timer of the packet that leaves.
+    /// Whether the timer depends on the length of the packet, which RFC 889 §2.2 suggests but does
+    /// not try. The cost of a packet's length is learned, subtracted from the samples of the
+    /// estimate, and added to the timer of the packet that leaves.
     pub by_length: bool,
 }
 
@@ -78,7 +80,8 @@ impl Keys for MillsConfig {
 }
 
 impl MillsConfig {
-    /// What RFC 889 §3.3 measures its proposal against: the one weight 7/8 in both directions.
+    /// The constants to which RFC 889 §3.3 compares its proposal: the weight 7/8 in both
+    /// directions.
     pub fn single_gain() -> Self {
         Self { falling: Ratio::new(7, 8), rising: Ratio::new(7, 8), ..Self::default() }
     }
@@ -92,13 +95,13 @@ impl MillsConfig {
     }
 }
 
-/// The timer of RFC 889 §3.3: E = F E + (1 - F) R, where F is F1 if R < E and F2 if not; the
-/// timer is G E.
+/// The timer of RFC 889 §3.3. The estimate is E = F E + (1 - F) R, where F is F1 if R < E, and else
+/// F2. The timer is G E.
 ///
-/// Neither bounds nor a backoff are in the RFC, and every sample counts. `karn` adds a backoff,
-/// which an unambiguous sample or a spurious timeout ends. With `by_length` a straight line of
-/// delay on length is learned from the samples by least squares, older ones forgotten; a delay
-/// above the timer counts as that, so that a glitch does not tilt it.
+/// The RFC has neither bounds nor a backoff, and every sample counts. `karn` adds a backoff, which
+/// an unambiguous sample or a spurious timeout ends. With `by_length`, a straight line of delay
+/// over length is fitted to the samples by least squares, and older samples fade. A delay above the
+/// timer counts as the timer's value, so that a single outlier does not tilt the line.
 ///
 /// ```
 /// use netspurt::rto::{Mills, MillsConfig, RtoEstimator};
@@ -115,7 +118,7 @@ pub struct Mills {
     estimate: Option<Smooth>,
     backoff: Backoff,
     line: LengthFit,
-    /// Octets of the segment that left last.
+    /// The octets of the segment that left last.
     leaving: u32,
 }
 
@@ -136,14 +139,14 @@ impl Mills {
         }
     }
 
-    /// The timer of a segment of so many octets, before bounds and backoff.
+    /// The timer of a segment of `octets`, before the bounds and the backoff.
     fn timer(&self, octets: u32) -> Duration {
         let unsampled = self.config.unsampled;
         let timer = self.estimate.map_or(unsampled, |e| self.config.g.of(e.span()));
         self.line.to(octets, timer)
     }
 
-    /// A sample's round trip, as one of the usual length would have had it.
+    /// The round trip of a sample, converted to that of a segment of mean length.
     fn usual(&mut self, sample: &RttSample) -> Duration {
         if !self.config.by_length {
             return sample.rtt;

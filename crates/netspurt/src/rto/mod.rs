@@ -1,9 +1,9 @@
-//! Retransmission timers: samples in, a timer value out.
+//! Retransmission timers: algorithms that turn samples into the value of a timer.
 //!
-//! An estimator holds the whole algorithm: gains, floor and ceiling, backoff, and the use of
-//! ambiguous samples. So one object serves a sender, a replay and a shadow beside a real
-//! connection. It does not know how time is read and when timers fire: see
-//! [`Clock`](crate::clock::Clock).
+//! An estimator contains the whole algorithm: gains, minimum and maximum, backoff, and the use of
+//! ambiguous samples. So one object serves a sender, a replay, and a shadow beside a real
+//! connection. An estimator does not know how time is read and when timers fire; a
+//! [`Clock`](crate::clock::Clock) knows that.
 
 mod arith;
 mod backoff;
@@ -38,7 +38,7 @@ mod text;
 #[cfg(test)]
 mod contract;
 
-/// Runs the example of the page on timers.
+/// Tests the example of the page on timers.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/estimators.md")]
 struct Page;

@@ -1,4 +1,4 @@
-//! The timer of ns-2.35's one-way senders: integers of ticks, 4.4BSD's arithmetic.
+//! The timer of ns-2.35's one-way senders: 4.4BSD's arithmetic in integers of ticks.
 
 use crate::event::RtoState;
 use crate::sample::{RttSample, SampleSource};
@@ -7,16 +7,16 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, above_zero, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// ns-2's constants, under the names of its variables; by default as ns-2.35 sets them.
+/// The constants of ns-2, with the names of its variables. The defaults are those of ns-2.35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ns2Config {
     /// `tcpTick_`: the unit of samples and of the smoothed values.
     pub tick: Duration,
     /// `rtxcur_init_`: the timer before any sample.
     pub initial: Duration,
-    /// `minrto_`: the floor, put on before the backoff (`rfc2988_ true`).
+    /// `minrto_`: the minimum timer; it applies before the backoff (`rfc2988_ true`).
     pub min: Duration,
-    /// `maxrto_`: the ceiling, put on after it.
+    /// `maxrto_`: the maximum timer; it applies after the backoff.
     pub max: Duration,
 }
 
@@ -50,11 +50,11 @@ impl Keys for Ns2Config {
 /// The retransmission timer of ns-2.35 with `rfc2988_` on (its default), `rttvar_exp_` 2 and
 /// no time stamps.
 ///
-/// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's
-/// 1988 code; the timer is srtt + 4 rttvar in whole ticks. Two things are ns-2's own: what ends a
-/// backoff is an ACK of the timed segment, with or without a sample, and no sample from an
-/// echoed stamp; and a backoff above 8 moves srtt into rttvar, so that the next sample counts
-/// as the first. Spurious timeouts, which ns-2 does not know, end a backoff.
+/// srtt is kept in eighths of a tick and rttvar in quarters, both at least 1, as in Jacobson's code
+/// of 1988. The timer is srtt + 4 rttvar in whole ticks. Two rules are ns-2's own. First, an ACK of
+/// the timed segment ends a backoff, with or without a sample; a sample of an echoed time stamp
+/// does not end it. Second, a backoff above 8 adds srtt to rttvar and clears srtt, so the next
+/// sample counts as the first. ns-2 does not detect spurious timeouts; here they end a backoff.
 ///
 /// ```
 /// use netspurt::rto::{Ns2, Ns2Config, RtoEstimator, TimeoutKind};
@@ -69,16 +69,16 @@ pub struct Ns2 {
     srtt: u64,
     rttvar: u64,
     sampled: bool,
-    /// `t_rtxcur_`: the last timer worked out from a sample.
+    /// `t_rtxcur_`: the timer that was last computed from a sample.
     current: Duration,
     backoff: u32,
 }
 
-/// `rttvar_init_`.
+/// `rttvar_init_`: the deviation before any sample, in quarters of a tick.
 const RTTVAR_INIT: u64 = 12;
-/// Backoff without regard to the ceiling goes no further.
+/// From this value on, the backoff doubles only while the timer is below `max`.
 const BACKOFF_CAP: u32 = 64;
-/// A backoff above this forgets srtt.
+/// A backoff above this clears srtt.
 const FORGETFUL: u32 = 8;
 const MIN_TICKS: u64 = 2;
 

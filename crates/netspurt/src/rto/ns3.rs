@@ -16,13 +16,13 @@ pub struct Ns3Config {
     pub alpha: Ratio,
     /// The gain of the variation: `Beta`.
     pub beta: Ratio,
-    /// The least distance of the timer from the mean: `ClockGranularity`.
+    /// The minimum distance of the timer from the mean: `ClockGranularity`.
     pub granularity: Duration,
     /// The mean before any sample: `InitialEstimation`.
     pub initial: Duration,
-    /// The least timer: `MinRto`.
+    /// The minimum timer: `MinRto`.
     pub min: Duration,
-    /// The greatest: a constant of 60 s.
+    /// The maximum timer, which is a constant of 60 s in ns-3.
     pub max: Duration,
 }
 
@@ -58,14 +58,15 @@ impl Keys for Ns3Config {
     }
 }
 
-/// The timer of ns-3 (`rtt-estimator.cc`): RFC 6298's, with mean and variation in whole
-/// nanoseconds, whose steps are rounded down, so that a falling one is a nanosecond longer.
+/// The timer of ns-3 (`rtt-estimator.cc`): that of RFC 6298, with the mean and the variation in
+/// whole nanoseconds. Results are rounded down, so a falling step may be a nanosecond longer.
 ///
-/// Both move against the old mean. The timer is S + max(G, 4V) within `MinRto` and 60 s; timeouts
-/// double it, until an unambiguous sample or the news that the timeout was spurious.
+/// The mean and the variation are both updated with the old mean. The timer is S + max(G, 4V), from
+/// `MinRto` to 60 s. Timeouts double it. The backoff ends with an unambiguous sample, or when a
+/// timeout proves spurious.
 ///
-/// departs: ns-3 - the ceiling limits doublings only; the timer of ns-3's SYN, an attribute of its
-/// own, is not modelled.
+/// departs: ns-3 - the maximum limits only doubled timers; the timer of ns-3's SYN, which has an
+/// attribute of its own, is not modelled.
 ///
 /// ```
 /// use netspurt::rto::{Ns3, Ns3Config, RtoEstimator};
@@ -78,17 +79,17 @@ impl Keys for Ns3Config {
 #[derive(Clone, Debug)]
 pub struct Ns3 {
     config: Ns3Config,
-    /// Mean and variation in nanoseconds.
+    /// The mean and the variation, in nanoseconds.
     estimate: Option<(u64, u64)>,
     backoff: Backoff,
 }
 
-/// `from` and its step of `gain` towards `to`, rounded down.
+/// The value after a step from `from` towards `to` with `gain`, rounded down.
 fn step(from: u64, to: u64, gain: Ratio) -> u64 {
     if to >= from {
         from + gain.part(to - from)
     } else {
-        // What is left of the way is rounded down, so the step is rounded up.
+        // The remaining distance is rounded down, so the step is rounded up.
         to + gain.rest().part(from - to)
     }
 }

@@ -1,4 +1,4 @@
-//! The Peak-Hopper: a timer that jumps to peaks and fades from them.
+//! The Peak-Hopper: a timer that rises to peaks at once, and fades from them slowly.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -13,17 +13,17 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`PeakHopper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeakHopperConfig {
-    /// F: over how many round trips a peak fades.
+    /// F: the number of round trips over which a peak fades.
     pub f: u32,
-    /// The greatest boost.
+    /// B_max: the maximum boost.
     pub b_max: Ratio,
-    /// The host's tick: a timer is at least two longer than the last two samples.
+    /// The host's tick. The timer is at least two ticks longer than each of the last two samples.
     pub tick: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The least timer.
+    /// The minimum timer.
     pub min: Duration,
-    /// The greatest.
+    /// The maximum timer.
     pub max: Duration,
 }
 
@@ -61,18 +61,19 @@ impl Keys for PeakHopperConfig {
 
 /// The timer of H. Ekström and R. Ludwig, "The Peak-Hopper", INFOCOM 2004.
 ///
-/// With S samples in a round trip, D = 1 - 1/(F S) is the fade. A sample R after R' rises by
-/// δ = (R - R')/R'. The boost B is 2 δ, at most B_max, or D times what it was, if that is more. The
-/// timer is D times what it was, or (1 + B) max(R, R') if that is more, and at least
-/// max(R, R') + 2 ticks. The first sample makes it 1.75 R.
+/// With S samples in a round trip, the factor of the fade is D = 1 - 1/(F S). The relative rise of
+/// a sample R over the previous sample R' is δ = (R - R')/R'. The new boost B is the greater of 2
+/// δ, limited to B_max, and D times the old boost. The new timer is the greater of D times the old
+/// timer and (1 + B) max(R, R'). It is at least max(R, R') + 2 ticks. After the first sample R the
+/// timer is 1.75 R.
 ///
-/// Timeouts double it, until an unambiguous sample or the news that the timeout was spurious. No
-/// mean is kept; `srtt` of the state is max(R, R').
+/// Timeouts double the timer. The backoff ends with an unambiguous sample, or when a timeout proves
+/// spurious. There is no mean; `srtt` in the state is max(R, R').
 ///
-/// The rules are as Californium's `PeakhopperRto` has them; the paper itself was not at hand.
+/// The rules follow Californium's `PeakhopperRto`. The paper itself was not available.
 ///
-/// departs: Californium - δ is taken against the previous sample, the first included, and only a
-/// rise boosts.
+/// departs: Californium - δ is computed against the previous sample, even if that is the first one,
+/// and only a rise boosts.
 ///
 /// ```
 /// use netspurt::rto::{PeakHopper, PeakHopperConfig, RtoEstimator};
@@ -93,24 +94,24 @@ pub struct PeakHopper {
 struct Peak {
     /// The last sample.
     last: Duration,
-    /// The greater of the last two.
+    /// The greater of the last two samples.
     higher: Duration,
-    /// The timer before its floor.
+    /// The timer before its minimum.
     timer: Smooth,
-    /// B, in 2^-20.
+    /// B, in units of 2^-20.
     boost: u64,
 }
 
-/// One, of boosts.
+/// A boost of one.
 const ONE: u64 = 1 << 20;
 
-/// Twice the rise from `from` to `to`, relative to `from`, and no more than `most`.
+/// Twice the relative rise from `from` to `to`, at most `most`, as a boost.
 fn twice_the_rise(from: u64, to: u64, most: Ratio) -> u64 {
     let (rise, most_of) = (to.saturating_sub(from).saturating_mul(2), most.part(from));
     if rise >= most_of {
         return if rise == 0 { 0 } else { most.part(ONE) };
     }
-    // The rise is below `from`, so where its product is too long, `from` has bits to spare.
+    // `rise` is below `from`. If the product overflows, `from` is large enough to be divided first.
     rise.checked_mul(ONE).map_or_else(|| rise / (from / ONE), |scaled| scaled / from)
 }
 
@@ -136,7 +137,7 @@ impl PeakHopper {
     /// A timer that has seen no sample.
     ///
     /// # Panics
-    /// When F is zero, B_max above 1 or the bounds are crossed.
+    /// When F is zero, B_max is above 1, or the bounds contradict each other.
     pub fn new(config: PeakHopperConfig) -> Self {
         Self { config: checked(config), peak: None, backoff: Backoff::default() }
     }

@@ -12,14 +12,14 @@ use super::{RtoEstimator, TimeoutKind};
 /// The constants of [`Quic`], by default those of RFC 9002 §6.2 and RFC 9000 §18.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuicConfig {
-    /// kInitialRtt: the round trip to assume before any sample.
+    /// kInitialRtt: the round trip that is assumed before any sample.
     pub initial_rtt: Duration,
-    /// kGranularity: the least distance of the timer from the smoothed value.
+    /// kGranularity: the minimum distance of the timer from the smoothed round trip.
     pub granularity: Duration,
-    /// The longest the peer holds an acknowledgment back on purpose (its transport parameter
-    /// `max_ack_delay`).
+    /// The longest time for which the peer delays an acknowledgment on purpose (its transport
+    /// parameter `max_ack_delay`).
     pub max_ack_delay: Duration,
-    /// The greatest timer, of which the RFC knows none.
+    /// The maximum timer. The RFC has none.
     pub max: Option<Duration>,
 }
 
@@ -54,17 +54,17 @@ impl Keys for QuicConfig {
 }
 
 /// The probe timeout of RFC 9002 §6.2.1: smoothed_rtt + max(4 rttvar, kGranularity) +
-/// max_ack_delay, doubled for each time it expired.
+/// max_ack_delay. Each expiry doubles it.
 ///
-/// A sample is freed of the delay that the peer reports, as far as min_rtt allows (§5.3), and
-/// the report is believed up to max_ack_delay once the handshake is complete. Before the first
-/// sample of data, max_ack_delay is left out, since handshake packets are acknowledged at once,
-/// and a connection starts at 999 ms.
+/// The delay that the peer reports is subtracted from a sample, unless the result would be below
+/// min_rtt (§5.3). Once the handshake is complete, a report counts only up to max_ack_delay. Before
+/// the first sample of data, max_ack_delay is not added to the timer, because handshake packets are
+/// acknowledged at once. So the timer of a new connection is 999 ms.
 ///
-/// rttvar is updated first and the smoothed value second, as in the RFC's appendix A.7 and in
-/// TCP; its §5.3 is printed the other way round. Any acknowledgment that makes progress ends the
-/// backoff (§6.2.1). No packet number is used twice, so no sample is ambiguous; one that says so
-/// is left. All kinds of timeout count, since this is all the timer QUIC has.
+/// rttvar is updated before the smoothed value, as in the RFC's appendix A.7 and in TCP; the RFC's
+/// §5.3 prints the two in the other order. Any acknowledgment that makes progress ends the backoff
+/// (§6.2.1). No packet number is used twice, so no sample is ambiguous; a sample that is marked as
+/// ambiguous is ignored. Timeouts of all kinds count, because QUIC has no other timer.
 ///
 /// ```
 /// use netspurt::rto::{Quic, QuicConfig, RtoEstimator};
@@ -92,13 +92,13 @@ struct QuicMean {
 }
 
 impl QuicMean {
-    /// RFC 9002 §5.3: the first sample, and the assumption before it.
+    /// The values after the first sample, and those that are assumed before it (RFC 9002 §5.3).
     fn first(rtt: Duration) -> Self {
         let srtt = Smooth::of(rtt);
         Self { min_rtt: rtt, srtt, rttvar: srtt.half() }
     }
 
-    /// RFC 9002 §5.2 and §5.3: later samples.
+    /// Takes a later sample (RFC 9002 §5.2 and §5.3).
     fn take(&mut self, rtt: Duration, ack_delay: Duration) {
         self.min_rtt = self.min_rtt.min(rtt);
         let adjusted = if rtt >= self.min_rtt + ack_delay { rtt - ack_delay } else { rtt };

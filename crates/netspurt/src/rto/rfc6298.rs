@@ -1,4 +1,4 @@
-//! The standard timer: RFC 6298, and RFC 2988 before it.
+//! The standard timer: RFC 6298, and its predecessor RFC 2988.
 
 use crate::event::RtoState;
 use crate::packed::{Packed, packed};
@@ -11,28 +11,28 @@ use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::mean::{MeanDeviation, samples_in_flight};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Rfc6298`], by default the RFC's.
+/// The constants of [`Rfc6298`]. The defaults are those of the RFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rfc6298Config {
     /// The gain of the mean: 1/8 (§2.3).
     pub alpha: Ratio,
     /// The gain of the variation: 1/4 (§2.3).
     pub beta: Ratio,
-    /// K: variations between mean and timer, 4 (§2.3).
+    /// K: the variations between the mean and the timer, 4 (§2.3).
     pub k: u32,
-    /// G: the clock's granularity, the least distance between mean and timer. The RFC leaves it
-    /// to the host (§4 finds 100 ms or less good); here 1 ms.
+    /// G: the clock's granularity, which is the minimum distance between the mean and the timer.
+    /// The RFC leaves it to the host and recommends 100 ms or less (§4). By default it is 1 ms.
     pub granularity: Duration,
-    /// The least timer: 1 s (§2.4).
+    /// The minimum timer: 1 s (§2.4).
     pub min: Duration,
-    /// The greatest: 60 s, the least that §2.5 allows.
+    /// The maximum timer: 60 s, the lowest value that §2.5 allows.
     pub max: Duration,
     /// The timer before any sample: 1 s (§2.1).
     pub initial: Duration,
-    /// The timer for data after a SYN timed out under a shorter one: 3 s (§5.7).
+    /// The timer for data after a SYN timed out, if `initial` is shorter: 3 s (§5.7).
     pub syn_fallback: Duration,
-    /// Whether the gains are divided by the samples to be expected in a window where there is
-    /// more than one (RFC 7323 appendix G).
+    /// Whether the gains are divided by the expected number of samples in a window, if that is more
+    /// than one (RFC 7323 appendix G).
     pub spread_gains: bool,
 }
 
@@ -75,7 +75,7 @@ impl Keys for Rfc6298Config {
 }
 
 impl Rfc6298Config {
-    /// The constants of RFC 2988: the first timer is 3 s (§2.1), and gains are what they are.
+    /// The constants of RFC 2988: the first timer is 3 s (§2.1), and gains are not divided.
     pub fn rfc2988() -> Self {
         Self { initial: Duration::from_secs(3), spread_gains: false, ..Self::default() }
     }
@@ -83,19 +83,20 @@ impl Rfc6298Config {
 
 /// The timer of RFC 6298.
 ///
-/// The first sample R makes SRTT = R and RTTVAR = R/2 (§2.2); a later one RTTVAR = (1 - beta)
-/// RTTVAR + beta |SRTT - R| and then SRTT = (1 - alpha) SRTT + alpha R (§2.3). The timer is
-/// SRTT + max(G, K RTTVAR), from min to max (§2.4, §2.5); timeouts double it (§5.5) until an
-/// unambiguous sample (§3 and the note to §5: Karn and Partridge 1987).
+/// The first sample R makes SRTT = R and RTTVAR = R/2 (§2.2). A later sample makes RTTVAR = (1 -
+/// beta) RTTVAR + beta |SRTT - R|, and then SRTT = (1 - alpha) SRTT + alpha R (§2.3). The timer is
+/// SRTT + max(G, K RTTVAR), from min to max (§2.4, §2.5). Timeouts double it (§5.5). The backoff
+/// ends with an unambiguous sample (§3 and the note to §5: Karn and Partridge 1987).
 ///
-/// With `spread_gains`, samples of echoed stamps or of each segment have their gains divided by
-/// ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G), with FlightSize as it stood when the ACK
-/// came.
+/// With `spread_gains`, the gains for samples of echoed time stamps or of each segment are divided
+/// by ceiling(FlightSize / (2 SMSS)) (RFC 7323 appendix G). FlightSize is its value when the ACK
+/// arrived.
 ///
-/// A spurious timeout is answered as RFC 4015 says. A sample that the proving ACK brings counts as
-/// usual and ends the backoff; without one the timer stays backed off until a sample (§3.5). The first
-/// sample R of data that was sent after the timeout makes SRTT = max(SRTT_prev, R) and RTTVAR =
-/// max(RTTVAR_prev, R/2), where SRTT_prev is the SRTT before the timeout plus 2 G (§3.2 step 11).
+/// The response to a spurious timeout is that of RFC 4015. If the ACK that proves the timeout
+/// spurious brings a sample, that sample counts as usual and ends the backoff. Otherwise the timer
+/// stays backed off until a sample (§3.5). The first sample R of data that was sent after the
+/// timeout makes SRTT = max(SRTT_prev, R) and RTTVAR = max(RTTVAR_prev, R/2). SRTT_prev is the SRTT
+/// before the timeout plus 2 G (§3.2 step 11).
 ///
 /// ```
 /// use netspurt::rto::{Rfc6298, Rfc6298Config, RtoEstimator};
@@ -109,21 +110,22 @@ impl Rfc6298Config {
 pub struct Rfc6298 {
     config: Rfc6298Config,
     estimate: Option<MeanDeviation>,
-    /// The timer that holds until the next sample, after a SYN was lost.
+    /// After a lost SYN, the timer until the next sample.
     reinitialised: Option<Duration>,
     backoff: Backoff,
     syn_timed_out: bool,
-    /// The estimate before the first of the timeouts that are not yet answered.
+    /// The estimate before the first timeout of the present backoff.
     before_timeout: Option<MeanDeviation>,
-    /// When the last of them was.
+    /// When the last timeout was.
     timed_out: Time,
-    /// Whether those were spurious, and a sample of data sent since is awaited to respond to that.
+    /// Whether a timeout proved spurious, and the first sample of data sent after it is still due.
     response_due: bool,
 }
 
 packed!(Rfc6298 { estimate, reinitialised, backoff, syn_timed_out, before_timeout, timed_out, response_due } keeps { config });
 
-/// RFC 4015 §3.2: the estimate of before the spurious timeout, and the first sample of new data.
+/// The response of RFC 4015 §3.2. `before` is the estimate before the spurious timeout; `rtt` is
+/// the first sample of data sent after it.
 fn after_spurious_timeout(
     before: MeanDeviation,
     rtt: Smooth,
@@ -158,7 +160,7 @@ impl Rfc6298 {
         self.before_timeout.take_if(|_| due)
     }
 
-    /// How many samples a window gives (RFC 7323 appendix G).
+    /// The number of samples that a window gives (RFC 7323 appendix G).
     fn samples_expected(&self, sample: &RttSample) -> u64 {
         if self.config.spread_gains { samples_in_flight(sample) } else { 1 }
     }

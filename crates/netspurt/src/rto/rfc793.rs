@@ -9,21 +9,22 @@ use super::backoff::Backoff;
 use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Rfc793`]. By default those in use with it, at the upper end of the ranges
-/// of RFC 793 p. 41: 0.9, 2, 1 s and 1 min.
+/// The constants of [`Rfc793`]. The defaults are those that were in use, at the upper end of the
+/// ranges of RFC 793 p. 41: 0.9, 2, 1 s and 1 min.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rfc793Config {
-    /// The weight of the smoothed value against a new sample: 0.8 to 0.9 in the RFC.
+    /// α: the weight of the smoothed value against a new sample, 0.8 to 0.9 in the RFC.
     pub alpha: Ratio,
-    /// The factor for the variance of delays: 1.3 to 2.0 in the RFC.
+    /// β: the factor for the variance of delays, 1.3 to 2.0 in the RFC.
     pub beta: Ratio,
-    /// The least timer.
+    /// The minimum timer.
     pub lbound: Duration,
-    /// The greatest.
+    /// The maximum timer.
     pub ubound: Duration,
-    /// The timer before any sample, of which RFC 793 says nothing: 3 s (RFC 1122 §4.2.3.1).
+    /// The timer before any sample: 3 s (RFC 1122 §4.2.3.1). RFC 793 gives no value.
     pub initial: Duration,
-    /// The rules RFC 1122 §4.2.3.1 adds: ambiguous samples are left, timeouts double the timer.
+    /// Whether the rules of RFC 1122 §4.2.3.1 apply: ambiguous samples are ignored, and timeouts
+    /// double the timer.
     pub karn: bool,
 }
 
@@ -62,11 +63,11 @@ impl Keys for Rfc793Config {
     }
 }
 
-/// The timer of RFC 793 p. 41: SRTT = α SRTT + (1 - α) RTT, and RTO = β SRTT within bounds.
+/// The timer of RFC 793 p. 41: SRTT = α SRTT + (1 - α) RTT, and RTO = β SRTT within its bounds.
 ///
-/// The first sample is the first SRTT. The RFC of 1981 knows neither Karn's rule nor a backoff:
-/// every sample counts, however many copies were sent, and a timeout leaves the timer as it is.
-/// `karn` adds both; an unambiguous sample or a spurious timeout then ends the backoff.
+/// The first sample is the first SRTT. The RFC of 1981 has neither Karn's rule nor a backoff: every
+/// sample counts, even if its segment was retransmitted, and a timeout does not change the timer.
+/// `karn` adds both rules. An unambiguous sample or a spurious timeout then ends the backoff.
 ///
 /// ```
 /// use netspurt::rto::{Rfc793, Rfc793Config, RtoEstimator};

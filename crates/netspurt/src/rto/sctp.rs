@@ -1,4 +1,4 @@
-//! The timer of SCTP: RFC 6298's rules for one path.
+//! The timer of SCTP: the rules of RFC 6298 for one path.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -10,14 +10,15 @@ use super::keys::{Constant, Contradiction, Keys, checked, ordered, part};
 use super::mean::MeanDeviation;
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Sctp`], by default those of RFC 9260 §16; RFC 4960 §15 has 3 s for `initial`.
+/// The constants of [`Sctp`]. The defaults are those of RFC 9260 §16. In RFC 4960 §15, `initial` is
+/// 3 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SctpConfig {
     /// RTO.Alpha.
     pub alpha: Ratio,
     /// RTO.Beta.
     pub beta: Ratio,
-    /// G: what stands for a variation of nothing.
+    /// G: the variation that replaces a variation of zero.
     pub granularity: Duration,
     /// RTO.Initial.
     pub initial: Duration,
@@ -59,12 +60,12 @@ impl Keys for SctpConfig {
     }
 }
 
-/// The timer of SCTP (RFC 9260 §6.3.1): mean and variation as RFC 6298 has them, SRTT + 4 RTTVAR, a
-/// variation of nothing counting as G.
+/// The timer of SCTP (RFC 9260 §6.3.1): SRTT + 4 RTTVAR, with the mean and the variation of RFC
+/// 6298. A variation of zero is replaced by G.
 ///
-/// Timeouts double it (§6.3.3), until an unambiguous sample (Karn and Partridge 1987) or the news
-/// that the timeout was spurious. There is no rule for handshakes, and none for many samples in a
-/// window: §6.3.1 has one a round trip.
+/// Timeouts double the timer (§6.3.3). The backoff ends with an unambiguous sample (Karn and
+/// Partridge 1987), or when a timeout proves spurious. There is no rule for handshakes, and no rule
+/// for several samples in a window: §6.3.1 has one sample in a round trip.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Sctp, SctpConfig};

@@ -7,19 +7,19 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Smoltcp`], by default those of smoltcp 0.13. Version 0.12 has 10 ms and 10 s
-/// for `min` and `max`.
+/// The constants of [`Smoltcp`]. The defaults are those of smoltcp 0.13. In version 0.12, `min` is
+/// 10 ms and `max` is 10 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmoltcpConfig {
-    /// The least distance of the timer from the mean: `RTTE_MIN_MARGIN`.
+    /// The minimum distance of the timer from the mean: `RTTE_MIN_MARGIN`.
     pub margin: Duration,
     /// The timer before any sample: `RTTE_INITIAL_RTO`.
     pub initial: Duration,
-    /// The least timer: `RTTE_MIN_RTO`.
+    /// The minimum timer: `RTTE_MIN_RTO`.
     pub min: Duration,
-    /// The greatest: `RTTE_MAX_RTO`.
+    /// The maximum timer: `RTTE_MAX_RTO`.
     pub max: Duration,
-    /// Timeouts after which the next sample is a first one.
+    /// The number of timeouts after which the next sample counts as the first.
     pub forget_after: u32,
 }
 
@@ -53,10 +53,10 @@ impl Keys for SmoltcpConfig {
 
 /// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
 ///
-/// Mean and variation are RFC 6298's, but quotients are rounded up, so they never fade below the
-/// samples. A timeout doubles the timer itself; after three in a row, the next sample is a first
-/// one. An unambiguous sample works it out anew. The news of a spurious timeout, which smoltcp does
-/// not have, does so, too.
+/// The mean and the variation are those of RFC 6298, but quotients are rounded up. A timeout
+/// doubles the timer itself. After three timeouts in a row, the next sample counts as the first. An
+/// unambiguous sample computes the timer anew. A spurious timeout does so, too, although smoltcp
+/// does not detect such timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
@@ -69,11 +69,11 @@ impl Keys for SmoltcpConfig {
 #[derive(Clone, Debug)]
 pub struct Smoltcp {
     config: SmoltcpConfig,
-    /// Mean and variation in milliseconds, of the last sample.
+    /// The mean and the variation in milliseconds, after the last sample.
     estimate: Option<(u64, u64)>,
-    /// Whether the next sample is a first one.
+    /// Whether the next sample counts as the first.
     forgotten: bool,
-    /// Timeouts since the last sample, or since it was forgotten.
+    /// The timeouts since the last sample, or since the mean was last forgotten.
     timeouts: u32,
     rto: Duration,
     doublings: u32,

@@ -1,4 +1,5 @@
-//! The timer of Solaris and illumos: Jacobson's in milliseconds, with a floor under the deviation.
+//! The timer of Solaris and illumos: Jacobson's algorithm in milliseconds, with a minimum for the
+//! deviation.
 
 use crate::event::RtoState;
 use crate::sample::RttSample;
@@ -7,23 +8,23 @@ use crate::units::{Duration, Time};
 use super::keys::{Constant, Contradiction, Keys, checked, ordered};
 use super::{RtoEstimator, TimeoutKind};
 
-/// The constants of [`Solaris`], by default illumos's tunables.
+/// The constants of [`Solaris`]. The defaults are the tunables of illumos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SolarisConfig {
-    /// The timer that the first estimate stands for: `tcp_rexmit_interval_initial`. With its share
-    /// for bursts the first timer is an eighth longer.
+    /// The timer from which the first estimate is made: `tcp_rexmit_interval_initial`. The first
+    /// timer is an eighth longer, because a quarter of the mean is added.
     pub initial: Duration,
-    /// The least timer: `tcp_rexmit_interval_min`.
+    /// The minimum timer: `tcp_rexmit_interval_min`.
     pub min: Duration,
-    /// The greatest: `tcp_rexmit_interval_max`.
+    /// The maximum timer: `tcp_rexmit_interval_max`.
     pub max: Duration,
-    /// What is put on every timer: `tcp_rexmit_interval_extra`.
+    /// The span that is added to every timer: `tcp_rexmit_interval_extra`.
     pub extra: Duration,
-    /// What is put on the first: `tcp_conn_grace_period`.
+    /// The span that is added to the first timer: `tcp_conn_grace_period`.
     pub grace: Duration,
-    /// The least of four deviations: `TCP_SD_MIN`.
+    /// The minimum of four deviations: `TCP_SD_MIN`.
     pub sd_min: Duration,
-    /// After so long without an answer the mean is given up: `tcp_ip_notify_interval`.
+    /// The time without an answer after which the mean is given up: `tcp_ip_notify_interval`.
     pub notify: Duration,
 }
 
@@ -62,13 +63,14 @@ impl Keys for SolarisConfig {
 /// The retransmission timer of illumos, and of Solaris before it (`tcp_set_rto` of `tcp_input.c`,
 /// `tcp_timer` of `tcp_timers.c`), in whole milliseconds.
 ///
-/// The mean is kept in eighths and the deviation in quarters with Jacobson's gains. Three things
-/// are its own: four deviations are no less than 400 ms; a quarter of the mean is put on the timer,
-/// for ACKs of bursts; and a new connection has an estimate that the first sample does not replace.
-/// The doubling begins from the floor where the sum is below it. Ten seconds without an answer move
-/// the mean into the deviation, and the next sample is a first one.
+/// The mean is kept in eighths and the deviation in quarters, with Jacobson's gains. Three rules
+/// are its own. First, four deviations are at least 400 ms. Second, a quarter of the mean is added
+/// to the timer, for ACKs of bursts. Third, a new connection has an estimate that the first sample
+/// does not replace. If the sum is below the minimum, the minimum is doubled instead. After ten
+/// seconds without an answer, the mean is added to the deviation, and the next sample counts as the
+/// first.
 ///
-/// An unambiguous sample ends the backoff, or the news that the timeout was spurious.
+/// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Solaris, SolarisConfig};
@@ -79,15 +81,16 @@ impl Keys for SolarisConfig {
 #[derive(Clone, Debug)]
 pub struct Solaris {
     config: SolarisConfig,
-    /// `tcp_rtt_sa`: eighths of a millisecond; 0 while the next sample is the first.
+    /// `tcp_rtt_sa`: the mean in eighths of a millisecond; 0 if the next sample counts as the
+    /// first.
     sa: u64,
-    /// `tcp_rtt_sd`: quarters.
+    /// `tcp_rtt_sd`: the deviation in quarters of a millisecond.
     sd: u64,
     sampled: bool,
     backoff: u32,
     /// `tcp_rto` in milliseconds.
     rto: u64,
-    /// `tcp_ms_we_have_waited`: timers set since the last answer.
+    /// `tcp_ms_we_have_waited`: the sum of the timers since the last answer, in milliseconds.
     waited: u64,
 }
 
@@ -108,7 +111,8 @@ impl Solaris {
         timer
     }
 
-    /// Mean, four deviations, the extra and a quarter of the mean.
+    /// The timer before its bounds: the mean, four deviations, the extra, and a quarter of the
+    /// mean.
     fn sum(&self) -> u64 {
         (self.sa >> 3) + self.sd + self.config.extra.whole(MS) + (self.sa >> 5)
     }

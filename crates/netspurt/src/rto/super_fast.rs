@@ -1,5 +1,6 @@
-//! Super Fast Retransmit's timer (Tarr and Ghita 2005, §5): a multiple of the handshake's round
-//! trip, with its constants as text. It takes no samples, so it is not an estimator.
+//! The timer of Super Fast Retransmit (Tarr and Ghita 2005, §5): a multiple of the handshake's
+//! round trip. It takes no samples, so it is not an estimator. Its constants can be written as
+//! text.
 
 use crate::units::Duration;
 
@@ -19,9 +20,10 @@ use super::keys::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SfrConfig {
-    /// The timer in halves of the handshake's round trip: 6 stands for the paper's factor 3.
+    /// The timer in halves of the handshake's round trip. The paper's factor 3 is 6 halves.
     pub factor_halves: u32,
-    /// It rests for good once so many octets were acknowledged; `None` never.
+    /// The number of acknowledged octets after which the timer stops for good; `None` if it never
+    /// stops.
     pub cutout_bytes: Option<u64>,
 }
 
@@ -32,16 +34,16 @@ impl Default for SfrConfig {
 }
 
 impl SfrConfig {
-    /// What texts call it.
+    /// The name of the timer in texts.
     pub const NAME: &str = "sfr";
 
-    /// The least and the greatest factor, in halves.
+    /// The minimum and the maximum factor, in halves.
     pub const FACTORS_HALVES: [u32; 2] = [1, 2000];
 
     /// Reads `sfr`, or `sfr:factor=3,cutout=80kB`.
     ///
     /// # Errors
-    /// Another name, an unknown key or one given twice, or a malformed value.
+    /// Another name, an unknown key, a key given twice, or a malformed value.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
         let (name, settings) = name_and_settings(text);
         if name != Self::NAME {
@@ -61,7 +63,7 @@ impl SfrConfig {
         rtt * u64::from(self.factor_halves) / 2
     }
 
-    /// Whether it rests for good once so many octets were acknowledged.
+    /// Whether the timer stops for good after `acked_bytes` acknowledged octets.
     pub fn is_over(&self, acked_bytes: u64) -> bool {
         self.cutout_bytes.is_some_and(|most| acked_bytes >= most)
     }

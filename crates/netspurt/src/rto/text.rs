@@ -10,22 +10,22 @@ use crate::units::Duration;
 use super::keys::{Contradiction, EstimatorError, Keys, name_and_settings, read_settings};
 use super::{EstimatorConfig, FOREIGN_TIMERS, ForeignConfig, MillsConfig, Rfc6298Config};
 
-/// The bounds of a timer, as far as its algorithm has them.
+/// The bounds of a timer. A bound that the algorithm does not have is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// The timer before any sample.
     pub initial: Option<Duration>,
-    /// The least.
+    /// The minimum timer.
     pub min: Option<Duration>,
-    /// The greatest.
+    /// The maximum timer.
     pub max: Option<Duration>,
 }
 
 impl EstimatorConfig {
-    /// Other names: constants of an algorithm that are known by a name of their own.
+    /// Names for certain constants of an algorithm that has another name.
     pub const ALIASES: &[&str] = &["rfc2988", "mills-single"];
 
-    /// The constants known as `alias`.
+    /// The algorithm and the constants that `alias` names.
     fn aliased(alias: &str) -> Option<Self> {
         match alias {
             "rfc2988" => Some(Self::Rfc6298(Rfc6298Config::rfc2988())),
@@ -34,14 +34,16 @@ impl EstimatorConfig {
         }
     }
 
-    /// The algorithm called `name`, or the constants known by it.
+    /// The algorithm called `name` with its published constants, or those that the alias `name`
+    /// has.
     fn published(name: &str) -> Option<Self> {
         Self::named(name).or_else(|| Self::aliased(name))
     }
 
     /// Reads a timer: a name, and constants under the names of their fields.
     ///
-    /// Times are written with their unit, ratios as `7/8` or `0.875`, what may be absent as `none`.
+    /// Times are written with their unit, and ratios as `7/8` or `0.875`. A constant that may be
+    /// absent is then written as `none`.
     ///
     /// ```
     /// use netspurt::rto::{EstimatorConfig, FixedConfig};
@@ -53,14 +55,14 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// An unknown name, an unknown key or one given twice, a value that is none, or constants that
+    /// An unknown name, an unknown key, a key given twice, a malformed value, or constants that
     /// contradict each other.
     pub fn parse(text: &str) -> Result<Self, EstimatorError> {
         Self::parse_on(text, Clock::EXACT)
     }
 
-    /// The same of a host whose timers fire by `timer_clock`: the algorithm's unit or granularity is
-    /// the jiffy or the tick of this clock, unless the text says otherwise.
+    /// As [`parse`](Self::parse), for a host whose timers fire by `timer_clock`. The algorithm's
+    /// unit or granularity is the jiffy or the tick of this clock, unless the text sets it.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -70,13 +72,13 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// Those of [`parse`](Self::parse).
+    /// As [`parse`](Self::parse).
     pub fn parse_on(text: &str, timer_clock: Clock) -> Result<Self, EstimatorError> {
         let (config, _) = Self::read_on(text, timer_clock)?;
         config.check().map(|()| config)
     }
 
-    /// Which bounds the settings in `text` name: the first timer, the least and the greatest.
+    /// Whether the settings in `text` set the first timer, the minimum and the maximum.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;
@@ -84,14 +86,14 @@ impl EstimatorConfig {
     /// ```
     ///
     /// # Errors
-    /// Those of [`parse`](Self::parse), but for contradictions.
+    /// As [`parse`](Self::parse), except for contradictions.
     pub fn bounds_in(text: &str) -> Result<[bool; 3], EstimatorError> {
         let (mut config, given) = Self::read_on(text, Clock::EXACT)?;
         let bounds = config.keys_mut().bounds();
         Ok(bounds.map(|bound| bound.is_some_and(|key| given.contains(&key))))
     }
 
-    /// The constants that `text` names on a host with this clock, and the keys it gives.
+    /// The constants that `text` names on a host with this clock, and the keys that it sets.
     fn read_on(
         text: &str,
         timer_clock: Clock,
@@ -105,7 +107,7 @@ impl EstimatorConfig {
         Ok((config, given))
     }
 
-    /// The timer of another language that `text` names, which starts with `name`.
+    /// The foreign timer that `text` names; `name` is the beginning of the text.
     fn foreign(name: &str, text: &str) -> Result<Self, EstimatorError> {
         match FOREIGN_TIMERS.find(text.trim()) {
             Some(Ok(timer)) => Ok(Self::Foreign(ForeignConfig::of(timer))),
@@ -122,8 +124,8 @@ impl EstimatorConfig {
         }
     }
 
-    /// The same algorithm on a host whose timers fire by `timer_clock`: its unit, or its G of
-    /// RFC 6298 §2.3, is the jiffy or the tick of that clock, if it has such a key.
+    /// Returns the same algorithm for a host whose timers fire by `timer_clock`. Its unit, or its G
+    /// of RFC 6298 §2.3, is set to the jiffy or the tick of that clock, if it has such a key.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -147,7 +149,8 @@ impl EstimatorConfig {
         self
     }
 
-    /// Every constant as text under its key, so that the name and these read as the same timer.
+    /// All constants as texts, each with its key. Together with the name they read as the same
+    /// timer.
     ///
     /// ```
     /// use netspurt::rto::EstimatorConfig;
@@ -159,10 +162,11 @@ impl EstimatorConfig {
         config.keys_mut().keys().iter().map(|(key, constant)| (*key, constant.write())).collect()
     }
 
-    /// Whether the constants stand together, so that [`build`](Self::build) makes a timer of them.
+    /// Checks that the constants do not contradict each other. [`build`](Self::build) then
+    /// succeeds.
     ///
     /// # Errors
-    /// The key to blame.
+    /// The key with the wrong value.
     pub fn check(&self) -> Result<(), EstimatorError> {
         let mut config = *self;
         let keys = config.keys_mut();
@@ -175,7 +179,7 @@ impl EstimatorConfig {
         })
     }
 
-    /// The bounds, whatever the algorithm calls them.
+    /// The bounds of the timer. Algorithms have different keys for them.
     pub fn bounds(&self) -> Bounds {
         let mut config = *self;
         let keys = config.keys_mut().bounds();
@@ -190,7 +194,7 @@ impl EstimatorConfig {
         Bounds { initial, min, max }
     }
 
-    /// The same timer within those of `bounds` that are given.
+    /// Returns the same timer with those of `bounds` that are given.
     ///
     /// # Errors
     /// The name of a bound that the algorithm does not have: `initial`, `min` or `max`.
@@ -211,8 +215,8 @@ impl EstimatorConfig {
         Ok(config)
     }
 
-    /// The shortest text that reads as this timer, but for its bounds, on a host whose timers fire
-    /// by `timer_clock`.
+    /// The shortest text that reads as this timer on a host whose timers fire by `timer_clock`. The
+    /// bounds of the timer are left out.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -234,13 +238,13 @@ impl EstimatorConfig {
         })
     }
 
-    /// The shortest of the texts that start from the names of this algorithm.
+    /// The shortest of the texts that begin with the algorithm's name or an alias.
     fn shortest(&self, text: impl Fn(&str) -> Option<String>) -> String {
         let names = core::iter::once(self.name()).chain(Self::ALIASES.iter().copied());
         names.filter_map(text).min_by_key(String::len).unwrap_or_default()
     }
 
-    /// The name, and what differs from what `published` has; `None` where that is of another
+    /// `name`, and the settings that differ from `published`; `None` if `published` is of another
     /// algorithm.
     fn text_over(&self, name: &str, published: &Self) -> Option<String> {
         let alike = published.name() == self.name();
@@ -253,7 +257,8 @@ impl EstimatorConfig {
     }
 }
 
-/// A first timer or a ceiling of nothing would fire at once, for ever.
+/// Refuses a first timer or a maximum of zero, with which the timer would fire at once again and
+/// again.
 fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     let [initial, _, max] = keys.bounds();
     let constants = keys.keys();
@@ -271,8 +276,8 @@ fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
 const ZERO: Option<Duration> = Some(Duration::ZERO);
 
 impl fmt::Display for EstimatorConfig {
-    /// The shortest text that reads as this timer: a name, and what differs from what is published
-    /// under it.
+    /// Writes the shortest text that reads as this timer: a name, and the settings that differ from
+    /// the published constants of that name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Foreign(config) = self {
             return f.write_str(config.text());

@@ -1,4 +1,4 @@
-//! The axes of a sweep: lists, ranges and named sets become points, each with its settings.
+//! The axes of a sweep. Lists, ranges and named sets become points; each point has its settings.
 
 use core::fmt;
 use indexmap::IndexSet;
@@ -17,7 +17,7 @@ pub enum Label {
     Whole(i64),
     /// A number with a fraction.
     Number(f64),
-    /// A text, a set's name, or any other value as TOML.
+    /// A text, the name of a set, or another value as TOML.
     Text(String),
 }
 
@@ -42,7 +42,7 @@ impl From<&Value> for Label {
     }
 }
 
-/// The columns that every sweep's table has; an axis cannot have such a name.
+/// The columns of every sweep's table. An axis cannot have one of these names.
 pub const TAKEN: [&str; 72] = [
     "case",
     "scenario",
@@ -121,37 +121,37 @@ pub const TAKEN: [&str; 72] = [
 /// One axis of a sweep.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Its name.
+    /// The name of the axis.
     pub name: String,
-    /// Its points, in order.
+    /// The points of the axis, in order.
     pub points: Vec<Point>,
 }
 
 /// A point on an axis.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Its label.
+    /// The label of the point.
     pub label: Label,
-    /// Its place in the file.
+    /// The path in the file to the value, the set or the axis that makes the point, for errors.
     pub(super) place: Vec<String>,
     pub(super) settings: Vec<AxisSetting>,
 }
 
-/// A value to be set.
+/// A value to be set at a path.
 #[derive(Clone, Debug)]
 pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
-    /// The place of its path in the file.
+    /// The path in the file to the key that contains `path`, for errors.
     pub(super) place: Vec<String>,
 }
 
 impl Axis {
-    /// The axis called `name` of a file.
+    /// Reads the axis called `name`.
     pub(super) fn new(name: &str, spec: &AxisSpec) -> Result<Self, Problem> {
         let home = ["sweep", "over", name];
         if name.is_empty() || name.chars().any(char::is_control) {
-            let problem = Problem::at(home, "a name that heads no column").of_the_key();
+            let problem = Problem::at(home, "this name cannot head a column").of_the_key();
             return Err(problem.fix("write letters, digits and signs"));
         }
         if TAKEN.contains(&name) {
@@ -162,7 +162,7 @@ impl Axis {
             (None, Some(_)) if spec.without_values() => sets(name, spec),
             (Some(path), None) => listed(name, spec, path.each())?,
             _ => {
-                let message = format!("`{name}` varies nothing, or two things at once");
+                let message = format!("`{name}` needs either `path` with values, or `sets`");
                 let fix = "write `path` and `values`, or `path` and a range, or `sets`";
                 return Err(Problem::at(home, message).fix(fix));
             }
@@ -175,7 +175,7 @@ impl Axis {
         if let Some(twice) = points.iter().find(|point| !met.insert(point.label.to_string())) {
             let mut problem = Problem::at([], format!("`{}` comes twice", twice.label));
             problem.path.clone_from(&twice.place);
-            return Err(problem.fix("each value once, and a range no finer than its digits"));
+            return Err(problem.fix("each value once; those of a range have six digits"));
         }
         Ok(Self { name: name.to_owned(), points })
     }
@@ -212,12 +212,12 @@ fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
     sets.map(point).collect()
 }
 
-/// The path is one key in quotes.
+/// The path in the file of a path below `sets`: one key in quotes.
 fn keys_in_file(path: &str) -> Vec<String> {
     vec![path.to_owned()]
 }
 
-/// The points of a list or a range of values, each set at all `paths`.
+/// The points of a list or a range of values. Each value is set at all `paths`.
 fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, Problem> {
     let home = ["sweep", "over", name];
     let place = |key: &str| steps(&[&home[..], &[key]].concat());
@@ -249,21 +249,21 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
     Ok(points.collect())
 }
 
-/// A range of numbers with one unit or none.
+/// A range of numbers, all with one unit or all without.
 #[derive(Clone, Debug)]
 pub(super) struct AxisRange {
     from: f64,
     to: f64,
-    /// The unit after each number, with the space before it; `None` for plain numbers.
+    /// The unit of each number; `None` for plain numbers.
     unit: Option<String>,
     whole: bool,
     log: bool,
 }
 
-/// Units that are not divided into fractions.
+/// Units whose values are whole numbers.
 const WHOLE: [&str; 5] = ["packets", "segments", "B", "ns", "bit/s"];
 
-/// Units of which a thousandth is the least that a scenario takes.
+/// Units whose values have at most three decimals in a scenario.
 const THOUSANDTHS: [&str; 3] = ["us", "kbit/s", "kB"];
 
 impl AxisRange {
@@ -288,7 +288,7 @@ impl AxisRange {
         Ok(Self { from: first, to: last, unit: last_unit, whole: counted || plain, log })
     }
 
-    /// Value `n` of `count`; the ends are exactly the given ones.
+    /// Value `n` of `count`. The first and the last value are exactly the given ones.
     #[expect(clippy::cast_precision_loss, reason = "at most 100 000")]
     fn value(&self, n: u64, count: u64) -> Value {
         let share = n as f64 / (count - 1) as f64;
@@ -307,7 +307,8 @@ impl AxisRange {
         self.written(value)
     }
 
-    /// The value at a share from 0 to 1 of it, as drawn; of whole numbers each has the same share.
+    /// The value at `share`, from 0 to 1, of the range. In a range of whole numbers with even
+    /// spacing, each number gets an equal part of the shares.
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)
@@ -320,7 +321,7 @@ impl AxisRange {
         self.written(self.rounded(value))
     }
 
-    /// All that its values depend on.
+    /// A text with everything on which the values of the range depend.
     pub(super) fn told(&self) -> String {
         format!("{self:?}")
     }
@@ -350,7 +351,7 @@ fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// A value's number, with its unit if it is a text.
+/// The number in a value; for a text, also its unit.
 #[expect(clippy::cast_precision_loss, reason = "ends of ranges are written by people")]
 fn number(value: &Value) -> Option<(f64, Option<String>)> {
     match value {

@@ -1,4 +1,4 @@
-//! A combination of a sweep's values, ready to be run with any seed.
+//! A combination of a sweep's values, which can be run with any seed.
 
 use sha2::{Digest, Sha256};
 
@@ -11,12 +11,12 @@ use super::plan::Plan;
 use super::run::Simulation;
 use super::spec::Spec;
 
-/// A combination of values, ready to be run with any seed.
+/// A combination of a sweep's values, which can be run with any seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
     spec: Spec,
-    /// The SHA-256 of its resolved scenario without the seed and what is recorded, the first 16
-    /// octets in hexadecimal.
+    /// A hash of the resolved scenario without its seed and its `record`: the first 16 octets of
+    /// the SHA-256, in hexadecimal.
     pub fingerprint: String,
 }
 
@@ -27,7 +27,8 @@ impl Combination {
         Self { fingerprint: short_hash(&[text.as_bytes()]), spec }
     }
 
-    /// The same for a scenario whose head and links are those that `links` knows.
+    /// As [`new`](Self::new), for a scenario with the head and the links of `known`. The text of
+    /// the links is not hashed again.
     pub(super) fn with_known_links(mut spec: Spec, known: &KnownLinks) -> Self {
         lay_bare(&mut spec);
         let text = text_without_links(&mut spec);
@@ -37,7 +38,7 @@ impl Combination {
         Self { spec, fingerprint }
     }
 
-    /// A run of it that records nothing but sums.
+    /// A run of the combination with `seed`. The run records only sums.
     ///
     /// # Errors
     /// When the combination is inconsistent.
@@ -52,18 +53,18 @@ impl Combination {
     }
 }
 
-/// The resolved text of a scenario up to the end of its links, as a hash that goes on. The timelines
-/// of links are by far the longest part of the text, and few axes change them.
+/// The hash of a scenario's resolved text up to the end of its links; the hash can be continued.
+/// The timelines of links are by far the longest part of the text, and few axes change them.
 #[derive(Clone, Debug)]
 pub(super) struct KnownLinks {
     hash: Sha256,
-    /// Octets of the text in front of the links.
+    /// The number of octets of the text before the links.
     head: usize,
 }
 
 impl KnownLinks {
-    /// Those of `spec`; none if its text is not the head, the links and the rest, one behind the
-    /// other.
+    /// The known links of `spec`; `None` if the text does not consist of the head, the links and
+    /// the rest in this order.
     pub(super) fn of(spec: &Spec) -> Option<Self> {
         let mut spec = spec.clone();
         lay_bare(&mut spec);
@@ -87,7 +88,7 @@ fn text_without_links(spec: &mut Spec) -> String {
     text
 }
 
-/// Takes away what results of a case do not depend on.
+/// Removes the parts of a scenario that do not change the results of a case.
 fn lay_bare(spec: &mut Spec) {
     spec.sweep = None;
     spec.seed = Whole(0);
@@ -97,16 +98,17 @@ fn lay_bare(spec: &mut Spec) {
     spec.record.rows = None;
 }
 
-/// Why the scenario cannot be simulated: the kernel does not run in virtual time.
+/// The problem of a scenario with an end of the kernel's. The kernel does not run in virtual time,
+/// so such a scenario cannot be simulated.
 pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
     let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
     let (name, _) = real?;
     Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
 }
 
-/// What is said of a kernel's end in a sweep.
-pub(super) const KERNEL: &str = "the kernel does not keep the virtual time of a sweep";
-/// What to do about it.
+/// The message about an end of the kernel's in a sweep.
+pub(super) const KERNEL: &str = "the kernel does not run in the virtual time of a sweep";
+/// The fix for an end of the kernel's in a sweep.
 pub(super) const LIVE: &str = "`netspurt sweep --live` for real time, or `endpoint = \"model\"`";
 
 /// The first 16 octets of a SHA-256, in hexadecimal.

@@ -1,5 +1,5 @@
-//! The text of a scenario with the values set over it, and the way from a mistake back to the place
-//! that caused it.
+//! The text of a scenario with the values set over it; finds the place in the text that caused a
+//! mistake.
 
 use core::ops::Range;
 
@@ -15,14 +15,14 @@ use super::tree::{TreeNode, dotted, find, is_entry, keys, path_to};
 use super::unknown_name::unknown_name;
 use crate::place::Place;
 
-/// A scenario's text and the values set over it.
+/// The text of a scenario, and the values set over it.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     name: String,
     text: String,
-    /// Dotted path, and the value as TOML.
+    /// Each dotted path that is set, with its value as TOML.
     overrides: Vec<(String, String)>,
-    /// The files that its links may follow, and those with algorithms that it names.
+    /// Files by name: those that links may follow, and those with algorithms.
     files: Files,
     /// Whether the table `[sweep]` is used.
     sweeps: bool,
@@ -34,13 +34,13 @@ impl Document {
         Self { name: name.to_owned(), text: text.to_owned(), overrides, files, sweeps: true }
     }
 
-    /// The same with these files, which links may follow or which have algorithms, by name.
+    /// Adds files by name: those that links may follow, and those with algorithms.
     pub(super) fn with_files(mut self, files: impl IntoIterator<Item = (String, String)>) -> Self {
         self.files.extend(files);
         self
     }
 
-    /// The files that its links may follow and those with algorithms, by name.
+    /// The files by name: those that links may follow, and those with algorithms.
     pub(super) fn files(&self) -> &Files {
         &self.files
     }
@@ -54,7 +54,7 @@ impl Document {
         &self.name
     }
 
-    /// The same with `path` set to `value`, which is read as TOML or else as text.
+    /// Sets `path` to `value` over the text. A value that is not TOML is taken as text.
     pub(super) fn with(mut self, path: &str, value: &str) -> Self {
         self.overrides.retain(|(set, _)| set != path);
         self.overrides.push((path.to_owned(), value.to_owned()));
@@ -71,19 +71,19 @@ impl Document {
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// The same as one of a single run.
+    /// Returns the document without its sweep: the scenario of a single run.
     pub(super) fn without_sweep(self) -> Self {
         Self { sweeps: false, ..self }
     }
 
-    /// The scenario as a table that was read earlier.
+    /// Reads the scenario as a table.
     pub(super) fn table(&self) -> Result<toml::Table, ScenarioError> {
         let text = self.whole()?;
         read(&text).map_err(|error| self.explain(&text, &error))
     }
 
-    /// Reads the scenario. On a mistake, also returns whether the path of a setting is to blame and
-    /// not its value.
+    /// Reads the scenario. On a mistake, also returns `true` if the path of a setting is to blame,
+    /// and `false` if its value is.
     pub(super) fn read_or_blame(&self) -> Result<Spec, (bool, ScenarioError)> {
         let text = self.whole().map_err(|slip| (true, slip))?;
         read(&text).map_err(|error| {
@@ -158,7 +158,8 @@ impl Document {
         self.blame(&Problem { path, also: Vec::new(), key, incomplete, message, fix })
     }
 
-    /// The error that puts `problem` at its place.
+    /// Makes the error for `problem`, with its place in the text, in a followed file, or in a
+    /// setting.
     pub(super) fn blame(&self, problem: &Problem) -> ScenarioError {
         let tree = toml_edit::Document::parse(self.text.as_str()).ok();
         let table = tree.as_ref().map(|tree| tree.as_table());
@@ -195,14 +196,15 @@ impl Document {
         error
     }
 
-    /// The name, for people, of the file that the link at `path` follows, if it follows one.
+    /// The name, for people, of the file that the link at `path` follows; `None` if it follows no
+    /// file.
     pub(super) fn file_of(&self, path: &[String]) -> Option<String> {
         let tree = toml_edit::Document::parse(self.text.as_str()).ok()?;
         let below = [path, &[followed::KEY.to_owned()]].concat();
         self.followed(Some(tree.as_table()), &below).map(|followed| followed.shown)
     }
 
-    /// The place of a path in the file that its link follows, if it follows one.
+    /// The place of `path` in the file that its link follows; `None` if the link follows no file.
     fn followed(&self, table: Option<&Table>, path: &[String]) -> Option<Followed<'_>> {
         let (link, rest) = followed::split(path)?;
         let key = [link, &[followed::KEY.to_owned()]].concat();
@@ -219,9 +221,9 @@ impl Document {
         Some(Followed { shown, text: self.files.get(name)?, path: rest.to_vec() })
     }
 
-    /// The setting that caused `problem`: the one of the value at its place or around it, or else
-    /// one below it. The file was consistent before anything was set, so a single setting is always
-    /// to blame.
+    /// The setting that caused `problem`: the setting at the problem's path or at a path around it,
+    /// or else a setting below it. The file was consistent before anything was set, so a single
+    /// setting is always to blame.
     fn culprit(&self, file: Option<&Table>, problem: &Problem) -> Option<&(String, String)> {
         let paths: Vec<Vec<String>> = std::iter::once(&problem.path)
             .chain(&problem.also)
@@ -248,16 +250,16 @@ impl Document {
     }
 }
 
-/// A path below a link, in the file that the link follows.
+/// A path below a link that follows a file; the path leads to a value in that file.
 struct Followed<'a> {
-    /// The file's name for people.
+    /// The name of the file, for people.
     shown: String,
     text: &'a str,
     path: Vec<String>,
 }
 
 impl Followed<'_> {
-    /// The place of the value there, or of its key; `None` if the file has no such key.
+    /// The place of the value at the path, or of its key; `None` if the file has no such key.
     fn place(&self, of_the_key: bool) -> Option<Place> {
         let tree = toml_edit::Document::parse(self.text).ok()?;
         tree.as_table().get(self.path.first()?)?;
@@ -267,7 +269,7 @@ impl Followed<'_> {
     }
 }
 
-/// The words that are allowed at `span`; found by putting an invalid word there.
+/// The words that are allowed at `span`. To find them, an invalid word is put there and parsed.
 fn words(text: &str, span: &Range<usize>) -> String {
     let asked = format!("{}\"?\"{}", &text[..span.start], &text[span.end..]);
     let answer = read::<Spec>(&asked).map_err(|error| error.message);
@@ -278,7 +280,8 @@ fn words(text: &str, span: &Range<usize>) -> String {
     }
 }
 
-/// The value around the octet `at` of a TOML text, if it is a text without quotes.
+/// The value around the octet `at` of a TOML text, if the value looks like a text without its
+/// quotes.
 fn bare_text(text: &str, at: usize) -> Option<&str> {
     let rest = text.get(at..)?;
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -290,7 +293,7 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
     told.then_some(bare)
 }
 
-/// Sets `value`, which is TOML or else text, at a dotted path.
+/// Sets `value` at a dotted path. A value that is not TOML is taken as text.
 fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let keys = keys(path);
     let problem = |message: String| {
@@ -321,8 +324,8 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     })
 }
 
-/// Sets `keys` below `table`, making tables on the way; or returns how many keys precede something
-/// that is not a table.
+/// Sets `keys` below `table`, and makes tables on the way. On an error, returns the number of keys
+/// before the first one that is not a table.
 pub(super) fn set(table: &mut dyn TableLike, keys: &[String], value: Value) -> Result<(), usize> {
     let [first, rest @ ..] = keys else { unreachable!("a path has a key") };
     if rest.is_empty() {

@@ -25,7 +25,7 @@ pub(super) struct PlannedLink {
     pub(super) config: LinkConfig,
 }
 
-/// A link and its place in the file.
+/// A link with its place in the file.
 pub(super) struct Drawn<'a> {
     pub(super) name: String,
     pub(super) between: [String; 2],
@@ -131,7 +131,7 @@ fn draw_dumbbell<'a>(
     Ok(())
 }
 
-/// The graph, with each link's two directions in it.
+/// The graph of the nodes, and the two directions of each link.
 pub(super) fn lay(
     drawn: &[Drawn<'_>],
     nodes: &IndexSet<String>,
@@ -176,7 +176,7 @@ pub(super) fn node(nodes: &IndexSet<String>, name: &str, path: &[&str]) -> Resul
     })
 }
 
-/// Sets the route of entry `place` in the list.
+/// Sets the route that is entry `place` of the list `routes`.
 pub(super) fn set_route(
     routes: &mut Routes,
     place: usize,
@@ -209,7 +209,7 @@ pub(super) fn set_route(
     Ok(())
 }
 
-/// The nodes of `spec` and their neighbours, in the order of the file.
+/// The nodes of `spec`, and the nodes with a single link, both in the order of the file.
 pub(super) fn nodes_and_leaves(spec: &Spec) -> Result<[Vec<String>; 2], Problem> {
     let drawn = draw(spec)?;
     let ends = || drawn.iter().flat_map(|link| &link.between);

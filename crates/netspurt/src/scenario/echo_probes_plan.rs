@@ -1,4 +1,4 @@
-//! From the echo probes of a scenario to a prober's orders.
+//! Makes the plans of probers from the echo probes of a scenario.
 
 use crate::app::EchoProbePlan;
 use crate::rng::Stream;
@@ -10,7 +10,7 @@ use super::quantity::ListOr;
 use super::spec::Spec;
 use super::tree::entry;
 
-/// The orders of the echo probes `name`.
+/// The plan of the series of echo probes called `name`.
 pub(super) fn echo_probes(
     name: &str,
     table: &EchoProbesSpec,
@@ -18,7 +18,7 @@ pub(super) fn echo_probes(
 ) -> Result<EchoProbePlan, Problem> {
     let problem = |key: &str, message: String| Problem::at(["echo_probes", name, key], message);
     if table.timeout.is_zero() {
-        return Err(problem("timeout", "no time for an answer".into()).fix("above zero"));
+        return Err(problem("timeout", "a give-up time of zero".into()).fix("above zero"));
     }
     if table.start >= spec.stop {
         return Err(problem("start", format!("`{name}` start when the run has ended"))
@@ -38,7 +38,7 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     let problem = |message: String| Problem::at(["echo_probes", name, "lengths"], message);
     let range = match &table.lengths {
         ListOr::List(sizes) if sizes.is_empty() => {
-            return Err(problem("no length at all".into()).fix("at least one, as in [\"64 B\"]"));
+            return Err(problem("`lengths` is empty".into()).fix("at least one, as in [\"64 B\"]"));
         }
         ListOr::List(sizes) => {
             let each = sizes.iter().enumerate();
@@ -61,13 +61,13 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     Ok((0..table.count.small()).map(|_| all[draw(&mut stream, all.len())]).collect())
 }
 
-/// One of `count` places, all equally likely to within 2⁻⁴⁸.
+/// Draws one of `count` indexes. All are equally likely to within 2⁻⁴⁸.
 fn draw(stream: &mut Stream, count: usize) -> usize {
     let place = (u128::from(stream.bits()) * count as u128) >> 64;
     usize::try_from(place).unwrap_or(0)
 }
 
-/// A length, which is at the step `step` below `lengths` in the file.
+/// Checks a length; `step` is its place below `lengths` in the file.
 fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
     u16::try_from(size.0).ok().filter(|bytes| *bytes >= EchoProbePlan::HEADER_BYTES).ok_or_else(
         || {

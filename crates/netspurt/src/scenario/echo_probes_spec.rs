@@ -8,11 +8,12 @@ use crate::units::{ByteCount, Duration};
 use super::number::Whole;
 use super::quantity::{ListOr, above_zero};
 
-/// The most requests of a series of echo probes; their outcomes are kept in memory.
+/// The number of requests in a series of echo probes. It is bounded because the outcomes are kept
+/// in memory.
 pub type Requests = Whole<1, 1_000_000>;
 
-/// Requests to an echo host, one after the other: the next leaves when the last was answered or
-/// given up.
+/// Requests to an echo host, one after the other. The next request leaves when the last one was
+/// answered or counts as lost.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EchoProbesSpec {
@@ -28,14 +29,14 @@ pub struct EchoProbesSpec {
     /// When the first request leaves.
     #[serde(default)]
     pub start: Duration,
-    /// The give-up time: an echo probe without an answer by then is lost.
+    /// The give-up time: a request without an answer by then counts as lost.
     #[serde(default = "half_a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timeout: Duration,
-    /// How long after an answer, or a loss, the next request leaves.
+    /// The time from an answer, or from a loss, until the next request leaves.
     #[serde(default)]
     pub gap: Duration,
-    /// How long the answering node takes for an answer.
+    /// The time that the answering node takes for an answer.
     #[serde(default)]
     pub processing: Duration,
 }
@@ -48,11 +49,11 @@ fn half_a_minute() -> Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LengthRange {
-    /// The shortest.
+    /// The shortest length.
     pub from: ByteCount,
-    /// The longest.
+    /// The longest length.
     pub to: ByteCount,
-    /// From one length to the next.
+    /// The difference between two successive lengths.
     #[serde(default = "an_octet")]
     pub step: ByteCount,
     /// The order of the lengths.
@@ -68,9 +69,9 @@ fn an_octet() -> ByteCount {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LengthRule {
-    /// One after the other, and again from the shortest.
+    /// The lengths in ascending order, and then again from the shortest.
     #[default]
     InTurn,
-    /// Each drawn at random, all equally likely.
+    /// Each length is drawn at random; all are equally likely.
     Random,
 }

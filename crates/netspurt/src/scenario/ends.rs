@@ -1,4 +1,4 @@
-//! Where the files end that links follow.
+//! The last instants of the files that links follow.
 
 use crate::units::Duration;
 
@@ -7,14 +7,14 @@ use super::link_spec::{LinkSpec, LossTable};
 use super::quantity::WordOr;
 use super::whole::Scenario;
 
-/// A file that a link follows, and that ends before the run.
+/// A file that a link follows, and whose last change comes before the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowedEnd {
-    /// The link.
+    /// The name of the link.
     pub link: String,
     /// The name of the file.
     pub file: String,
-    /// The instant of its last change: from then on the last values hold.
+    /// The instant of the last change in the file. From then on the last values stay.
     pub at: Duration,
 }
 
@@ -22,7 +22,7 @@ impl Scenario {
     /// The files that links follow and whose last change comes before the end of a run.
     ///
     /// # Panics
-    /// Never: it was planned when it was read.
+    /// Never: the links were planned when the scenario was read.
     pub fn followed_ends(&self) -> Vec<FollowedEnd> {
         let drawn = draw(&self.spec).expect("drawn when it was read");
         let ended = drawn.iter().filter_map(|link| {
@@ -34,8 +34,8 @@ impl Scenario {
     }
 }
 
-/// The last instant at which a value of a link changes; `None` if none does, or if opportunities
-/// begin again.
+/// The last instant at which a value of a link changes. `None` if no value changes, or if the link
+/// has opportunities, which begin again at their end.
 fn last_change(link: &LinkSpec) -> Option<Duration> {
     let mut last = Vec::new();
     for way in 0..2 {
@@ -64,7 +64,7 @@ fn of_loss(loss: &LossTable) -> Option<Duration> {
     moving.into_iter().flatten().max()
 }
 
-/// The last of several points; `None` of a single one, whose value never changes.
+/// The instant of the last of several points; `None` for a single point, whose value never changes.
 fn end(points: impl ExactSizeIterator<Item = Duration>) -> Option<Duration> {
     if points.len() > 1 { points.last() } else { None }
 }

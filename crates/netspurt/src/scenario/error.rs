@@ -15,8 +15,8 @@ pub struct ScenarioError {
     pub fix: String,
     /// The scenario's name, usually the path of its file.
     pub file: String,
-    /// The key, dotted from the top, with entries of lists as numbers from 0 in brackets; empty for
-    /// the file as a whole.
+    /// The key: a dotted path from the top of the file. Entries of lists are numbers from 0 in
+    /// brackets. Empty for the file as a whole.
     pub key: String,
     /// The wrong value, as written; empty if a key is missing or unknown.
     pub value: String,
@@ -46,9 +46,9 @@ impl std::error::Error for ScenarioError {}
 /// A mistake found after parsing, with its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// Key by key from the top.
+    /// The path from the top of the file, key by key.
     pub(super) path: Vec<String>,
-    /// Other keys that contribute to it.
+    /// Paths of other keys that contribute to the mistake.
     pub(super) also: Vec<Vec<String>>,
     /// Whether the key itself is to blame, and not its value.
     pub(super) key: bool,
@@ -70,19 +70,19 @@ impl Problem {
         }
     }
 
-    /// The same, with another key that contributes to it.
+    /// Adds another key that contributes to the mistake.
     pub(super) fn also<const N: usize>(mut self, path: [&str; N]) -> Self {
         self.also.push(path.into_iter().map(str::to_owned).collect());
         self
     }
 
-    /// The same, for a table that lacks a required key.
+    /// Marks the problem as that of a table that lacks a required key.
     pub(super) fn incomplete(mut self) -> Self {
         self.incomplete = true;
         self
     }
 
-    /// The same, with the key to blame and not its value.
+    /// Blames the key and not its value.
     pub(super) fn of_the_key(mut self) -> Self {
         self.key = true;
         self

@@ -1,4 +1,4 @@
-//! From the flows of a scenario to connections and their applications.
+//! Makes connections and their applications from the flows of a scenario.
 
 use crate::app::{Bulk, PlannedRequest, RequestPlan, Task};
 use crate::ids::Side;
@@ -14,20 +14,21 @@ use super::quantity::{Amount, WordOr};
 use super::switch::{self, TcpSpec, spell_out};
 use super::traffic::PlannedEnd;
 
-/// A connection over `family`: its packets have the same size, and so carry less.
+/// The configuration of a connection over `family`. An IPv6 packet has the same size as an IPv4
+/// packet, so it carries fewer octets.
 fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Problem> {
     let more = family.more_bytes();
     match tcp {
         TcpConfig::Rfc(config) => {
             let mss = config.mss.checked_sub(more).filter(|mss| *mss > 0).ok_or_else(|| {
-                let message = "no room for a header of version 6";
+                let message = "the packet has no room for an IPv6 header";
                 Problem::at(["flows", name, "tcp", "packet_size"], message).fix("at least `61 B`")
             })?;
             let ip_header_bytes = config.ip_header_bytes + more;
             Ok(RfcConfig { mss, ip_header_bytes, ..*config }.into())
         }
         TcpConfig::Ns(_) if family == Family::Ipv6 => {
-            let message = "ns-2's senders count packets, which have no addresses";
+            let message = "ns-2's senders count packets, to which no IP version applies";
             Err(Problem::at(["flows", name, "family"], message).fix("another profile, or `ipv4`"))
         }
         TcpConfig::Ns(_) => Ok(tcp),
@@ -35,8 +36,8 @@ fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Prob
 }
 
 impl FlowSpec {
-    /// Fills in the values of the profile that the file does not set. Inconsistent values stay as
-    /// they are, and planning reports them.
+    /// Writes the profile's values into the switches that the file does not set. Inconsistent
+    /// values are left unchanged; planning reports them.
     pub(super) fn fill_in(&mut self) {
         let spelled_out = if self.ends() == [EndpointWord::Kernel; 2] {
             let planned =
@@ -53,17 +54,17 @@ impl FlowSpec {
         }
     }
 
-    /// Whose TCP is at each of the two ends.
+    /// The kind of TCP at each of the two ends.
     pub(super) fn ends(&self) -> [EndpointWord; 2] {
         self.endpoint.each().map(|word| *word)
     }
 
-    /// The node that the flow numbered `i` of the group starts from.
+    /// The node at which flow number `i` of the group starts.
     pub(super) fn source(&self, i: u32) -> String {
         self.from.replace("{i}", &i.to_string())
     }
 
-    /// The node at its other end.
+    /// The node at which flow number `i` of the group ends.
     pub(super) fn sink(&self, i: u32) -> String {
         self.to.replace("{i}", &i.to_string())
     }
@@ -81,7 +82,7 @@ pub(super) fn connection(
     }
 }
 
-/// The TCP at the end of flow `name` on `side`, which `word` names.
+/// The TCP at the `side` of flow `name`. `word` names the kind of TCP.
 pub(super) fn planned_end(
     name: &str,
     flow: &FlowSpec,
@@ -96,7 +97,7 @@ pub(super) fn planned_end(
     model_end(name, flow).map(PlannedEnd::Model)
 }
 
-/// The simulator's TCP at an end of flow `name`.
+/// The simulator's TCP at an end of flow `name`, with the flow's profile and switches.
 pub(super) fn model_end(name: &str, flow: &FlowSpec) -> Result<TcpConfig, Problem> {
     if flow.profile == Profile::LinuxDefault {
         let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
@@ -106,7 +107,7 @@ pub(super) fn model_end(name: &str, flow: &FlowSpec) -> Result<TcpConfig, Proble
     carried(name, tcp, flow.family)
 }
 
-/// When the flow numbered `i` in its group starts, in a run up to `stop` with this seed.
+/// The start of flow number `i` of a group, in a run up to `stop` with `seed`.
 pub(super) fn start(
     name: &str,
     spec: &FlowSpec,
@@ -121,14 +122,14 @@ pub(super) fn start(
     Ok(Time::ZERO + start + part(spec.spread, share))
 }
 
-/// A share, below one, of a time.
+/// A share of a time; the share is below one.
 #[expect(clippy::cast_precision_loss, reason = "a random instant need not be exact")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a time")]
 fn part(whole: Duration, share: f64) -> Duration {
     Duration::from_nanos((whole.as_nanos() as f64 * share) as u64)
 }
 
-/// What the applications of the first flow of a group do.
+/// The task of the applications of the first flow of a group.
 pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Problem> {
     let octets = match spec.send {
         Amount::Unlimited => None,
@@ -136,7 +137,7 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
         Amount::Count(segments) => Some(segments.0.saturating_mul(u64::from(smss))),
     };
     if octets == Some(0) {
-        return Err(Problem::at(["flows", name, "send"], "a flow that sends nothing")
+        return Err(Problem::at(["flows", name, "send"], "the flow sends nothing")
             .fix("at least `1 segment` or `1 B`"));
     }
     let (start, pause) = (Time::ZERO + spec.start, spec.pause);
@@ -144,15 +145,15 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
         return Ok(Task::Bulk(Bulk { start, pause, octets }));
     };
     let Some(request_bytes) = octets else {
-        return Err(Problem::at(["flows", name, "send"], "a request without an end")
+        return Err(Problem::at(["flows", name, "send"], "a request cannot be unlimited")
             .also(["flows", name, "app"])
-            .fix("how long each request is, as in `send = \"200 B\"`"));
+            .fix("write the length of each request, as in `send = \"200 B\"`"));
     };
     let each = u128::from(request_bytes.max(reply.0));
     if reply.0 == 0 || each * u128::from(requests.0) > MOST_BYTES {
         let message = match reply.0 {
-            0 => "a reply of nothing",
-            _ => "more octets than a run can carry",
+            0 => "the reply is empty",
+            _ => "the requests or the replies have more than 2^60 octets",
         };
         return Err(Problem::at(["flows", name, "app", "reply"], message).fix("as in `20 kB`"));
     }
@@ -165,10 +166,10 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
     }))
 }
 
-/// The most octets of all requests of a flow, or of all its replies.
+/// The maximum for the octets of all requests of a flow, and for those of all its replies.
 const MOST_BYTES: u128 = 1 << 60;
 
-/// The mistake of a flow, numbered `i` in its group, that starts after the end of the run.
+/// The problem of flow number `i` of a group, which would start after the end of the run.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
     if i == 0 {
         let message = format!("`{name}` starts when the run has ended");

@@ -11,7 +11,7 @@ use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
 
-/// A flow, or `count` of them: one transfer in one direction.
+/// A flow, or `count` flows: each is one transfer in one direction.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
@@ -19,8 +19,8 @@ pub struct FlowSpec {
     pub from: String,
     /// The node that receives; `{i}` as in `from`.
     pub to: String,
-    /// Whose TCP it uses, the simulator's or the kernel's (in a live run): one for both ends, or
-    /// `[from, to]`.
+    /// The TCP at the ends, the simulator's (`model`) or the kernel's (`kernel`, in a live run):
+    /// one for both ends, or `[from, to]`.
     #[serde(default = "model")]
     pub endpoint: BothWays<EndpointWord>,
     /// The version of IP.
@@ -35,20 +35,21 @@ pub struct FlowSpec {
     /// The application.
     #[serde(default = "bulk", skip_serializing_if = "is_bulk")]
     pub app: WordOr<AppWord, RequestsTable>,
-    /// How much the application sends; with requests, the length of each.
+    /// The octets or the segments that the application sends, or `unlimited`; with requests, the
+    /// length of each request.
     #[serde(default = "unlimited")]
     pub send: SendSpec,
     /// A timer at the host's edge that retransmits for the kernel's TCP, as text
     /// (`"linux:rto_min=50ms"`, `"sfr:factor=3"`) or `"off"`: one for both ends, or `[from, to]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
-    /// When it starts.
+    /// When the flow starts.
     #[serde(default)]
     pub start: Duration,
-    /// A random time, up to this, that is added to the start of each flow of the group.
+    /// The bound of a random time that is added to the start of each flow of the group.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spread: Duration,
-    /// How long after the connection is open the application waits before it writes.
+    /// The time that the application waits after the connection is open, before it writes.
     #[serde(default)]
     pub pause: Duration,
     /// The number of such flows; those of a group are called `name.0`, `name.1`, …
@@ -68,9 +69,9 @@ fn is_zero(span: &Duration) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndpointWord {
-    /// The simulator's.
+    /// The simulator's TCP.
     Model,
-    /// The running kernel's; only in live runs.
+    /// The TCP of the running kernel; only in live runs.
     Kernel,
 }
 
@@ -81,12 +82,12 @@ pub enum Family {
     /// Version 4, with headers of 20 octets.
     #[default]
     Ipv4,
-    /// Version 6, with headers of 40.
+    /// Version 6, with headers of 40 octets.
     Ipv6,
 }
 
 impl Family {
-    /// Octets of its header in addition to version 4's.
+    /// The octets by which a header is longer than that of version 4.
     pub(super) const fn more_bytes(self) -> u16 {
         match self {
             Self::Ipv4 => 0,
@@ -99,21 +100,22 @@ impl Family {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppWord {
-    /// One transfer, forward.
+    /// One transfer, in the forward direction.
     #[default]
     Bulk,
-    /// Programs that `netspurt live exec` runs; all their packets cross.
+    /// Programs at two hosts, which `netspurt live exec` runs. All packets between the hosts cross
+    /// the links.
     Programs,
 }
 
 impl FlowSpec {
-    /// Whether programs are at its ends.
+    /// Whether the ends of the flow are programs.
     pub(super) fn is_of_programs(&self) -> bool {
         self.app == WordOr::Word(AppWord::Programs)
     }
 }
 
-/// Requests, one after the other over one connection, and their replies.
+/// Requests one after the other over one connection, each with its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestsTable {
@@ -122,10 +124,10 @@ pub struct RequestsTable {
     /// The number of requests.
     #[serde(default = "one")]
     pub requests: Number,
-    /// How long after a reply the next request is written.
+    /// The time from a reply until the next request is written.
     #[serde(default)]
     pub think: Duration,
-    /// How long after a request its reply is written.
+    /// The time from a request until its reply is written.
     #[serde(default)]
     pub serve: Duration,
 }
@@ -150,5 +152,5 @@ fn one() -> Number {
     Whole(1)
 }
 
-/// How much an application sends.
+/// The amount that an application sends.
 pub type SendSpec = Amount<SegmentCount>;

@@ -1,4 +1,4 @@
-//! Plain data as TOML, and back.
+//! Conversion of plain data to TOML and from TOML.
 //!
 //! The crate `toml` has several serializers and deserializers, and the compiler compiles each for
 //! each type of a scenario: half of the compile time of this crate. Here all data is read in one
@@ -16,10 +16,10 @@ use serde::{Serialize, forward_to_deserialize_any};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// The place of a value in a text; `None` if it came from no text.
+/// The place of a value in a text; `None` for a value that came from no text.
 type Span = Option<Range<usize>>;
 
-/// A value does not fit at its place.
+/// The error of a value that does not fit at its place.
 #[derive(Debug)]
 pub(super) struct ReadError {
     pub(super) message: String,
@@ -31,7 +31,7 @@ impl ReadError {
         Self { message: message.to_owned(), span }
     }
 
-    /// The same at `span`, unless its place is already known.
+    /// Sets the place to `span`, unless the place is already known.
     fn at(mut self, span: Span) -> Self {
         self.span = self.span.or(span);
         self
@@ -316,11 +316,11 @@ impl<'de> SeqAccess<'de> for Entries {
     }
 }
 
-/// One of the words that a scenario's `enum` allows.
+/// One of the words of an `enum` of a scenario.
 struct EnumWord {
     text: String,
     span: Span,
-    /// The value under it, if it is the key of a table.
+    /// The value below the word, if the word is the key of a table.
     content: Option<FormNode>,
 }
 
@@ -338,7 +338,7 @@ impl<'de> EnumAccess<'de> for EnumWord {
     }
 }
 
-/// The value under a word that stands alone: there is none.
+/// The value below a word. Only a word without a value is valid.
 struct Content(Option<FormNode>);
 
 impl<'de> VariantAccess<'de> for Content {

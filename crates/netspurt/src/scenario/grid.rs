@@ -1,4 +1,4 @@
-//! The file of a sweep with its axes, whose values are tried before anything runs.
+//! The file of a sweep with its axes. The values of the axes are checked before anything runs.
 
 use indexmap::{IndexMap, IndexSet};
 
@@ -13,7 +13,7 @@ use super::sweep_spec::SweepSpec;
 use super::varied::Varied;
 use crate::units::Duration;
 
-/// A file with its axes.
+/// The file of a sweep, and its axes.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     /// The file without its `[sweep]`.
@@ -22,13 +22,14 @@ pub(super) struct Grid {
     pub(super) seed: u64,
     /// The axes whose points form combinations.
     pub(super) axes: Vec<Axis>,
-    /// Those whose values every run draws.
+    /// The axes from which every run draws its values.
     pub(super) drawn: Vec<RandomAxis>,
 }
 
 impl Grid {
-    /// The axes of a consistent file, if it has a `[sweep]`; each value can be set at its place.
-    /// Whether all of them fit together is known only for each case.
+    /// The axes of a consistent file, checked so that each value alone can be set at its place;
+    /// `None` if the file has no `[sweep]`. Whether the values of a case fit together is checked
+    /// only for each case.
     pub(super) fn of(document: &Document, spec: &Spec) -> Result<Option<Self>, ScenarioError> {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
@@ -50,10 +51,10 @@ impl Grid {
         Ok(Some(grid))
     }
 
-    /// Whether each value can be set at its place.
+    /// Checks that each value can be set at its place.
     fn check(&self) -> Result<(), Problem> {
         for (_, points) in self.by_axis() {
-            // The values of a range are of one kind, so the first thousand are enough.
+            // The values of a range are of one kind, so a thousand of them are enough.
             for point in points.iter().take(CHECKED) {
                 try_point(self, point)?;
             }
@@ -61,13 +62,14 @@ impl Grid {
         Ok(())
     }
 
-    /// The points of each axis, also of those that draw from theirs.
+    /// The points of each axis, by the axis's name. Axes whose values are drawn are included.
     fn by_axis(&self) -> Vec<(&str, &[Point])> {
         let points = self.axes.iter().map(|axis| (&*axis.name, &*axis.points));
         points.chain(self.drawn.iter().map(|axis| (axis.name(), axis.points()))).collect()
     }
 
-    /// Where it says that a case of the file has a kernel's end.
+    /// The problem of the first place that gives a case an end of the kernel's; `None` if no case
+    /// has one.
     pub(super) fn kernel(&self, spec: &Spec) -> Option<Problem> {
         let axes = self.by_axis();
         let points = || axes.iter().flat_map(|(_, points)| *points);
@@ -87,10 +89,10 @@ impl Grid {
     }
 }
 
-/// The most values of an axis that are tried before a sweep starts.
+/// The maximum number of values of an axis that are checked before a sweep starts.
 const CHECKED: usize = 1000;
 
-/// The most cases of a sweep.
+/// The maximum number of cases of a sweep.
 const MOST: u64 = 100_000_000;
 
 fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
@@ -99,11 +101,12 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
     if cases <= MOST {
         return Ok(());
     }
-    let message = format!("{cases} cases, and {MOST} are the most");
+    let message = format!("{cases} cases; the maximum is {MOST}");
     Err(Problem::at(["sweep"], message).fix("fewer values or fewer seeds"))
 }
 
-/// A setting of one axis that a later axis overwrites, so that the first would have no effect.
+/// Finds a setting of one axis that a later axis overwrites, so that the earlier one would have no
+/// effect.
 fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
     let mut before: IndexMap<Vec<String>, &str> = IndexMap::new();
     for (name, points) in axes {
@@ -114,17 +117,17 @@ fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
             let Some((_, first)) = before.iter().find(|(other, _)| other.starts_with(&keys)) else {
                 continue;
             };
-            let message = format!("`{first}` varies `{}` already", setting.path);
+            let message = format!("the axis `{first}` varies `{}`, too", setting.path);
             let mut problem = Problem::at([], message);
             problem.path.clone_from(&setting.place);
-            return Err(problem.fix("another path; or `sets`, where values go together"));
+            return Err(problem.fix("vary another path, or use one axis with `sets`"));
         }
         before.extend(settings().map(|setting| (path_keys(setting), *name)));
     }
     Ok(())
 }
 
-/// The mistake of a single point: a path that leads nowhere, or an invalid value.
+/// Checks a single point. A path that leads nowhere and an invalid value are mistakes.
 fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     for setting in &point.settings {
         let keys = path_keys(setting);
@@ -136,13 +139,13 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
         };
         if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
             let message = format!("a sweep does not vary `{first}`");
-            return Err(at(message, &setting.place).fix("`seeds` draws seeds; all else is fixed"));
+            return Err(at(message, &setting.place).fix("the rest is fixed; `seeds` draws seeds"));
         }
         let quick = grid.varied.spec(std::iter::once(setting));
         if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {
             continue;
         }
-        // Read in full, for a good error message.
+        // The setting is read in full for a good error message.
         let alone = grid.document.clone().with(&setting.path, &setting.value.to_string());
         let Err((path, slip)) = stands_alone(&alone) else { continue };
         let place = if path { &setting.place } else { &point.place };
@@ -151,15 +154,15 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether the document's settings are valid at their places. On a mistake, also returns whether
-/// the path is to blame and not the value.
+/// Checks that the document's settings are valid at their places. On a mistake, also returns
+/// whether the path is to blame, and not the value.
 fn stands_alone(document: &Document) -> Result<(), (bool, ScenarioError)> {
     let mut spec = document.read_or_blame()?;
     spec.fill_in();
     is_complete(&spec).map_err(|problem| (true, document.blame(&problem)))
 }
 
-/// Whether the scenario lacks nothing that it must have.
+/// Checks that the scenario has every key that it must have.
 fn is_complete(spec: &Spec) -> Result<(), Problem> {
     match Plan::new(spec) {
         Err(problem) if problem.incomplete => Err(problem),

@@ -1,4 +1,4 @@
-//! Flows of the running kernel's TCP: their configuration, and their shims.
+//! The configurations and the shims of flows that use the running kernel's TCP.
 
 use crate::congestion::CongestionConfig;
 use crate::ids::Side;
@@ -12,16 +12,16 @@ use super::profile::Profile;
 use super::quantity::WordOr;
 use super::switch::{self, SwitchValue, TcpSpec};
 
-/// The kernel's part in a flow.
+/// The ends of a flow that the kernel has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelPart {
-    /// It has both ends.
+    /// The kernel has both ends.
     BothEnds,
     /// A model sends, and the kernel receives.
     Receiver,
     /// The kernel sends, and a model receives.
     Sender,
-    /// Both send: requests one way, replies the other way.
+    /// The kernel has one end, and both ends send: requests in one direction, replies in the other.
     Peer,
 }
 
@@ -37,7 +37,7 @@ impl KernelPart {
     }
 }
 
-/// The configuration of the kernel for flow `name`, in which it has this part.
+/// The configuration of the kernel for flow `name`, in which the kernel has this `part`.
 pub(super) fn kernel_tcp(
     name: &str,
     profile: Profile,
@@ -47,7 +47,7 @@ pub(super) fn kernel_tcp(
 ) -> Result<KernelTcp, Problem> {
     let Some(base) = profile.kernel() else {
         let problem =
-            Problem::at(["flows", name, "profile"], "a profile that the kernel does not have");
+            Problem::at(["flows", name, "profile"], "the kernel does not have this profile");
         return Err(problem
             .also(["flows", name, "endpoint"])
             .fix("`reno-1998`, `reno-2005` or `linux-default`"));
@@ -74,9 +74,9 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
             return Ok(None);
         }
         if word != EndpointWord::Kernel {
-            return Err(at("a shim at an end of the model's".into())
+            return Err(at("a shim works only at an end of the kernel's".into())
                 .also(["flows", name, "endpoint"])
-                .fix("`\"off\"` there: the model takes any timer as `tcp.rto.estimator`"));
+                .fix("`\"off\"` for this end: a model takes any timer as `tcp.rto.estimator`"));
         }
         ShimConfig::parse(text).map(Some).map_err(|error| at(error.message).fix(error.fix))
     };
@@ -85,12 +85,12 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
     Ok([read(from, words[0])?, read(to, words[1])?])
 }
 
-/// Linux sends no segment of less than 48 octets (`tcp_min_snd_mss`). Devices with an MTU below
-/// 1280 have no IPv6 (RFC 8200 §5).
+/// Checks the size of the packets of a kernel's end. Linux sends no segment of less than 48 octets
+/// (`tcp_min_snd_mss`). IPv6 needs an MTU of at least 1280 octets (RFC 8200 §5).
 fn least_packet(name: &str, family: Family, bytes: u16) -> Result<(), Problem> {
     let least = if family == Family::Ipv6 { 1280 } else { 128 };
     if bytes < least {
-        let message = format!("the kernel fills no packet of {}", ByteCount(bytes.into()));
+        let message = format!("the kernel cannot use packets of {}", ByteCount(bytes.into()));
         let problem = Problem::at(["flows", name, "tcp", "packet_size"], message);
         return Err(problem.fix(format!("{least} B to 65535 B")));
     }

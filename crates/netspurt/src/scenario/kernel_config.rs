@@ -3,14 +3,14 @@
 use crate::units::Duration;
 use crate::wire::BARE_HEADER_BYTES;
 
-/// The set of values that a kernel is given.
+/// A named set of values for the kernel's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelProfile {
-    /// As close to Reno without options as the kernel comes.
+    /// Reno without options, as close to it as the kernel comes.
     Reno1998,
-    /// The same with the initial window of RFC 3390.
+    /// As `Reno1998`, with the initial window of RFC 3390.
     Reno2005,
-    /// Its defaults, each set explicitly.
+    /// The kernel's defaults, each set explicitly.
     LinuxDefault,
 }
 
@@ -38,30 +38,30 @@ pub struct KernelTcp {
     pub header_bytes: u16,
     /// The congestion control algorithm, by the kernel's name.
     pub congestion: &'static str,
-    /// SACK blocks (RFC 2018).
+    /// Whether SACK blocks are offered and accepted (RFC 2018).
     pub sack: bool,
-    /// Time stamps (RFC 7323 §3).
+    /// Whether time stamps are offered and accepted (RFC 7323 §3).
     pub timestamps: bool,
-    /// Window scaling (RFC 7323 §2).
+    /// Whether window scaling is offered and accepted (RFC 7323 §2).
     pub window_scaling: bool,
     /// Whether the sender asks for congestion marks (RFC 3168).
     pub ecn: bool,
-    /// Losses found by time (RFC 8985).
+    /// Whether losses are found by time (RFC 8985).
     pub rack: bool,
-    /// Tail loss probes (RFC 8985 §7).
+    /// Whether tail loss probes are sent (RFC 8985 §7).
     pub tlp: bool,
-    /// Detection of spurious timeouts (RFC 5682).
+    /// Whether spurious timeouts are detected (RFC 5682).
     pub frto: bool,
     /// Whether the receiver acknowledges every segment at once.
     pub quick_acks: bool,
-    /// Holds short segments back while another one is outstanding (`tcp_nagle_check`).
+    /// Whether a short segment is held back while another one is outstanding (`tcp_nagle_check`).
     pub nagle: bool,
-    /// Octets of the receiver's window from the start; `None` keeps the kernel's own small initial
-    /// buffer, which grows.
+    /// The octets of the receiver's window from the start. `None` keeps the kernel's own small
+    /// initial buffer, which grows.
     pub receive_buffer_bytes: Option<u32>,
-    /// The least time that its timer adds to the smoothed round trip.
+    /// The minimum time that the retransmission timer adds to the smoothed round trip.
     pub rto_min: Duration,
-    /// Duplicates that indicate a loss.
+    /// The number of duplicate ACKs that indicate a loss.
     pub dup_thresh: u32,
 }
 

@@ -7,16 +7,16 @@ use super::tree::entry;
 
 /// A link's place in the scenario, for errors, and the name of its random streams.
 pub(super) struct LinkPlace<'a> {
-    /// Key by key, the link's own table last.
+    /// The path in the file, key by key; the last key is that of the link's own table.
     pub(super) path: &'a [String],
     pub(super) name: &'a str,
     pub(super) seed: u64,
-    /// Which direction: 0 forward, 1 reverse.
+    /// The direction: 0 for forward, 1 for reverse.
     pub(super) way: usize,
 }
 
-/// The names of the two directions in the names of random streams. A renamed stream draws other
-/// numbers, so these names must stay.
+/// The two directions in the names of random streams. A stream with another name would draw other
+/// numbers, so these texts must not change.
 const STREAMS: [&str; 2] = ["there", "back"];
 
 impl LinkPlace<'_> {
@@ -26,7 +26,7 @@ impl LinkPlace<'_> {
         problem
     }
 
-    /// A stream of draws that both directions share.
+    /// A random stream that both directions of the link share.
     pub(super) fn shared(&self, effect: &str) -> Stream {
         Stream::named(self.seed, &format!("links.{}/{effect}", self.name))
     }

@@ -1,4 +1,4 @@
-//! From the links of a scenario to the links of a world.
+//! Makes the links of a world from the links of a scenario.
 
 use crate::link::{
     ArrivalFate, Chance, Delay, Effects, FlightFate, Framing, Handover, LinkConfig, Mtu, Order,
@@ -21,7 +21,7 @@ use super::quantity::WordOr;
 use super::queue_plan::queue;
 use super::tree::entry;
 
-/// The forward link and the reverse link.
+/// The configurations of the forward link and the reverse link.
 pub(super) fn both_ways(spec: &LinkSpec, name: &LinkPlace<'_>) -> Result<[LinkConfig; 2], Problem> {
     Ok([one_way(spec, name, 0)?, one_way(spec, name, 1)?])
 }
@@ -49,7 +49,7 @@ fn mtu(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Option<Mtu>,
         return match spec.too_big {
             None => Ok(None),
             Some(_) => {
-                let problem = name.problem("too_big", "nothing is too big for this link");
+                let problem = name.problem("too_big", "no packet is too big without an `mtu`");
                 Err(problem.fix("add `mtu`, as in `mtu = \"576 B\"`"))
             }
         };
@@ -62,8 +62,7 @@ fn mtu(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Option<Mtu>,
     let size = sizes.each()[way];
     let bytes = u32::try_from(size.0).ok().filter(|bytes| *bytes <= u32::from(u16::MAX));
     let mtu = bytes.and_then(|bytes| Mtu::new(bytes, too_big)).ok_or_else(|| {
-        name.problem("mtu", format!("no link of the internet takes {size} at most"))
-            .fix("68 B to 65535 B")
+        name.problem("mtu", format!("an MTU of {size} is not possible")).fix("68 B to 65535 B")
     })?;
     Ok(Some(mtu))
 }
@@ -80,7 +79,7 @@ fn framing(
         WordOr::Table(table) => {
             let overhead = u32::try_from(table.overhead.0).ok().filter(|bytes| *bytes <= 65_535);
             let overhead_bytes = overhead.ok_or_else(|| {
-                let message = format!("no line frames packets with {}", table.overhead);
+                let message = format!("a framing cannot add {}", table.overhead);
                 let mut problem = name.problem("framing", message);
                 problem.path.push("overhead".to_owned());
                 problem.fix("65535 B at most")
@@ -121,7 +120,7 @@ fn rate(spec: &WordOr<BitRate, RateTable>, name: &LinkPlace<'_>) -> Result<Rate,
     }
 }
 
-/// Octets of an opportunity where nothing is said, as Mahimahi has them.
+/// The octets of an opportunity if the file does not set them, as in Mahimahi.
 const OPPORTUNITY: u64 = 1500;
 
 fn opportunities(
@@ -141,7 +140,7 @@ fn opportunities(
     })
 }
 
-/// The problem of a timeline under the key whose parts are `keys`.
+/// The problem of a timeline; `keys` are the steps of the path to the table with the timeline.
 fn misplaced(error: TimelineError, keys: &[&str], like: &str, name: &LinkPlace<'_>) -> Problem {
     let mut problem = name.problem(keys[0], error.to_string());
     problem.path.extend(keys[1..].iter().map(|key| (*key).to_owned()));
@@ -162,7 +161,7 @@ fn interpolation(word: BetweenWord) -> Interpolation {
     }
 }
 
-/// The handovers of one direction.
+/// The handovers of one direction of a link.
 fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Handover>, Problem> {
     let mut all: Vec<Handover> = Vec::new();
     for (number, table) in spec.handovers.iter().enumerate() {
@@ -178,13 +177,13 @@ fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Ha
         let at = Time::ZERO + table.at;
         if let Some(before) = all.last().filter(|before| at < before.at + before.dead) {
             let until = before.at + before.dead - Time::ZERO;
-            let message = format!("the handover before it is over at {until}");
-            return Err(problem("at", message).fix("handovers one behind the other"));
+            let message = format!("the previous handover ends only at {until}");
+            return Err(problem("at", message).fix("handovers that do not overlap"));
         }
         let at_instants =
             matches!(spec.rate.each()[way], WordOr::Table(table) if table.opportunities.is_some());
         if at_instants && !(table.dead.is_zero() && table.queue == QueueFateWord::Keep) {
-            let message = "a link of opportunities transmits at its instants alone".to_owned();
+            let message = "a link with `opportunities` transmits only at these instants".to_owned();
             return Err(problem("at", message).fix("leave `dead` and `queue` out"));
         }
         let queue = match table.queue {
@@ -194,11 +193,11 @@ fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Ha
         if queue == QueueFate::Flush
             && !matches!(self::queue(spec.queue.each()[way], name, way)?, Queue::DropTail(_))
         {
-            let message = "a queue with an algorithm is not flushed".to_owned();
+            let message = "a queue with an AQM cannot be flushed".to_owned();
             return Err(problem("queue", message).fix("`queue = \"keep\"`, or a drop-tail queue"));
         }
         if table.in_flight == FlightFateWord::Copy && *spec.order.each()[way] == OrderWord::Fifo {
-            let message = "by two paths packets come out of order".to_owned();
+            let message = "packets that take two paths arrive out of order".to_owned();
             return Err(problem("in_flight", message).fix("add `order = \"overtaking\"`"));
         }
         let arrivals = match table.arrivals {
@@ -249,7 +248,7 @@ fn effects(
     }
     if let Some(ReorderTable { packets, nth, probability, by }) = some(spec.reorder.each()[way]) {
         if order == Order::Fifo {
-            let problem = name.problem("reorder", "a link in order reorders nothing");
+            let problem = name.problem("reorder", "a link that keeps the order cannot reorder");
             return Err(problem.fix("add `order = \"overtaking\"`"));
         }
         let chance = probability.map(|p| Chance::Frame(p.0));
@@ -290,7 +289,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
             )),
             (None, None) => None,
         };
-    // Bursts alone are a rule as well.
+    // Bursts alone are a complete rule, too.
     if packets.is_empty() && nth.is_empty() && chance.is_none() && bursts.is_none() {
         return Err(nothing_picked("loss", name));
     }
@@ -300,7 +299,7 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
     }
     if let Some(bursts) = bursts {
         if bursts.every.is_some_and(Duration::is_zero) {
-            let problem = name.problem("loss", "bursts make no step in no time");
+            let problem = name.problem("loss", "the time between two steps of the bursts is zero");
             return Err(problem.fix("`every` above zero, or leave it out for a step per packet"));
         }
         all = all.bursts(probabilities(bursts), name.stream(way, "loss-bursts"));
@@ -326,11 +325,11 @@ fn probabilities(table: &BurstTable) -> [f64; 4] {
 }
 
 fn nothing_picked(effect: &str, name: &LinkPlace<'_>) -> Problem {
-    let problem = name.problem(effect, format!("`{effect}` names no packets"));
+    let problem = name.problem(effect, format!("`{effect}` selects no packets"));
     problem.fix("give `packets`, `nth` or `probability`, or write \"none\"")
 }
 
-/// Selects frames by their numbers alone.
+/// Selects frames only by their numbers.
 fn numbered(packets: &[Ordinal], nth: &[Ordinal]) -> Pick {
     let numbers = |places: &[Ordinal]| places.iter().map(|place| place.0).collect();
     Pick::default().packets(numbers(packets)).nth(numbers(nth))

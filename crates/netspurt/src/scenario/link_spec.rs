@@ -10,53 +10,56 @@ use super::quantity::{Amount, BothWays, WordOr};
 use super::queue_spec::{QueueSpec, QueueTable};
 use super::slots_spec::SlotsTable;
 
-/// A link: two directions, each value given once for both or as `[forward, reverse]`.
+/// A link with two directions. Each value is given once for both directions, or as `[forward,
+/// reverse]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
-    /// The two nodes that it joins; forward is from the first to the second.
+    /// The two nodes that the link joins. Forward is from the first node to the second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
-    /// The bit rate: one, or a timeline.
+    /// The bit rate: a constant, a timeline, or opportunities.
     pub rate: BothWays<WordOr<BitRate, RateTable>>,
-    /// The propagation delay: a time, or a timeline.
+    /// The propagation delay: a constant, or a timeline.
     #[serde(default = "no_delay")]
     pub delay: BothWays<WordOr<Duration, TimelineSpec>>,
-    /// The limit of packets queued and in transmission: packets, bytes, or unlimited; or an AQM.
+    /// The limit of the packets queued and in transmission, in packets or bytes, or `unlimited`; or
+    /// an AQM.
     #[serde(default = "unlimited")]
     pub queue: BothWays<WordOr<QueueSpec, QueueTable>>,
-    /// The largest packet that it carries, including the IP header; by default it carries all.
+    /// The size of the largest packet that the link carries, including the IP header. Without it,
+    /// the link carries packets of any size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<BothWays<ByteCount>>,
-    /// What happens to larger packets.
+    /// What happens to packets that are larger than `mtu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_big: Option<BothWays<TooBigWord>>,
-    /// What the line adds to each packet.
+    /// The octets that the line adds to each packet, and the bits on the line for each octet.
     #[serde(default = "no_framing")]
     pub framing: BothWays<WordOr<FramingWord, FramingTable>>,
-    /// Whether a packet may arrive before one that left earlier.
+    /// Whether a packet may overtake packets that left earlier.
     #[serde(default = "fifo")]
     pub order: BothWays<OrderWord>,
-    /// Packets lost.
+    /// The packets that are lost.
     #[serde(default)]
     pub loss: BothWays<WordOr<NoneWord, LossTable>>,
-    /// Packets that arrive a second time.
+    /// The packets that arrive a second time.
     #[serde(default)]
     pub duplicate: BothWays<WordOr<NoneWord, DuplicateTable>>,
-    /// Packets that travel longer than the others; needs `order = "overtaking"`.
+    /// The packets that get an additional delay; needs `order = "overtaking"`.
     #[serde(default)]
     pub reorder: BothWays<WordOr<NoneWord, ReorderTable>>,
-    /// Longer packets travel longer.
+    /// An additional delay for packets above a length.
     #[serde(default)]
     pub long: BothWays<WordOr<NoneWord, LongTable>>,
-    /// The instants at which another path takes over, in the order of time.
+    /// The handovers: instants at which another path takes over, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<HandoverTable>,
     /// A path over low satellites: a delay that is drawn anew in each slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotsTable>,
-    /// A file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this link, which then has none
-    /// itself.
+    /// The name of a file with `delay`, `rate`, `loss`, `duplicate`, `order` or `handovers` of this
+    /// link. The link itself then has none of these that the file has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
 }
@@ -87,10 +90,10 @@ impl<T> Default for BothWays<WordOr<NoneWord, T>> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TooBigWord {
-    /// It crosses in fragments.
+    /// The packet crosses in fragments.
     #[default]
     Fragment,
-    /// It is dropped, and the sender is not informed.
+    /// The packet is dropped, and the sender is not informed.
     Drop,
 }
 
@@ -98,26 +101,27 @@ pub enum TooBigWord {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimelineSpec {
-    /// Points: `[instant, delay]`, in order of time.
+    /// The points, each `[instant, delay]`, in the order of time.
     pub timeline: Vec<[Duration; 2]>,
-    /// The rule between two points: the earlier one's delay, or a straight line.
+    /// The value between two points: that of the earlier point, or on a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
 
-/// A rate that is not constant: either a timeline, or opportunities.
+/// A rate that is not constant: a timeline or opportunities.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateTable {
-    /// Points: `[instant, rate]`, in order of time; each rate holds up to the next point. The bits
-    /// that are left of the packet in transmission leave at the new rate.
+    /// The points, each `[instant, rate]`, in the order of time. Each rate stays until the next
+    /// point. If the rate changes during a transmission, the rest of the packet leaves at the new
+    /// rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<(Duration, BitRate)>>,
-    /// Instants at each of which some octets are delivered, in order of time; behind the last one
-    /// the list begins again.
+    /// The instants at which some octets are delivered, in the order of time. After the last
+    /// instant the list begins again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<Vec<Duration>>,
-    /// Octets of each opportunity: 1500 by default.
+    /// The octets of each opportunity, 1500 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub octets: Option<ByteCount>,
 }
@@ -126,79 +130,80 @@ pub struct RateTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbabilityTable {
-    /// Points: `[instant, probability]`, in order of time.
+    /// The points, each `[instant, probability]`, in the order of time.
     pub timeline: Vec<(Duration, Probability)>,
-    /// The rule between two points: the earlier one's value, or a straight line.
+    /// The value between two points: that of the earlier point, or on a straight line.
     #[serde(default)]
     pub between: BetweenWord,
 }
 
-/// An instant at which another path takes over.
+/// A handover: another path takes over.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverTable {
-    /// When the old path ends.
+    /// The instant at which the old path ends.
     pub at: Duration,
-    /// How long nothing is transmitted from then on.
+    /// The time from then on in which the link transmits nothing.
     #[serde(default)]
     pub dead: Duration,
-    /// What becomes of the packets that are queued or in transmission.
+    /// What happens to the packets that are queued or in transmission.
     #[serde(default)]
     pub queue: QueueFateWord,
-    /// What becomes of packets that come while the link is dead.
+    /// What happens to packets that arrive at the link in the dead time.
     #[serde(default)]
     pub arrivals: ArrivalFateWord,
-    /// What becomes of packets on their way.
+    /// What happens to packets that are propagating on the old path.
     #[serde(default)]
     pub in_flight: FlightFateWord,
-    /// Which direction of the link hands over.
+    /// The directions of the link that hand over.
     #[serde(default)]
     pub direction: DirectionWord,
 }
 
-/// What becomes of a queue at a handover.
+/// What happens to a queue at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueFateWord {
-    /// It stays.
+    /// The queue is kept.
     #[default]
     Keep,
-    /// All of it is dropped, with the packet in transmission; drop-tail queues only.
+    /// All packets in the queue and the packet in transmission are dropped; only for drop-tail
+    /// queues.
     Flush,
 }
 
-/// What becomes of packets that come while a link is dead.
+/// What happens to packets that arrive in the dead time of a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalFateWord {
-    /// They wait in the queue.
+    /// The packets wait in the queue.
     #[default]
     Queue,
-    /// They are dropped.
+    /// The packets are dropped.
     Drop,
 }
 
-/// What becomes of packets on their way at a handover.
+/// What happens at a handover to packets that are propagating.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlightFateWord {
-    /// They arrive by the old path.
+    /// The packets arrive over the old path.
     #[default]
     Pass,
-    /// They are dropped.
+    /// The packets are dropped.
     Drop,
-    /// They stop for the dead time.
+    /// The packets are delayed by the dead time.
     Hold,
-    /// They arrive by the old path, and a copy leaves by the new one when it opens; needs
-    /// `order = "overtaking"`.
+    /// The packets arrive over the old path, and a copy of each leaves over the new path when the
+    /// dead time ends; needs `order = "overtaking"`.
     Copy,
 }
 
-/// The directions of a link that something concerns.
+/// The directions of a link to which something applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectionWord {
-    /// Both.
+    /// Both directions.
     #[default]
     Both,
     /// From the first node to the second.
@@ -208,28 +213,28 @@ pub enum DirectionWord {
 }
 
 impl DirectionWord {
-    /// Only forward, and only in reverse.
+    /// The words for a single direction: forward and reverse.
     pub(super) const ALONE: [Self; 2] = [Self::Forward, Self::Reverse];
 }
 
-/// The rule between two points of a timeline.
+/// The rule for the value between two points of a timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BetweenWord {
-    /// The earlier point's value.
+    /// The value of the earlier point.
     #[default]
     Step,
-    /// A straight line.
+    /// The value on a straight line between the points.
     Linear,
 }
 
-/// A framing with a name.
+/// A framing by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum FramingWord {
-    /// Nothing but the packet's octets.
+    /// No framing: only the octets of the packet.
     #[serde(rename = "none")]
     None,
-    /// Asynchronous serial line: 10 bits for each octet.
+    /// An asynchronous serial line: 10 bits for each octet.
     #[serde(rename = "8N1")]
     Serial8n1,
     /// PPP in HDLC-like framing: 8 additional octets.
@@ -259,41 +264,44 @@ fn eight() -> Whole<1, 64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderWord {
-    /// No: a packet with a shorter propagation delay arrives directly behind the one before it.
+    /// No. A packet with a shorter propagation delay than the one before arrives directly behind
+    /// it.
     Fifo,
-    /// Yes: each keeps its own propagation delay.
+    /// Yes. Each packet keeps its own propagation delay.
     Overtaking,
 }
 
-/// No such effect.
+/// The word for an effect that a link does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoneWord {
-    /// No such effect.
+    /// The link does not have the effect.
     None,
 }
 
-/// Which packets are lost. The rules add up.
+/// The rules for losses. A packet is lost if at least one rule selects it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossTable {
-    /// By number in the flow, from 1: the first transmission of each. A number given twice loses
-    /// its second transmission as well.
+    /// Packets by their number in the flow, from 1. The first transmission of each is lost. A
+    /// number given twice also loses the second transmission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
-    /// By number in the order of arrival at this direction of the link, from 1.
+    /// Packets by their number in the order of arrival at this direction of the link, from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
-    /// Each with this probability: one, or a timeline.
+    /// The probability that a packet is lost: a constant, or a timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<WordOr<Probability, ProbabilityTable>>,
-    /// Each of which a bit is hit, at this rate of errors per bit: one, or a timeline.
+    /// The probability that a bit is wrong; a packet with a wrong bit is lost. A constant, or a
+    /// timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bit_error_rate: Option<WordOr<Probability, ProbabilityTable>>,
-    /// In bursts.
+    /// Losses in bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<BurstTable>,
-    /// Where: at the `entry`, before the queue, or on the `way`, after the transmission.
+    /// Where packets are lost: at the `entry`, before the queue; or on the `way`, after the
+    /// transmission.
     #[serde(default)]
     pub at: LossPlace,
 }
@@ -302,28 +310,29 @@ pub struct LossTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossPlace {
-    /// Before the queue: it takes no room and no time.
+    /// Before the queue. The packet takes no room in the queue and no transmission time.
     Entry,
-    /// On the way: it has taken its place in the queue and its transmission time.
+    /// After the transmission. The packet takes room in the queue and transmission time.
     #[default]
     Way,
 }
 
-/// Gilbert's and Elliott's two states, with one step per packet or per span of time.
+/// The model of Gilbert and Elliott with two states. It makes one step for each packet, or one in
+/// each span of time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstTable {
-    /// Probability of leaving the good state for the bad one.
+    /// The probability of a step from the good state to the bad one.
     pub to_bad: Probability,
-    /// Probability of leaving the bad state for the good one.
+    /// The probability of a step from the bad state to the good one.
     pub to_good: Probability,
-    /// Probability of loss in the good state.
+    /// The probability of a loss in the good state.
     #[serde(default = "never")]
     pub loss_in_good: Probability,
-    /// Probability of loss in the bad state.
+    /// The probability of a loss in the bad state.
     #[serde(default = "certain")]
     pub loss_in_bad: Probability,
-    /// The time between two steps; by default each packet is a step.
+    /// The time between two steps. Without it, each packet is a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
 }
@@ -336,45 +345,45 @@ fn certain() -> Probability {
     Probability(1.0)
 }
 
-/// Which packets arrive a second time.
+/// The rules for packets that arrive a second time.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateTable {
-    /// By number in the flow, as for `loss`.
+    /// Packets by their number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
-    /// By number in the order of arrival at the link, as for `loss`.
+    /// Packets by their number in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
-    /// Each with this probability: one, or a timeline.
+    /// The probability that a packet arrives twice: a constant, or a timeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<WordOr<Probability, ProbabilityTable>>,
-    /// How much later the copy arrives.
+    /// The time from the packet's arrival to that of the copy.
     #[serde(default)]
     pub after: Duration,
 }
 
-/// Packets above a length, and how much longer they travel.
+/// An additional delay for packets above a length.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LongTable {
-    /// The longest packet that does not.
+    /// The length of the longest packet without the additional delay.
     pub above: ByteCount,
     /// The additional delay.
     pub by: Duration,
 }
 
-/// Which packets are delayed.
+/// The rules for packets that get an additional delay.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderTable {
-    /// By number in the flow, as for `loss`.
+    /// Packets by their number in the flow, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packets: Vec<Ordinal>,
-    /// By number in the order of arrival at the link, as for `loss`.
+    /// Packets by their number in the order of arrival at the link, as for `loss`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nth: Vec<Ordinal>,
-    /// Each with this probability.
+    /// The probability that a packet is delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
     /// The additional delay.

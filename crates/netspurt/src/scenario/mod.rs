@@ -1,4 +1,4 @@
-//! Scenarios: a file becomes plain data, and plain data becomes a world.
+//! Scenarios: reads a file as plain data, and builds a world from the data.
 //!
 //! Nothing is ignored: an unknown key, a missing unit, or a meaningless combination is an error
 //! that names its place and its fix.
@@ -74,7 +74,7 @@ pub use switch_page::{profiles_table, switches_table};
 pub use switches::{SwitchError, tcp_config};
 pub use whole::Scenario;
 
-/// A commented scenario to start from.
+/// The text of a commented scenario to start from.
 pub const STARTING_POINT: &str = include_str!("starting_point.toml");
 
 /// The JSON Schema of scenario files.

@@ -1,4 +1,4 @@
-//! What a link of a scenario does over time, as a file that other links follow.
+//! Writes the changes of a scenario's link over time to a file that other links can follow.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use super::quantity::{BothWays, WordOr};
 use super::slots_plan::moved;
 use super::whole::Scenario;
 
-/// The values of a link that change with time; losses stay with the link.
+/// The values of a link that change with time. Losses are not among them.
 #[derive(Serialize)]
 struct Moves {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,14 +25,15 @@ struct Moves {
 }
 
 impl Scenario {
-    /// What the link called `name` does in a run: its delay, its rate and its handovers, as far as
-    /// they change, as a file that links follow. What its slots draw is drawn with the seed.
+    /// The text of a file that links can follow: the delay, the rate and the handovers of the link
+    /// called `name` in a run, as far as they change. The values of its slots are drawn with the
+    /// scenario's seed.
     ///
     /// # Errors
-    /// When there is no such link, or nothing of it changes.
+    /// When there is no such link, or none of these values changes.
     ///
     /// # Panics
-    /// Never: it was planned when it was read.
+    /// Never: the links were planned when the scenario was read.
     pub fn moves(&self, name: &str) -> Result<String, ScenarioError> {
         let blamed = |problem: Problem| self.document.blame(&problem);
         let drawn = draw(&self.spec).expect("drawn when it was read");
@@ -46,7 +47,7 @@ impl Scenario {
         let link = moved(link.spec, &place, self.spec.stop).map_err(blamed)?;
         let moves = Moves::of(&link);
         if moves.is_empty() {
-            let message = format!("link `{name}` stays as it is in a whole run");
+            let message = format!("link `{name}` does not change in a run");
             return Err(blamed(Problem::at([], message).fix("a link with `slots` or timelines")));
         }
         Ok(a_point_a_line(&form::write(&moves)))
@@ -55,7 +56,7 @@ impl Scenario {
     /// The names of the links that change during a run, in the order of the scenario.
     ///
     /// # Panics
-    /// Never: it was planned when it was read.
+    /// Never: the links were planned when the scenario was read.
     pub fn moving(&self) -> Vec<String> {
         let drawn = draw(&self.spec).expect("drawn when it was read");
         let moves = |spec: &LinkSpec| spec.slots.is_some() || !Moves::of(spec).is_empty();
@@ -63,7 +64,7 @@ impl Scenario {
     }
 }
 
-/// The same TOML with each point of a timeline on a line of its own.
+/// Writes each point of a timeline on a line of its own; `text` is TOML.
 fn a_point_a_line(text: &str) -> String {
     let spread = |line: &str| {
         let (key, list) = line.strip_suffix(']')?.split_once(" = [")?;

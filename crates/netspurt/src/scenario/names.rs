@@ -5,7 +5,8 @@ use super::number::Whole;
 use super::spec::Spec;
 use super::tree::entry;
 
-/// Whether every name is valid: not empty, on one line, and different from other flows' names.
+/// Checks that every name is valid: not empty, on one line, and different from the names of other
+/// flows.
 pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     for (name, link) in &spec.links {
         sound("link", name, &["links", name]).map_err(Problem::of_the_key)?;
@@ -35,7 +36,8 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Who else has the name of a population, or of a connection of it.
+/// The section with a flow or echo probes that have the name of a population or of one of its
+/// connections; `None` if there are none.
 fn taken(spec: &Spec, name: &str) -> Option<&'static str> {
     let of_it = |other: &String| {
         let rest = other.strip_prefix(name).unwrap_or_default();
@@ -50,7 +52,7 @@ fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {
     let message = if name.is_empty() {
         format!("a {what} without a name")
     } else if name.chars().any(char::is_control) {
-        format!("the {what} {name:?} has a name that does not fit in a line")
+        format!("the {what} {name:?} has a name with a control character")
     } else {
         return Ok(());
     };
@@ -59,7 +61,7 @@ fn sound(what: &str, name: &str, path: &[&str]) -> Result<(), Problem> {
     Err(problem.fix("write letters, digits and signs"))
 }
 
-/// Whether no group contains a flow with the name of the single flow `name`.
+/// Checks that no group contains a flow with the name of the single flow `name`.
 fn alone(spec: &Spec, name: &str) -> Result<(), Problem> {
     if spec.flows[name].count != Whole(1) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The world of a scenario.
+//! The world in which a scenario's flows run.
 
 use crate::app::{Endpoint, Program};
 use crate::event::Events;
@@ -15,27 +15,27 @@ use super::plan::Plan;
 use super::population::{FlowSums, Resident, ScenarioFlows};
 use super::traffic::PlannedFlow;
 
-/// A world of TCP alone, which is the usual one, or one of any programs, each behind reassembly.
-/// These are two types, so that the usual one neither checks the kind of a host nor looks for
-/// fragments.
+/// A world of TCP transfers only, which is the usual one, or a world of any programs, each behind
+/// reassembly. These are two types so that the usual world neither checks the kind of a host nor
+/// looks for fragments.
 #[derive(Debug)]
 pub(super) enum Net {
     Tcp(World<Segment, Endpoint, ScenarioFlows>),
     Any(World<Segment, Reassembling<Segment, Program>, ScenarioFlows>),
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug)]
 pub(super) struct NetResult {
     pub(super) sums: FlowSums,
     /// The spurious transmissions, in ascending order.
     pub(super) spurious: Vec<TransmissionId>,
-    /// By direction of a link.
+    /// The counts of each direction of a link, by the direction's number.
     pub(super) links: Vec<LinkCount>,
 }
 
 impl Net {
-    /// The world of `plan`, at the start of time.
+    /// The world of `plan`, at time zero.
     pub(super) fn new(plan: Plan, names: &Names) -> Self {
         let transfers = plan.flows.iter().all(PlannedFlow::is_transfer)
             && plan.populations.iter().all(|population| population.is_of_transfers());
@@ -87,7 +87,7 @@ impl Net {
         }
     }
 
-    /// Rows kept of connections that ended.
+    /// The number of rows that are kept for connections that ended.
     pub(super) fn connection_rows(&self) -> u64 {
         match self {
             Self::Tcp(world) => world.population().connection_rows(),
@@ -95,7 +95,7 @@ impl Net {
         }
     }
 
-    /// Ends the run.
+    /// Ends the run and returns its results.
     pub(super) fn finish(self) -> NetResult {
         match self {
             Self::Tcp(world) => ended(world),
@@ -104,7 +104,7 @@ impl Net {
     }
 }
 
-/// The world of `plan`, whose hosts are of one kind.
+/// The world of `plan`, with hosts of one type.
 fn world<E: Resident + Host<Segment>>(
     plan: Plan,
     names: &Names,

@@ -1,4 +1,4 @@
-//! A scenario's network for those who put real hosts at its ends.
+//! A scenario's network, for callers that connect real hosts to it.
 
 use crate::app::{Program, Task};
 use crate::event::Wanted;
@@ -15,70 +15,69 @@ use super::plan::Plan;
 use super::population::{programs, tcp_end};
 use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
-/// What lives at one end of a flow of a live run.
+/// One end of a flow of a live run.
 #[derive(Debug)]
 pub enum NetworkEnd {
-    /// The simulator's.
+    /// A program of the simulator's.
     Model(Program),
     /// A socket of the kernel's.
     Kernel(KernelEnd),
-    /// A connection of programs', or what they send beside connections.
+    /// A connection of programs, or the packets that their hosts send beside connections.
     Programs(ProgramsEnd),
 }
 
-/// One end of what programs at two hosts of the kernel's send each other: the first pair of such
-/// ends is for whatever is no connection of its own, each other pair for one connection.
+/// One end of the traffic between two hosts of the kernel's with programs. The first pair of such
+/// ends is for packets that belong to no connection. Each other pair is for one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramsEnd {
-    /// What is asked of the host's TCP.
+    /// The configuration of the host's TCP.
     pub tcp: KernelTcp,
-    /// The timer at the host's edge.
+    /// The timer at the host's edge; `None` if there is none.
     pub shim: Option<ShimConfig>,
 }
 
-/// A socket of the kernel's, and what it is for.
+/// A socket of the kernel's, and its task.
 #[derive(Clone, Debug)]
 pub struct KernelEnd {
-    /// What is asked of its TCP.
+    /// The configuration of the socket's TCP.
     pub tcp: KernelTcp,
-    /// The timer at its host's edge.
+    /// The timer at the host's edge; `None` if there is none.
     pub shim: Option<ShimConfig>,
     /// What the applications at both ends do.
     pub task: Task,
-    /// Whether it is the end that waits for the other one.
+    /// Whether the socket waits for the other end to connect.
     pub listens: bool,
 }
 
-/// A scenario's network and what is to be recorded, for whoever puts endpoints of their own at
-/// its ends.
+/// A scenario's network and what is recorded, for callers that put their own endpoints at its ends.
 #[derive(Debug)]
 pub struct Network {
-    /// What everything is called.
+    /// The names of nodes, links and flows.
     pub names: Names,
-    /// Which links lead where.
+    /// The nodes, and the links between them.
     pub graph: Graph,
-    /// Which links frames take.
+    /// The links that frames take to each node.
     pub routes: Routes,
-    /// The links.
+    /// The configurations of the links.
     pub links: Vec<LinkConfig>,
-    /// The ends of the flows, two a flow, and the nodes they live at.
+    /// The ends of the flows, two for each flow, each with the number of its node.
     pub ends: Vec<(NetworkEnd, u32)>,
-    /// What the connections of a population of the kernel's do, in the order of their starts; its
-    /// hosts are those of programs.
+    /// The tasks of the connections of a population of the kernel's, in the order of their starts.
+    /// Its hosts are like those of programs.
     pub visits: Option<Vec<Task>>,
-    /// Whether each of these has a row of its own in the tables.
+    /// Whether each connection of a population has a row in the tables.
     pub connections: bool,
     /// How long hosts wait for the rest of a datagram.
     pub reassembly: Duration,
-    /// Nodes under observation.
+    /// The numbers of the nodes whose packets are recorded.
     pub spied: Vec<u32>,
-    /// What is recorded.
+    /// The tables that are recorded.
     pub wanted: Wanted,
-    /// Its captures.
+    /// The captures that are written.
     pub captured: Capturing,
     /// The most rows that all recorded tables may have together.
     pub most_rows: Option<u64>,
-    /// Timers beside those of the senders.
+    /// Estimators that get each sample but do not influence the run.
     pub shadows: Vec<EstimatorConfig>,
     /// When the run ends.
     pub stop: Time,
@@ -106,7 +105,7 @@ impl Network {
     }
 }
 
-/// Both ends of the flow `id` of a live run, and their nodes.
+/// Both ends of flow `id` of a live run, each with the number of its node.
 fn live_ends(id: FlowId, flow: &PlannedFlow) -> [(NetworkEnd, u32); 2] {
     let nodes = [flow.from, flow.to];
     let (ends, shims, task) = match &*flow.traffic {

@@ -1,4 +1,4 @@
-//! Plain numbers with bounds, which the parser and the schema both know.
+//! Plain numbers with bounds. The parser and the schema know the bounds.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The greatest whole number a scenario can hold.
+/// The greatest whole number that a scenario can have.
 pub(super) const MOST: u64 = i64::MAX as u64;
 
 /// A whole number from `MIN` to `MAX`.
@@ -24,7 +24,7 @@ pub type Number = Whole<1, 100_000>;
 pub type Ordinal = Whole<1, MOST>;
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
-    /// The number, for a kind whose bound is below 2^32.
+    /// The number as a `u32`, for a type whose bound is below 2^32.
     pub(super) fn small(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
@@ -34,7 +34,7 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probability(pub f64);
 
-/// A share of a link's rate: above 0, and above 1 where more arrives than it carries.
+/// A share of a link's rate, above 0. It is above 1 if more arrives than the link carries.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct LoadShare(pub f64);
@@ -46,7 +46,7 @@ impl TryFrom<f64> for LoadShare {
         if share > 0.0 && share <= 100.0 {
             return Ok(Self(share));
         }
-        Err(format!("{share} is no load: write a share of the link's rate above 0, as in `0.5`"))
+        Err(format!("{share} is not a load: write a share of the link's rate above 0, as in `0.5`"))
     }
 }
 

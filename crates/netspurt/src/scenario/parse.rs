@@ -1,4 +1,4 @@
-//! From texts to scenarios and their sweeps.
+//! Reads texts as scenarios and sweeps.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::sweep::Sweep;
 use super::whole::Scenario;
 
 impl Scenario {
-    /// Reads the text of a scenario. Errors call it `name`.
+    /// Reads the text of a scenario. Errors call the text `name`.
     ///
     /// # Errors
     /// When the text is not a scenario, or the scenario is inconsistent.
@@ -17,7 +17,7 @@ impl Scenario {
         Self::read(Document::new(name, text))
     }
 
-    /// The same with the files that its links follow, by name.
+    /// As [`parse`](Self::parse), with `files` by name that the scenario's links follow.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -29,7 +29,8 @@ impl Scenario {
         Self::read(Document::new(name, text).with_files(files))
     }
 
-    /// The same with values set over it: dotted paths, and values as TOML or as bare text.
+    /// The scenario with values set over it, each at a dotted path. A value that is not TOML is
+    /// taken as text.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -37,7 +38,7 @@ impl Scenario {
         self.with_files(values, Vec::new())
     }
 
-    /// The same, and with more files that links follow.
+    /// As [`with`](Self::with), and adds files by name that links follow.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -58,7 +59,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Its cases, if it has a `[sweep]`.
+    /// The cases of the scenario's `[sweep]`; `None` if it has none.
     pub fn sweep(&self) -> Option<Sweep> {
         Sweep::of(self.grid.clone()?, &self.document, &self.spec)
     }

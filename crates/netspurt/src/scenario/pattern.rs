@@ -1,23 +1,23 @@
-//! Regular expressions of quantities for the schema.
+//! Regular expressions of quantities, for the schema.
 //!
-//! They describe what `units` reads: below 10^18 base units, with no more decimals than the base
-//! unit allows. A test compares the two.
+//! They match what `units` reads: values below 10^18 base units, with no more decimals than the
+//! base unit allows. A test compares the two.
 
-/// At most this many digits and decimals, and the unit.
+/// The pattern of a number with at most `$digits` digits and `$decimals` decimals, and its unit.
 macro_rules! decimal {
     ($digits:literal, $decimals:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.[0-9]{1,", $decimals, "})? *", $unit)
     };
 }
 
-/// At most so many digits, halves and quarters, and the unit.
+/// The pattern of a number with at most `$digits` digits, and halves or quarters, and its unit.
 macro_rules! binary {
     ($digits:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "}(\\.(0|5|00|25|50|75))? *", $unit)
     };
 }
 
-/// At most this many digits, and the unit.
+/// The pattern of a whole number with at most `$digits` digits, and its unit.
 macro_rules! whole {
     ($digits:literal, $unit:literal) => {
         concat!("0*[0-9]{1,", $digits, "} *", $unit)
@@ -63,13 +63,13 @@ pub(super) const BYTES: &str = concat!("^ *(", bytes!(), ") *$");
 
 pub(super) const PACKETS: &str = concat!("^ *(?=.*[1-9])", whole!(9, "packets?"), " *$");
 
-/// The most segments in a window.
+/// The maximum number of segments in a window.
 pub(super) const SEGMENTS_MAX: u64 = 1_000_000;
 
-/// A number of segments up to that, or zero.
+/// The pattern of a number of segments from zero to [`SEGMENTS_MAX`].
 pub(super) const SEGMENTS_OR_NONE: &str = "^ *0*([0-9]{1,6}|1000000) *segments? *$";
 
-/// A window.
+/// The pattern of a number of segments from one to [`SEGMENTS_MAX`].
 pub(super) const SEGMENTS: &str = "^ *0*([1-9][0-9]{0,5}|1000000) *segments? *$";
 
 pub(super) const PACKETS_OR_BYTES: &str =

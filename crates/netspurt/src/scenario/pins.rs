@@ -1,5 +1,5 @@
-//! Files with algorithms that a scenario names: each text that names one is pinned to its code, so
-//! that a scenario, its fingerprint and its results say which code made them.
+//! Pins the texts that name algorithms in a scenario to the code of their files. A scenario, its
+//! fingerprint and its results then say which code was run.
 
 use toml_edit::{DocumentMut, Item, Value};
 
@@ -8,12 +8,12 @@ use super::followed::Files;
 use super::tree::entry;
 use crate::foreign::{code_file, learn, pinned};
 
-/// Whether a text may name a file with algorithms.
+/// Whether a text may name a file with an algorithm.
 pub(super) fn may_name_code(text: &str) -> bool {
     text.contains(".py")
 }
 
-/// Pins the texts of a scenario to the code of `files`, and makes that code known.
+/// Pins the texts of a scenario to the code of `files`, and learns that code.
 pub(super) fn fill_in(document: &mut DocumentMut, files: &Files) -> Result<(), Problem> {
     for (key, item) in document.iter_mut().filter(|(key, _)| key != "title") {
         pin(item, &[key.to_string()], files)?;
@@ -60,7 +60,7 @@ fn pin_value(value: &mut Value, path: &[String], files: &Files) -> Result<(), Pr
     }
 }
 
-/// The mistake of a text that names a file which is not there.
+/// The problem of a text that names a file which does not exist.
 fn missing(text: &str, path: &[String], files: &Files) -> Result<(), Problem> {
     let Some(file) = code_file(text).filter(|file| !files.contains_key(*file)) else {
         return Ok(());

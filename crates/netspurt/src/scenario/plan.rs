@@ -1,4 +1,4 @@
-//! Nodes, links, routes and flows of a scenario, checked against each other.
+//! Checks the nodes, links, routes and flows of a scenario against each other, and plans its world.
 
 use std::sync::Arc;
 
@@ -37,24 +37,24 @@ pub(super) struct Plan {
     pub(super) routes: Routes,
     pub(super) links: Vec<PlannedLink>,
     pub(super) flows: Vec<PlannedFlow>,
-    /// Connections that come and go.
+    /// The populations: connections that arrive and end during the run.
     pub(super) populations: Vec<Arc<PlannedPopulation>>,
-    /// What the connections of the kernel's population do, in the order of their starts.
+    /// The tasks of the connections of a population of the kernel's, in the order of their starts.
     pub(super) visits: Option<Vec<Task>>,
-    /// Whether fragments are possible.
+    /// Whether links may fragment packets.
     pub(super) fragments: bool,
     /// How long hosts wait for the rest of a datagram.
     pub(super) reassembly: Duration,
     pub(super) spied: Vec<u32>,
     pub(super) wanted: Wanted,
-    /// Whether each connection of a population has a row.
+    /// Whether each connection of a population has a row in the tables.
     pub(super) connections: bool,
     pub(super) capture: bool,
-    /// Octets that captures keep of each packet.
+    /// The octets that captures keep of each packet.
     pub(super) snap_bytes: u32,
     /// The most rows that all recorded tables may have together.
     pub(super) most_rows: Option<u64>,
-    /// Shadow timers.
+    /// Estimators that get each sample but do not influence the run.
     pub(super) shadows: Vec<EstimatorConfig>,
 }
 
@@ -66,7 +66,8 @@ impl Spec {
         self.fill_in_spied();
     }
 
-    /// Fills in the nodes at which segments are recorded, if the file names none.
+    /// Fills in the nodes at which segments are recorded, if the file names none. These are the
+    /// nodes that send data or echo probes.
     pub(super) fn fill_in_spied(&mut self) {
         if self.record.spy.is_some() {
             return;
@@ -94,7 +95,7 @@ impl Plan {
     /// The plan of `spec`, whose defaults are filled in.
     pub(super) fn new(spec: &Spec) -> Result<Self, Problem> {
         if spec.stop.is_zero() {
-            return Err(Problem::at(["stop"], "a run that ends at once").fix("above zero"));
+            return Err(Problem::at(["stop"], "the run ends at its start").fix("above zero"));
         }
         names::check(spec)?;
         let drawn = draw(spec)?;
@@ -142,7 +143,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Takes out the names of everything that events number.
+    /// Takes the names of all nodes, links and flows out of the plan.
     pub(super) fn take_names(&mut self) -> Names {
         let flows = self.flows.iter_mut().map(|flow| FlowName {
             name: std::mem::take(&mut flow.name),
@@ -181,12 +182,12 @@ impl Plan {
     }
 }
 
-/// Sets the message lengths for links that select packets by number.
+/// Tells the links that select packets by number how long the messages of each flow are.
 fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
     if flows.iter().all(|flow| flow.traffic.messages() == [None; 2]) {
         return;
     }
-    // By destination endpoint: forward messages go to the second of a flow's two.
+    // By destination endpoint: forward messages go to the second end of a flow.
     let to_ends = |flow: &PlannedFlow| {
         let [forward, reverse] = flow.traffic.messages();
         [reverse, forward]
@@ -197,7 +198,8 @@ fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
     }
 }
 
-/// What captures keep of each packet: the headers of IPv4 and TCP at least.
+/// The octets that captures keep of each packet. They must have room for the headers of IPv4 and
+/// TCP.
 fn snap_bytes(record: &RecordSpec) -> Result<u32, Problem> {
     match u32::try_from(record.snap.0) {
         Ok(bytes @ 40..=65_535) => Ok(bytes),
@@ -208,11 +210,11 @@ fn snap_bytes(record: &RecordSpec) -> Result<u32, Problem> {
     }
 }
 
-/// The shadow timers.
+/// The estimators that get each sample but do not influence the run.
 fn shadows(record: &RecordSpec) -> Result<Vec<EstimatorConfig>, Problem> {
     let lacks = |name: &TableName| !record.tables.contains(name);
     if !record.shadows.is_empty() && [TableName::Rtt, TableName::Rto].iter().any(lacks) {
-        let message = "timers in the shadow of others need the tables `rtt` and `rto`";
+        let message = "`shadows` need the tables `rtt` and `rto`";
         return Err(Problem::at(["record", "tables"], message).fix("add them to `tables`"));
     }
     let parse = |(n, text): (usize, &String)| {
@@ -238,7 +240,7 @@ fn wanted(tables: &[TableName]) -> Wanted {
 
 fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem> {
     if spec.flows.is_empty() && spec.echo_probes.is_empty() && spec.populations.is_empty() {
-        let problem = Problem::at(["flows"], "nothing flows");
+        let problem = Problem::at(["flows"], "the scenario has no traffic");
         return Err(problem.fix("add `[flows.name]`, `[populations.name]` or `[echo_probes.name]`"));
     }
     let mut flows = Vec::new();
@@ -248,7 +250,7 @@ fn plan_flows(spec: &Spec, net: &Reach<'_>) -> Result<Vec<PlannedFlow>, Problem>
     Ok(flows)
 }
 
-/// The flows of the group called `name`, which share what they are.
+/// Plans the flows of the group called `name`. They share their configuration and their task.
 fn plan_group(
     name: &str,
     group: &FlowSpec,
@@ -287,7 +289,7 @@ fn plan_group(
     Ok(())
 }
 
-/// The connections of a population of the kernel's, whose hosts are as those of programs.
+/// Plans the connections of a population of the kernel's. Its hosts are like those of programs.
 fn plan_visits(
     populations: &[Arc<PlannedPopulation>],
     flows: &mut Vec<PlannedFlow>,

@@ -1,4 +1,4 @@
-//! The flows of a scenario, from before they start until what came of them is summed up.
+//! The flows of a scenario during a run: starts them, and sums up their results when they end.
 
 use std::sync::Arc;
 
@@ -17,27 +17,27 @@ use crate::units::{Duration, Time};
 use super::population_plan::{ArrivingConnections, PlannedPopulation};
 use super::traffic::{PlannedEnd, PlannedFlow, Traffic};
 
-/// A host of a world of this kind.
+/// A host that can live in a world of one type of hosts.
 pub(super) trait Resident: Sized {
-    /// The host of `program`, which waits for `reassembly` for the rest of a datagram.
+    /// Makes the host of `program`. The host waits for the rest of a datagram for `reassembly`.
     ///
     /// # Panics
-    /// When the world has no such programs.
+    /// When a world of this type cannot have such a program.
     fn of(program: Program, reassembly: Duration) -> Self;
 
-    /// What came of it, if it is an end of a connection.
+    /// The result of the host, if it is an end of a connection.
     fn result(&self) -> Option<FlowResult>;
 
-    /// What it asked, if it is the end that asks.
+    /// The exchanges of the host, if it is an end that asks.
     fn exchanges(&self) -> Option<&[Exchange]> {
         None
     }
 
-    /// Octets to be written, forward and reverse, and the number of requests, if it is the end that
-    /// opens a connection; zero octets where there is no end.
+    /// The octets to be written forward and in reverse, and the number of requests, if the host is
+    /// the end that opens a connection. All are zero for another host.
     fn planned(&self) -> ([u64; 2], u32);
 
-    /// The prober, if it is one.
+    /// The prober of the host, if it has one.
     fn prober(&self) -> Option<&EchoProbes> {
         None
     }
@@ -92,24 +92,25 @@ impl Resident for Reassembling<Segment, Program> {
     }
 }
 
-/// What came of the flows of a run.
+/// The results of the flows of a run.
 #[derive(Debug)]
 pub(super) struct FlowSums {
-    /// Of the senders of TCP flows.
+    /// The sums of the senders of TCP flows, each with its end.
     pub(super) flows: Vec<(EndId, FlowSum)>,
-    /// The requests of the flows that ask, by the number of the flow.
+    /// The exchanges of the flows with requests, each with the number of the flow.
     pub(super) exchanges: Vec<(u32, Vec<Exchange>)>,
     pub(super) echo_probes: Vec<EchoProbeSum>,
-    /// Connections that came and went.
+    /// The sums of the connections of populations.
     pub(super) connections: PopulationSums,
 }
 
-/// The flows of a scenario: those to come, who watches the living, and the sums of those that are over.
+/// The flows of a scenario: those that have not started, the judge of the living ones, and the sums
+/// of those that ended.
 #[derive(Debug)]
 pub(super) struct ScenarioFlows {
-    /// The flows to come; the last of them starts next.
+    /// The flows that have not started, in reverse order of their starts. The last one starts next.
     waiting: Vec<(FlowId, PlannedFlow)>,
-    /// The populations, each with the number that stands for it.
+    /// The populations, each with the flow id that stands for it.
     arrivals: Vec<(FlowId, ArrivingConnections)>,
     /// When the next connection of any population arrives.
     next_arrival: Time,
@@ -120,8 +121,8 @@ pub(super) struct ScenarioFlows {
 }
 
 impl ScenarioFlows {
-    /// All of them still to come; flow numbers are places in `flows`. What comes of connections of
-    /// populations is added to `connections`, which are of the run with these names.
+    /// All flows before their start. The number of a flow is its index in `flows`. The results of
+    /// the connections of populations are added to `connections`, which also has the run's names.
     ///
     /// # Panics
     /// When an end is the kernel's.
@@ -132,7 +133,7 @@ impl ScenarioFlows {
         reassembly: Duration,
     ) -> Self {
         let simulated = flows.iter().all(PlannedFlow::is_simulated);
-        assert!(simulated, "a flow of the kernel's is no simulation");
+        assert!(simulated, "a flow of the kernel's cannot be simulated");
         let mut waiting: Vec<_> = (0..).map(FlowId).zip(flows).collect();
         waiting.sort_by_key(|(id, flow)| std::cmp::Reverse((flow.start, *id)));
         let names = connections.names().clone();
@@ -157,12 +158,13 @@ impl ScenarioFlows {
         self.next_arrival = next.unwrap_or(Time::NEVER);
     }
 
-    /// Rows kept of connections that ended.
+    /// The number of rows that are kept for connections that ended.
     pub(super) fn connection_rows(&self) -> u64 {
         self.sums.connections.rows()
     }
 
-    /// Takes out the flows that are there from the start to the end: echo probes and their hosts.
+    /// Takes out the flows that live from the start to the end of the run: probers and their echo
+    /// hosts.
     pub(super) fn permanent<E: Resident>(&mut self) -> Vec<(FlowId, FlowEnds<E>)> {
         let permanent = |(_, flow): &mut (FlowId, PlannedFlow)| {
             matches!(*flow.traffic, Traffic::EchoProbes { .. })
@@ -173,7 +175,7 @@ impl ScenarioFlows {
         taken.iter().map(|(id, flow)| (*id, self.ends(*id, flow))).collect()
     }
 
-    /// The pairs of nodes between which the flows to come run.
+    /// The pairs of nodes of the flows that have not started.
     pub(super) fn pairs(&self) -> Vec<[u32; 2]> {
         let of_flows = self.waiting.iter().map(|(_, flow)| [flow.from, flow.to]);
         let of_arrivals = self.arrivals.iter().map(|(_, arrivals)| arrivals.nodes());
@@ -190,7 +192,8 @@ impl ScenarioFlows {
         spurious
     }
 
-    /// Ends the run with these flows not over: the sums of all flows, in their order.
+    /// Ends the run with the ends of the `living` flows. Returns the sums of all flows, in their
+    /// order.
     pub(super) fn finish<E: Resident>(
         mut self,
         living: impl Iterator<Item = (FlowId, [E; 2])>,
@@ -210,7 +213,7 @@ impl ScenarioFlows {
         self.sums
     }
 
-    /// Adds up what came of a flow.
+    /// Adds the results of a flow to the sums.
     fn sum<E: Resident>(&mut self, flow: FlowId, ends: &[E; 2], verdicts: [SenderVerdict; 2]) {
         let [from, to] = ends;
         if let Some(prober) = from.prober() {
@@ -229,7 +232,7 @@ impl ScenarioFlows {
         }
     }
 
-    /// The connection that arrives next.
+    /// Starts the connection that arrives next.
     fn arrive<E: Resident>(&mut self) -> (FlowId, FlowEnds<E>) {
         let now = self.next_arrival;
         let (of, arrivals) = (self.arrivals.iter_mut())
@@ -240,7 +243,7 @@ impl ScenarioFlows {
         let (nodes, population) = (arrivals.nodes(), arrivals.population.clone());
         let end = |side: Side| {
             let PlannedEnd::Model(tcp) = &population.end else {
-                panic!("a population of the kernel's is no simulation")
+                panic!("a population of the kernel's cannot be simulated")
             };
             let program = tcp_end(id.end(side), tcp, task.clone());
             (E::of(program, self.reassembly), nodes[side.index()])
@@ -294,7 +297,7 @@ impl<E: Resident> Population<Segment, E> for ScenarioFlows {
     }
 }
 
-/// What came of a connection of a population.
+/// The sum of a connection of a population.
 fn connection(
     flow: FlowId,
     [source, sink]: [FlowResult; 2],
@@ -302,7 +305,7 @@ fn connection(
     ends: [FlowSum; 2],
 ) -> ConnectionSum {
     let since = |at: Option<Time>| Some(at?.saturating_since(source.start?));
-    // With requests, the end that answers gets the last acknowledgement of data.
+    // With requests, the end that answers gets the last acknowledgment of data.
     let [last, read] =
         if requests > 0 { [sink.finished, source.finished] } else { [source.finished, None] };
     ConnectionSum {
@@ -326,7 +329,7 @@ pub(super) fn programs(id: FlowId, flow: &PlannedFlow) -> [Program; 2] {
             Side::BOTH.map(|side| tcp_end(id.end(side), tcp, task.starting(flow.start)))
         }
         Traffic::Real { .. } | Traffic::Programs { .. } => {
-            panic!("a flow of the kernel's is no simulation")
+            panic!("a flow of the kernel's cannot be simulated")
         }
         Traffic::EchoProbes { plan, processing } => [
             Program::EchoProbes(EchoProbes::new(id.end(Side::From), plan.clone())),
@@ -335,7 +338,7 @@ pub(super) fn programs(id: FlowId, flow: &PlannedFlow) -> [Program; 2] {
     }
 }
 
-/// The program at `end` of a flow whose two ends do `task`.
+/// The program at `end` of a flow whose ends carry out `task`.
 pub(super) fn tcp_end(end: EndId, tcp: &TcpConfig, task: Task) -> Program {
     let connection = Connection::new(end, tcp);
     match (task, end.side()) {

@@ -1,4 +1,4 @@
-//! From the populations of a scenario to connections, one after the other.
+//! Makes the connections of a scenario's populations, one after the other.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::reach::Reach;
 use super::spec::Spec;
 use super::traffic::PlannedEnd;
 
-/// A population: what its connections are, and what they are drawn from.
+/// A population, with the distributions from which its connections are drawn.
 #[derive(Debug)]
 pub(super) struct PlannedPopulation {
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub(super) struct PlannedPopulation {
     drawn: Distributions,
     /// The time from one arrival to the next.
     gap: Distribution,
-    /// Whether the first arrives at the start, and not after the first gap.
+    /// Whether the first connection arrives at the start, and not after the first gap.
     at_once: bool,
     start: Time,
     until: Time,
@@ -42,18 +42,18 @@ pub(super) struct PlannedPopulation {
     seed: u64,
 }
 
-/// What is drawn for a connection, and what from.
+/// The distributions from which a connection is drawn.
 #[derive(Debug)]
 struct Distributions {
     send: Distribution,
-    /// None where nothing is replied.
+    /// The distribution of the replies; `None` if the connections have no replies.
     reply: Option<Distribution>,
     serve: Distribution,
     requests: Distribution,
     think: Distribution,
 }
 
-/// The connections of a population, as they arrive.
+/// The connections of a population, in the order of their arrival.
 #[derive(Debug)]
 pub(super) struct ArrivingConnections {
     pub(super) population: Arc<PlannedPopulation>,
@@ -73,15 +73,16 @@ impl PlannedPopulation {
         matches!(self.end, PlannedEnd::Kernel(_))
     }
 
-    /// Whether its connections are transfers, to which nothing is replied.
+    /// Whether its connections are transfers without replies.
     pub(super) fn is_of_transfers(&self) -> bool {
         self.drawn.reply.is_none()
     }
 }
 
 impl ArrivingConnections {
-    /// None has arrived yet. Each quantity is drawn from a stream of its own, so that populations
-    /// that differ in one have the others in common.
+    /// The connections of `population`, of which none has arrived yet. Each quantity is drawn from
+    /// its own random stream. So populations that differ in one quantity draw the same values of
+    /// the others.
     pub(super) fn new(population: Arc<PlannedPopulation>) -> Self {
         let sampler = |from: &Distribution, of: &str| {
             let stream = format!("populations.{}/{of}", population.name);
@@ -110,7 +111,7 @@ impl ArrivingConnections {
         [self.population.from, self.population.to]
     }
 
-    /// When the next connection arrives; [`Time::NEVER`] where none does.
+    /// When the next connection arrives; [`Time::NEVER`] if no more arrive.
     #[inline]
     pub(super) fn next(&self) -> Time {
         let Self { population, next, count, .. } = self;
@@ -118,7 +119,7 @@ impl ArrivingConnections {
         if over { Time::NEVER } else { *next }
     }
 
-    /// The connection that arrives then: its number, and what its two ends do.
+    /// Takes the connection that arrives next: its number, and the task of its ends.
     pub(super) fn take(&mut self) -> (u32, Task) {
         let (start, number) = (self.next, self.count);
         self.count += 1;
@@ -126,7 +127,7 @@ impl ArrivingConnections {
         (number, self.task(start))
     }
 
-    /// Draws what the ends of a connection do.
+    /// Draws the task of the ends of a connection.
     fn task(&mut self, start: Time) -> Task {
         if self.reply.is_none() {
             let octets = Some(self.send.octets());
@@ -154,7 +155,7 @@ pub(super) fn plan_populations(
     net: &Reach<'_>,
 ) -> Result<Vec<Arc<PlannedPopulation>>, Problem> {
     let plan = |(name, own): (&String, &PopulationSpec)| {
-        // What is wrong with its connections is wrong with it.
+        // A mistake of the connections is reported below `populations`, and not below `flows`.
         let of_flows = |mut problem: Problem| {
             for path in problem.also.iter_mut().chain([&mut problem.path]) {
                 if path.first().is_some_and(|first| first == "flows") {
@@ -171,36 +172,38 @@ pub(super) fn plan_populations(
     Ok(all)
 }
 
-/// Whether one pair of the kernel's hosts suffices, and everything else is as live runs can do it.
+/// Checks that one pair of the kernel's hosts suffices, and that a live run can do the rest.
 fn check_real(spec: &Spec, all: &[Arc<PlannedPopulation>]) -> Result<(), Problem> {
     let Some(real) = all.iter().find(|population| population.is_real()) else { return Ok(()) };
     let at = |message: &str| Problem::at(["populations", &real.name, "endpoint"], message);
     if let Some(other) = all.iter().find(|other| other.name != real.name) {
-        let problem = at("one population at most is in a live run");
-        return Err(problem.also(["populations", &other.name]).fix("one of them, or `model`"));
+        let problem = at("a live run can have only one population");
+        return Err(problem
+            .also(["populations", &other.name])
+            .fix("keep one of them, or use `model`"));
     }
     if let Some((name, _)) = spec.flows.iter().find(|(_, flow)| flow.is_of_programs()) {
-        let problem = at("programs and a population of the kernel's need a pair of hosts each");
-        return Err(problem.also(["flows", name, "app"]).fix("one of them"));
+        let problem = at("programs and the population each need two hosts");
+        return Err(problem.also(["flows", name, "app"]).fix("keep one of them"));
     }
     if real.ipv6 {
         let problem = Problem::at(
             ["populations", &real.name, "family"],
-            "hosts of populations have addresses of version 4",
+            "in a live run the hosts of populations use IPv4 only",
         );
         return Err(problem.fix("leave `family` out"));
     }
     Ok(())
 }
 
-/// The connections of a population that arrive in a run, in order: what their ends do.
+/// The tasks of the connections of a population that arrive in a run, in order.
 pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, Problem> {
     let mut arrivals = ArrivingConnections::new(population.clone());
     let mut all = Vec::new();
     while arrivals.next() < Time::NEVER {
         all.push(arrivals.take().1);
         if all.len() > MOST_VISITS {
-            let message = format!("more than {MOST_VISITS} connections for one live run");
+            let message = format!("a live run has at most {MOST_VISITS} connections");
             return Err(Problem::at(["populations", &population.name, "arrivals"], message)
                 .also(["stop"])
                 .fix("a lower rate, `most`, or a shorter run"));
@@ -209,7 +212,8 @@ pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, P
     Ok(all)
 }
 
-/// Each connection of a live run has sockets that are made before it begins.
+/// The maximum number of connections of a live run. Each has sockets that are made before the run
+/// begins.
 const MOST_VISITS: usize = 4000;
 
 fn plan_population(
@@ -227,7 +231,7 @@ fn plan_population(
     if ipv6 {
         net.check_uncut(name, (from, to), end.packet_bytes())?;
     }
-    // What options take is left out: senders that differ in them have the same arrivals.
+    // Options are not subtracted, so that senders with different options have the same arrivals.
     let header = BARE_HEADER_BYTES + own.family.more_bytes();
     let sizes = [end.packet_bytes().saturating_sub(header).max(1), header];
     let (drawn, gap) = drawn_at_rate(name, own, ((from, to), sizes), net)?;
@@ -256,7 +260,8 @@ fn plan_population(
     })
 }
 
-/// What its connections are drawn from, and the time from one arrival to the next.
+/// The distributions from which the connections are drawn, and that of the time between two
+/// arrivals.
 fn drawn_at_rate(
     name: &str,
     own: &PopulationSpec,
@@ -268,7 +273,7 @@ fn drawn_at_rate(
         let rate = gap.mean().map_or(LEAST_PACKMIME_RATE, |mean| 1e9 / mean);
         return Ok((distributions(name, own, rate)?, gap));
     };
-    // PackMime's sizes depend on the rate, and little: the rate settles after some rounds.
+    // PackMime's sizes depend a little on the rate, so the rate settles after some rounds.
     let mut rate = LEAST_PACKMIME_RATE;
     for _ in 0..ROUNDS {
         let drawn = distributions(name, own, rate)?;
@@ -283,11 +288,13 @@ fn drawn_at_rate(
     Ok((distributions(name, own, rate)?, gap))
 }
 
-/// The least rate of PackMime's connections, and how often a rate is computed anew at most.
+/// The lowest rate of PackMime's connections a second, and the maximum number of rounds in which a
+/// rate is computed.
 const LEAST_PACKMIME_RATE: f64 = 0.1;
 const ROUNDS: u32 = 200;
 
-/// The text of a distribution of sizes: PackMime's without a rate has that of the arrivals.
+/// The text of a distribution of sizes. PackMime's sizes without a rate get the rate of the
+/// arrivals.
 fn at_rate(text: &str, per_second: f64) -> String {
     if matches!(text.trim(), "packmime-request" | "packmime-reply") {
         return format!("{}:rate={per_second}/s", text.trim());
@@ -295,7 +302,7 @@ fn at_rate(text: &str, per_second: f64) -> String {
     text.to_owned()
 }
 
-/// What its connections are drawn from, where so many arrive in a second.
+/// The distributions from which the connections are drawn, if `rate` connections arrive a second.
 fn distributions(name: &str, own: &PopulationSpec, rate: f64) -> Result<Distributions, Problem> {
     let read = |key, text, unit| distribution(name, key, text, unit);
     let of_replies = [
@@ -306,7 +313,7 @@ fn distributions(name: &str, own: &PopulationSpec, rate: f64) -> Result<Distribu
     if own.reply.is_none()
         && let Some((key, ..)) = of_replies.into_iter().find(|(_, text, default)| text != default)
     {
-        let message = format!("`{key}` is of requests, and nothing is replied");
+        let message = format!("`{key}` applies only to requests");
         let problem = Problem::at(["populations", name, key], message).of_the_key();
         return Err(problem.fix("add `reply`, as in `reply = \"20 kB\"`"));
     }
@@ -321,7 +328,8 @@ fn distributions(name: &str, own: &PopulationSpec, rate: f64) -> Result<Distribu
     })
 }
 
-/// The distribution that `text`, the value of a key, names; or that of the values it lists.
+/// The distribution that `text`, the value of `key`, names, or that of the values in a followed
+/// file.
 fn distribution(
     name: &str,
     key: &str,
@@ -338,7 +346,7 @@ fn distribution(
     read.map_err(|slip| Problem::at(["populations", name, key], slip.message).fix(slip.fix))
 }
 
-/// The time from one arrival to the next.
+/// The distribution of the time from one arrival to the next.
 fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
     let gap = distribution(name, "arrivals", arrivals, DistributionUnit::Gap)?;
     if gap.mean().is_some_and(|mean| mean < LEAST_GAP_NS) {
@@ -348,26 +356,28 @@ fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
     Ok(gap)
 }
 
-/// The shortest mean time between two connections, in nanoseconds.
+/// The shortest mean time between two arrivals, in nanoseconds.
 const LEAST_GAP_NS: f64 = 1e3;
 
-/// The text of `arrivals`, which names a process without its rate, with this rate.
+/// The text of a process with a rate; `arrivals` names the process without one.
 fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Problem> {
     if matches!(arrivals, "poisson" | "packmime") {
         return Ok(format!("{arrivals}:rate={per_second}/s"));
     }
-    let message = format!("`{arrivals}` beside a `load`, which determines the rate of arrivals");
+    let message =
+        format!("`{arrivals}` together with a `load`, which determines the rate of arrivals");
     Err(Problem::at(["populations", name, "arrivals"], message)
         .also(["populations", name, "load"])
         .fix("`\"poisson\"` or `\"packmime\"`, without a rate"))
 }
 
-/// Segments without data that an end sends for a connection, beside those that it sends for its
-/// segments: the handshake, the acknowledgement of what it was sent, the end.
+/// The number of segments without data that an end sends for a connection, apart from the ACKs
+/// counted with its segments: the handshake, the ACK of the other end's data, and the end.
 const BARE_SEGMENTS: f64 = 3.0;
 
-/// Connections a second that load a link with a share of its rate on average, counting their
-/// payload, a header for each segment, and the segments without data; not what is retransmitted.
+/// The number of connections a second that load a link with a share of its rate on average. The
+/// load consists of the payload, a header for each segment, and the segments without data.
+/// Retransmissions are not counted.
 fn rate_of_load(
     name: &str,
     load: &LoadSpec,
@@ -406,7 +416,7 @@ fn rate_of_load(
         _ => None,
     };
     let Some(bits) = bits else {
-        let message = format!("a load of link `{}`, whose rate is not one number", load.link);
+        let message = format!("link `{}` has no constant rate for a `load`", load.link);
         return Err(at("load", message).fix("`arrivals` with a rate in place of `load`"));
     };
     #[expect(clippy::cast_precision_loss, reason = "rates stay below 2^53")]

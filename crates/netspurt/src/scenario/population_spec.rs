@@ -1,4 +1,4 @@
-//! The populations of a scenario file: connections that come and go.
+//! The populations of a scenario file: connections that arrive and end during the run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::profile::Profile;
 use super::quantity::{Amount, BothWays, WordOr};
 use super::switch::TcpSpec;
 
-/// Connections that arrive one after the other, are used, and go.
+/// Connections that arrive one after the other, exchange data, and close.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PopulationSpec {
@@ -19,7 +19,7 @@ pub struct PopulationSpec {
     pub from: String,
     /// The node that accepts them.
     pub to: String,
-    /// Whose TCP both their ends use: the simulator's, or the kernel's (in a live run).
+    /// The TCP at both ends: the simulator's (`model`), or the kernel's (`kernel`, in a live run).
     #[serde(default = "model")]
     pub endpoint: EndpointWord,
     /// The version of IP.
@@ -34,52 +34,54 @@ pub struct PopulationSpec {
     /// A timer at the hosts' edges that retransmits for the kernel's TCP, as in flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<BothWays<String>>,
-    /// The process by which they arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
+    /// The process by which connections arrive: `"poisson:rate=50/s"`, `"every:20 ms"`,
     /// `"packmime:rate=18/s"`. With `load` the rate is left out.
     pub arrivals: String,
-    /// The rate of arrivals, as the share of a link that their payload and headers take on average.
+    /// A load that determines the rate of arrivals: the share of a link's rate that the payload and
+    /// the headers of the connections take on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadSpec>,
-    /// When the first may arrive.
+    /// The earliest arrival of a connection.
     #[serde(default)]
     pub start: Duration,
-    /// When the last may arrive; the end of the run if it is left out.
+    /// No connection arrives from this instant on; by default the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
-    /// The greatest number of connections.
+    /// The maximum number of connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Ordinal>,
-    /// Octets that the opener sends: in each request, or in all where nothing is replied. A length
-    /// as in `"200 B"`, or a distribution as in `"lognormal:median=900 B,sigma=1.6"`. Of PackMime's
-    /// sizes the rate may be left out: it is that of the arrivals.
+    /// The octets that the opener sends: in each request, or in all if there are no replies. A
+    /// length, as in `"200 B"`, or a distribution, as in `"lognormal:median=900 B,sigma=1.6"`.
+    /// PackMime's sizes without a rate get the rate of the arrivals.
     pub send: String,
-    /// Octets of each reply, in the same form; without it the opener sends and nothing is replied.
+    /// The octets of each reply, in the same form. Without it, the opener sends data and gets no
+    /// reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
-    /// How long after a request its reply is written: a time or a distribution.
+    /// The time from a request until its reply is written: a time or a distribution.
     #[serde(default = "no_time")]
     pub serve: String,
-    /// The number of requests of a connection: a number or a distribution.
+    /// The number of requests of each connection: a number or a distribution.
     #[serde(default = "once")]
     pub requests: String,
-    /// How long after a reply the next request is written: a time or a distribution.
+    /// The time from a reply until the next request is written: a time or a distribution.
     #[serde(default = "no_time")]
     pub think: String,
 }
 
-/// A share of a link.
+/// A load of a link.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
     /// The share of the link's rate, on average.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub share: LoadShare,
-    /// The name of the link; the direction with more of the connections' octets counts.
+    /// The name of the link. Only the direction with more octets of the connections counts.
     pub link: String,
 }
 
 impl PopulationSpec {
-    /// One of the connections as a flow without end.
+    /// A flow that stands for one of the connections. Its transfer has no end.
     pub(super) fn as_flow(&self) -> FlowSpec {
         FlowSpec {
             from: self.from.clone(),

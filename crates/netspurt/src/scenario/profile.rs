@@ -1,4 +1,4 @@
-//! The profiles: named configurations of senders, over which switches are set.
+//! The profiles: named configurations of senders. Switches change single values of a profile.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ pub enum Profile {
     /// The senders of ns-2.35.
     #[default]
     Ns2,
-    /// Reno as of RFC 2001.
+    /// Reno according to RFC 2001.
     Reno1998,
-    /// Reno as of RFC 2581.
+    /// Reno according to RFC 2581.
     Reno2005,
-    /// The RFCs in force in 2026.
+    /// The RFCs that are in force in 2026.
     Rfc2026,
-    /// The starting point of scripts.
+    /// The profile with which scripts begin.
     Plain,
     /// Linux 6.
     Linux6,
@@ -68,7 +68,7 @@ impl Words for Profile {
     ];
 }
 
-/// The name of a profile.
+/// The kind of switch that a profile is: one of the names of the profiles.
 const KIND: SwitchKind = SwitchKind::Word(super::switch::words::<Profile>);
 
 impl<'de> Deserialize<'de> for Profile {
@@ -97,8 +97,8 @@ impl JsonSchema for Profile {
 }
 
 impl Profile {
-    /// The configuration of a byte-sequenced profile. A model opposite a kernel's end with
-    /// `linux-default` uses that of Linux 6.
+    /// The configuration of a profile with sequence numbers in octets; `None` for ns-2's senders.
+    /// For a model opposite an end of the kernel's, `linux-default` stands for `linux-6`.
     pub(super) fn rfc(self) -> Option<RfcConfig> {
         match self {
             Self::Ns2 => None,
@@ -110,7 +110,7 @@ impl Profile {
         }
     }
 
-    /// The configuration of the kernel, if the profile applies to kernels.
+    /// The configuration of the kernel; `None` if the profile does not apply to kernels.
     pub(super) fn kernel(self) -> Option<KernelTcp> {
         match self {
             Self::Reno1998 => Some(KernelTcp::of(KernelProfile::Reno1998)),
@@ -120,7 +120,8 @@ impl Profile {
         }
     }
 
-    /// Every switch of the profile: the kernel's if the profile is for kernels only.
+    /// The values of all switches of the profile: the kernel's switches, if the profile is only for
+    /// kernels.
     pub(super) fn spelled_out(self) -> TcpSpec {
         match (self, self.rfc(), self.kernel()) {
             (Self::LinuxDefault, _, Some(kernel)) => spell_out(&kernel),

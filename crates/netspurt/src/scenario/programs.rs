@@ -1,4 +1,4 @@
-//! Scenarios for programs: a file without a flow of programs gets one.
+//! Scenarios for programs. A file without a flow of programs gets one.
 
 use super::document::Document;
 use super::drawn::nodes_and_leaves;
@@ -6,15 +6,16 @@ use super::error::{Problem, ScenarioError};
 use super::spec::Spec;
 use super::whole::Scenario;
 
-/// The flow's name if the file has none.
+/// The name of the flow that is added.
 const NAME: &str = "programs";
 
 impl Scenario {
     /// Reads the text of a scenario for programs at two of its nodes, with `values` set over it as
     /// in [`with`](Self::with), and with the `files` that its links follow.
     ///
-    /// If it has no flow of programs, one with the kernel's defaults is added. Its nodes are
-    /// `ends`; those left out are the two ends of the path, if there are exactly two.
+    /// If the scenario has no flow of programs, one with the kernel's defaults is added. Its nodes
+    /// are `ends`. If a node is `None`, the path must have exactly two ends, and the remaining one
+    /// is taken.
     ///
     /// ```
     /// use netspurt::scenario::Scenario;
@@ -30,7 +31,7 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when the nodes are not determined.
+    /// As [`parse`](Self::parse), and when it is not clear which nodes are the ends.
     pub fn for_programs(
         name: &str,
         text: &str,
@@ -39,7 +40,7 @@ impl Scenario {
         ends: [Option<&str>; 2],
     ) -> Result<Self, ScenarioError> {
         let mut document = Document::new(name, text).with_files(files).without_sweep();
-        // Settings of a flow that does not exist yet must wait for it.
+        // Settings of the flow are applied after the flow was added.
         let (own, others): (Vec<_>, Vec<_>) =
             values.iter().partition(|(path, _)| path.starts_with(&format!("flows.{NAME}.")));
         for (path, value) in others {
@@ -74,11 +75,11 @@ impl Scenario {
     }
 }
 
-/// The two nodes.
+/// Chooses the two nodes of the flow of programs.
 fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> {
     let [nodes, mut leaves] = nodes_and_leaves(spec)?;
     if spec.flows.contains_key(NAME) {
-        let problem = Problem::at(["flows", NAME], "the flow `programs` is not a flow of programs");
+        let problem = Problem::at(["flows", NAME], "the flow called `programs` has another `app`");
         return Err(problem.of_the_key().fix("another name, or `app = \"programs\"`"));
     }
     leaves.retain(|leaf| !ends.contains(&Some(leaf)));

@@ -1,4 +1,4 @@
-//! The flow of programs: a population of connections, and whatever else their hosts send.
+//! Plans the flow of programs: a population of connections, and all other packets of their hosts.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use super::traffic::{PlannedFlow, Traffic};
 use crate::units::Time;
 use crate::wire::BARE_HEADER_BYTES;
 
-/// The flow of programs, if there is one, after all others. Its connections come while it runs.
+/// Adds the flow of programs, if there is one, after all other flows. Its connections start during
+/// the run.
 pub(super) fn plan_programs(
     spec: &Spec,
     net: &Reach<'_>,
@@ -23,21 +24,21 @@ pub(super) fn plan_programs(
     let Some((name, flow)) = all.next() else { return Ok(()) };
     let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
     if let Some((second, _)) = all.next() {
-        let problem = Problem::at(["flows", second, "app"], "two flows of programs");
-        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts runs programs"));
+        let problem = Problem::at(["flows", second, "app"], "a second flow of programs");
+        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts may run programs"));
     }
     if flow.ends() != [EndpointWord::Kernel; 2] {
-        return Err(slip("endpoint", "programs run at ends of the kernel's")
+        return Err(slip("endpoint", "programs need ends of the kernel's")
             .also(["flows", name, "app"])
             .fix("`endpoint = \"kernel\"`"));
     }
     if flow.count != Whole(1) {
-        return Err(slip("count", "one pair of hosts runs programs").fix("leave `count` out"));
+        return Err(slip("count", "one pair of hosts may run programs").fix("leave `count` out"));
     }
     let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
     let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);
     if flow.family == Family::Ipv6 {
-        let problem = slip("family", "hosts of programs have addresses of version 4");
+        let problem = slip("family", "the hosts of programs use IPv4 only");
         return Err(problem.also(["flows", name, "app"]).fix("leave `family` out"));
     }
     let tcp = kernel_tcp(name, flow.profile, &flow.tcp, Family::Ipv4, KernelPart::BothEnds)?;

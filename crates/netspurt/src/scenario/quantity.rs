@@ -1,4 +1,4 @@
-//! Quantities and alternatives, as scenario files write them.
+//! Quantities and alternatives in the forms of scenario files.
 
 use core::fmt::{self, Display};
 use core::marker::PhantomData;
@@ -16,12 +16,12 @@ use crate::units::{BitRate, ByteCount, Duration, PacketCount, SegmentCount, Unit
 
 use super::pattern;
 
-/// A quantity written as text with a unit.
+/// A quantity that is written as a text with a unit.
 pub(super) trait Quantity: FromStr<Err = UnitError> + Display + Sized {
     const NAME: &'static str;
-    /// The schema's name for an [`Amount`] of it.
+    /// The schema's name for an [`Amount`] of this quantity.
     const AMOUNT: &'static str = "Amount";
-    /// The pattern of an [`Amount`] of it.
+    /// The pattern of an [`Amount`] of this quantity.
     const AMOUNT_PATTERN: &'static str = "";
     const WHAT: &'static str;
     const PATTERN: &'static str;
@@ -122,14 +122,14 @@ quantity!(
     "4 segments"
 );
 
-/// A count, bytes, or no limit.
+/// A count, a number of bytes, or no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount<C> {
-    /// Counted.
+    /// A count.
     Count(C),
-    /// In bytes.
+    /// A number of bytes.
     Bytes(ByteCount),
-    /// Without limit.
+    /// No limit.
     Unlimited,
 }
 
@@ -143,7 +143,8 @@ impl<C: FromStr<Err = UnitError>> FromStr for Amount<C> {
             Ok(count) => return Ok(Self::Count(count)),
             Err(slip) => slip,
         };
-        // A mistake in a size in bytes is reported for bytes, any other for the count.
+        // The error is that of a size in bytes if the text looks like one, and else that of the
+        // count.
         text.parse().map(Self::Bytes).map_err(|bytes: UnitError| match bytes {
             UnitError::WrongUnit { ref hint, .. } if hint.starts_with('`') => bytes,
             UnitError::OutOfRange { .. } => bytes,
@@ -194,9 +195,9 @@ impl<C: Quantity> JsonSchema for Amount<C> {
 /// One value for both directions of a link, or `[forward, reverse]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BothWays<T> {
-    /// The same in both directions.
+    /// The same value in both directions.
     Same(T),
-    /// Forward, and reverse.
+    /// The forward value and the reverse value.
     Each(T, T),
 }
 
@@ -351,7 +352,7 @@ impl<W: JsonSchema, T: JsonSchema> JsonSchema for WordOr<W, T> {
     }
 }
 
-/// A list of values, or a table that stands for one.
+/// A list of values, or a table that describes such a list.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListOr<V, T> {
     /// The list.

@@ -1,4 +1,4 @@
-//! From the queues of a scenario to the queues of its links.
+//! Makes the queues of links from the queues of a scenario.
 
 use crate::link::{CoDelConfig, FqCoDelConfig, PieConfig, Queue, QueueLimit, RedConfig, RedUnit};
 use crate::units::{ByteCount, Duration};
@@ -32,12 +32,12 @@ pub(super) fn queue(
             pie(table, &AqmTable { name, key: "pie" }, way).map(Queue::Pie)
         }
         _ => Err(name
-            .problem("queue", "a queue obeys one algorithm")
-            .fix("one of `red`, `codel`, `fq-codel`, `pie`, as in `{ codel = {} }`")),
+            .problem("queue", "a queue has exactly one AQM")
+            .fix("write one of `red`, `codel`, `fq-codel`, `pie`, as in `{ codel = {} }`")),
     }
 }
 
-/// An algorithm's table and its place in the file.
+/// The table of an AQM, and its place in the file.
 struct AqmTable<'a> {
     name: &'a LinkPlace<'a>,
     key: &'a str,
@@ -63,12 +63,12 @@ impl AqmTable<'_> {
         if gain.is_finite() && gain >= 0.0 {
             return Ok(gain);
         }
-        Err(self.problem(key, format!("{gain} is no gain")).fix("zero or more"))
+        Err(self.problem(key, format!("{gain} is not a gain")).fix("zero or more"))
     }
 
     fn span(&self, key: &str, span: Duration) -> Result<Duration, Problem> {
         if span.is_zero() {
-            return Err(self.problem(key, "no time at all").fix("above zero"));
+            return Err(self.problem(key, "a time of zero").fix("above zero"));
         }
         Ok(span)
     }
@@ -94,11 +94,11 @@ fn limit(spec: QueueSpec, name: &LinkPlace<'_>, keys: &[&str]) -> Result<QueueLi
     };
     match limit {
         Some(QueueLimit::Packets(0) | QueueLimit::Bytes(0)) => {
-            let problem = below_queue(name, keys, "a queue for nothing would drop every packet");
+            let problem = below_queue(name, keys, "a queue without room would drop every packet");
             Err(problem.fix("the packet in transmission counts: write at least `1 packet`"))
         }
         Some(limit) => Ok(limit),
-        None => Err(below_queue(name, keys, "more packets than there are").fix("or `unlimited`")),
+        None => Err(below_queue(name, keys, "too many packets").fix("or `unlimited`")),
     }
 }
 
@@ -107,13 +107,13 @@ fn red(table: &RedTable, algorithm: &AqmTable<'_>, way: usize) -> Result<RedConf
         (Amount::Count(min), Amount::Count(max)) => (min.0, max.0, RedUnit::Packets),
         (Amount::Bytes(min), Amount::Bytes(max)) => (min.0, max.0, RedUnit::Bytes),
         _ => {
-            let problem = algorithm.problem("max_th", "both thresholds are needed, in one unit");
+            let problem = algorithm.problem("max_th", "both thresholds must have the same unit");
             return Err(problem.fix("`min_th` and `max_th` both in packets, or both in bytes"));
         }
     };
     if min_th >= max_th {
         let message = format!("{} is not above `min_th`, {}", table.max_th, table.min_th);
-        return Err(algorithm.problem("max_th", message).fix("RED acts between the two"));
+        return Err(algorithm.problem("max_th", message).fix("RED drops or marks between the two"));
     }
     Ok(RedConfig {
         limit: algorithm.limit(table.limit)?,
@@ -138,7 +138,7 @@ fn codel(table: &CodelTable, algorithm: &AqmTable<'_>) -> Result<CoDelConfig, Pr
     })
 }
 
-/// The most queues a direction of a link may have.
+/// The maximum number of queues that FQ-CoDel may have in one direction of a link.
 const MOST_FLOWS: u32 = 65_536;
 
 fn fq_codel(

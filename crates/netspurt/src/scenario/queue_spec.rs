@@ -10,7 +10,7 @@ use super::quantity::Amount;
 /// The limit of a queue. It includes the packet in transmission.
 pub type QueueSpec = Amount<PacketCount>;
 
-/// A queue with an AQM: exactly one of these.
+/// A queue with an AQM. Exactly one of these tables must be given.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueTable {
@@ -34,22 +34,21 @@ pub struct QueueTable {
 pub struct RedTable {
     /// The limit of the queue.
     pub limit: QueueSpec,
-    /// The average queue from which on packets are dropped or marked at random, in packets or in
-    /// bytes.
+    /// The average queue length at which random drops or marks begin, in packets or in bytes.
     pub min_th: QueueSpec,
-    /// The average queue from which on all packets are dropped or, with `gentle`, an increasing
-    /// share of them.
+    /// From this average queue length on, all packets are dropped. With `gentle`, an increasing
+    /// share of them is dropped instead.
     pub max_th: QueueSpec,
-    /// The weight of the present queue in the average.
+    /// The weight of the current queue length in the average.
     pub wq: f64,
-    /// The probability reached at `max_th`.
+    /// The probability of a drop or a mark at an average of `max_th`.
     pub max_p: f64,
-    /// Whether the probability continues to rise to 1 between `max_th` and twice that.
+    /// Whether the probability rises to 1 between `max_th` and twice `max_th`.
     pub gentle: bool,
-    /// The size of a typical packet. Idle time is counted in its transmission times; with
-    /// thresholds in bytes, probabilities are for packets of this size.
+    /// The size of a typical packet. Idle time is counted in transmission times of such a packet.
+    /// With thresholds in bytes, the probabilities apply to packets of this size.
     pub packet: ByteCount,
-    /// Whether to mark ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -72,13 +71,13 @@ impl Default for RedTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodelTable {
-    /// The standing delay that is tolerated.
+    /// The standing delay that is accepted.
     pub target: Duration,
-    /// How long the delay must stay above that before a packet is dropped.
+    /// How long the delay must stay above `target` before a packet is dropped.
     pub interval: Duration,
     /// The limit of the queue.
     pub limit: QueueSpec,
-    /// Whether to mark ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -97,19 +96,19 @@ impl Default for CodelTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FqCodelTable {
-    /// The standing delay that is tolerated.
+    /// The standing delay that is accepted.
     pub target: Duration,
-    /// How long the delay must stay above that before a packet is dropped.
+    /// How long the delay must stay above `target` before a packet is dropped.
     pub interval: Duration,
-    /// The limit for all queues together.
+    /// The limit of all queues together.
     pub limit: QueueSpec,
     /// The number of queues.
     pub flows: u32,
-    /// How much a queue may send in its turn.
+    /// The octets that a queue may send in its turn.
     pub quantum: ByteCount,
-    /// Whether to mark ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// A delay beyond which every ECN-capable packet is marked; none by default.
+    /// The delay above which every ECN-capable packet is marked; by default there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
 }
@@ -132,23 +131,24 @@ impl Default for FqCodelTable {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PieTable {
-    /// The target delay.
+    /// The delay that the controller aims at.
     pub target: Duration,
-    /// The interval between updates of the probability.
+    /// The time between two updates of the probability.
     pub t_update: Duration,
-    /// Probability for each second of delay beyond the target.
+    /// The change of the probability for each second of delay beyond the target.
     pub alpha: f64,
-    /// Probability for each second by which the delay grew.
+    /// The change of the probability for each second by which the delay grew.
     pub beta: f64,
-    /// How long a burst is not dropped.
+    /// The length of a burst in which no packet is dropped.
     pub max_burst: Duration,
-    /// The size of a typical packet; if at most two of these wait, none is dropped or marked.
+    /// The size of a typical packet. No packet is dropped or marked while at most two of this size
+    /// wait.
     pub packet: ByteCount,
     /// The limit of the queue.
     pub limit: QueueSpec,
-    /// Whether to mark ECN-capable packets instead of dropping them.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// The probability from which on packets are dropped and not marked.
+    /// The probability from which on ECN-capable packets are dropped, and not marked.
     pub mark_ecnth: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Axes of a sweep whose values are drawn: every run has its own.
+//! Axes of a sweep from which every run draws its own values.
 
 use super::axis::{Axis, AxisRange, AxisSetting, Label, Point};
 use super::error::Problem;
@@ -6,18 +6,18 @@ use super::number::Whole;
 use super::sweep_spec::AxisSpec;
 use crate::rng::Stream;
 
-/// An axis with `draw = true`. Its values form no combinations.
+/// An axis with `draw = true`. Each run draws a value, so the values form no combinations.
 #[derive(Clone, Debug)]
 pub struct RandomAxis {
     /// The points of a list, or the ends of the range.
     axis: Axis,
     range: Option<AxisRange>,
-    /// The name of its random stream, which the paths that it sets decide.
+    /// The name of the random stream. It consists of the paths that the axis sets.
     stream: String,
 }
 
 impl RandomAxis {
-    /// The axis called `name` of a file.
+    /// Reads the axis called `name`.
     pub(super) fn new(name: &str, spec: &AxisSpec) -> Result<Self, Problem> {
         if spec.count.is_some() {
             let problem = Problem::at(["sweep", "over", name, "count"], "each run draws one value");
@@ -39,7 +39,7 @@ impl RandomAxis {
         Ok(Self { axis, range, stream })
     }
 
-    /// Its name.
+    /// The name of the axis.
     pub fn name(&self) -> &str {
         &self.axis.name
     }
@@ -49,7 +49,7 @@ impl RandomAxis {
         &self.axis.points
     }
 
-    /// The point of a run with this seed.
+    /// The point that a run with `seed` draws.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -72,7 +72,7 @@ impl RandomAxis {
         }
     }
 
-    /// All that its draws depend on.
+    /// A text with everything on which the draws depend.
     pub(super) fn told(&self) -> String {
         let range = self.range.as_ref().map(AxisRange::told);
         let points = self.axis.points.iter().map(|point| {

@@ -1,4 +1,4 @@
-//! Whether the packets of flows reach the other node, and the least time that this takes.
+//! Checks that the packets of flows reach the other node, and computes the least time for this.
 
 use indexmap::IndexSet;
 
@@ -18,8 +18,8 @@ pub(super) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Checks that packets and answers of these sizes have a route, and that the round trip takes
-    /// time.
+    /// Checks that packets of the given sizes, `[forward, reverse]`, have a route, and that a round
+    /// trip takes time.
     pub(super) fn check(
         &self,
         [section, name]: [&str; 2],
@@ -27,7 +27,7 @@ impl Reach<'_> {
         [forward, reverse]: [u16; 2],
     ) -> Result<(), Problem> {
         if from == to {
-            let message = "the flow ends where it starts";
+            let message = "the flow starts and ends at the same node";
             let problem = Problem::at([section, name, "to"], message);
             return Err(problem.fix("another node than `from`"));
         }
@@ -44,8 +44,8 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// Checks that no link fragments packets of `size` octets in either direction, because IPv6
-    /// packets are not fragmented on the path.
+    /// Checks that no link fragments packets of `size` octets in either direction. IPv6 packets
+    /// must not be fragmented on the path.
     pub(super) fn check_uncut(
         &self,
         name: &str,
@@ -67,8 +67,8 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// The least time that packets of `size` octets take over `links`, whose queues have room for
-    /// them; for fragmented packets, the time of the first fragment.
+    /// The least time that packets of `size` octets take over `links`; for fragmented packets, the
+    /// time of the first fragment. Fails if a queue has no room for such a packet.
     fn least_time(&self, links: &[u32], mut size: u32) -> Result<Duration, Problem> {
         let mut time = Duration::ZERO;
         for link in links {

@@ -1,16 +1,16 @@
-//! The parser's messages, reworded.
+//! Rewords the parser's messages for users.
 
 use crate::place::did_you_mean;
 
-/// Separates the mistake from the fix, in our own messages that pass through the parser.
+/// The character between the mistake and the fix in our own messages that pass through the parser.
 const FIX: char = '\u{1f}';
 
-/// A message with a mistake and a fix that passes through the parser.
+/// Joins a mistake and a fix to one message that can pass through the parser.
 pub(super) fn told(message: &str, fix: &str) -> String {
     format!("{message}{FIX}{fix}")
 }
 
-/// The parser's message, reworded: the mistake, and the fix.
+/// Rewords a message of the parser; returns the mistake and the fix.
 pub(super) fn reword(message: &str, written: &str) -> (String, String) {
     if let Some((what, fix)) = message.split_once(FIX) {
         return (what.to_owned(), fix.to_owned());
@@ -42,17 +42,17 @@ pub(super) fn reword(message: &str, written: &str) -> (String, String) {
         let what = what.replace("invalid type", "wrong type");
         return (what.replace("invalid length", "a list of length"), format!("write {plain}"));
     }
-    // Quantities report `MISTAKE: FIX`.
+    // The messages of quantities have the form `MISTAKE: FIX`.
     match message.split_once(": write ") {
         Some((what, fix)) => (what.to_owned(), format!("write {fix}")),
         None => (message.to_owned(), String::new()),
     }
 }
 
-/// The types behind losses, duplicates and delayed packets.
+/// The forms of losses, duplicates and delayed packets.
 const NONE_OR_TABLE: &str = "`\"none\"` or a table, as in `{ probability = 0.01 }`";
 
-/// A type's name for users.
+/// The name for users of a type that the parser names.
 fn plain_type(expected: &str) -> String {
     match expected {
         "u64" | "u32" => "a whole number, from 0 to 2^63 - 1 at most".into(),

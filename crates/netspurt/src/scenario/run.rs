@@ -1,4 +1,4 @@
-//! A scenario in motion.
+//! A run of a scenario.
 
 use crate::event::Wanted;
 use crate::record::{Capturing, Recorder};
@@ -10,7 +10,7 @@ use crate::units::{Duration, Time};
 use super::net::{Net, NetResult};
 use super::plan::Plan;
 
-/// A run of a scenario.
+/// A simulation of a scenario that can be advanced step by step.
 ///
 /// ```
 /// use netspurt::scenario::{STARTING_POINT, Scenario};
@@ -32,7 +32,7 @@ pub struct Simulation {
     shadows: Vec<EstimatorConfig>,
 }
 
-/// What to tell of a run that has recorded more than `most` rows at `now`.
+/// The message for a run that has recorded more than `most` rows by `now`.
 pub fn too_many_rows(most: u64, now: Time) -> String {
     format!(
         "record.rows: more than {most} rows were recorded by {now}; raise the bound, record fewer \
@@ -59,22 +59,23 @@ impl Simulation {
         self.stop
     }
 
-    /// How far it has advanced.
+    /// The instant up to which the run has advanced.
     pub fn now(&self) -> Time {
         self.world.now()
     }
 
-    /// The number of wake-ups served: a measure of work that does not depend on the machine.
+    /// The number of wake-ups served. It measures the work independently of the machine.
     pub fn served(&self) -> u64 {
         self.world.served()
     }
 
-    /// The earliest instant of an event.
+    /// The instant of the next event; `None` if there is none.
     pub fn next_wakeup(&self) -> Option<Time> {
         self.world.next_wakeup()
     }
 
-    /// What to tell if more rows are recorded than `record.rows` allows. Such a run goes no further.
+    /// The message for a run that has recorded more rows than `record.rows` allows; `None` for any
+    /// other run. A run with too many rows advances no further.
     pub fn overfull(&self) -> Option<String> {
         let rows = self.recorder.rows() + self.world.connection_rows();
         let most = self.most_rows.filter(|most| rows > *most)?;
@@ -92,7 +93,7 @@ impl Simulation {
         self.advance_within(until, u64::MAX)
     }
 
-    /// The same, but serves at most `most` wake-ups.
+    /// As [`advance_towards`](Self::advance_towards), but serves at most `most` wake-ups.
     pub fn advance_within(&mut self, until: Time, most: u64) -> bool {
         let advance = self.world.advance_within(until.min(self.stop), most);
         self.drain();

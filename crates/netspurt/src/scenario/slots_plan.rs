@@ -14,10 +14,11 @@ use super::link_spec::{
 use super::quantity::{BothWays, WordOr};
 use super::slots_spec::{JitterTable, OutagesTable, SlotsTable};
 
-/// The most points of a timeline that is drawn.
+/// The maximum number of points of a drawn timeline.
 const MOST_POINTS: u64 = 2_000_000;
 
-/// The link with what its slots draw for it up to `stop`, or the link itself if it has no slots.
+/// The link with the timelines and handovers that are drawn for its slots up to `stop`. A link
+/// without slots is returned unchanged.
 pub(super) fn moved<'a>(
     spec: &'a LinkSpec,
     place: &LinkPlace<'_>,
@@ -47,19 +48,19 @@ pub(super) fn moved<'a>(
     Ok(Cow::Owned(link))
 }
 
-/// A slot with what was drawn for it. Times are nanoseconds.
+/// A slot with the values that were drawn for it. Times are in nanoseconds.
 struct DrawnSlot {
     start: f64,
     end: f64,
-    /// The delay at its start.
+    /// The delay at the start of the slot.
     base: f64,
-    /// Nanoseconds of delay for each nanosecond.
+    /// The change of the delay, in nanoseconds for each nanosecond.
     slope: f64,
-    /// The additional delay, and its end.
+    /// The additional delay, and the instant at which it ends.
     spike: [f64; 2],
-    /// The length of a gap at its start.
+    /// The length of the gap at the start of the slot; zero for no gap.
     gap: Duration,
-    /// The share of the rate.
+    /// The share of the link's rate that is available.
     share: f64,
 }
 
@@ -88,7 +89,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
     let mut slots = Vec::new();
     for (start, end) in starts.iter().zip(ends) {
         let (start, end) = (nanos(*start), nanos(end));
-        // Every slot makes all draws, so that one effect does not change those of another.
+        // Every slot draws all values, so that one effect does not change the draws of another.
         let spike = table.spike.map_or([0.0; 2], |spike| {
             let (height, lasts) =
                 (within(spike.height, &mut spikes), within(spike.lasts, &mut spikes));
@@ -111,7 +112,7 @@ fn drawn(table: &SlotsTable, place: &LinkPlace<'_>, stop: Duration) -> Vec<Drawn
     slots
 }
 
-/// Straight lines through the slots.
+/// The delay as straight lines through the slots.
 fn lines(slots: &[DrawnSlot], fixed: Duration) -> TimelineSpec {
     let mut timeline = Vec::new();
     for slot in slots {
@@ -129,7 +130,7 @@ fn lines(slots: &[DrawnSlot], fixed: Duration) -> TimelineSpec {
     TimelineSpec { timeline, between: BetweenWord::Linear }
 }
 
-/// The delay at each step of the jitter.
+/// The delay at each step of the jitter, up to `stop`.
 fn sampled(
     slots: &[DrawnSlot],
     fixed: Duration,
@@ -153,10 +154,10 @@ fn sampled(
     TimelineSpec { timeline, between: BetweenWord::Step }
 }
 
-/// An autoregressive process of first order with the values of normal draws.
+/// An autoregressive process of first order with normally distributed values.
 struct Jitter {
     step: Duration,
-    /// The correlation of two successive values.
+    /// The correlation of two successive values, from 0 to 1.
     keeps: f64,
     /// The standard deviation of a value, in nanoseconds.
     deviation: f64,
@@ -183,13 +184,13 @@ impl Jitter {
     }
 }
 
-/// A normal draw (Box and Muller 1958).
+/// Draws from the standard normal distribution (Box and Muller 1958).
 fn normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
     radius * libm::cos(core::f64::consts::TAU * stream.uniform())
 }
 
-/// The rate of each slot.
+/// The link's rate in each slot.
 fn shared(rate: &WordOr<BitRate, RateTable>, slots: &[DrawnSlot]) -> WordOr<BitRate, RateTable> {
     let WordOr::Word(rate) = rate else { unreachable!("checked") };
     let whole = rate.bits_per_second().unwrap_or(u64::MAX);
@@ -206,7 +207,7 @@ fn whole_bits(rate: u64, share: f64) -> u64 {
     ((rate as f64 * share).round() as u64).max(1)
 }
 
-/// The outages, and the gaps that do not meet one, in the order of time.
+/// The outages and the gaps in the order of time. Gaps that overlap an outage are left out.
 fn dead_times(
     table: &SlotsTable,
     slots: &[DrawnSlot],
@@ -243,7 +244,7 @@ fn dead_times(
     all
 }
 
-/// Refuses what cannot be drawn, and what would have no effect.
+/// Refuses values that cannot be drawn, and values that would have no effect.
 fn check(
     spec: &LinkSpec,
     table: &SlotsTable,
@@ -257,17 +258,17 @@ fn check(
         problem
     };
     if spec.delay.each().iter().any(|delay| matches!(delay, WordOr::Table(_))) {
-        let message = "slots are added to a `delay` that is one time";
+        let message = "a link with slots needs a constant `delay`";
         return Err(problem(&["delay"], message).fix("as in `delay = \"5 ms\"`, or leave it out"));
     }
     if !spec.handovers.is_empty() {
-        let message = "a link with slots draws its handovers itself";
+        let message = "a link with slots cannot have `handovers` of its own";
         return Err(problem(&["handovers"], message).fix("`gap` or `outages` under `slots`"));
     }
     let constant =
         |rate: &&WordOr<_, _>| matches!(rate, WordOr::Word(rate) if *rate != BitRate::UNLIMITED);
     if table.share.is_some() && !spec.rate.each().iter().all(constant) {
-        let message = "slots take a share of a `rate` that is one bit rate";
+        let message = "slots with a `share` need a constant `rate`";
         return Err(problem(&["rate"], message).fix("as in `rate = \"370 Mbit/s\"`"));
     }
     let ranges = [
@@ -285,7 +286,7 @@ fn check(
         }
     }
     if table.share.is_some_and(|[least, most]| least.0 <= 0.0 || least.0 > most.0) {
-        let message = "a share of the rate lies above 0, and the smaller one comes first";
+        let message = "both shares must be above 0, the smaller one first";
         return Err(problem(&["slots", "share"], message).fix("as in `share = [0.027, 1]`"));
     }
     let jitter = table.jitter.filter(|jitter| !jitter.difference.is_zero());
@@ -300,14 +301,14 @@ fn check(
     for (keys, step) in steps {
         let Some(step) = step else { continue };
         if step.is_zero() || stop.as_nanos() / step.as_nanos() > MOST_POINTS {
-            let message = format!("a run of {stop} has more than {MOST_POINTS} of them");
+            let message = format!("a run of {stop} would have more than {MOST_POINTS} such spans");
             return Err(problem(keys, &message).fix("a longer time"));
         }
     }
     Ok(())
 }
 
-/// A time between two times.
+/// Draws a time from a range, in nanoseconds.
 fn within([least, most]: [Duration; 2], stream: &mut Stream) -> f64 {
     nanos(least) + (nanos(most) - nanos(least)) * stream.uniform()
 }

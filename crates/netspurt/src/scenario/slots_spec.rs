@@ -1,4 +1,5 @@
-//! Paths over low satellites: the terminal gets a satellite, and with it a delay, for each slot.
+//! Paths over low satellites. In each slot the terminal uses one satellite, which determines the
+//! delay.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,8 +9,8 @@ use crate::units::Duration;
 use super::number::Probability;
 use super::quantity::above_zero;
 
-/// A delay that is drawn anew in each slot, and what comes with the change from slot to slot. All
-/// delays are those of one direction; the draws are made with the run's seed.
+/// A delay that is drawn anew in each slot, and the effects of a change of slots. All delays are
+/// those of one direction. The draws use the run's seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlotsTable {
@@ -17,26 +18,25 @@ pub struct SlotsTable {
     #[serde(default = "period")]
     #[schemars(schema_with = "above_zero")]
     pub period: Duration,
-    /// The instant of a boundary between two slots. The others are whole periods away from it.
+    /// The instant of one boundary between two slots. All other boundaries are whole periods away.
     #[serde(default = "phase")]
     pub phase: Duration,
-    /// The delay at the start of a slot: a time between these two, in addition to the link's
-    /// `delay`.
+    /// The bounds of the delay at the start of a slot. The delay is added to the link's `delay`.
     #[serde(default = "base")]
     pub base: [Duration; 2],
-    /// The most by which the delay rises or falls in a second of a slot.
+    /// The maximum by which the delay rises or falls in one second of a slot.
     #[serde(default)]
     pub drift: Duration,
-    /// Delays that differ from packet to packet.
+    /// Random changes of the delay from step to step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterTable>,
-    /// An additional delay behind each boundary.
+    /// An additional delay after each boundary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spike: Option<SpikeTable>,
-    /// A gap behind some boundaries, in which all packets are dropped.
+    /// A gap after some boundaries. Packets that arrive at the link in a gap are dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<GapTable>,
-    /// The share of the link's `rate` in a slot: between these two, with even ratios.
+    /// The bounds of the share of the link's `rate` in a slot. Shares are drawn with even ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<[Probability; 2]>,
     /// Times without a satellite in sight.
@@ -56,13 +56,13 @@ fn base() -> [Duration; 2] {
     [Duration::from_millis(15), Duration::from_millis(40)]
 }
 
-/// An autoregressive process of first order, which is added to the delay.
+/// Random changes of the delay: an autoregressive process of first order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
     /// The mean absolute difference between the delays of two successive probes.
     pub difference: Duration,
-    /// The time between these probes.
+    /// The time between two successive probes.
     #[serde(default = "twenty")]
     #[schemars(schema_with = "above_zero")]
     pub probes: Duration,
@@ -84,23 +84,23 @@ fn one() -> Duration {
     Duration::from_millis(1)
 }
 
-/// An additional delay behind each boundary.
+/// An additional delay after each boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpikeTable {
-    /// How large it is: a time between these two.
+    /// The bounds of the additional delay.
     pub height: [Duration; 2],
-    /// How long it lasts: a time between these two.
+    /// The bounds of the time for which the delay stays.
     pub lasts: [Duration; 2],
 }
 
-/// A gap behind some boundaries.
+/// A gap after some boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GapTable {
-    /// The probability that a boundary has one.
+    /// The probability of a gap after a boundary.
     pub probability: Probability,
-    /// How long nothing is transmitted. Packets on their way pass.
+    /// The time in which nothing is transmitted. Packets that are propagating arrive.
     pub dead: Duration,
 }
 
@@ -108,9 +108,9 @@ pub struct GapTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutagesTable {
-    /// The mean time from the end of one to the next.
+    /// The mean time from the end of an outage to the start of the next.
     #[schemars(schema_with = "above_zero")]
     pub every: Duration,
-    /// How long each lasts. Packets on their way are dropped.
+    /// The length of an outage. Packets that are propagating are dropped.
     pub dead: Duration,
 }

@@ -1,7 +1,7 @@
-//! A scenario file, as plain data.
+//! A scenario file as plain data.
 //!
-//! These types are the parser, the writer of resolved scenarios and the JSON Schema at once. The
-//! comments on their fields are the schema's descriptions.
+//! These types define the parser, the form of resolved scenarios, and the JSON Schema. The comments
+//! on their fields are the descriptions in the schema.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -34,25 +34,25 @@ pub struct Spec {
     /// The seed of every random draw.
     #[serde(default = "one")]
     pub seed: Seed,
-    /// The links by name. Nodes need no declaration: `between` names them.
+    /// The links, by name. Nodes are not declared: they are the names in `between`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub links: IndexMap<String, LinkSpec>,
-    /// Short form: a chain of nodes.
+    /// A short form for a chain of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathSpec>,
-    /// Short form: pairs of hosts on both sides of one link.
+    /// A short form for pairs of hosts on the two sides of one link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dumbbell: Option<DumbbellSpec>,
-    /// Routes that are not the shortest; all others take the fewest links.
+    /// Routes that are not the shortest. All other routes cross the fewest links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteSpec>,
     /// The flows, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub flows: IndexMap<String, FlowSpec>,
-    /// Connections that come and go, by name.
+    /// The populations, by name: connections that arrive and end during the run.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub populations: IndexMap<String, PopulationSpec>,
-    /// Requests to echo hosts, by name.
+    /// The series of requests to echo hosts, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub echo_probes: IndexMap<String, EchoProbesSpec>,
     /// How hosts reassemble fragments.
@@ -61,7 +61,7 @@ pub struct Spec {
     /// What is recorded.
     #[serde(default)]
     pub record: RecordSpec,
-    /// What varies from case to case.
+    /// The values that vary from case to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
 }
@@ -76,34 +76,35 @@ fn one() -> Seed {
 pub struct PathSpec {
     /// The nodes in order.
     pub nodes: Vec<String>,
-    /// The links between them in order, without `between`; the link between nodes `a` and `b`
+    /// The links between the nodes in order, without `between`. The link between nodes `a` and `b`
     /// is called `a-b`.
     pub links: Vec<LinkSpec>,
 }
 
-/// Hosts `west0`, `west1`, … on node `west`, hosts `east0`, `east1`, … on node `east`, and one
-/// link between the two.
+/// Hosts `west0`, `west1`, … are linked to the node `west`, and hosts `east0`, `east1`, … to the
+/// node `east`. One link joins `west` and `east`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DumbbellSpec {
     /// The number of hosts on each side.
     pub pairs: Number,
-    /// Each host's own link, without `between`; it has the name of its host. Forward is eastwards:
-    /// away from the host in the west and towards the host in the east.
+    /// The link of each host, without `between`. It has the name of its host. Forward is eastwards:
+    /// away from a host in the west, and towards a host in the east.
     pub access: LinkSpec,
-    /// The link called `bottleneck`, without `between`; forward is from west to east.
+    /// The link between `west` and `east`, without `between`. It is called `bottleneck`; forward is
+    /// from west to east.
     pub bottleneck: LinkSpec,
 }
 
-/// One route from one node to another.
+/// A route from one node to another.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {
-    /// The node at which it starts.
+    /// The node at which the route starts.
     pub from: String,
-    /// The node at which it ends.
+    /// The node at which the route ends.
     pub to: String,
-    /// The nodes between them, in order.
+    /// The nodes between the two, in order.
     #[serde(default)]
     pub via: Vec<String>,
 }
@@ -112,7 +113,7 @@ pub struct RouteSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReassemblySpec {
-    /// How long after the first fragment of a datagram the others are waited for.
+    /// How long a host waits for the other fragments of a datagram after the first one.
     #[serde(default = "a_minute")]
     #[schemars(schema_with = "above_zero")]
     pub timer: Duration,
@@ -128,32 +129,32 @@ impl Default for ReassemblySpec {
     }
 }
 
-/// What is recorded of a run. Flows and links are always summed up.
+/// What a run records. Flows and links are always summed up.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
-    /// Nodes at which segments are recorded and captured; by default every node at which a flow or
-    /// echo probes start, and those that answer requests.
+    /// The nodes at which segments are recorded and captured. By default these are the nodes at
+    /// which flows or echo probes start, and the nodes that answer requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spy: Option<Vec<String>>,
-    /// Which tables.
+    /// The tables that are recorded.
     #[serde(default = "TableName::all")]
     pub tables: Vec<TableName>,
-    /// Whether to write a pcapng file for each spied node.
+    /// Whether a pcapng file is written for each spied node.
     #[serde(default = "yes")]
     pub capture: bool,
     /// The octets that captures keep of each packet.
     #[serde(default = "headers")]
     pub snap: ByteCount,
-    /// The most rows that all recorded tables may have together: a bound on the run's memory.
+    /// The maximum number of rows of all recorded tables together. It bounds the run's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// Timers that get each sample of `rtt` but do not influence the run.
+    /// Estimators that get each sample of `rtt` but do not influence the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shadows: Vec<String>,
 }
 
-/// Room for the largest headers of IPv6 and TCP, and some octets of payload.
+/// The length of the largest headers of IPv6 and TCP, and of some octets of payload.
 fn headers() -> ByteCount {
     ByteCount(128)
 }

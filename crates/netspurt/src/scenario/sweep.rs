@@ -1,4 +1,4 @@
-//! Sweeps: a scenario's numbered cases, each with its values and its seed.
+//! Sweeps: the numbered cases of a scenario, each with its values and its seed.
 
 use core::fmt::Write as _;
 
@@ -17,21 +17,22 @@ use super::spec::Spec;
 use super::whole::Scenario;
 use crate::units::Duration;
 
-/// The prefix of the texts from which seeds are derived.
+/// The beginning of the texts from which seeds are derived.
 const DERIVATION: &[u8] = b"netspurt case 1\0";
 
-/// The budget of a case, after which it is cut.
+/// The budget of a case. A case that exceeds it is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Wake-ups served.
+    /// The maximum number of wake-ups served.
     pub events: Option<u64>,
-    /// Wall-clock time.
+    /// The maximum wall-clock time.
     pub time: Option<Duration>,
 }
 
 /// The cases of a scenario's `[sweep]`, or of a list of scenarios.
 ///
-/// Cases are numbered from 0: all runs of the first combination, then those of the second.
+/// Cases are numbered from 0: first all runs of the first combination, then those of the second,
+/// and so on.
 ///
 /// ```
 /// use netspurt::scenario::{STARTING_POINT, Scenario};
@@ -42,7 +43,7 @@ pub struct Budget {
 /// "#);
 /// let sweep = Scenario::parse("mine.toml", &text).unwrap().sweep().unwrap();
 /// assert_eq!(sweep.cases(), 6);
-/// // Paired: the same draws whatever the rate.
+/// // Paired: runs of different rates have the same seeds.
 /// assert_eq!(sweep.seed(0), sweep.seed(3));
 /// assert_ne!(sweep.seed(0), sweep.seed(1));
 /// ```
@@ -53,11 +54,11 @@ pub struct Sweep {
     seeds: u64,
     paired: bool,
     budget: Budget,
-    /// Where it says that a case has a kernel's end, if one has.
+    /// The error for an end of the kernel's in a case; `None` if no case has one.
     kernel: Option<Box<ScenarioError>>,
 }
 
-/// The source of combinations.
+/// Where combinations come from.
 #[derive(Clone, Debug)]
 enum Source {
     /// A file, and every combination of the points of its axes.
@@ -71,7 +72,7 @@ enum Source {
 struct ListedCase {
     labels: Vec<Label>,
     scenario: Scenario,
-    /// How many before it have the same labels.
+    /// The number of earlier cases with the same labels.
     repeat: u64,
 }
 
@@ -89,8 +90,8 @@ impl Sweep {
         })
     }
 
-    /// A sweep over individually made scenarios, each with a label for each name. Those with the
-    /// same labels are repeats of each other.
+    /// A sweep over scenarios that were made one by one, each with a label for each name. Cases
+    /// with the same labels are repeats of each other.
     ///
     /// # Errors
     /// When a scenario does not have as many labels as there are names.
@@ -119,8 +120,8 @@ impl Sweep {
         Ok(Self { names, source: Source::Listed(cases), seeds, paired, budget, kernel })
     }
 
-    /// Where it says that a case has a kernel's end, as an error for who cannot run it live;
-    /// `None` if all cases are simulated.
+    /// The error for callers that cannot run live: it names the place that gives a case an end of
+    /// the kernel's. `None` if all cases are simulated.
     pub fn kernel(&self) -> Option<&ScenarioError> {
         self.kernel.as_deref()
     }
@@ -133,7 +134,7 @@ impl Sweep {
         }
     }
 
-    /// What a case has drawn, by axis.
+    /// The labels of the values that a case draws, one for each drawn axis.
     pub fn drawn_labels(&self, case: u64) -> Vec<Label> {
         self.draws(case).into_iter().map(|point| point.label).collect()
     }
@@ -148,7 +149,7 @@ impl Sweep {
         &self.names
     }
 
-    /// How many combinations of values there are.
+    /// The number of combinations of values.
     pub fn combinations(&self) -> u64 {
         match &self.source {
             Source::Grid(grid) => grid.axes.iter().map(|axis| axis.points.len() as u64).product(),
@@ -156,12 +157,12 @@ impl Sweep {
         }
     }
 
-    /// How many cases there are.
+    /// The number of cases.
     pub fn cases(&self) -> u64 {
         self.combinations() * self.seeds
     }
 
-    /// How many times each combination is run.
+    /// The number of runs of each combination.
     pub fn seeds(&self) -> u64 {
         self.seeds
     }
@@ -186,7 +187,7 @@ impl Sweep {
         }
     }
 
-    /// The labels that each name has, each once, in order.
+    /// The distinct labels of each name, in order.
     pub fn all_labels(&self) -> Vec<Vec<Label>> {
         match &self.source {
             Source::Grid(grid) => {
@@ -203,7 +204,7 @@ impl Sweep {
         }
     }
 
-    /// The number of a case among those with its labels, from 1.
+    /// The number of a case among the cases with the same labels, from 1.
     pub fn repeat(&self, case: u64) -> u64 {
         let before = match &self.source {
             Source::Grid(_) => 0,
@@ -212,10 +213,10 @@ impl Sweep {
         before * self.seeds + case % self.seeds + 1
     }
 
-    /// A case's seed. It depends only on the case, so order and threads do not change it. It is
-    /// derived from the number of the run within its combination and, unless runs are paired, from
-    /// the values that are set, but not from the axes' names (for listed scenarios: from their
-    /// labels).
+    /// The seed of a case. It depends only on the case, so the order of the runs and the number of
+    /// threads do not change it. The seed is derived from the number of the run within its
+    /// combination. Unless runs are paired, it also depends on the values that are set, but not on
+    /// the names of the axes. For listed scenarios it depends on their labels instead.
     pub fn seed(&self, case: u64) -> u64 {
         let combination = case / self.seeds;
         let base = match &self.source {
@@ -234,7 +235,7 @@ impl Sweep {
         u64::from_le_bytes(first) >> 1
     }
 
-    /// A key that identifies a combination, in a canonical order.
+    /// A key that identifies a combination. The order of the axes does not change it.
     fn key(&self, combination: u64) -> String {
         let mut parts: Vec<(String, String)> = match &self.source {
             Source::Grid(grid) => points(&grid.axes, combination)
@@ -254,12 +255,12 @@ impl Sweep {
         })
     }
 
-    /// A number that cases have in common whose [`combination`](Self::combination) is the same.
+    /// A number that is the same for all cases with the same [`combination`](Self::combination).
     pub fn combination_number(&self, case: u64) -> u64 {
         if self.drawn().is_empty() { case / self.seeds } else { case }
     }
 
-    /// The combination of a case, with what the case draws.
+    /// The combination of a case, including the values that the case draws.
     ///
     /// # Errors
     /// When its values contradict each other.
@@ -277,7 +278,7 @@ impl Sweep {
         }
     }
 
-    /// A case as a separate scenario.
+    /// The case as a scenario of its own.
     ///
     /// # Errors
     /// When its values contradict each other.
@@ -301,7 +302,7 @@ impl Sweep {
         }
     }
 
-    /// The fingerprint of everything that the results depend on.
+    /// The fingerprint of everything on which the results depend.
     pub fn fingerprint(&self) -> String {
         let mut told = format!("{} {} {:?}\0", self.seeds, self.paired, self.budget);
         match &self.source {
@@ -338,7 +339,7 @@ fn at(combination: u64) -> usize {
     usize::try_from(combination).unwrap_or(usize::MAX)
 }
 
-/// The points of a combination; the last axis varies fastest.
+/// The points of a combination. The last axis varies fastest.
 fn points(axes: &[Axis], combination: u64) -> Vec<&Point> {
     let mut rest = at(combination);
     let mut found: Vec<&Point> = Vec::with_capacity(axes.len());

@@ -1,4 +1,4 @@
-//! The sweep of a scenario file, as plain data.
+//! The sweep of a scenario file as plain data.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -10,31 +10,32 @@ use crate::units::Duration;
 use super::number::{Ordinal, Whole};
 use super::quantity::above_zero;
 
-/// The most runs of each combination.
+/// The number of runs of each combination.
 pub type Seeds = Whole<1, 1_000_000>;
 
-/// The most values of a range.
+/// The number of values of a range.
 pub type Steps = Whole<2, 100_000>;
 
 /// Runs the scenario many times with other values and other random draws.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SweepSpec {
-    /// How many times each combination of values is run, each time with other random draws.
+    /// The number of runs of each combination of values. Each run has other random draws.
     #[serde(default = "once")]
     pub seeds: Seeds,
     /// Whether the n-th run of every combination has the same seed, and so the same arrivals and
     /// losses.
     #[serde(default = "yes")]
     pub paired: bool,
-    /// A case is cut after this many wake-ups.
+    /// The number of wake-ups after which a case is cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Ordinal>,
-    /// A case is cut after this wall-clock time.
+    /// The wall-clock time after which a case is cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "above_zero")]
     pub time: Option<Duration>,
-    /// The axes, by name: every combination is a case; the last name varies fastest.
+    /// The axes, by name. Every combination of their values is a case; the last axis varies
+    /// fastest.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub over: IndexMap<String, AxisSpec>,
 }
@@ -51,44 +52,45 @@ fn yes() -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSpec {
-    /// The path that is set, as in `links.modem.rate`; or several, which all get the same value.
+    /// The path that is set, as in `links.modem.rate`, or several paths that all get the same
+    /// value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Paths>,
     /// The values, one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<serde_json::Value>>")]
     pub values: Option<Vec<Value>>,
-    /// A range's first value.
+    /// The first value of a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub from: Option<Value>,
-    /// A range's last value.
+    /// The last value of a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub to: Option<Value>,
     /// The number of values of a range, including both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Steps>,
-    /// Whether a range's values have even distances or even ratios.
+    /// Whether the values of a range have even distances or even ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
-    /// Whether each run draws its value from the list, the range or the sets, instead of a case for
-    /// each value.
+    /// Whether each run draws a value from the list, the range or the sets. Otherwise each value is
+    /// a case.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub draw: bool,
-    /// Sets of values by name: each sets values at paths.
+    /// Named sets of values. Each set gives values to paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<IndexMap<String, IndexMap<String, serde_json::Value>>>")]
     pub sets: Option<IndexMap<String, IndexMap<String, Value>>>,
 }
 
-/// One dotted path or several.
+/// One dotted path, or several.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged, expecting = "a path in quotes, or a list of such")]
 pub enum Paths {
-    /// One.
+    /// One path.
     One(String),
-    /// Several, which get the same value.
+    /// Several paths, which get the same value.
     All(Vec<String>),
 }
 
@@ -102,7 +104,7 @@ impl Paths {
     }
 }
 
-/// The spacing of a range's values.
+/// The spacing of the values of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {

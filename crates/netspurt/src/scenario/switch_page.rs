@@ -32,7 +32,7 @@ pub fn switches_table() -> String {
     page.trim_end().to_owned() + "\n"
 }
 
-/// The values that a switch takes, in few words.
+/// The values that a switch takes, in short.
 fn written(kind: &SwitchKind) -> String {
     let words: Vec<String> =
         kind.words().iter().map(|word| format!("`\"{}\"`: {}", word.word, word.doc)).collect();

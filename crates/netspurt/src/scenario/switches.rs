@@ -1,4 +1,4 @@
-//! The switches of a single connection without a scenario.
+//! The switches of a single connection that belongs to no scenario.
 
 use core::fmt;
 use core::ops::Range;
@@ -38,12 +38,12 @@ impl fmt::Display for SwitchError {
 
 impl std::error::Error for SwitchError {}
 
-/// The connection of a scenario's `profile` with `switches` set over it: dotted paths as below
-/// `[flows.NAME.tcp]`, and values as TOML or as bare text. Of two settings of one path the later
-/// one applies.
+/// The configuration of a connection with the scenario `profile` and with `switches` set over it. A
+/// switch is a dotted path below `[flows.NAME.tcp]`, and a value. A value that is not TOML is taken
+/// as text. If two settings have the same path, the later one applies.
 ///
 /// # Errors
-/// The switches of a scenario file with the same profile and switches.
+/// The errors of a scenario file with the same profile and switches.
 ///
 /// ```
 /// use netspurt::scenario::tcp_config;
@@ -57,7 +57,7 @@ pub fn tcp_config(profile: &str, switches: &[(&str, &str)]) -> Result<TcpConfig,
     let profile = read_profile(profile)?;
     let tcp = read_switches(switches)?;
     connection("", profile, &tcp).map_err(|problem| {
-        // The first three keys are `flows`, the flow's name, and `tcp`.
+        // The first three keys of a path are `flows`, the flow's name, and `tcp`.
         let mut paths = core::iter::once(&problem.path).chain(&problem.also);
         let switch =
             paths.find_map(|path| last_that_made(switches, path.get(3..).unwrap_or_default()));
@@ -97,7 +97,7 @@ fn read_switches(switches: &[(&str, &str)]) -> Result<TcpSpec, SwitchError> {
     })
 }
 
-/// The last of the switches that contributed to the mistake at `path`.
+/// The last of the switches that contribute to the mistake at `path`.
 fn last_that_made(switches: &[(&str, &str)], path: &[String]) -> Option<usize> {
     switches.iter().rposition(|(set, _)| {
         let set = keys(set);

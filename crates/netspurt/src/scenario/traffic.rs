@@ -10,21 +10,21 @@ use crate::units::{Duration, Time};
 
 use super::kernel_config::KernelTcp;
 
-/// What the flows of a group are: transfers over TCP, say, or echo probes to an echo host. A task has
-/// the start of the first.
+/// The traffic of the flows of a group, for example transfers over TCP, or echo probes. A task has
+/// the start of the group's first flow.
 #[derive(Debug)]
 pub(super) enum Traffic {
     Tcp {
         tcp: TcpConfig,
         task: Task,
     },
-    /// At least one of the ends is the kernel's.
+    /// A connection with at least one end of the kernel's.
     Real {
         ends: [PlannedEnd; 2],
         shims: [Option<ShimConfig>; 2],
         task: Task,
     },
-    /// Programs, at two kernel's ends.
+    /// Programs at two ends of the kernel's.
     Programs {
         tcp: KernelTcp,
         shims: [Option<ShimConfig>; 2],
@@ -35,7 +35,7 @@ pub(super) enum Traffic {
     },
 }
 
-/// One end of a flow that is not the simulator's alone.
+/// The TCP at one end of a flow: the simulator's or the kernel's.
 #[derive(Clone, Debug)]
 pub(super) enum PlannedEnd {
     Model(TcpConfig),
@@ -50,7 +50,7 @@ impl PlannedEnd {
         }
     }
 
-    /// Octets of a full packet.
+    /// The octets of a full packet.
     pub(super) fn packet_bytes(&self) -> u16 {
         match self {
             Self::Model(tcp) => tcp.packet_bytes(),
@@ -58,7 +58,7 @@ impl PlannedEnd {
         }
     }
 
-    /// Octets of the headers of a packet.
+    /// The octets of the headers of a packet.
     pub(super) fn header_bytes(&self) -> u16 {
         match self {
             Self::Model(tcp) => tcp.header_bytes(),
@@ -73,27 +73,28 @@ pub(super) struct PlannedFlow {
     pub(super) name: String,
     pub(super) from: u32,
     pub(super) to: u32,
-    /// Whether its packets are IPv6.
+    /// Whether the packets of the flow are IPv6.
     pub(super) ipv6: bool,
-    /// When it starts.
+    /// When the flow starts.
     pub(super) start: Time,
     pub(super) traffic: Arc<Traffic>,
 }
 
 impl PlannedFlow {
-    /// Whether both ends are the simulator's.
+    /// Whether both ends of the flow are the simulator's.
     pub(super) fn is_simulated(&self) -> bool {
         matches!(*self.traffic, Traffic::Tcp { .. } | Traffic::EchoProbes { .. })
     }
 
-    /// Whether it is a transfer between two of the simulator's ends.
+    /// Whether the flow is a transfer between two ends of the simulator's.
     pub(super) fn is_transfer(&self) -> bool {
         matches!(*self.traffic, Traffic::Tcp { task: Task::Bulk(_), .. })
     }
 }
 
 impl Traffic {
-    /// Octets of each message forward, and of each one in reverse, where what is written is messages.
+    /// The octets of each forward message and of each reverse message, if the applications exchange
+    /// requests and replies.
     pub(super) fn messages(&self) -> [Option<NonZero<u64>>; 2] {
         match self {
             Self::Tcp { task: Task::Requests(plan), .. }
@@ -104,7 +105,7 @@ impl Traffic {
         }
     }
 
-    /// Whether its receiver also writes.
+    /// Whether the receiver also sends data.
     pub(super) fn answers(&self) -> bool {
         match self {
             Self::Tcp { task, .. } | Self::Real { task, .. } => {
@@ -115,7 +116,7 @@ impl Traffic {
         }
     }
 
-    /// Octets of payload in a full segment; 1 for echo probes, which have no segments.
+    /// The octets of payload in a full segment. Echo probes have no segments; their value is 1.
     pub(super) fn smss(&self) -> u16 {
         match self {
             Self::Tcp { tcp, .. } => tcp.smss(),

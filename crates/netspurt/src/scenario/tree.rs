@@ -1,17 +1,17 @@
-//! Conversion between places in a text and paths of keys, through tables and lists alike.
+//! Conversion between places in a text and paths of keys, through tables and lists.
 //!
-//! A step of a path is a key, or the index of a list's entry, from 0, in brackets: `[0]`.
+//! A step of a path is a key, or the index of a list's entry in brackets: `[0]` is the first.
 
 use core::ops::Range;
 
 use toml_edit::{Item, Key, Table, TableLike, Value};
 
-/// The step to entry `place` of a list.
+/// The step to the entry with index `place` of a list.
 pub(super) fn entry(place: usize) -> String {
     format!("[{place}]")
 }
 
-/// Whether a step leads to a list's entry.
+/// Whether a step leads to an entry of a list.
 pub(super) fn is_entry(step: &str) -> bool {
     step.starts_with('[')
 }
@@ -36,7 +36,7 @@ pub(super) fn keys(path: &str) -> Vec<String> {
     parsed.iter().map(|key| key.get().to_owned()).collect()
 }
 
-/// Something in a file that may contain other things.
+/// A table, an item or a value of a file, which may contain others.
 #[derive(Clone, Copy)]
 pub(super) enum TreeNode<'a> {
     Table(&'a Table),
@@ -44,13 +44,13 @@ pub(super) enum TreeNode<'a> {
     Value(&'a Value),
 }
 
-/// A thing in a table or a list.
+/// An entry of a table or of a list.
 struct Child<'a> {
     step: String,
-    /// The place of its key; for a list's entry, its own place.
+    /// The place of the entry's key. For an entry of a list, the place of the entry itself.
     key: Option<Range<usize>>,
     span: Option<Range<usize>>,
-    /// Whether it is a value, and not a table of its own.
+    /// Whether the entry is a value, and not a table with a header of its own.
     value: bool,
     node: TreeNode<'a>,
 }
@@ -96,7 +96,7 @@ fn keyed<'a>(table: &'a dyn TableLike) -> Vec<Child<'a>> {
     table.iter().map(child).collect()
 }
 
-/// The path to the innermost thing whose key or text holds `span`.
+/// The path to the innermost entry whose key or text contains `span`.
 pub(super) fn path_to(node: TreeNode<'_>, span: &Range<usize>) -> Vec<String> {
     let holds = |outer: &Option<Range<usize>>| {
         outer.as_ref().is_some_and(|outer| outer.start <= span.start && span.end <= outer.end)
@@ -112,17 +112,18 @@ pub(super) fn path_to(node: TreeNode<'_>, span: &Range<usize>) -> Vec<String> {
 
 /// A place in the file.
 pub(super) struct Found {
-    /// The path to it.
+    /// The path to the entry that was found.
     pub(super) path: Vec<String>,
     pub(super) key: Range<usize>,
-    /// Its value, where that is not a table of its own.
+    /// The place of the entry's value; `None` for a table with a header of its own.
     pub(super) value: Option<Range<usize>>,
-    /// Whether it is the requested thing, and not only the last existing one on the path.
+    /// Whether the entry is the requested one. Otherwise it is the last one on the path that
+    /// exists.
     pub(super) whole: bool,
 }
 
-/// The thing at `path`, or else the last existing one on the path. A step to an entry is skipped if
-/// there is no list: a value may apply to each entry alike.
+/// Finds the entry at `path`, or else the last existing one on the path. A step to an entry of a
+/// list is skipped if there is no list, because one value may apply to each entry.
 pub(super) fn find(node: TreeNode<'_>, path: &[String]) -> Option<Found> {
     let (first, rest) = path.split_first()?;
     let children = node.children();

@@ -1,4 +1,4 @@
-//! Flows, echo probes and links that exist only because a value was set below an unknown name.
+//! Finds flows, links and other named tables that exist only because a setting misspells a name.
 
 use toml_edit::{Item, TableLike};
 
@@ -6,8 +6,8 @@ use super::error::Problem;
 use super::tree::keys;
 use crate::place::did_you_mean;
 
-/// If `problem` is that a flow, echo probes or a link lack a required key, but the file has none of
-/// that name: the real mistake, which is the name.
+/// If `problem` says that a named table lacks a required key, but the file has no table of that
+/// name, returns the real mistake: the unknown name.
 pub(super) fn unknown_name(
     file: &dyn TableLike,
     overrides: &[(String, String)],
@@ -51,14 +51,14 @@ fn names<'a>(file: &'a dyn TableLike, section: &str) -> Vec<&'a str> {
     table.map(|table| table.iter().map(|(name, _)| name).collect()).unwrap_or_default()
 }
 
-/// The place of a link's properties in a short form.
+/// Where the properties of a link are in a short form.
 enum DrawnBy {
     Key(&'static str),
-    /// The number of the entry in its list, from 1.
+    /// The number of the link's entry in the list, from 1.
     Entry(usize),
 }
 
-/// The short form that makes the link `name`, and the place within it.
+/// The short form that makes the link `name`, and the place of its properties.
 fn drawn(file: &dyn TableLike, name: &str) -> Option<(&'static str, DrawnBy)> {
     if file.contains_key("dumbbell") {
         let number = name.strip_prefix("west").or_else(|| name.strip_prefix("east"));

@@ -1,4 +1,4 @@
-//! The file of a sweep with the values of cases set over it.
+//! The file of a sweep, over which the values of each case are set.
 
 use indexmap::IndexMap;
 use toml::{Table, Value};
@@ -14,24 +14,24 @@ use super::form::read_table;
 use super::link_spec::LinkSpec;
 use super::spec::Spec;
 
-/// A file that was read once. With values set over it, only the links, flows and echo probes that
-/// they change are read again.
+/// A file that is read only once. If values are set over it, only the links, flows and echo probes
+/// that they change are read again.
 #[derive(Clone, Debug)]
 pub(super) struct Varied {
     table: Table,
-    /// The file alone; the defaults of its flows are filled in.
+    /// The file without a case's values. The defaults of its flows are filled in.
     spec: Spec,
     links: Option<KnownLinks>,
 }
 
-/// The tables of named parts, which are read one by one.
+/// The sections whose named tables are read one by one.
 const OF_PARTS: [&str; 3] = ["links", "flows", "echo_probes"];
 
-/// The table of a part, and its name.
+/// The section of a named table, and its name.
 type PartName = (&'static str, String);
 
 impl Varied {
-    /// The consistent file of `document`.
+    /// Reads the file of `document`, which must be consistent.
     pub(super) fn new(document: &Document) -> Result<Self, ScenarioError> {
         let mut spec = document.read()?;
         let mut whole = spec.clone();
@@ -45,8 +45,8 @@ impl Varied {
         &self.table
     }
 
-    /// The combination of these values; `None` if they cannot be set this way, because they name
-    /// files that links follow or new parts, or are mistaken.
+    /// The combination of these values. `None` if the values cannot be set this way: they name
+    /// files that links follow, they add a named table, or they are invalid.
     pub(super) fn combination<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,
@@ -62,7 +62,7 @@ impl Varied {
         })
     }
 
-    /// The scenario with these values, as far as they can be set this way.
+    /// The scenario with these values; `None` if they cannot be set this way.
     pub(super) fn spec<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting> + Clone,
@@ -73,15 +73,16 @@ impl Varied {
         }
     }
 
-    /// Whether the keys lead to or into a part that the file does not have. Its place among the others
-    /// is known from the text alone.
+    /// Whether the keys lead into a named table that the file does not have. The place of such a
+    /// table among the others is known only from the text.
     fn names_a_new_part(&self, keys: &[String]) -> bool {
         let [kind, name, ..] = keys else { return false };
         let there = || self.table.get(kind).and_then(|parts| parts.get(name)).is_some();
         OF_PARTS.contains(&kind.as_str()) && !there()
     }
 
-    /// The parts that the values change, changed; `Some(None)` if they change more than parts.
+    /// The named tables that the values change, with the changes; `Some(None)` if values change
+    /// anything else.
     fn parts<'a>(
         &self,
         settings: impl Iterator<Item = &'a AxisSetting>,
@@ -103,7 +104,7 @@ impl Varied {
         Some(Some(parts))
     }
 
-    /// The scenario with `parts` in place of its own.
+    /// The scenario with `parts` in place of its own tables of these names.
     fn with(&self, parts: IndexMap<PartName, Value>) -> Option<Spec> {
         let mut spec = self.spec.clone();
         for ((kind, name), part) in parts {
@@ -122,7 +123,7 @@ impl Varied {
         Some(spec)
     }
 
-    /// The scenario with these values, read as a whole.
+    /// The scenario with these values; all of it is read again.
     fn whole<'a>(&self, settings: impl Iterator<Item = &'a AxisSetting>) -> Option<Spec> {
         let mut table = Value::Table(self.table.clone());
         for setting in settings {
@@ -146,7 +147,7 @@ fn names_a_file(setting: &AxisSetting, keys: &[String]) -> bool {
         || setting.value.to_string().contains(followed::KEY)
 }
 
-/// Sets `keys` below `value`, making tables on the way; `None` if something on the way is not a
+/// Sets `keys` below `value`, and makes tables on the way. `None` if something on the way is not a
 /// table.
 fn set(mut value: &mut Value, keys: &[String], new: Value) -> Option<()> {
     for key in keys {

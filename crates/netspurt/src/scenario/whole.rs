@@ -1,4 +1,4 @@
-//! A scenario that was read and is consistent.
+//! A scenario that was read, and that is consistent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ use super::spec::Spec;
 pub struct Scenario {
     pub(super) document: Document,
     pub(super) spec: Spec,
-    /// The axes of its `[sweep]`, where that is used.
+    /// The axes of the scenario's `[sweep]`, if the sweep is used.
     pub(super) grid: Option<Arc<Grid>>,
 }
 
 impl Scenario {
-    /// The scenario in `document`, whose sweep is ignored.
+    /// Reads the scenario in `document`. Its sweep is ignored.
     pub(super) fn of(document: Document) -> Result<Self, ScenarioError> {
         let mut spec = document.read()?;
         spec.fill_in();
@@ -47,7 +47,7 @@ impl Scenario {
         Ok(Self { document, spec, grid: None })
     }
 
-    /// The same without its `[sweep]`: a single run of the values in the file.
+    /// The scenario without its `[sweep]`: a single run with the values in the file.
     ///
     /// # Panics
     /// Never: the file without its sweep is a scenario.
@@ -56,7 +56,7 @@ impl Scenario {
         Self::of(self.document.clone().without_sweep()).expect("a sweep varies a whole scenario")
     }
 
-    /// The name for errors.
+    /// The name of the scenario in errors.
     pub fn name(&self) -> &str {
         self.document.name()
     }
@@ -71,21 +71,21 @@ impl Scenario {
         self.spec.seed.0
     }
 
-    /// When a run of it ends.
+    /// When a run ends.
     pub fn stop(&self) -> Time {
         Time::ZERO + self.spec.stop
     }
 
-    /// Its text with the settings applied, from which a copy elsewhere can be read.
+    /// The text of the scenario with the settings applied. It can be read elsewhere as a copy.
     ///
     /// # Panics
-    /// Never: it was read before.
+    /// Never: the text was read before.
     pub fn text(&self) -> String {
         self.document.whole().expect("it was read before")
     }
 
-    /// What it was read from: its text, the values that are set over it, and the files that its links
-    /// may follow, from which a copy elsewhere can be read.
+    /// The sources from which the scenario was read: its text, the values that are set over it, and
+    /// the files that its links may follow. A copy can be read from them elsewhere.
     pub fn source(&self) -> (&str, &[(String, String)], &BTreeMap<String, String>) {
         self.document.source()
     }
@@ -93,13 +93,13 @@ impl Scenario {
     /// The scenario with every default written out, as TOML.
     ///
     /// # Panics
-    /// Never: it was read before, so it can be written.
+    /// Never: a scenario that was read can be written.
     pub fn resolved(&self) -> String {
         form::write(&self.spec)
     }
 
-    /// The first flow with a kernel's end, or population of such flows, if there is one; such a
-    /// scenario can only be run live.
+    /// The name of the first flow or population with an end of the kernel's; `None` if there is
+    /// none. A scenario with such an end can only be run live.
     pub fn kernel_flow(&self) -> Option<&str> {
         let real = |flow: &&FlowSpec| flow.ends().contains(&EndpointWord::Kernel);
         let flow = self.spec.flows.iter().find(|(_, flow)| real(flow)).map(|(name, _)| name);
@@ -116,12 +116,12 @@ impl Scenario {
         Some(name)
     }
 
-    /// The algorithms in it that are not the core's, each once.
+    /// The foreign algorithms in the scenario, each once.
     pub fn algorithms(&self) -> Vec<Origin> {
         origins(&self.spec)
     }
 
-    /// Its network, for a live run.
+    /// The network of the scenario, for a live run.
     pub fn network(&self) -> Network {
         Network::new(self.plan(), self.stop())
     }
@@ -131,7 +131,8 @@ impl Scenario {
         plan
     }
 
-    /// A run of it, at its beginning; with a `[sweep]`, with the values in the file.
+    /// A run of the scenario, at its beginning. If the scenario has a `[sweep]`, the run has the
+    /// values in the file.
     ///
     /// # Panics
     /// When it has a [`kernel_flow`](Self::kernel_flow).

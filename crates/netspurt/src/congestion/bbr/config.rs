@@ -1,14 +1,14 @@
-//! BBR's constants.
+//! The constants of BBR.
 
 use crate::units::Duration;
 
 /// A gain of one.
 pub(super) const UNIT: (u32, u32) = (1, 1);
 
-/// Phases of the gain cycle of PROBE_BW.
+/// The number of phases of PROBE_BW's gain cycle.
 pub(super) const PHASES: usize = 8;
 
-/// BBR's constants, by default those of the draft; gains are fractions, none of them zero.
+/// The constants of BBR. The defaults are those of the draft. Gains are fractions above zero.
 ///
 /// ```
 /// use netspurt::congestion::{BbrConfig, CongestionConfig};
@@ -17,27 +17,27 @@ pub(super) const PHASES: usize = 8;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BbrConfig {
-    /// Gain of pacing and window in STARTUP, 2/ln 2; its inverse paces DRAIN.
+    /// The gain of pacing and of the window in STARTUP, 2/ln 2. DRAIN paces with its inverse.
     pub high_gain: (u32, u32),
-    /// Gain of the window in PROBE_BW.
+    /// The gain of the window in PROBE_BW.
     pub cwnd_gain: (u32, u32),
-    /// Pacing gains of PROBE_BW, one for each least round trip.
+    /// The pacing gains of PROBE_BW. Each phase lasts about one minimum round trip.
     pub cycle: [(u32, u32); PHASES],
-    /// The phase in which PROBE_BW begins, 0 to 7. The draft draws one, but never the second.
+    /// The phase in which PROBE_BW begins, 0 to 7. In the draft it is random, but never the second.
     pub first_phase: u8,
-    /// Rounds over which the delivery rate's maximum is taken.
+    /// The number of rounds over which the maximum of the delivery rate is taken.
     pub bw_window_rounds: u32,
-    /// Time over which the round trip's minimum is taken.
+    /// The time over which the minimum of the round trip is taken.
     pub min_rtt_window: Duration,
-    /// Least time in PROBE_RTT once the pipe is as low as it asks for.
+    /// The minimum time in PROBE_RTT after the pipe has become low enough.
     pub probe_rtt_time: Duration,
-    /// The window in PROBE_RTT, and the least outside loss recovery, in segments.
+    /// The window in PROBE_RTT, in segments. It is also the minimum window outside loss recovery.
     pub min_cwnd_segs: u32,
-    /// The growth of the bandwidth within a round below which the pipe may be full.
+    /// The growth of the bandwidth in a round, as a factor. With less growth the pipe may be full.
     pub full_pipe_growth: (u32, u32),
-    /// Rounds with less growth than that after which it is.
+    /// The number of rounds with less growth after which the pipe counts as full.
     pub full_pipe_rounds: u32,
-    /// By how many percent pacing stays below the estimate: Linux's 1, the draft's 0.
+    /// The percentage by which pacing stays below the estimate: 1 in Linux, 0 in the draft.
     pub pacing_margin_percent: u32,
 }
 

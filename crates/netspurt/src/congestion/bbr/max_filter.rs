@@ -2,26 +2,27 @@
 
 use crate::packed::packed;
 
-/// A windowed maximum, exact: of each round only what no later round exceeds is kept.
+/// The exact maximum over the last rounds. Of each round, only a value that no later round exceeds
+/// is kept.
 ///
-/// It forgets when it is told something new and not before, so a model outlives a silence.
+/// Old values are removed only when a new value arrives. So the maximum survives a silence.
 #[derive(Debug)]
 pub(super) struct MaxFilter {
     rounds: u64,
-    /// Round and value; the values fall, and the first is the maximum.
+    /// Rounds and their values. The values decrease, and the first one is the maximum.
     kept: Vec<(u64, u64)>,
 }
 
 packed!(MaxFilter { kept } keeps { rounds });
 
 impl MaxFilter {
-    /// A filter over `rounds` rounds, the current one included.
+    /// A filter over `rounds` rounds, including the current one.
     pub(super) fn new(rounds: u32) -> Self {
         let room = usize::try_from(rounds).unwrap_or(usize::MAX).saturating_add(1);
         Self { rounds: u64::from(rounds), kept: Vec::with_capacity(room.min(1024)) }
     }
 
-    /// Takes in `value`, measured in `round`, which is not before the last one.
+    /// Adds `value`, which was measured in `round`. Rounds must not decrease.
     pub(super) fn update(&mut self, round: u64, value: u64) {
         self.kept.retain(|(when, kept)| round - when < self.rounds && *kept > value);
         if self.kept.last().is_none_or(|(when, _)| *when < round) {

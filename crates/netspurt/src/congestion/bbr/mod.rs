@@ -1,10 +1,11 @@
 //! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, cited by section).
 //!
-//! The algorithm measures the path's delivery rate and its minimum round trip, paces at the rate,
-//! and keeps about twice their product in the network. Losses do not change the model. Where the
-//! draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, it follows Linux and says so. Left out: Linux's
-//! allowance for ACK aggregation, its detection of policers, the test for delayed ACKs among
-//! samples that renew an expired minimum, and any reaction to marks.
+//! The algorithm measures the delivery rate and the minimum round trip of the path. It paces at
+//! this rate, and keeps about twice the product of the two in the network. Losses do not change the
+//! model. Where the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows Linux and
+//! says so. Four things are left out: Linux's allowance for ACK aggregation, its detection of
+//! policers, the test for delayed ACKs among samples that renew an expired minimum, and any
+//! reaction to marks.
 
 mod config;
 mod max_filter;
@@ -28,17 +29,17 @@ use model::Model;
 enum Mode {
     /// Doubles the rate each round until the pipe is full.
     Startup,
-    /// Empties the queue that made.
+    /// Empties the queue that STARTUP filled.
     Drain,
     /// Cycles the pacing gain around one.
     ProbeBw,
-    /// Nearly empties the pipe to measure the round trip alone.
+    /// Nearly empties the pipe to measure the round trip without a queue.
     ProbeRtt,
 }
 
 packed_variants!(Mode { Startup, Drain, ProbeBw, ProbeRtt });
 
-/// What the sender is repairing.
+/// The kind of loss recovery that the sender is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repairing {
     Nothing,
@@ -48,10 +49,10 @@ enum Repairing {
 
 packed_variants!(Repairing { Nothing, Losses, Timeout });
 
-/// When PROBE_RTT may end.
+/// The conditions under which PROBE_RTT ends.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// The earliest; `None` until the pipe is low.
+    /// The earliest end; `None` until the pipe is low.
     done: Option<Time>,
     /// Whether a round has passed with the pipe low.
     round_done: bool,
@@ -69,7 +70,7 @@ packed!(ProbeRtt { done, round_done });
 /// let mut window = Window { cwnd: 10_000, ssthresh: Window::NO_THRESHOLD };
 /// let srtt = Some(Duration::from_millis(80));
 /// bbr.on_ack(&AckInfo { smss: 1000, srtt, rtt: srtt, ..AckInfo::default() }, &mut window);
-/// // 2.885 initial windows a round trip, and one percent below.
+/// // 2.885 initial windows in a round trip, less one percent.
 /// assert_eq!(bbr.pacing_rate().unwrap().bits_per_second(), Some(2_856_150));
 /// ```
 #[derive(Debug)]
@@ -79,7 +80,7 @@ pub struct Bbr {
     model: Model,
     /// The window when the first ACK arrived, in octets; 0 before.
     initial_cwnd: u64,
-    /// The bandwidth against which growth is judged, in bits per second.
+    /// The bandwidth with which new samples are compared to judge growth, in bits per second.
     full_bandwidth: u64,
     rounds_without_growth: u32,
     filled_pipe: bool,
@@ -89,11 +90,11 @@ pub struct Bbr {
     repair: Repairing,
     /// Whether the window follows the pipe, as in the first round of a recovery.
     conserving: bool,
-    /// The window to return to after recovery or PROBE_RTT.
+    /// The window that is restored after recovery or PROBE_RTT, in octets.
     prior_cwnd: u64,
-    /// Whether sending began anew after a silence, and no data was acknowledged since.
+    /// Whether sending started again after a silence, and no data was acknowledged since then.
     idle_restart: bool,
-    /// In bits per second; 0 before the first round trip.
+    /// The pacing rate in bits per second; 0 before the first round trip.
     pacing_rate: u64,
 }
 
@@ -143,11 +144,11 @@ impl Bbr {
         u64::from(self.config.min_cwnd_segs) * smss
     }
 
-    /// What should be in the network for `gain` products, in octets (§4.2.3.2): three bursts more,
-    /// for the hosts to work in.
+    /// The octets that should be in the network for `gain` bandwidth-delay products (§4.2.3.2).
+    /// Three bursts are added, so that the hosts can work in bursts.
     fn inflight(&self, gain: (u32, u32), smss: u64) -> u64 {
         let Some(bdp) = self.model.bdp(gain) else { return self.initial_cwnd };
-        // As Linux does: two segments more, so that probing adds something on short paths.
+        // As in Linux, two segments are added, so that probing has an effect on short paths.
         let probing = self.mode == Mode::ProbeBw && self.phase == 0;
         bdp + 3 * self.send_quantum(smss) + if probing { 2 * smss } else { 0 }
     }
@@ -161,7 +162,7 @@ impl Bbr {
         }
     }
 
-    /// Moves on in the gain cycle where a phase has done its work (§4.3.4.3).
+    /// Advances the gain cycle if the current phase is over (§4.3.4.3).
     fn update_phase(&mut self, ack: &AckInfo) {
         if self.mode == Mode::ProbeBw && self.is_phase_over(ack) {
             self.enter_phase(self.phase + 1, ack.now);
@@ -188,7 +189,7 @@ impl Bbr {
         self.phase_start = now;
     }
 
-    /// Judges once a round whether the bandwidth still grows (§4.3.2.2).
+    /// Checks once in a round whether the bandwidth still grows (§4.3.2.2).
     fn check_full_pipe(&mut self) {
         if self.filled_pipe || !self.model.round_start || self.model.app_limited {
             return;
@@ -203,7 +204,7 @@ impl Bbr {
         self.filled_pipe = self.rounds_without_growth >= self.config.full_pipe_rounds;
     }
 
-    /// Drains once the pipe is full, and probes once the queue is gone (§4.3.3).
+    /// Enters DRAIN if the pipe is full, and PROBE_BW if the queue is empty (§4.3.3).
     fn check_drain(&mut self, ack: &AckInfo) {
         if self.mode == Mode::Startup && self.filled_pipe {
             self.mode = Mode::Drain;
@@ -213,11 +214,11 @@ impl Bbr {
         }
     }
 
-    /// Measures the round trip alone where its minimum has grown old (§4.3.5).
+    /// Enters PROBE_RTT if the minimum round trip has expired, and leaves it in time (§4.3.5).
     ///
     /// departs: draft-cardwell-iccrg-bbr-congestion-control §4.1.2.3 - as in Linux, a round trip
-    /// that only equals the minimum does not renew it; on an ideal path the minimum would else
-    /// never grow old.
+    /// that equals the minimum does not renew it; otherwise the minimum would never expire on an
+    /// ideal path.
     fn check_probe_rtt(&mut self, ack: &AckInfo, window: &mut Window) {
         let expired = self.model.update_min_rtt(ack, self.config.min_rtt_window);
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -249,15 +250,15 @@ impl Bbr {
         }
     }
 
-    /// What is paced at, of a bandwidth.
+    /// The pacing rate for a bandwidth: `gain` times the bandwidth, less the margin.
     fn share_of(&self, bandwidth: u64, gain: (u32, u32)) -> u64 {
         let margin = (100 - self.config.pacing_margin_percent.min(99), 100);
         share(share(bandwidth, gain), margin)
     }
 
-    /// §4.2.1: the rate follows the model; before the pipe is full it only rises. Before the first
-    /// round trip nothing is paced, whatever an ACK says of the rate: that of a lone octet would
-    /// hold the next ones back for a minute.
+    /// Sets the pacing rate from the model (§4.2.1). Before the pipe is full, the rate only rises.
+    /// Before the first round trip there is no pacing, even if an ACK shows a delivery rate: the
+    /// rate of a single octet would delay the next octets for a minute.
     fn set_pacing_rate(&mut self, gain: (u32, u32), bandwidth: u64) {
         let rate = self.share_of(bandwidth, gain);
         if self.pacing_rate > 0 && (self.filled_pipe || rate > self.pacing_rate) {
@@ -265,7 +266,7 @@ impl Bbr {
         }
     }
 
-    /// §4.2.1: with the first round trip, the window over it.
+    /// Begins pacing with the first round trip: one window in each round trip (§4.2.1).
     fn begin_pacing(&mut self, rtt: Option<Duration>, cwnd: u64) {
         let rtt = rtt.map_or(0, Duration::as_nanos);
         if self.pacing_rate == 0 && rtt > 0 {
@@ -275,13 +276,13 @@ impl Bbr {
         }
     }
 
-    /// §4.2.3.3: remembers the last window that was good.
+    /// Remembers the last window that was not reduced (§4.2.3.3).
     fn save_cwnd(&mut self, cwnd: u64) {
         let good = self.repair == Repairing::Nothing && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// §4.2.3.4: the window in loss recovery, and after it.
+    /// Sets the window in loss recovery, and restores it at the end (§4.2.3.4).
     fn follow_repair(&mut self, ack: &AckInfo, window: &mut Window) {
         if self.model.round_start {
             self.conserving = false;
@@ -314,7 +315,7 @@ impl Bbr {
         }
     }
 
-    /// §4.2.3: towards the target by what was delivered.
+    /// Moves the window towards its target by the delivered octets (§4.2.3).
     fn set_cwnd(&mut self, ack: &AckInfo, window: &mut Window) {
         self.follow_repair(ack, window);
         if !self.conserving && ack.delivered_bytes > 0 {
@@ -351,7 +352,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Remembers the window; the threshold stays as it is, and the model does not hear of it.
+    /// Remembers the window. The threshold and the model do not change.
     fn on_congestion(
         &mut self,
         _now: Time,
@@ -371,20 +372,20 @@ impl CongestionControl for Bbr {
         window.ssthresh
     }
 
-    /// As in Linux: a slow-down that was spurious shall not count as a full pipe.
+    /// As in Linux, a slow-down from a spurious repair does not count as a full pipe.
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
         self.full_bandwidth = 0;
         self.rounds_without_growth = 0;
     }
 
     fn on_recovery_end(&mut self, _now: Time, window: &mut Window) {
-        // In PROBE_RTT the window stays low, and its end restores the same one.
+        // In PROBE_RTT the window stays low. The end of PROBE_RTT restores the same window.
         if self.mode != Mode::ProbeRtt {
             self.end_repair(window);
         }
     }
 
-    /// §4.3.4.4: starts again at the estimate, since there is no queue to drain.
+    /// Starts again at the estimated bandwidth, because there is no queue to drain (§4.3.4.4).
     fn on_idle_restart(&mut self, _now: Time, _idle: Duration) {
         self.idle_restart = true;
         if self.mode == Mode::ProbeBw {

@@ -1,4 +1,4 @@
-//! BBR's model of a path: its delivery rate, and its minimum round trip.
+//! BBR's model of a path: the delivery rate and the minimum round trip.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -8,28 +8,28 @@ use super::super::{AckInfo, Window};
 use super::config::BbrConfig;
 use super::max_filter::MaxFilter;
 
-/// Nanoseconds in which a rate of one bit per second carries an octet.
+/// The nanoseconds that an octet takes at a rate of one bit per second.
 const OCTET_AT_ONE_BIT: u128 = 8_000_000_000;
 
-/// What BBR believes of a path.
+/// BBR's estimates of a path.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// Delivery rates, in bits per second.
+    /// The maximum filter of delivery rates, in bits per second.
     bandwidth: MaxFilter,
-    /// Octets delivered over the connection's life.
+    /// The octets that the connection has delivered since its start.
     pub(super) delivered: u64,
-    /// Rounds begun: one ends when what was sent after its start is delivered.
+    /// The number of rounds. A round ends when data is acknowledged that was sent after its start.
     rounds: u64,
-    /// The round ends with a segment sent when this much had been delivered.
+    /// The round ends with the ACK of a segment that was sent after so many octets were delivered.
     next_round: u64,
     /// Whether this ACK began a round.
     pub(super) round_start: bool,
-    /// Whether the pace of the sample this ACK brought was not the path's.
+    /// Whether the rate of this ACK's sample was limited by the sender, and not by the path.
     pub(super) app_limited: bool,
-    /// What was delivered when BBR began to hold the window down, and will be when that shows no
-    /// longer: samples of segments sent in between say nothing of the path.
+    /// The octets delivered when BBR began to hold the window down, and those delivered when the
+    /// effect ends. Samples of segments that were sent in between do not show the rate of the path.
     held: (u64, u64),
-    /// The least round trip of the last ten seconds, and when it was measured.
+    /// The minimum round trip of the last `min_rtt_window`, and when it was measured.
     pub(super) min_rtt: Option<Duration>,
     pub(super) min_rtt_stamp: Time,
 }
@@ -61,27 +61,27 @@ impl Model {
         }
     }
 
-    /// The greatest recent delivery rate, in bits per second.
+    /// The maximum of the recent delivery rates, in bits per second.
     pub(super) fn bandwidth(&self) -> u64 {
         self.bandwidth.max()
     }
 
-    /// Begins a round now.
+    /// Begins a new round.
     pub(super) fn start_round(&mut self) {
         self.next_round = self.delivered;
     }
 
-    /// From now on the window is held below what the path takes.
+    /// Marks that BBR from now on holds the window below the capacity of the path.
     pub(super) fn hold(&mut self) {
         self.held = (self.delivered, self.delivered);
     }
 
-    /// It still is, with `pipe` octets in the network.
+    /// Marks that BBR still holds the window down, with `pipe` octets in the network.
     pub(super) fn keep_holding(&mut self, pipe: u64) {
         self.held.1 = self.delivered.saturating_add(pipe);
     }
 
-    /// Counts rounds and takes in the delivery rate (draft-cardwell §4.1.1).
+    /// Counts rounds, and takes the delivery rate of an ACK (draft-cardwell §4.1.1).
     pub(super) fn update_bandwidth(&mut self, ack: &AckInfo) {
         self.round_start = false;
         let Some(sample) = ack.rate else {
@@ -102,13 +102,13 @@ impl Model {
         let bits = u128::from(sample.delivered_bytes) * OCTET_AT_ONE_BIT;
         let rate = bits / u128::from(sample.interval.as_nanos());
         let rate = u64::try_from(rate).unwrap_or(u64::MAX);
-        // §4.1.1.4: a rate the application set says only that the path takes as much.
+        // §4.1.1.4: a rate that the application limited is only a lower bound of the path's rate.
         if !self.app_limited || rate >= self.bandwidth() {
             self.bandwidth.update(self.rounds, rate);
         }
     }
 
-    /// Takes in the round trip; whether the old minimum had grown older than `window`.
+    /// Takes the round trip of an ACK. Returns whether the old minimum was older than `window`.
     pub(super) fn update_min_rtt(&mut self, ack: &AckInfo, window: Duration) -> bool {
         if self.min_rtt.is_none() {
             self.min_rtt_stamp = ack.now;

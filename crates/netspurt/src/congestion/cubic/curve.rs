@@ -1,11 +1,11 @@
-//! CUBIC's curve, in octets and nanoseconds: integers, so that every machine draws the same one.
+//! CUBIC's curve, in octets and nanoseconds. Integers give the same results on every machine.
 
 use crate::units::Duration;
 
 use super::super::Window;
 
-/// Longer than any stage of congestion avoidance that still matters: 73 minutes. The cube of it
-/// fits into 126 bits.
+/// The longest time on the curve, in nanoseconds: 73 minutes. No stage of congestion avoidance that
+/// matters is longer. The cube of this number has 126 bits.
 const LONGEST: u64 = 1 << 42;
 
 /// The steepness of the curve for one segment size.
@@ -13,28 +13,30 @@ const LONGEST: u64 = 1 << 42;
 pub(super) struct Curve {
     /// *C*, in segments per cubic second, as a fraction.
     pub(super) c: (u32, u32),
-    /// Sender maximum segment size, in octets.
+    /// The sender's maximum segment size, in octets.
     pub(super) smss: u64,
 }
 
 impl Curve {
-    /// The octets *C · dt³* by which the curve is off its plateau, `dt` before or after it.
+    /// The distance *C · dt³* of the curve from its plateau, in octets, `dt` before or after the
+    /// plateau.
     pub(super) fn offset(self, dt: Duration) -> u64 {
         let dt = u128::from(dt.as_nanos().min(LONGEST));
         let (num, den) = self.c;
         // A cubic second has 10^27 = 2^27 · 5^27 cubic nanoseconds: one shift and one division.
         let cube = (dt * dt * dt) >> 27;
         let octets = cube.saturating_mul(u128::from(num) * u128::from(self.smss));
-        // Each divisor fits into 64 bits, which both together do not: that is several times faster.
+        // Each divisor fits into 64 bits, but their product does not. Two divisions are several
+        // times faster.
         let octets = octets / u128::from(5_u64.pow(27)) / u128::from(den);
         u64::try_from(octets).unwrap_or(u64::MAX).min(Window::NO_THRESHOLD)
     }
 
-    /// The time *K* in which the curve climbs `gap` octets up to its plateau.
+    /// The time *K* in which the curve climbs `gap` octets to its plateau.
     pub(super) fn climb(self, gap: u64) -> Duration {
         let (num, den) = self.c;
         let steepness = u128::from(num) * u128::from(self.smss.max(1));
-        // Cubic nanoseconds; the nine digits taken out are put back after the division.
+        // Nine digits of the cubic nanoseconds are put back after the division.
         let billionths = u128::from(gap) * u128::from(den) * 1_000_000_000 / steepness;
         let cube = billionths.saturating_mul(1_000_000_000_000_000_000);
         Duration::from_nanos(cube_root(cube))
@@ -46,7 +48,7 @@ pub(super) fn cube_root(x: u128) -> u64 {
     let mut root: u128 = 0;
     for bit in (0..43).rev() {
         let next = root | 1 << bit;
-        // The cube of 43 bits may just not fit; one that does not is above `x`.
+        // The cube of a number of 43 bits may overflow. It is then above `x`.
         if (next * next).checked_mul(next).is_some_and(|cube| cube <= x) {
             root = next;
         }

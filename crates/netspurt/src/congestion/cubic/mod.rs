@@ -1,9 +1,9 @@
-//! CUBIC (RFC 9438), counting octets.
+//! CUBIC (RFC 9438), computed in octets.
 //!
 //! The window follows a curve over the time since congestion avoidance began. The curve flattens
-//! towards the window at which congestion was met, and steepens past it. Where Reno would be
-//! faster, the window follows Reno. Left out: CUBIC's own rule for the window after a mark (RFC
-//! 9438 §4.6 allows one segment; the sender decides how far a window is cut).
+//! towards the window at which the last congestion occurred, and becomes steeper beyond it. If Reno
+//! would be faster, the window follows Reno. CUBIC's own rule for the window after a mark is left
+//! out: RFC 9438 §4.6 allows one segment, but here the sender decides how far it cuts the window.
 
 mod curve;
 #[cfg(test)]
@@ -20,7 +20,8 @@ use super::{AckInfo, Congestion, CongestionControl, Window};
 use curve::Curve;
 pub(super) use whole::WholeCubic;
 
-/// CUBIC's constants, by default those of RFC 9438 §4.6 and §5. Denominators are not zero.
+/// The constants of CUBIC. The defaults are those of RFC 9438 §4.6 and §5. Denominators are above
+/// zero.
 ///
 /// ```
 /// use netspurt::congestion::{CongestionConfig, CubicConfig, SlowStartExit};
@@ -30,24 +31,25 @@ pub(super) use whole::WholeCubic;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicConfig {
-    /// Steepness of the curve, *C*, in segments per cubic second, as a fraction.
+    /// *C*: the steepness of the curve, in segments per cubic second, as a fraction.
     pub c: (u32, u32),
-    /// The share of the flight that is left after congestion, beta_cubic, as a fraction below 1.
+    /// beta_cubic: the share of the flight that is left after congestion, as a fraction below 1.
     pub beta: (u32, u32),
-    /// Whether a flow that met congestion below its last plateau leaves room for others (§4.7).
+    /// Whether a flow makes room for others if it meets congestion below its last plateau (§4.7).
     pub fast_convergence: bool,
-    /// Most segments by which one ACK may open the window in slow start (RFC 3465 §2.2), where
-    /// HyStart++ has no say.
+    /// The maximum number of segments by which one ACK opens the window in slow start (RFC 3465
+    /// §2.2). HyStart++ has a limit of its own.
     pub abc_limit_segs: u32,
-    /// What may end slow start before a loss (§4.10).
+    /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// Before any congestion the window opens by a segment for so many acknowledged at least, as
-    /// Linux has it: 20. RFC 9438 has no such rule.
+    /// Before any congestion, the window opens by at least one segment for so many acknowledged
+    /// segments: 20 in Linux. `None`, as in RFC 9438, sets no such minimum.
     pub first_climb_segs: Option<u32>,
-    /// Where a flow that had nothing outstanding goes on, the time since its last sending does
-    /// not count, as in Linux (`CA_EVENT_TX_START`); by RFC 9438 §5.8 that since the last ACK.
+    /// Whether the time since the last transmission is left out when an idle flow sends again, as
+    /// in Linux (`CA_EVENT_TX_START`). Otherwise the time since the last ACK is left out (RFC 9438
+    /// §5.8).
     pub idle_from_sending: bool,
-    /// Whether it computes in whole segments and jiffies, as Linux does ([`WholeCubic`]).
+    /// Whether the computation uses whole segments and jiffies, as in Linux ([`WholeCubic`]).
     pub whole_segments: bool,
 }
 
@@ -69,42 +71,43 @@ impl Default for CubicConfig {
 /// A stage of congestion avoidance (RFC 9438 §4.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AvoidanceStage {
-    /// *t*: the time since it began in which the window could grow (§5.8).
+    /// *t*: the time since the stage began, without the time in which the window could not grow
+    /// (§5.8).
     elapsed: Duration,
-    /// Up to when `elapsed` was told.
+    /// The instant up to which `elapsed` was counted.
     told: Time,
-    /// *K*: when the curve reaches its plateau.
+    /// *K*: the time after which the curve reaches its plateau.
     k: Duration,
-    /// The plateau, in octets; `W_max`, or the window at the start if that is larger.
+    /// The plateau in octets: `W_max`, or the window at the start if that is larger.
     plateau: u64,
-    /// Whether no congestion told where the plateau is.
+    /// Whether there was no congestion before, so that the position of the plateau is unknown.
     first: bool,
-    /// `W_est`: what Reno's window would be, in octets.
+    /// `W_est`: the window that Reno would have, in octets.
     reno: u64,
-    /// What divisions left over for `reno` and for the window.
+    /// The remainders of the divisions for `reno` and for the window.
     reno_rest: u128,
     rest: u128,
 }
 
 packed_value!(AvoidanceStage { elapsed, told, k, plateau, first, reno, reno_rest, rest });
 
-/// What CUBIC remembers of a path, as a whole so that it can be put back as a whole (§4.9).
+/// CUBIC's state for a path. It is saved and restored as a whole (§4.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Memory {
-    /// `W_max`, in octets: where the next curve is flat. Unknown before the first congestion
-    /// (§4.10) and after a timeout (§4.8).
+    /// `W_max` in octets: the plateau of the next curve. `None` before the first congestion (§4.10)
+    /// and after a timeout (§4.8).
     w_max: Option<u64>,
     /// `cwnd_prior`, in octets: the window when the threshold was last set.
     cwnd_prior: Option<u64>,
-    /// `None` outside congestion avoidance.
+    /// The stage of congestion avoidance; `None` outside of it.
     stage: Option<AvoidanceStage>,
 }
 
 packed_value!(Memory { w_max, cwnd_prior, stage });
 
 impl CubicConfig {
-    /// alpha_cubic over 1 as a fraction (§4.3): less than Reno's until `reno`, the window it would
-    /// have, is back where it was cut, and Reno's from there.
+    /// alpha_cubic as a fraction of 1 (§4.3). It is less than Reno's until `reno`, the window that
+    /// Reno would have, reaches the window from before the cut. From then on it is Reno's.
     fn alpha(&self, cwnd_prior: Option<u64>, reno: u64) -> (u128, u128) {
         let (num, den) = (u128::from(self.beta.0), u128::from(self.beta.1));
         let back = cwnd_prior.is_none_or(|prior| reno >= prior);
@@ -112,7 +115,7 @@ impl CubicConfig {
     }
 }
 
-/// CUBIC: a window that grows with time and not with round trips.
+/// CUBIC: the window grows with time, and not with round trips.
 ///
 /// ```
 /// use netspurt::congestion::{AckInfo, Congestion, CongestionControl, Cubic, CubicConfig, Window};
@@ -127,7 +130,7 @@ pub struct Cubic {
     config: CubicConfig,
     slow_start: SlowStart,
     memory: Memory,
-    /// Memory and window before the last congestion.
+    /// The memory and the window before the last congestion.
     before: Option<(Memory, Window)>,
 }
 
@@ -140,10 +143,10 @@ impl Cubic {
         Self { config, slow_start, memory: Memory::default(), before: None }
     }
 
-    /// The stage of congestion avoidance that begins with this ACK (§4.2).
+    /// Begins a stage of congestion avoidance with this ACK (§4.2).
     fn begin(&mut self, now: Time, curve: Curve, cwnd: u64) -> AvoidanceStage {
         let first = self.memory.w_max.is_none();
-        // §4.8, §4.10: without a plateau to return to, the window is the plateau.
+        // §4.8, §4.10: without a plateau, the current window is the plateau.
         let w_max = *self.memory.w_max.get_or_insert(cwnd);
         self.memory.cwnd_prior.get_or_insert(cwnd);
         AvoidanceStage {
@@ -163,14 +166,14 @@ impl Cubic {
         if self.memory.stage.is_none() {
             self.memory.stage = Some(self.begin(ack.now, curve, window.cwnd));
         }
-        // In place: it is large to take out and put back with each ACK.
+        // The stage is changed in place, because copying it with each ACK would be slow.
         let Memory { stage: Some(stage), cwnd_prior, .. } = &mut self.memory else { return };
         stage.elapse_until(ack.now);
         stage.grow_reno(ack, window.cwnd, self.config.alpha(*cwnd_prior, stage.reno));
         let climb = self.config.first_climb_segs.filter(|_| stage.first);
         if climb.is_none() && stage.window_at(curve, stage.elapsed) < stage.reno {
-            // departs: RFC 9438 §4.3 - the window is not lowered to W_est; the curve aims a round
-            // trip ahead and may already be above it.
+            // departs: RFC 9438 §4.3 - the window is not lowered to W_est; it may already be above
+            // W_est, because the curve aims a round trip ahead.
             window.cwnd = window.cwnd.max(stage.reno);
         } else {
             let ahead = stage.elapsed + ack.srtt.unwrap_or_default();
@@ -185,7 +188,7 @@ impl Cubic {
 }
 
 impl AvoidanceStage {
-    /// Counts the time until `now` as one in which the window could grow.
+    /// Counts the time until `now` as time in which the window could grow.
     fn elapse_until(&mut self, now: Time) {
         self.elapsed = self.elapsed + now.saturating_since(self.told);
         self.told = now;
@@ -210,11 +213,11 @@ impl AvoidanceStage {
         self.reno_rest = rest;
     }
 
-    /// Opens the window towards `target`, which a window of octets acknowledged would reach
-    /// (§4.4, §4.5); slow start would not be faster than half a window (§4.2).
+    /// Opens the window by its share of the way to `target`. A window of acknowledged octets would
+    /// reach `target` (§4.4, §4.5). `target` is limited to one and a half windows (§4.2).
     ///
-    /// departs: RFC 9438 §4.4 - the step is per octet acknowledged and not per ACK, so that
-    /// delayed ACKs do not slow the window down.
+    /// departs: RFC 9438 §4.4 - the step is proportional to the acknowledged octets and not to the
+    /// number of ACKs, so that delayed ACKs do not slow the window down.
     fn grow(&mut self, ack: &AckInfo, target: u64, window: &mut Window) {
         let cwnd = window.cwnd.max(1);
         let target = target.clamp(cwnd, cwnd.saturating_add(cwnd / 2));
@@ -226,7 +229,7 @@ impl AvoidanceStage {
     }
 }
 
-/// Quotient and rest; in 64 bits where they do, which is nearly always.
+/// The quotient and the remainder. Small numbers are divided in 64 bits, which is faster.
 fn divide(a: u128, b: u128) -> (u128, u128) {
     match (u64::try_from(a), u64::try_from(b)) {
         (Ok(a), Ok(b)) => (u128::from(a / b), u128::from(a % b)),
@@ -236,15 +239,15 @@ fn divide(a: u128, b: u128) -> (u128, u128) {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
-        // departs: RFC 9438 §4.10 - at cwnd = ssthresh congestion avoidance begins, as RFC 5681
-        // §3.1 leaves open; else each cut would be followed by an ACK of slow start.
+        // departs: RFC 9438 §4.10 - congestion avoidance begins at cwnd = ssthresh, which RFC 5681
+        // §3.1 allows; otherwise one ACK of slow start would follow each cut.
         if window.in_slow_start() {
             self.memory.stage = None;
             self.slow_start.on_ack(ack, window);
         } else if ack.window_limited {
             self.avoid_congestion(ack, window);
         } else if let Some(stage) = &mut self.memory.stage {
-            // §5.8: t leaves out the time in which the application held the window back.
+            // §5.8: t does not contain the time in which the application limited the window.
             stage.told = ack.now;
         }
     }
@@ -272,7 +275,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_undo(&mut self, _now: Time, window: &mut Window) {
-        // §4.9: where the window has meanwhile grown past what it was, what is newer stays.
+        // §4.9: if the window has already grown beyond its old value, the new state is kept.
         if let Some((memory, before)) = self.before.take()
             && window.cwnd <= before.cwnd
         {

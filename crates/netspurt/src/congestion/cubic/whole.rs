@@ -1,10 +1,10 @@
 //! CUBIC in whole segments and jiffies, as Linux computes it (`net/ipv4/tcp_cubic.c`; Ha, Rhee and
 //! Xu 2008, "CUBIC: A New TCP-Friendly High-Speed TCP Variant").
 //!
-//! The curve is a number of segments, rounded down on its way to the plateau, so that the window is
-//! often a segment ahead of the one in octets. An ACK does not open the window by its share of the
-//! gap: after `count` segments acknowledged the window opens by one. An undo leaves the plateau as
-//! the cut has set it, and a timeout forgets it.
+//! The curve is a number of segments, and the distance to the plateau is rounded down, so the
+//! window is often a segment larger than the one in octets. An ACK does not open the window by its
+//! share of the gap. Instead, the window opens by one segment after `count` acknowledged segments.
+//! An undo does not restore the plateau from before the cut, and a timeout clears the plateau.
 
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
@@ -14,48 +14,48 @@ use super::super::{AckInfo, Congestion, CongestionControl, Window};
 use super::CubicConfig;
 use super::curve::cube_root;
 
-/// 250 jiffies a second.
+/// The length of a jiffy: there are 250 in a second.
 const JIFFY: Duration = Duration::from_millis(4);
-/// Time along the curve is counted in 1024ths of a second.
+/// Time on the curve is counted in units of 1/1024 of a second.
 const UNITS: u64 = 1024;
-/// `count` is computed once for a window within so many jiffies (`HZ / 32`).
+/// `count` is computed again for the same window only after more jiffies than this (`HZ / 32`).
 const LASTS: u64 = 7;
-/// Round trips so soon after the start of a stage do not count: those of a repair are long.
+/// Round trips in the first so many jiffies of a stage are ignored. Those of a repair are too long.
 const SETTLED: u64 = 250;
-/// The window opens by a segment for so many acknowledged at most.
+/// The minimum of `count`: the window opens by at most one segment for so many acknowledged.
 const COUNT_MIN: u64 = 2;
-/// And for so many windows where the curve lies below it.
+/// The value of `count`, in windows, while the curve is not above the window.
 const COUNT_BELOW: u64 = 100;
 
 /// A stage of congestion avoidance, in segments and jiffies.
 #[derive(Clone, Copy, Debug)]
 struct WholeStage {
-    /// When it began.
+    /// When the stage began, in jiffies.
     began: u64,
-    /// When the curve reaches its plateau, in 1024ths of a second after that.
+    /// When the curve reaches its plateau, in 1024ths of a second after `began`.
     k: u64,
     plateau: u64,
-    /// Reno's window, and what was acknowledged since it last grew.
+    /// Reno's window, and the segments acknowledged since it last grew.
     reno: u64,
     acked: u64,
 }
 
 packed_value!(WholeStage { began, k, plateau, reno, acked });
 
-/// What CUBIC remembers, in segments and jiffies.
+/// CUBIC's state for a path, in segments and jiffies.
 #[derive(Clone, Copy, Debug, Default)]
 struct WholeMemory {
-    /// The plateau of the next stage; 0 where none is known.
+    /// The plateau of the next stage; 0 if it is unknown.
     w_max: u64,
     stage: Option<WholeStage>,
-    /// The window opens by one for so many segments acknowledged, ...
+    /// The window opens by one segment for so many acknowledged segments.
     count: u64,
-    /// ... as was computed then for that window.
+    /// When `count` was computed, and for which window.
     computed: Option<(u64, u64)>,
-    /// Segments acknowledged since the window last opened.
+    /// The segments acknowledged since the window last opened.
     credit: u64,
     least_rtt: Option<Duration>,
-    /// When the last ACK came.
+    /// When the last ACK arrived, in jiffies.
     heard: u64,
 }
 
@@ -71,7 +71,7 @@ pub(in crate::congestion) struct WholeCubic {
 
 packed!(WholeCubic { slow_start, memory } keeps { config });
 
-/// The jiffies until `at`.
+/// The number of jiffies from the start of the run to `at`.
 fn jiffies(at: Time) -> u64 {
     (at - Time::ZERO).whole(JIFFY)
 }
@@ -83,7 +83,7 @@ impl WholeCubic {
         Self { config, slow_start, memory: WholeMemory::default() }
     }
 
-    /// 1024ths of what a cut leaves, rounded.
+    /// The share of the window that a cut leaves, in 1024ths, rounded.
     fn beta(&self) -> u64 {
         let (num, den) = self.config.beta;
         (UNITS * u64::from(num) + u64::from(den) / 2) / u64::from(den.max(1))
@@ -95,7 +95,7 @@ impl WholeCubic {
         ((UNITS * u64::from(num) + u64::from(den) / 2) / u64::from(den.max(1))).max(1)
     }
 
-    /// Round trips of data tell the path's.
+    /// Updates the minimum round trip. Round trips soon after the start of a stage are ignored.
     fn measure(&mut self, ack: &AckInfo) {
         let now = jiffies(ack.now);
         let early = self.memory.stage.is_some_and(|stage| now - stage.began < SETTLED);
@@ -105,14 +105,14 @@ impl WholeCubic {
         }
     }
 
-    /// The stage that begins with `acked` segments acknowledged at a window of `cwnd`.
+    /// Begins a stage with `acked` segments acknowledged and a window of `cwnd`.
     fn begin(&self, now: u64, cwnd: u64, acked: u64) -> WholeStage {
         let gap = self.memory.w_max.saturating_sub(cwnd);
         let cube = (u128::from(gap) << 40) / u128::from(self.steepness());
         WholeStage { began: now, k: cube_root(cube), plateau: cwnd + gap, reno: cwnd, acked }
     }
 
-    /// After how many segments the window opens by one, by the curve.
+    /// `count` according to the curve: the acknowledged segments for which the window opens by one.
     fn count_by_curve(&self, stage: &WholeStage, now: u64, cwnd: u64) -> u64 {
         let rtt = self.memory.least_rtt.unwrap_or_default().as_nanos().div_ceil(JIFFY.as_nanos());
         let t = (now - stage.began + rtt) * JIFFY.as_nanos() * UNITS / 1_000_000_000;
@@ -131,7 +131,7 @@ impl WholeCubic {
         }
     }
 
-    /// The same after an ACK of `acked` segments, by the curve or by Reno's window.
+    /// `count` after an ACK of `acked` segments, according to the curve or to Reno's window.
     fn count(&mut self, now: u64, cwnd: u64, acked: u64) -> u64 {
         let began = self.memory.stage.is_none();
         let mut stage = self.memory.stage.unwrap_or_else(|| self.begin(now, cwnd, 0));
@@ -159,10 +159,11 @@ impl WholeCubic {
         self.memory.count
     }
 
-    /// Opens the window for `acked` segments, by one for each `count` of them (`tcp_cong_avoid_ai`).
+    /// Opens the window for `acked` acknowledged segments: by one for each `count` of them
+    /// (`tcp_cong_avoid_ai`).
     fn grow(&mut self, count: u64, acked: u64, smss: u64, window: &mut Window) {
         if self.memory.credit >= count {
-            // What was earned at a larger count.
+            // This credit was collected while `count` was larger.
             self.memory.credit = 0;
             window.cwnd += smss;
         }

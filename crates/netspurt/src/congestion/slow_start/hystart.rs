@@ -1,15 +1,15 @@
-//! HyStart: ends slow start when round trips grow, or when a train of ACKs is as long as the path's
-//! round trip.
+//! HyStart: ends slow start when round trips grow, or when a train of ACKs lasts half of the path's
+//! round trip (with pacing, all of it).
 //!
-//! The algorithm of Ha and Rhee (2011, "Taming the elephants"), with the constants and the changes
-//! of Linux 6 (`net/ipv4/tcp_cubic.c`). Left out: above 2 Gbit/s Linux adds less to the length of the
-//! train for segmentation offload.
+//! The algorithm is that of Ha and Rhee (2011, "Taming the elephants"), with the constants and the
+//! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s Linux adds a
+//! smaller allowance for segmentation offload to the length of the train.
 
 use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};
 use crate::units::{Duration, Time};
 
-/// HyStart's constants, by default Linux's.
+/// The constants of HyStart. The defaults are those of Linux.
 ///
 /// ```
 /// use netspurt::congestion::HyStartConfig;
@@ -19,26 +19,26 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartConfig {
-    /// Below this window nothing is judged, in segments.
+    /// The minimum window at which HyStart may end slow start, in segments.
     pub low_window_segs: u32,
     /// Whether a growing round trip ends slow start.
     pub delay_increase: bool,
-    /// Round-trip samples of a round before the first that is judged.
+    /// The number of samples in a round before the round trip is judged.
     pub min_samples: u32,
-    /// The share of the least round trip by which it may grow, as a divisor.
+    /// The divisor of the minimum round trip. The quotient is the growth that ends slow start.
     pub delay_divisor: u32,
-    /// Least growth of the round trip that counts.
+    /// The lower bound of that growth.
     pub delay_min: Duration,
-    /// Growth of the round trip that counts in any case.
+    /// The upper bound of that growth.
     pub delay_max: Duration,
     /// Whether a long train of ACKs ends slow start.
     pub ack_train: bool,
-    /// Most time between two ACKs of a train.
+    /// The maximum time between two ACKs of a train.
     pub ack_spacing: Duration,
-    /// What is added to the path's round trip, of which a train must last half: Linux's allowance
-    /// for segmentation offload.
+    /// The time that is added to the path's round trip before it is compared with a train: Linux's
+    /// allowance for segmentation offload.
     pub train_allowance: Duration,
-    /// Whether the sender paces: a train must then last a round trip, and not half of one.
+    /// Whether the sender paces. A train must then last a whole round trip, and not half of one.
     pub paced: bool,
 }
 
@@ -60,19 +60,19 @@ impl Default for HyStartConfig {
 }
 
 impl HyStartConfig {
-    /// By how much the round trip must exceed the least, `least`, to end slow start.
+    /// The growth over the minimum round trip `least` that ends slow start.
     ///
     /// # Panics
-    /// When `delay_divisor` is zero, or `delay_min` above `delay_max`.
+    /// When `delay_divisor` is zero, or `delay_min` is above `delay_max`.
     pub fn threshold(&self, least: Duration) -> Duration {
         (least / u64::from(self.delay_divisor)).clamp(self.delay_min, self.delay_max)
     }
 }
 
-/// One round: the time it takes for what was outstanding at its start to be acknowledged.
+/// A round: it ends when all data that was outstanding at its start is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct HyStartRound {
-    /// The next octet to be sent when it began.
+    /// The next octet to be sent when the round began.
     end: u64,
     start: Time,
     /// The last ACK of the train that began with the round.
@@ -87,7 +87,7 @@ packed_value!(HyStartRound { end, start, last_ack, least_rtt, samples });
 #[derive(Debug)]
 pub(super) struct HyStart {
     config: HyStartConfig,
-    /// Least round trip since the start, or the last timeout.
+    /// The minimum round trip since the start, or since the last timeout.
     least_rtt: Option<Duration>,
     round: Option<HyStartRound>,
     found: bool,
@@ -100,12 +100,13 @@ impl HyStart {
         Self { config, least_rtt: None, round: None, found: false }
     }
 
-    /// Forgets what it knew of the path, as after a timeout.
+    /// Clears all measurements of the path, as after a timeout.
     pub(super) fn start_again(&mut self) {
         *self = Self::new(self.config);
     }
 
-    /// An ACK arrived in slow start: sets the threshold to the window if that is wide enough.
+    /// Takes an ACK in slow start. Sets the threshold to the window if slow start should end and
+    /// the window is large enough.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         let Some(rtt) = ack.rtt else { return };
         let least = self.least_rtt.map_or(rtt, |least| least.min(rtt));
@@ -131,7 +132,7 @@ impl HyStart {
         }
     }
 
-    /// Whether the ACKs since the start of the round came close enough for long enough.
+    /// Whether the ACKs since the start of the round followed each other closely for long enough.
     fn is_long_train(&self, round: &mut HyStartRound, now: Time, least: Duration) -> bool {
         if !self.config.ack_train || now.saturating_since(round.last_ack) > self.config.ack_spacing
         {
@@ -143,7 +144,7 @@ impl HyStart {
         now.saturating_since(round.start) > length
     }
 
-    /// Whether the least round trip of this round exceeds the least of all by the threshold.
+    /// Whether the minimum round trip of this round exceeds that of all rounds by the threshold.
     fn is_delayed(&self, round: &mut HyStartRound, rtt: Duration, least: Duration) -> bool {
         let of_round = round.least_rtt.map_or(rtt, |least| least.min(rtt));
         round.least_rtt = Some(of_round);

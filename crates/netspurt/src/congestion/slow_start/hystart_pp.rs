@@ -1,5 +1,5 @@
-//! HyStart++ (RFC 9406): when round trips grow, slow start continues at a quarter of its pace until
-//! the growth proves to be either a queue or jitter.
+//! HyStart++ (RFC 9406): when round trips grow, slow start continues at a quarter of its speed,
+//! until it is clear whether a queue or jitter was the cause.
 
 use crate::congestion::{AckInfo, Window};
 use crate::packed::{packed, packed_value};
@@ -7,7 +7,7 @@ use crate::units::Duration;
 
 use super::growth::growth;
 
-/// HyStart++'s constants, by default those of RFC 9406 §4.3 for a sender that does not pace.
+/// The constants of HyStart++. The defaults are those of RFC 9406 §4.3 for a sender without pacing.
 ///
 /// ```
 /// use netspurt::congestion::HyStartPpConfig;
@@ -18,19 +18,21 @@ use super::growth::growth;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartPpConfig {
-    /// Least growth of the round trip that counts (MIN_RTT_THRESH).
+    /// The lower bound of the growth that counts (MIN_RTT_THRESH).
     pub min_rtt_thresh: Duration,
-    /// Growth of the round trip that counts in any case (MAX_RTT_THRESH).
+    /// The upper bound of the growth that counts (MAX_RTT_THRESH).
     pub max_rtt_thresh: Duration,
-    /// The share of the last round's round trip by which it may grow (MIN_RTT_DIVISOR).
+    /// The divisor of the last round's round trip. The quotient is the growth that counts
+    /// (MIN_RTT_DIVISOR).
     pub min_rtt_divisor: u32,
-    /// Samples of a round before it is judged (N_RTT_SAMPLE).
+    /// The number of samples after which a round is judged (N_RTT_SAMPLE).
     pub n_rtt_sample: u32,
-    /// By how much slower the window grows in conservative slow start (CSS_GROWTH_DIVISOR).
+    /// The divisor of the growth in conservative slow start (CSS_GROWTH_DIVISOR).
     pub css_growth_divisor: u32,
-    /// Rounds of conservative slow start, one already begun included (CSS_ROUNDS).
+    /// The number of rounds of conservative slow start, including the round in which it begins
+    /// (CSS_ROUNDS).
     pub css_rounds: u32,
-    /// Most segments by which one ACK may open the window (L); `None` is no limit.
+    /// The maximum number of segments by which one ACK opens the window (L); `None` for no limit.
     pub limit_segs: Option<u32>,
 }
 
@@ -49,12 +51,12 @@ impl Default for HyStartPpConfig {
 }
 
 impl HyStartPpConfig {
-    /// The constants for a sender that paces: an ACK may open the window without limit.
+    /// The constants for a sender with pacing: an ACK may open the window without limit.
     pub fn paced() -> Self {
         Self { limit_segs: None, ..Self::default() }
     }
 
-    /// By how much the round trip must exceed that of the round before, `last` (RFC 9406 §4.2).
+    /// The growth over `last`, the round trip of the round before, that counts (RFC 9406 §4.2).
     ///
     /// # Panics
     /// When `min_rtt_divisor` is zero.
@@ -64,12 +66,12 @@ impl HyStartPpConfig {
     }
 }
 
-/// Conservative slow start.
+/// The state of conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
-    /// The round trip that led here (cssBaselineMinRtt).
+    /// The round trip that began conservative slow start (cssBaselineMinRtt).
     baseline: Duration,
-    /// Rounds that ended since.
+    /// The number of rounds that have ended since then.
     rounds: u32,
 }
 
@@ -79,7 +81,7 @@ packed_value!(Conservative { baseline, rounds });
 #[derive(Debug)]
 pub(super) struct HyStartPp {
     config: HyStartPpConfig,
-    /// Acknowledging what is below ends the round (windowEnd).
+    /// The round ends when this octet is reached by acknowledgments (windowEnd).
     window_end: Option<u64>,
     last_round: Option<Duration>,
     this_round: Option<Duration>,
@@ -95,7 +97,7 @@ impl HyStartPp {
         Self { config, window_end: None, last_round, this_round, samples: 0, css: None }
     }
 
-    /// An ACK arrived in the first slow start (RFC 9406 §4.2).
+    /// Takes an ACK in the first slow start (RFC 9406 §4.2).
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         let window_end = *self.window_end.get_or_insert(ack.nxt);
         if ack.window_limited {
@@ -113,7 +115,7 @@ impl HyStartPp {
         }
     }
 
-    /// Enters conservative slow start where round trips grew, and leaves it where they shrank.
+    /// Enters conservative slow start if round trips grew, and leaves it if they shrank.
     fn judge(&mut self) {
         let Some(this) = self.this_round else { return };
         if self.samples < self.config.n_rtt_sample {
@@ -128,7 +130,7 @@ impl HyStartPp {
         }
     }
 
-    /// Begins a round that ends when `nxt` is reached; whether slow start is over.
+    /// Begins a round that ends when `nxt` is acknowledged. Returns whether slow start is over.
     fn end_round(&mut self, nxt: u64) -> bool {
         self.window_end = Some(nxt);
         self.last_round = self.this_round.take();

@@ -1,4 +1,4 @@
-//! Slow start: how a window opens at first, and algorithms that end slow start before a loss.
+//! Slow start: the first growth of the window, and algorithms that end slow start before a loss.
 
 mod growth;
 mod hystart;
@@ -16,7 +16,7 @@ use growth::growth;
 use hystart::HyStart;
 use hystart_pp::HyStartPp;
 
-/// What may end slow start beside a loss or a mark.
+/// The algorithm that may end slow start before a loss or a mark.
 ///
 /// ```
 /// use netspurt::congestion::{HyStartPpConfig, SlowStartExit};
@@ -25,16 +25,16 @@ use hystart_pp::HyStartPp;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartExit {
-    /// Nothing: it goes on until the threshold, or congestion (RFC 5681 §3.1).
+    /// None: slow start continues to the threshold, or until congestion (RFC 5681 §3.1).
     None,
-    /// HyStart as Linux has it.
+    /// HyStart as in Linux.
     HyStart(HyStartConfig),
     /// HyStart++ (RFC 9406).
     HyStartPlusPlus(HyStartPpConfig),
 }
 
 impl Default for SlowStartExit {
-    /// HyStart++, the exit algorithm that stands in an RFC.
+    /// HyStart++, which is the exit algorithm of an RFC.
     fn default() -> Self {
         SlowStartExit::HyStartPlusPlus(HyStartPpConfig::default())
     }
@@ -47,7 +47,7 @@ enum Exit {
     HyStartPp(HyStartPp),
 }
 
-/// Which exit it is, the configuration fixes.
+/// The configuration fixes the kind of exit, so only its state is packed.
 impl Packed for Exit {
     fn pack(&self, into: &mut Vec<u8>) {
         match self {
@@ -69,7 +69,7 @@ impl Packed for Exit {
 /// Slow start of one connection.
 #[derive(Debug)]
 pub(super) struct SlowStart {
-    /// *L* of RFC 3465 §2.2; 1 comes to counting ACKs (RFC 5681, equation 2).
+    /// *L* of RFC 3465 §2.2. A value of 1 has the effect of counting ACKs (RFC 5681, equation 2).
     limit_segs: u32,
     exit: Exit,
 }
@@ -77,7 +77,7 @@ pub(super) struct SlowStart {
 packed!(SlowStart { exit } keeps { limit_segs });
 
 impl SlowStart {
-    /// Slow start that opens the window by `limit_segs` segments an ACK at most.
+    /// Slow start in which each ACK opens the window by at most `limit_segs` segments.
     pub(super) fn new(limit_segs: u32, exit: SlowStartExit) -> Self {
         let exit = match exit {
             SlowStartExit::None => Exit::None,
@@ -87,12 +87,12 @@ impl SlowStart {
         Self { limit_segs, exit }
     }
 
-    /// An ACK arrived below the threshold: opens the window, or ends slow start by setting the
+    /// Takes an ACK below the threshold. Opens the window, or ends slow start by setting the
     /// threshold to the window.
     pub(super) fn on_ack(&mut self, ack: &AckInfo, window: &mut Window) {
         match &mut self.exit {
-            // RFC 9406 §4.3: for the first slow start; later ones end at a threshold that was
-            // found out.
+            // RFC 9406 §4.3: HyStart++ is for the first slow start. Later ones end at a threshold
+            // that is already known.
             Exit::HyStartPp(algorithm) if window.ssthresh >= Window::NO_THRESHOLD => {
                 return algorithm.on_ack(ack, window);
             }
@@ -106,7 +106,7 @@ impl SlowStart {
         }
     }
 
-    /// Congestion met the connection.
+    /// Takes notice of congestion.
     pub(super) fn on_congestion(&mut self, kind: Congestion) {
         if let (Exit::HyStart(algorithm), Congestion::Timeout) = (&mut self.exit, kind) {
             algorithm.start_again();

@@ -14,7 +14,7 @@ fn with(lines: &str) -> Result<Scenario, ScenarioError> {
 
 /// The lines of a flow, and the messages for the mistake and its fix.
 const MISTAKES: &[[&str; 3]] = &[
-    ["endpoint = \"kernel\"", "that the kernel does not have", "`linux-default`"],
+    ["endpoint = \"kernel\"", "the kernel does not have this profile", "`linux-default`"],
     ["profile = \"linux-default\"", "`linux-default` is the kernel's", "`linux-6`"],
     ["endpoint = \"kernal\"", "`kernal` is not known here", "did you mean `kernel`?"],
     [
@@ -29,7 +29,7 @@ const MISTAKES: &[[&str; 3]] = &[
     ],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { packet_size = \"100 B\" }",
-        "fills no packet of 100 B",
+        "cannot use packets of 100 B",
         "128 B",
     ],
     [
@@ -52,7 +52,7 @@ const MISTAKES: &[[&str; 3]] = &[
         "the kernel delays its ACKs as it sees fit",
         "`\"every segment\"`",
     ],
-    ["endpoint = [\"model\", \"kernel\"]", "that the kernel does not have", "`reno-2005`"],
+    ["endpoint = [\"model\", \"kernel\"]", "the kernel does not have this profile", "`reno-2005`"],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
         "the kernel has no switch `rto.max`",
@@ -75,13 +75,13 @@ const MISTAKES: &[[&str; 3]] = &[
     ],
     [
         "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
-        "a shim at an end of the model's",
-        "`\"off\"` there",
+        "a shim works only at an end of the kernel's",
+        "`\"off\"` for this end",
     ],
-    ["app = \"programs\"", "programs run at ends of the kernel's", "`endpoint = \"kernel\"`"],
+    ["app = \"programs\"", "programs need ends of the kernel's", "`endpoint = \"kernel\"`"],
     [
         "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"reno-1998\"\ncount = 2",
-        "one pair of hosts runs programs",
+        "one pair of hosts may run programs",
         "leave `count` out",
     ],
 ];
@@ -158,7 +158,7 @@ fn nodes_of_programs_are_the_ends_of_the_links_or_told() {
 }
 
 #[test]
-#[should_panic(expected = "no simulation")]
+#[should_panic(expected = "cannot be simulated")]
 fn a_flow_of_the_kernels_is_not_simulated() {
     with("endpoint = \"kernel\"\nprofile = \"reno-1998\"").unwrap().simulate();
 }
@@ -203,15 +203,15 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
         assert_eq!(Scenario::parse("again", &resolved).unwrap().resolved(), resolved);
     }
     for [lines, says, fix] in [
-        ["family = \"ipv6\"", "have no addresses", "another profile"],
+        ["family = \"ipv6\"", "to which no IP version applies", "another profile"],
         [
             "family = \"ipv6\"\nprofile = \"linux-6\"\nendpoint = \"kernel\"\ntcp = { packet_size = \"1000 B\" }",
-            "fills no packet of 1000 B",
+            "cannot use packets of 1000 B",
             "1280 B",
         ],
         [
             "family = \"ipv6\"\nprofile = \"linux-6\"\ntcp = { packet_size = \"60 B\" }",
-            "no room for a header",
+            "no room for an IPv6 header",
             "61 B",
         ],
     ] {

@@ -18,7 +18,7 @@ pub(super) const SLIPS: &[Slip] = &[
     [
         "\"9600 bit/s\"",
         "{ opportunities = [\"1 ms\"] }, handovers = [{ at = \"1 s\", dead = \"1 s\" }]",
-        "transmits at its instants alone",
+        "transmits only at these instants",
         "leave `dead` and `queue` out",
     ],
     [
@@ -48,13 +48,13 @@ pub(super) const SLIPS: &[Slip] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", handovers = [{ at = \"1 s\", dead = \"2 s\" }, { at = \"2 s\" }]",
-        "the handover before it is over at 3 s",
-        "one behind the other",
+        "the previous handover ends only at 3 s",
+        "handovers that do not overlap",
     ],
     [
         "\"3 packets\"",
         "{ codel = {} }, handovers = [{ at = \"1 s\", queue = \"flush\" }]",
-        "with an algorithm is not flushed",
+        "with an AQM cannot be flushed",
         "drop-tail",
     ],
     [

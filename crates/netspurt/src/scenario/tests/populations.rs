@@ -314,8 +314,8 @@ fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
     let octets: Vec<i64> = visits.iter().map(|task| task.octets()[1].unwrap() as i64).collect();
     assert_eq!(octets, connections(&simulated, "reverse_bytes"));
     for (key, value, message) in [
-        ("populations.web.arrivals", "poisson:rate=200/s", "more than 4000 connections"),
-        ("populations.web.family", "ipv6", "version 4"),
+        ("populations.web.arrivals", "poisson:rate=200/s", "at most 4000 connections"),
+        ("populations.web.family", "ipv6", "IPv4 only"),
         ("populations.web.profile", "rfc-2026", "the kernel does not have"),
     ] {
         let error = scenario.with(&[(key, value)]).unwrap_err();
@@ -323,7 +323,7 @@ fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
     }
     let text = WEB.replace("[record]", "[populations.own]\nfrom = \"client\"\nto = \"server\"\narrivals = \"every:1s\"\nsend = \"1 kB\"\n[record]");
     let error = Scenario::parse("web.toml", &text).unwrap().with(&kernel).unwrap_err();
-    assert!(error.message.contains("one population at most"), "{error}");
+    assert!(error.message.contains("only one population"), "{error}");
 }
 
 #[test]
@@ -337,9 +337,9 @@ fn mistakes_in_populations_are_told_where_they_are() {
         ["start", "60 s", "no connection of `web` arrives", "earlier"],
         ["until", "0 s", "no connection of `web` arrives", "later"],
         ["to", "nobody", "no link leads to a node `nobody`", "client"],
-        ["load", "{ share = 0.5, link = \"wire\" }", "beside a `load`", "without a rate"],
-        ["load", "{ share = 0.0, link = \"wire\" }", "0 is no load", "above 0"],
-        ["load", "{ share = -1, link = \"wire\" }", "-1 is no load", "above 0"],
+        ["load", "{ share = 0.5, link = \"wire\" }", "together with a `load`", "without a rate"],
+        ["load", "{ share = 0.0, link = \"wire\" }", "0 is not a load", "above 0"],
+        ["load", "{ share = -1, link = \"wire\" }", "-1 is not a load", "above 0"],
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
         ["tcp.recovry", "\"sack\"", "unknown key `recovry`", "recovery"],
         ["profile", "linux-default", "is the kernel's", "linux-6"],
@@ -357,5 +357,5 @@ fn mistakes_in_populations_are_told_where_they_are() {
     assert!(error.message.contains("both have a `web`"), "{error}");
     let text = WEB.replace("reply    = \"lognormal:median=4 kB,sigma=1\"", "serve = \"5 ms\"");
     let error = Scenario::parse("web.toml", &text).unwrap_err();
-    assert!(error.message.contains("nothing is replied"), "{error}");
+    assert!(error.message.contains("applies only to requests"), "{error}");
 }

@@ -24,28 +24,28 @@ const SLIPS: &[Slip] = &[
     ["\"9600 bit/s\"", "\"9600 ms\"", "not a bit rate", "one of the units bit/s"],
     ["\"9600 bit/s\"", "true", "wrong type: boolean", "a bit rate in quotes"],
     ["stop = \"10 s\"", "stop = \"10 s\"\nseed = \"x\"", "wrong type", "a whole number"],
-    ["\"3 packets\"", "\"0 packets\"", "a queue for nothing", "1 packet"],
+    ["\"3 packets\"", "\"0 packets\"", "a queue without room", "1 packet"],
     ["\"3 packets\"", "\"3\"", "`3` has no unit", "write `3 packets`"],
     ["\"3 packets\"", "\"3 KB\"", "not a size in bytes", "write `3 kB`"],
     ["[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two nodes"],
     ["between = [\"b\", \"c\"], ", "", "joins no nodes", "add `between"],
     ["to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"],
-    ["to   = \"c\"", "to   = \"a\"", "ends where it starts", "another node"],
+    ["to   = \"c\"", "to   = \"a\"", "starts and ends at the same node", "another node"],
     ["\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"],
     ["send = \"20 segments\"", "start = \"10 s\"", "starts when the run has ended", "stop"],
     ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
-    ["stop = \"10 s\"", "stop = \"0 s\"", "ends at once", "above zero"],
+    ["stop = \"10 s\"", "stop = \"0 s\"", "ends at its start", "above zero"],
     ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
     ["rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""],
     [
         "queue = \"3 packets\"",
         "reorder = { nth = [1], by = \"1 s\" }",
-        "reorders nothing",
+        "cannot reorder",
         "add `order = \"overtaking\"`",
     ],
     ["queue = \"3 packets\"", "loss = { probability = 1.5 }", "1.5 is not a prob", "from 0 to 1"],
     ["queue = \"3 packets\"", "loss = { packets = [0] }", "out of range", "from 1"],
-    ["queue = \"3 packets\"", "loss = {}", "names no packets", "write \"none\""],
+    ["queue = \"3 packets\"", "loss = {}", "selects no packets", "write \"none\""],
     ["tcp  = {", "tcp  = { clock = { tick = \"1 ms\", phase = \"2 ms\" }, ", "phase", "tick"],
     [
         "tcp  = {",
@@ -66,11 +66,11 @@ const SLIPS: &[Slip] = &[
 /// The same for managed queues.
 const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{ codle = {} }", "unknown key `codle`", "did you mean `codel`?"],
-    ["\"3 packets\"", "{}", "obeys one algorithm", "`fq-codel`"],
-    ["\"3 packets\"", "{ red = {}, pie = {} }", "obeys one algorithm", "one of"],
-    ["\"3 packets\"", "{ codel = { limit = \"0 B\" } }", "a queue for nothing", "1 packet"],
-    ["\"3 packets\"", "{ codel = { interval = \"0 s\" } }", "no time at all", "above zero"],
-    ["\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "in one unit", "both in bytes"],
+    ["\"3 packets\"", "{}", "exactly one AQM", "`fq-codel`"],
+    ["\"3 packets\"", "{ red = {}, pie = {} }", "exactly one AQM", "one of"],
+    ["\"3 packets\"", "{ codel = { limit = \"0 B\" } }", "a queue without room", "1 packet"],
+    ["\"3 packets\"", "{ codel = { interval = \"0 s\" } }", "a time of zero", "above zero"],
+    ["\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "the same unit", "both in bytes"],
     ["\"3 packets\"", "{ red = { max_th = \"5 packets\" } }", "not above `min_th`", "between"],
     ["\"3 packets\"", "{ red = { wq = 2 } }", "2 is not a probability", "0 to 1"],
     [
@@ -80,8 +80,8 @@ const SLIPS_OF_ALGORITHMS: &[Slip] = &[
         "from 1",
     ],
     ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "no packet is 0 B long", "1 B"],
-    ["\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is no gain", "zero or more"],
-    ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "no time at all", "above zero"],
+    ["\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is not a gain", "zero or more"],
+    ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "a time of zero", "above zero"],
 ];
 
 const SLIPS_OF_SIZE: &[Slip] = &[
@@ -120,10 +120,20 @@ const SLIPS_OF_SIZE: &[Slip] = &[
 
 /// The same for links with an MTU, and for reassembly.
 const SLIPS_OF_MTU: &[Slip] = &[
-    ["queue = \"3 packets\"", "mtu = \"67 B\"", "takes 67 B at most", "68 B to 65535 B"],
-    ["queue = \"3 packets\"", "mtu = [\"1500 B\", \"66 kB\"]", "66 kB at most", "68 B"],
+    [
+        "queue = \"3 packets\"",
+        "mtu = \"67 B\"",
+        "an MTU of 67 B is not possible",
+        "68 B to 65535 B",
+    ],
+    [
+        "queue = \"3 packets\"",
+        "mtu = [\"1500 B\", \"66 kB\"]",
+        "an MTU of 66 kB is not possible",
+        "68 B",
+    ],
     ["queue = \"3 packets\"", "mtu = 576", "`576` has no unit", "write `576 B`"],
-    ["queue = \"3 packets\"", "too_big = \"drop\"", "nothing is too big", "add `mtu`"],
+    ["queue = \"3 packets\"", "too_big = \"drop\"", "no packet is too big", "add `mtu`"],
     ["\"3 packets\"", "\"571 B\", mtu = \"576 B\"", "no room for a packet of 572 B", "`572 B`"],
     [
         "stop = \"10 s\"",
@@ -316,7 +326,7 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
 #[test]
 fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
     let cases = [
-        ("[\"40 B\", \"256 B\"]", "[]", "no length at all", "at least one"),
+        ("[\"40 B\", \"256 B\"]", "[]", "`lengths` is empty", "at least one"),
         ("[\"40 B\", \"256 B\"]", "[\"27 B\"]", "no request is 27 B long", "28 B"),
         ("[\"40 B\", \"256 B\"]", "\"40 B\"", "wrong type", "a list or a table"),
         (
@@ -333,10 +343,10 @@ fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
         ),
         ("count = 4", "count = 0", "out of range", "from 1 to 1000000"),
         ("count = 4", "", "`count` is missing", "add `count"),
-        ("count = 4", "count = 4\ntimeout = \"0 s\"", "no time for an answer", "above zero"),
+        ("count = 4", "count = 4\ntimeout = \"0 s\"", "a give-up time of zero", "above zero"),
         ("count = 4", "count = 4\nstart = \"10 s\"", "when the run has ended", "before"),
         ("to = \"b\"", "to = \"c\"", "a node `c`", "did you mean"),
-        ("to = \"b\"", "to = \"a\"", "ends where it starts", "another node"),
+        ("to = \"b\"", "to = \"a\"", "starts and ends at the same node", "another node"),
     ];
     for (from, to, message, fix) in cases {
         assert!(ECHO_PROBES.contains(from), "{from}");
@@ -348,7 +358,7 @@ fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
     let nothing = ECHO_PROBES.split("[echo_probes").next().unwrap();
     let error = Scenario::parse("x.toml", nothing).unwrap_err();
     assert!(
-        error.message == "nothing flows" && error.fix.contains("[echo_probes.name]"),
+        error.message == "the scenario has no traffic" && error.fix.contains("[echo_probes.name]"),
         "{error}"
     );
     let twice = ECHO_PROBES.to_owned() + "[flows.v]\nfrom = \"a\"\nto = \"b\"\n";
@@ -372,9 +382,9 @@ fn what_is_set_below_a_key_is_blamed_with_its_key_and_value() {
         ("flows.x.tcp.rto.initial", "0 s", "fires at once"),
         ("flows.x.tcp.clock.tick", "0 s", "`0 s` is out of range"),
         ("flows.x.tcp.clock.phase", "11 ms", "not within the tick"),
-        ("links.modem.framing.overhead", "70000 B", "no line frames"),
+        ("links.modem.framing.overhead", "70000 B", "a framing cannot add"),
         ("links.modem.framing.bits_per_octet", "0", "out of range"),
-        ("links.lan.reorder.by", "5 ms", "reorders nothing"),
+        ("links.lan.reorder.by", "5 ms", "cannot reorder"),
         ("flows.x.tcp.clock.tick.x", "5", "`flows.x.tcp.clock.tick` is not a table"),
         ("links.\"modem\".rate", "0 bit/s", "above zero"),
         ("links.modem.rate.x", "5", "`links.modem.rate` is not a table"),
@@ -486,7 +496,7 @@ fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
         assert!(Scenario::parse("x.toml", &text).is_ok(), "{text}");
     }
     for (from, to, says) in [
-        ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name that does not fit"),
+        ("[flows.x]", "[flows.\"x\\ny\"]", "the flow \"x\\ny\" has a name with a control"),
         ("[flows.x]", "[flows.\"\"]", "a flow without a name"),
         ("lan  ", "\"\"", "a link without a name"),
         ("[\"b\", \"c\"]", "[\"b\", \"\"]", "a node without a name"),

@@ -11,7 +11,7 @@ pub(super) const SLIPS: &[Slip] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { period = \"0 s\" }",
-        "more than 2000000 of them",
+        "more than 2000000 such spans",
         "a longer time",
     ],
     [
@@ -23,25 +23,25 @@ pub(super) const SLIPS: &[Slip] = &[
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { share = [0, 1] }",
-        "a share of the rate lies above 0",
+        "both shares must be above 0",
         "share = [0.027, 1]",
     ],
     [
         "\"3 packets\"",
         "\"3 packets\", slots = {}, handovers = [{ at = \"1 s\" }]",
-        "draws its handovers itself",
+        "cannot have `handovers` of its own",
         "`gap` or `outages`",
     ],
     [
         "\"3 packets\"",
         "\"3 packets\", slots = { jitter = { difference = \"1 ms\", step = \"1 ns\" } }",
-        "more than 2000000 of them",
+        "more than 2000000 such spans",
         "a longer time",
     ],
     [
         "\"150 ms\"",
         "{ timeline = [[\"0 s\", \"1 ms\"]] }, slots = {}",
-        "a `delay` that is one time",
+        "needs a constant `delay`",
         "leave it out",
     ],
 ];
@@ -125,7 +125,7 @@ fn a_file_made_from_slots_does_the_same_as_they_do() {
 fn only_links_that_move_make_a_file() {
     let still = Scenario::parse("x", STARTING_POINT).unwrap();
     let error = still.moves("modem").unwrap_err();
-    assert!(error.message.contains("stays as it is"), "{error}");
+    assert!(error.message.contains("does not change in a run"), "{error}");
     let error = still.moves("mdoem").unwrap_err();
     assert!(error.fix.contains("modem"), "{error}");
 }

@@ -253,7 +253,12 @@ const SLIPS: &[[&str; 4]] = &[
         "unknown key `rat`",
         "did you mean `rate`?",
     ],
-    ["over.r = { values = [1] }", "sweep.over.r", "varies nothing", "write `path`"],
+    [
+        "over.r = { values = [1] }",
+        "sweep.over.r",
+        "needs either `path` with values",
+        "write `path`",
+    ],
     ["over.r = { path = \"stop\" }", "sweep.over.r", "neither a list", "`from`, `to` and `count`"],
     ["over.r = { path = \"stop\", values = [] }", "sweep.over.r", "has no values", "at least one"],
     [
@@ -296,15 +301,15 @@ const SLIPS: &[[&str; 4]] = &[
         "over.a = { path = \"links.modem.rate\", values = [\"1 kbit/s\"] }\n\
          over.b = { path = [\"stop\", \"links.modem.rate\"], values = [\"2 kbit/s\"] }",
         "sweep.over.b.path",
-        "`a` varies `links.modem.rate` already",
+        "the axis `a` varies `links.modem.rate`, too",
         "another path",
     ],
     [
         "over.a = { path = \"flows.x.tcp.recovery\", values = [\"reno\"] }\n\
          over.b = { sets = { all = { \"flows.x.tcp\" = {} } } }",
         "sweep.over.b.sets.all.\"flows.x.tcp\"",
-        "`a` varies `flows.x.tcp` already",
-        "`sets`, where values go together",
+        "the axis `a` varies `flows.x.tcp`, too",
+        "use one axis with `sets`",
     ],
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 3, draw = true }",
@@ -346,5 +351,5 @@ fn too_many_cases_are_an_error() {
     let error = sweep(
         "seeds = 1000000\nover.n = { path = \"flows.x.count\", from = 1, to = 1000, count = 1000 }",
     );
-    assert!(error.unwrap_err().message.contains("cases, and 100000000 are the most"));
+    assert!(error.unwrap_err().message.contains("cases; the maximum is 100000000"));
 }
