@@ -56,7 +56,7 @@ def test_the_command_tells_what_files_hold(tmp_path: Path) -> None:
     text = "PING a (10.0.0.1) 56(84) bytes of data.\nwhat?\n"
     broken.write_text(text + "64 bytes from a: icmp_seq=2 ttl=64 time=1.5 ms\n")
     told = CliRunner().invoke(application(), ["delays", str(broken)])
-    assert f"{broken}:2: nothing that ping writes (what?)" in told.output
+    assert f"{broken}:2: not a line that ping writes (what?)" in told.output
     broken.write_text("")
     assert CliRunner().invoke(application(), ["delays", str(broken)]).exit_code == 2
 

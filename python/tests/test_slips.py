@@ -168,7 +168,7 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
         ("delays delays.csv --column rtt=x", "no column `x`: the columns are seq, rtt_ms"),
         ("delays delays.csv --column rtt=3", "no column `3`: the columns are seq, rtt_ms"),
         ("delays delays.csv --column x=seq", 'no key "x"; there are rtt, sent, received'),
-        ("delays delays.csv --column unit=ell", "`ell` is no unit: write s, ms, us or ns"),
+        ("delays delays.csv --column unit=ell", "`ell` is not a unit: write s, ms, us or ns"),
         ("delays delays.csv --column rtt=seq --column rtt=rtt_ms", "rtt is named twice"),
         ("delays delays.csv --column one_way=maybe", "one_way = 'maybe': true or false"),
         ("delays delays.csv --interval 0", "'0' is not a time above zero"),
@@ -187,7 +187,7 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
         ("replay delays.csv --interval 1 -e mills:g=1..2/2,g=3..4/2", "`g`"),
         ("replay delays.csv --interval 1 -e words.txt:Timer", "no module `words.txt`"),
         ("match absent delays.csv", "absent: No such file"),
-        ("match words.txt delays.csv", "neither pcap nor pcapng: is it whole?"),
+        ("match words.txt delays.csv", "neither pcap nor pcapng: is the file complete?"),
     ],
 )
 def test_a_recording_that_cannot_be_read_so_is_told_why(

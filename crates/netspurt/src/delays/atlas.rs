@@ -12,13 +12,13 @@ use super::tally::MOST_MISSING;
 use super::text::{MILLISECOND, SECOND, float_span};
 use super::{Delays, Probe, SendTimeSource};
 
-/// One path: the results of one probe's measurement to one address.
+/// One path: the results of one Atlas probe that measures to one address.
 #[derive(Debug)]
 struct AtlasPath {
     delays: Delays,
     /// When the first result began, in seconds since 1970.
     start: u64,
-    /// Bursts, and how many of them contradict their entries.
+    /// The number of bursts, and of bursts whose counts differ from their entries.
     bursts: u64,
     contradictions: u64,
 }
@@ -76,7 +76,8 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// When the next probe of a burst at `timestamp` left: bursts have stamps in whole seconds.
+/// Computes when a probe of a burst left, by its place in the burst. A burst has one stamp, in
+/// whole seconds.
 fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Time {
     let start = whole(&item["timestamp"]).unwrap_or(path.start).saturating_sub(path.start);
     let within = interval.as_nanos().saturating_mul(place as u64);
@@ -84,7 +85,7 @@ fn sent(path: &AtlasPath, item: &Value, place: usize, interval: Duration) -> Tim
     path.delays.probes.last().map_or(sent, |last| sent.max(last.sent))
 }
 
-/// A burst of ping: its entries or, for old firmware without entries, its counts.
+/// Adds a burst of ping from its entries. Old firmware writes no entries; its counts are used.
 fn ping(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -101,11 +102,11 @@ fn ping(
     if sent > MOST_MISSING {
         return Err(RecordingError::new(
             format!("a result says that {sent} probes were sent"),
-            "cut it out",
+            "remove that result from the file",
         ));
     }
     if sent == 0 && answered == 0 {
-        // Only an error that prevented sending.
+        // The entries are only errors that prevented sending.
         delays.probes.truncate(before);
     }
     let mut read = (delays.probes.len() - before) as u64;
@@ -127,8 +128,8 @@ fn ping(
     Ok(())
 }
 
-/// The entries of `result` in `holder`: each is a probe, except late replies and duplicates.
-/// Returns how many are malformed.
+/// Adds the entries of `result` in `holder`. Each is a probe, except late replies and duplicates.
+/// Returns the number of malformed entries.
 fn burst(
     path: &mut AtlasPath,
     (line, item): (usize, &Value),
@@ -165,7 +166,8 @@ fn burst(
     unknown
 }
 
-/// A reply that came `behind` probes after its own: it belongs to the last probe without a reply.
+/// Adds a late reply. Its probe is the one `behind` places before the end of the burst so far. If
+/// that probe does not exist or has a reply, the late reply counts for the last probe without one.
 fn is_late(delays: &mut Delays, first: usize, behind: u64, rtt: Option<Duration>) {
     let probes = &mut delays.probes[first..];
     let expected = usize::try_from(behind).ok().and_then(|behind| probes.len().checked_sub(behind));
@@ -188,7 +190,8 @@ impl AtlasPath {
     fn finish(mut self, interval: Duration) -> Delays {
         let notes = &mut self.delays.notes;
         notes.push(format!(
-            "{} results, stamped in whole seconds; within one a probe each {interval}, reckoned",
+            "{} results with stamps in whole seconds; within a result one probe each {interval}, \
+             reckoned",
             self.bursts
         ));
         if self.delays.untimed > 0 {
@@ -196,7 +199,10 @@ impl AtlasPath {
         }
         if self.contradictions > 0 {
             let count = self.contradictions;
-            notes.push(format!("{count} results have counts that differ from their lists of replies: the lists were used"));
+            notes.push(format!(
+                "{count} results have counts that differ from their lists of replies: the lists \
+                 were used"
+            ));
         }
         self.delays
     }

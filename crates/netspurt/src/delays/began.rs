@@ -10,18 +10,18 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Began {
-    /// In nanoseconds since 1970, UTC; of a local time, as if it were UTC.
+    /// The instant in nanoseconds since 1970-01-01 UTC. A local time without a zone counts as UTC.
     pub unix_ns: i64,
     /// Whether the file gives a time without a zone.
     pub local: bool,
 }
 
 impl Began {
-    /// The earliest instant that is taken for one of the calendar, 1990-01-01: clocks that count
-    /// from the start of a machine or of a program stay below it.
+    /// The earliest instant that counts as a calendar time: 1990-01-01. A clock that counts from
+    /// the start of a machine or of a program shows less.
     const EARLIEST_NS: i64 = 631_152_000_000_000_000;
 
-    /// The instant `unix_ns`, if it is one of the calendar.
+    /// Returns the instant `unix_ns`; `None` if it is too early to be a calendar time.
     pub(super) fn of(unix_ns: i64, local: bool) -> Option<Self> {
         (unix_ns >= Self::EARLIEST_NS).then_some(Self { unix_ns, local })
     }

@@ -7,7 +7,7 @@ use super::stamp::{begins_with_name, leading, of_line};
 use super::text::decimal;
 use super::zone::is_zone;
 
-/// The cells of a line.
+/// Splits a line into its cells. Without a separator, blanks divide the cells.
 pub(super) fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     let Some(separator) = separator else {
         return words(line);
@@ -25,7 +25,7 @@ pub(super) fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
         }
         return cells;
     }
-    // RFC 4180 §2: a separator within quotes is text, a doubled quote one.
+    // RFC 4180 §2: a separator within quotes is text, and a doubled quote stands for one quote.
     let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -43,7 +43,7 @@ pub(super) fn cells(line: &str, separator: Option<char>) -> Vec<Cow<'_, str>> {
     cells
 }
 
-/// The words of a line; units with their numbers and stamps of several words are one cell each.
+/// Splits a line at blanks. A number and its unit are one cell, and so is a stamp of several words.
 fn words(line: &str) -> Vec<Cow<'_, str>> {
     let mut cells: Vec<Cow<'_, str>> = Vec::new();
     let mut rest = line.trim();
@@ -75,8 +75,8 @@ fn is_half_day(word: &str) -> bool {
     matches!(word, "AM" | "PM" | "am" | "pm")
 }
 
-/// The stamp at the beginning of a text whose words belong together: one in brackets, or one with
-/// the name of a day or month; and the text behind it.
+/// Finds a stamp of several words at the beginning of a text: one in brackets, or one with the name
+/// of a day or month. Returns the stamp and the text behind it.
 fn stamp_words(text: &str) -> Option<(&str, &str)> {
     let bracketed = text.starts_with('[');
     if !bracketed && !begins_with_name(text) {
@@ -87,7 +87,7 @@ fn stamp_words(text: &str) -> Option<(&str, &str)> {
     Some((stamp.trim_start_matches('[').trim_end_matches(']'), behind))
 }
 
-/// The separator of the cells; `None` stands for blanks.
+/// Finds the separator of a line's cells: `;`, a tab or `,`. `None` means blanks.
 pub(super) fn separator(line: &str) -> Option<char> {
     // `Tue, 22 Oct 2024 10:11:12 +0200` is one value (RFC 2822 §3.3).
     let dated = |text: &str| text.get(..4).is_some_and(|day| day.ends_with(','));
@@ -96,7 +96,7 @@ pub(super) fn separator(line: &str) -> Option<char> {
     [';', '\t', ','].into_iter().find(|mark| text.contains(*mark))
 }
 
-/// Whether nothing follows a number.
+/// Whether nothing follows a number in its cell.
 pub(super) fn bare((_, rest): (i64, &str)) -> bool {
     rest.trim().is_empty()
 }

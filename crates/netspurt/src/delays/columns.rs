@@ -1,4 +1,5 @@
-//! The meaning of a table's columns: by their names, by the shape of the rows, or as the user says.
+//! Finds out what each column of a table holds: from its name, from the shape of the rows, or as
+//! the user says.
 
 use std::net::IpAddr;
 
@@ -9,21 +10,21 @@ use super::stamp::leading;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal};
 use super::year_last::DateOrder;
 
-/// A column: its index, and its unit in nanoseconds if known.
+/// A column: its index, and its unit in nanoseconds if the unit is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SourceColumn {
     pub at: usize,
     pub unit: Option<u64>,
 }
 
-/// The columns of a table.
+/// What the columns of a table hold. Each index is the place of a column, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TablePlan {
     pub rtt: Option<SourceColumn>,
     pub sent: Option<SourceColumn>,
-    /// The date of a time of day in `sent`.
+    /// The column with the date, if `sent` has only times of day.
     pub date: Option<usize>,
-    /// Whether the day or the month comes first in dates of numbers, where these do not tell.
+    /// Whether the day or the month comes first in dates such as 10/11/2024, if the user says so.
     pub dates: Option<DateOrder>,
     pub received: Option<SourceColumn>,
     /// The delay of a reply that came after the give-up time.
@@ -32,23 +33,25 @@ pub(super) struct TablePlan {
     pub lost: Option<usize>,
     /// Whether a probe was answered (the negation of lost).
     pub answered: Option<usize>,
-    /// Whether numbers in that column are codes.
+    /// Whether numbers in the column `answered` are codes, and not truth values.
     pub coded: bool,
     /// Names of ignored columns.
     pub unused: Vec<String>,
     pub duplicates: Option<usize>,
     pub size: Option<usize>,
     pub group: Option<usize>,
-    /// For the flows of our own tables: the two directions of a flow are separate recordings.
+    /// The direction of a flow, in our own tables. Each direction of a flow is a recording of its
+    /// own.
     pub direction: Option<usize>,
-    /// How the probes followed each other, and the kind of the numbers, for our own table of
-    /// replays. Each replayed algorithm has a row for each probe there, and the rows of one
-    /// algorithm count.
+    /// The algorithm, in our own table of replays. That table has a row for each probe and each
+    /// algorithm. Only the rows of the first algorithm are read.
     pub estimator: Option<usize>,
+    /// How the probes followed each other ([`ProbeOrder`](super::ProbeOrder)), in our own tables.
     pub order: Option<usize>,
+    /// The kind of the delays ([`Measure`](super::Measure)), in our own tables.
     pub measure: Option<usize>,
     pub one_way: bool,
-    /// One probe in flight, as for our own echo probes.
+    /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
     /// The table has a single column of whole numbers: one-way delays at fixed intervals.
     pub paced: bool,
@@ -108,7 +111,7 @@ const SENT: &[&str] = &[
     "time",
     "zeit",
 ];
-/// A date, and the time of day beside it.
+/// The names of a column of dates, and of the column of times of day beside it.
 const DATE: &[&str] = &["date", "day", "datum"];
 const CLOCK: &[&str] = &["time", "time_of_day", "clock", "clock_time", "uhrzeit", "zeit"];
 const RECEIVED: &[&str] = &[
@@ -165,7 +168,7 @@ const ANSWERED: &[&str] = &[
 const UP: &str = "up";
 const GROUP: &[&str] = &["recording", "flow", "target", "host", "destination", "dst", "address"];
 
-/// The nanoseconds of the unit that a lower-case word names.
+/// Returns the nanoseconds of the unit that a word names. The word is in lower case.
 pub(super) fn unit_of(word: &str) -> Option<u64> {
     match word.trim() {
         "s" | "sec" | "secs" | "seconds" => Some(SECOND),
@@ -176,7 +179,8 @@ pub(super) fn unit_of(word: &str) -> Option<u64> {
     }
 }
 
-/// A name without its unit, in lower case, and the unit in nanoseconds.
+/// Splits a column's name into the name without the unit, in lower case, and the unit in
+/// nanoseconds.
 fn split(name: &str) -> (String, Option<u64>) {
     let name = name.trim().trim_matches('"').to_lowercase();
     let plain = |base: &str| base.trim().replace([' ', '-', '.'], "_").trim_matches('_').to_owned();
@@ -200,19 +204,24 @@ fn split(name: &str) -> (String, Option<u64>) {
     }
 }
 
-/// Nanoseconds in a unit that a user names.
+/// Returns the nanoseconds of a unit that the user names.
+///
+/// # Errors
+/// When the unit is unknown.
 fn named_unit(text: Option<&String>) -> Result<Option<u64>, RecordingError> {
     let Some(text) = text else { return Ok(None) };
     match split(&format!("x ({text})")).1 {
         Some(unit) => Ok(Some(unit)),
-        None => Err(RecordingError::new(format!("`{text}` is no unit"), "write s, ms, us or ns")),
+        None => {
+            Err(RecordingError::new(format!("`{text}` is not a unit"), "write s, ms, us or ns"))
+        }
     }
 }
 
-/// The meaning of columns called `names`, or the one that `columns` gives.
+/// Finds out what the columns called `names` hold. What the user says in `columns` comes first.
 ///
 /// # Errors
-/// When a column that is named is not there, or a unit is none.
+/// When the user names a column that does not exist, or an unknown unit.
 pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan, RecordingError> {
     let split_names: Vec<(String, Option<u64>)> = names.iter().map(|name| split(name)).collect();
     let mut taken: Vec<usize> = Vec::new();
@@ -238,12 +247,12 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     let duplicates = find(None, &["duplicates"])?;
     let size = find(None, &["size_bytes", "bytes", "size"])?;
     let rtt = find(columns.rtt.as_ref(), RTT)?;
-    // A date beside a time of day; without the latter it is the time of sending itself.
+    // Without a column of times of day, the dates themselves are the times of sending.
     let date = find(None, if has_clock(&split_names, rtt) { DATE } else { &[] })?;
     let sent = find(columns.sent.as_ref(), if date.is_some() { CLOCK } else { SENT })?;
     let mut received = find(columns.received.as_ref(), RECEIVED)?;
     if let (None, Some(_), None) = (rtt, sent, received) {
-        // With a column of delays it is a truth value, without one an instant.
+        // Without a column of delays, `received` is an instant; beside one, a truth value.
         received = find(None, &["received"])?;
     }
     let answered = find(None, answered_names(&split_names))?;
@@ -284,7 +293,8 @@ pub(super) fn by_names(names: &[String], columns: &Columns) -> Result<TablePlan,
     })
 }
 
-/// Names of outcomes. Beside a column such as `down` or `download`, `up` is a rate.
+/// Returns the names of a column of outcomes. `up` is not one beside a column such as `down` or
+/// `download`, because it is a rate there.
 fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     let rates = names.iter().any(|(base, _)| base.starts_with("down"));
     match ANSWERED.split_last() {
@@ -293,33 +303,40 @@ fn answered_names(names: &[(String, Option<u64>)]) -> &'static [&'static str] {
     }
 }
 
-/// Whether a column other than that of the delays is named as one of times of day.
+/// Whether a column other than that of the delays has the name of a column of times of day.
 fn has_clock(names: &[(String, Option<u64>)], rtt: Option<SourceColumn>) -> bool {
     let clock = |at: usize| CLOCK.contains(&&*names[at].0);
     rtt.is_some_and(|rtt| !clock(rtt.at)) && (0..names.len()).any(clock)
 }
 
-/// The names of columns that are not taken; numbers are no names.
+/// Returns the names of the columns that are not used. A number does not count as a name.
 fn ignored(names: &[String], taken: &[usize]) -> Vec<String> {
     let unused = |at: &usize| !taken.contains(at) && names[*at].parse::<usize>().is_err();
     let unused = (0..names.len()).filter(unused).map(|at| names[at].clone());
     unused.filter(|name| !name.is_empty()).collect()
 }
 
-/// Whether two names are one, as `responsetime` and `response_time` are.
+/// Whether a column's name is a known name, with or without its `_`: `responsetime` is
+/// `response_time`.
 fn same_word(name: &str, known: &str) -> bool {
     name == known || known.contains('_') && name == known.replace('_', "")
 }
 
-/// The order of day and month that a user names.
+/// Returns the order of day and month that the user names.
+///
+/// # Errors
+/// When the order is neither `dmy` nor `mdy`.
 fn named_dates(text: Option<&String>) -> Result<Option<DateOrder>, RecordingError> {
     let Some(text) = text else { return Ok(None) };
     let fix = "write `dmy`, as in 22/10/2024, or `mdy`, as in 10/22/2024";
-    let unknown = || RecordingError::new(format!("`{text}` is no order of dates"), fix);
+    let unknown = || RecordingError::new(format!("`{text}` is not an order of day and month"), fix);
     DateOrder::by_name(text).map(Some).ok_or_else(unknown)
 }
 
-/// The place of a column that a user names, or counts from 1.
+/// Returns the index of the column that the user gives by its name, or by its number from 1.
+///
+/// # Errors
+/// When there is no such column.
 fn place(names: &[String], said: &str) -> Result<usize, RecordingError> {
     let same = |name: &String| name.trim().trim_matches('"').eq_ignore_ascii_case(said);
     let named = names.iter().position(same);
@@ -332,7 +349,8 @@ fn place(names: &[String], said: &str) -> Result<usize, RecordingError> {
     })
 }
 
-/// The meaning of the columns of rows without a header, from their shape.
+/// Finds out what the columns hold if they have no names, from the shape of the rows. `None` if the
+/// shape is unknown.
 ///
 /// # Errors
 /// When a named column does not exist.
@@ -397,13 +415,13 @@ pub(super) fn is_address(cell: &str) -> bool {
     cell.parse::<IpAddr>().is_ok()
 }
 
-/// Whether a cell has only a bound, as `>1000`.
+/// Whether a cell holds only a bound of a value, as `>1000`.
 pub(super) fn is_bound(cell: &str) -> bool {
     let number = cell.strip_prefix(['<', '>']).map(|rest| rest.trim_start_matches(['=', ' ']));
     number.is_some_and(|number| decimal(number, 1).is_some())
 }
 
-/// Whether a cell can be a value and not a name.
+/// Whether a cell can be a value, and so is not the name of a column.
 pub(super) fn is_value(cell: &str) -> bool {
     let number = |cell: &str| {
         decimal(cell, 1).is_some_and(|(_, rest)| rest.is_empty() || unit_of(rest).is_some())
@@ -447,7 +465,7 @@ pub(super) fn is_missing(cell: &str) -> bool {
         "100% packet loss",
         // RRDtool's unknown value
         "u",
-        // pythonping and ping3 give `False` for a probe without an answer.
+        // pythonping and ping3 write `False` for a probe without an answer.
         "false",
     ];
     WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word)) || says_lost(cell)

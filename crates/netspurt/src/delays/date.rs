@@ -1,4 +1,4 @@
-//! Instants in cells of tables: stamps, dates with the year last, and the time of day, of 24 or of 12
+//! Instants in cells of tables: stamps, dates with the year last, and times of day with 24 or 12
 //! hours.
 
 use super::instant::DAY;
@@ -7,7 +7,8 @@ use super::text::{SECOND, decimal, integer};
 use super::year_last::{DateOrder, YearLast};
 use super::zone::{Zone, ambiguous, is_zone, zone};
 
-/// The midnight at which the date begins that a whole cell contains, in nanoseconds since 1970.
+/// Reads a cell that holds a date and nothing else. Returns the midnight at which that day begins,
+/// in nanoseconds since 1970.
 pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     if let Some((date, "")) = YearLast::read(cell) {
         return date.midnight(order);
@@ -17,14 +18,14 @@ pub(super) fn whole_date(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     whole_stamp(&midnight).filter(|ns| *ns >= DAY)
 }
 
-/// The instant, or the time of day, of the stamp that a whole cell contains.
+/// Reads a cell that holds a stamp and nothing else. Returns its instant or its time of day.
 fn whole_stamp(cell: &str) -> Option<i64> {
     let (stamp, "") = leading(cell)? else { return None };
     stamp.ns().ok()
 }
 
-/// The instant, or the time of day, that a whole cell contains, in nanoseconds since 1970 or since
-/// midnight; a time without a zone counts as UTC.
+/// Reads a cell that holds an instant or a time of day and nothing else. Returns nanoseconds since
+/// 1970, or since midnight. A time without a zone counts as UTC.
 pub(super) fn written(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     let bare = || cell.strip_prefix('[')?.strip_suffix(']');
     let cell = bare().unwrap_or(cell);
@@ -38,14 +39,14 @@ pub(super) fn written(cell: &str, order: Option<DateOrder>) -> Option<i64> {
     clock_of(cell)
 }
 
-/// Whether a cell is an instant, a date or a time of day, in either order of day and month.
+/// Whether a cell looks like an instant, a date or a time of day.
 pub(super) fn looks(cell: &str) -> bool {
     let order = Some(DateOrder::DayFirst);
     written(cell, order).is_some() || whole_date(cell, order).is_some() || ambiguous(cell).is_some()
 }
 
-/// The time of day `10:11`, `10:11:12.5` or `10:11:12 PM` that a whole text contains, less its
-/// zone, in nanoseconds since midnight.
+/// Reads a text that is a time of day: `10:11`, `10:11:12.5` or `10:11:12 PM`. Returns nanoseconds
+/// since midnight, in UTC if a zone is given.
 pub(super) fn clock_of(text: &str) -> Option<i64> {
     let (hours, rest) = integer(text).filter(|(hours, _)| *hours < 24)?;
     let (minutes, rest) = integer(rest.strip_prefix(':')?).filter(|(minutes, _)| *minutes < 60)?;
@@ -71,7 +72,7 @@ pub(super) fn clock_of(text: &str) -> Option<i64> {
 /// Nanoseconds in a minute.
 const MINUTE: i64 = 60 * SECOND.cast_signed();
 
-/// Whether a cell with a time of day tells its zone.
+/// Whether a cell with a time of day gives its zone.
 pub(super) fn has_zone(cell: &str) -> bool {
     let basic = is_basic(cell).then(|| &cell[9..]);
     let Some(clock) = basic.or_else(|| Some(cell.split_once(':')?.1)) else { return false };

@@ -1,4 +1,4 @@
-//! Files of Flent (`.flent`, `.flent.gz`): the series of its pings.
+//! Files of Flent (`.flent`, `.flent.gz`): the delays of the pings that a test ran.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, SECOND, float_span};
 
-/// Whether Flent wrote a value.
+/// Whether a value is the contents of a Flent file.
 pub(super) fn knows(value: &Value) -> bool {
     value["results"].is_object() && value["x_values"].is_array()
 }
@@ -53,8 +53,8 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Whether a series holds the delays of one ping. `Ping (ms) avg` is the mean of several, and a
-/// word behind `::` names another quantity.
+/// Whether a series holds the delays of one ping. `Ping (ms) avg` is the mean of several pings. A
+/// word behind `::` names another quantity; a number there only counts the pings.
 fn is_ping(series: &str) -> bool {
     let copy = |tail: &str| tail.bytes().all(|c| c.is_ascii_digit());
     series.starts_with("Ping")
@@ -62,8 +62,8 @@ fn is_ping(series: &str) -> bool {
         && series.rsplit_once("::").is_none_or(|(_, tail)| copy(tail))
 }
 
-/// Flent's raw values: each has the reply's time `t` in seconds, the delay `val` in milliseconds,
-/// and, by the tool that pinged, the probe's number `seq`.
+/// Reads Flent's raw values. Each has the reply's time `t` in seconds and the delay `val` in
+/// milliseconds. Some ping tools also give the probe's number `seq`.
 fn samples(
     name: String,
     raw: &[Value],
@@ -82,7 +82,7 @@ fn samples(
             continue;
         };
         let Some(rtt) = float(value).and_then(|ms| float_span(ms, MILLISECOND)) else {
-            malformed.push(Malformed::new(line, &label(sample), "a `val` that is no delay"));
+            malformed.push(Malformed::new(line, &label(sample), "`val` is not a delay"));
             tally.sent(number);
             continue;
         };
@@ -99,8 +99,8 @@ fn samples(
     Ok(delays)
 }
 
-/// The values at Flent's own instants `x_values`, for files without raw values. A missing one is
-/// lost; those before the first value and after the last one are left out.
+/// Reads the values at Flent's own instants `x_values`, for files without raw values. A missing
+/// value counts as a lost probe, but not before the first value or after the last one.
 fn interpolated(
     name: String,
     instants: &Value,
@@ -127,7 +127,7 @@ fn interpolated(
     Ok(delays)
 }
 
-/// Seconds as nanoseconds.
+/// Converts seconds to nanoseconds; `None` if they are negative or too large.
 fn nanoseconds(seconds: f64) -> Option<i64> {
     i64::try_from(float_span(seconds, SECOND)?.as_nanos()).ok()
 }

@@ -19,7 +19,7 @@ pub enum Format {
     Irtt,
     /// Results of RIPE Atlas.
     Atlas,
-    /// Our own probe's data files.
+    /// Data files of `netspurt probe`.
     Probe,
     /// JSON of scamper.
     Scamper,
@@ -67,7 +67,7 @@ impl Format {
         Format::Pcap,
     ];
 
-    /// Its name for users.
+    /// The name of the format, as users write it.
     pub const fn name(self) -> &'static str {
         match self {
             Format::Ping => "ping",
@@ -92,17 +92,17 @@ impl Format {
         }
     }
 
-    /// What to do about a file whose format is not recognised.
+    /// Returns the advice for a file whose format is not recognised.
     pub fn hint() -> String {
         let names: Vec<&str> = Self::ALL.iter().map(|format| format.name()).collect();
         format!(
-            "looked for {}; if it is one of these, say `--format NAME`; of a table, \
-             `--column rtt=NAME`",
+            "looked for {}; if the file has one of these formats, add `--format NAME`; if it is a \
+             table, add `--column rtt=NAME`",
             names.join(", ")
         )
     }
 
-    /// The format with this name.
+    /// Returns the format with this name.
     ///
     /// ```
     /// use netspurt::delays::Format;

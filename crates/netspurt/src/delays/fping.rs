@@ -14,16 +14,17 @@ use super::{Delays, ping};
 /// The meaning of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FpingLine {
-    /// A reply to a number: its delay, octets.
+    /// A reply to a probe: the probe's number, the delay, and the octets that fping counts.
     Reply(u64, Duration, u32),
-    /// A further reply, with its contents if the line is complete.
+    /// A further reply to a probe: the probe's number, and the delay and octets if the line is
+    /// complete.
     Duplicate(u64, Option<(Duration, u32)>),
-    /// It could not be sent.
+    /// The probe with this number could not be sent.
     Failed(u64),
     TimedOut(u64),
-    /// Delays of all probes in order, from the summary of `-C`.
+    /// The delays of all probes in order, from the summary of `-C`. `None` stands for a lost probe.
     Row(Vec<Option<Duration>>),
-    /// Sent and received.
+    /// The numbers of probes that were sent and received.
     Counts(u64, u64),
     Ordinary,
     /// An incomplete line.
@@ -31,7 +32,7 @@ enum FpingLine {
     Foreign,
 }
 
-/// The target of a line, and the line's meaning.
+/// Returns the target that a line is about, and the line's meaning.
 fn read(line: &str) -> (&str, FpingLine) {
     let Some((target, rest)) = line.split_once(" : ") else {
         return ("", if is_ordinary(line) { FpingLine::Ordinary } else { FpingLine::Foreign });
@@ -111,7 +112,7 @@ fn row(text: &str) -> Option<Vec<Option<Duration>>> {
     (!cells.is_empty()).then_some(cells)
 }
 
-/// The lines about a target.
+/// What the lines about one target say.
 #[derive(Debug, Default)]
 struct Target {
     tally: Tally,
@@ -170,14 +171,14 @@ impl Target {
     }
 }
 
-/// Whether fping writes such a line.
+/// Whether the line has a form that fping writes.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = unread_stamp(of_line(line.trim_start()).1);
     !matches!(read(line).1, FpingLine::Ordinary | FpingLine::Foreign | FpingLine::Broken(_))
 }
 
-/// Octets on the wire: fping 3 and earlier do not count the IPv4 header, later versions do. 84
-/// octets are the default of earlier versions.
+/// Returns the octets on the wire. fping before version 5.0 counts the IPv4 header, and 84 octets
+/// are its default. Later versions do not count the header (fping's changelog).
 fn wire(bytes: u32, target: &str) -> u32 {
     match bytes {
         84 => 84,
@@ -189,11 +190,11 @@ fn wire(bytes: u32, target: &str) -> u32 {
 /// Reads the targets of `text`.
 ///
 /// # Errors
-/// When there is no probe in it.
+/// When too many probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
-    // How often a target started again: a further run follows its counts.
+    // How often each target began a further run. A run ends with its counts.
     let mut runs: IndexMap<&str, usize> = IndexMap::new();
     let mut clock = LogClock::default();
     for (number, whole) in lines(text) {
@@ -203,7 +204,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let why = match told {
             FpingLine::Ordinary => continue,
             FpingLine::Broken(why) => why,
-            FpingLine::Foreign => "nothing that fping writes",
+            FpingLine::Foreign => "not a line that fping writes",
             told => {
                 let run = runs.entry(target).or_default();
                 let ended = targets.get(&(target, *run)).is_some_and(|one| one.counts.is_some());
@@ -229,7 +230,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// Text in brackets before the target that is no stamp, and the line behind it.
+/// Splits off text in brackets before the target, if it could not be read as a stamp. Returns that
+/// text and the rest of the line.
 fn unread_stamp(line: &str) -> (&str, &str) {
     let split = || {
         let (before, rest) = line.strip_prefix('[')?.split_once("] ")?;
@@ -241,7 +243,7 @@ fn unread_stamp(line: &str) -> (&str, &str) {
 fn tell(target: &mut Target, address: &str, told: FpingLine, stamp: Option<i64>) {
     match told {
         FpingLine::Duplicate(number, Some((rtt, bytes))) if !target.tally.answered(number) => {
-            // Its first reply is not in the log.
+            // The first reply is not in the log, so this one stands for it.
             tell(target, address, FpingLine::Reply(number, rtt, bytes), stamp);
         }
         FpingLine::Reply(number, rtt, bytes) => {

@@ -24,7 +24,7 @@ pub(super) fn parse(
     for (line, item) in items {
         let told = item.as_object().and_then(|object| object.iter().next());
         let Some((kind, told)) = told else {
-            reading.malformed.push(Malformed::new(*line, &label(item), "no object"));
+            reading.malformed.push(Malformed::new(*line, &label(item), "not a JSON object"));
             continue;
         };
         let (tally, sent) = targets.entry(label(&told["host"])).or_default();
@@ -39,7 +39,10 @@ pub(super) fn parse(
             ("dup" | "duplicate", _) => tally.duplicate(),
             ("summary", _) => *sent = whole(&told["xmt"]).unwrap_or(0),
             ("vSum" | "intSum" | "stats", _) => {}
-            _ => reading.malformed.push(Malformed::new(*line, &label(item), "nothing of fping")),
+            _ => {
+                let why = "not an entry that fping writes";
+                reading.malformed.push(Malformed::new(*line, &label(item), why));
+            }
         }
     }
     for (target, (tally, sent)) in targets {

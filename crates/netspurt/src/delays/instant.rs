@@ -3,9 +3,9 @@
 use super::text::{SECOND, decimal, integer};
 use super::zone::{Zone, zone};
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
+/// Returns the days from 1970-01-01 to a date of the Gregorian calendar.
 pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that a leap day is the last day.
+    // Years are counted from March on, so that a leap day is a year's last day.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
@@ -13,8 +13,9 @@ pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The instant `2019-07-01T00:00:12.092Z` (RFC 3339; also with a space, and without a zone, which
-/// is then UTC) in nanoseconds since 1970, and what follows it.
+/// Reads the instant at the beginning of a text, as `2019-07-01T00:00:12.092Z` (RFC 3339). A space
+/// may stand for the `T`. Without a zone the time counts as UTC. Returns nanoseconds since 1970,
+/// and the text that follows.
 pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
     let (ns, rest) = civil(text)?;
     match zone(rest) {
@@ -26,7 +27,8 @@ pub(super) fn instant(text: &str) -> Option<(i64, &str)> {
     }
 }
 
-/// The same without its zone, as if it were UTC.
+/// Reads an instant as [`instant`] does, but leaves the zone in the text and treats the time as
+/// UTC.
 pub(super) fn civil(text: &str) -> Option<(i64, &str)> {
     let field = |text: &'_ str, most: u64| -> Option<i64> {
         let (value, rest) = integer(text)?;
@@ -51,7 +53,8 @@ pub(super) fn civil(text: &str) -> Option<(i64, &str)> {
 /// Nanoseconds in a day.
 pub(super) const DAY: i64 = 86_400 * SECOND.cast_signed();
 
-/// The time of day `10:00:12.092` in nanoseconds since midnight, and what follows it.
+/// Reads the time of day at the beginning of a text, as `10:00:12.092`. Returns nanoseconds since
+/// midnight, and the text that follows.
 pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
     let (hours, rest) = integer(text).filter(|(hours, _)| *hours < 24)?;
     let (minutes, rest) = integer(rest.strip_prefix(':')?).filter(|(minutes, _)| *minutes < 60)?;
@@ -61,10 +64,10 @@ pub(super) fn of_day(text: &str) -> Option<(i64, &str)> {
     Some((minutes * 60 * SECOND.cast_signed() + ns, rest))
 }
 
-/// Times of day as they go on after midnight.
+/// Counts the midnights in a series of times of day, so that the times go on after each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Midnights {
-    /// The last time as written, and the days since the first.
+    /// The last time as written, and the days since the first time.
     written: Option<i64>,
     days: i64,
     /// Whether times fell, and whether they rose, within a day.
@@ -73,8 +76,9 @@ pub(super) struct Midnights {
 }
 
 impl Midnights {
-    /// The instant `written`; a time of day counts from the first midnight. Where times fall from
-    /// line to line, the last probe comes first, and midnights are passed backwards.
+    /// Returns the time `written`, with the days since the first line added if it is a time of day.
+    /// Where times fall from line to line, the log begins with the last probe, and each midnight
+    /// takes a day off.
     pub fn since(&mut self, written: i64) -> i64 {
         let step = self.written.map_or(0, |last| written.saturating_sub(last));
         let backwards = self.fell && !self.rose;

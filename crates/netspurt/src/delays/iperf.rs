@@ -30,7 +30,7 @@ pub(super) fn parse(
             // Only the sender of a stream reports a round-trip time.
             let Some(told) = stream.get("rtt") else { continue };
             let Some(us) = whole(told) else {
-                let why = "an interval whose `rtt` is no number";
+                let why = "`rtt` of an interval is not a number";
                 reading.malformed.push(Malformed::new(*line, &label(told), why));
                 continue;
             };

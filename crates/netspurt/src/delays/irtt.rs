@@ -46,7 +46,7 @@ pub(super) fn parse(
                 "false" => true,
                 "true" | "true_up" | "true_down" => false,
                 _ => {
-                    let why = "a round trip that `lost` does not tell of";
+                    let why = "`lost` is none of `false`, `true`, `true_up` and `true_down`";
                     reading.malformed.push(Malformed::new(place, &label(trip), why));
                     continue;
                 }
@@ -81,8 +81,8 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// What a round trip tells of its directions: the delay of the request, which irtt has where the
-/// server stamps what it receives, or which way lost it.
+/// Returns what a round trip says about its directions: the delay of the request, or the direction
+/// in which the probe was lost. irtt knows the delay only if the server stamps what it receives.
 fn told_of_directions(trip: &serde_json::Value) -> HalfDelays {
     match &*label(&trip["lost"]) {
         "true_up" => HalfDelays::RequestLost,
@@ -108,7 +108,7 @@ fn remark(delays: &mut Delays, stats: &serde_json::Value) {
     let late = whole(&stats["late_packets"]).unwrap_or(0);
     if late > 0 {
         delays.notes.push(format!(
-            "{late} replies came out of order, what irtt calls late: it gave none of them up"
+            "{late} replies came out of order: irtt calls these late, but they count as received"
         ));
     }
 }

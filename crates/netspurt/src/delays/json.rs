@@ -1,10 +1,11 @@
-//! The values of a JSON file: one document, a list, one value a line, or records behind separators.
+//! Reads the values of a JSON file: one document, a list, a value on each line, or the records of a
+//! JSON text sequence.
 
 use serde_json::Value;
 
 use super::reading::Malformed;
 
-/// A value and its line, or its index in the list.
+/// A value with its line number, or with its number in the list, from 1.
 pub(super) type Item = (usize, Value);
 
 /// Whether a text looks like JSON.
@@ -18,7 +19,7 @@ pub(super) fn looks(text: &str) -> bool {
 /// The characters allowed around a value: white space, and the separator of RFC 7464 §2.
 const MARKS: [char; 5] = ['\u{1e}', ' ', '\n', '\r', '\t'];
 
-/// The values of a text; a list gives its entries.
+/// Reads the values of a text. If the text is a list, the values are its entries.
 pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
     match serde_json::from_str::<Value>(text.trim_matches(MARKS)) {
         Ok(Value::Array(entries)) => return (1..).zip(entries).collect(),
@@ -34,21 +35,21 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
         }
         match serde_json::from_str(line) {
             Ok(value) => items.push((number, value)),
-            Err(error) => wrong.push(Malformed::new(number, line, format!("no JSON: {error}"))),
+            Err(error) => wrong.push(Malformed::new(number, line, format!("not JSON: {error}"))),
         }
     }
     if items.iter().any(|(_, value)| value.is_object()) {
         malformed.append(&mut wrong);
         return items;
     }
-    // Documents over several lines, one after the other, the last one perhaps incomplete.
+    // Several documents, each over several lines. The last one may be incomplete.
     let documents = serde_json::Deserializer::from_str(text.trim_matches(MARKS)).into_iter();
     let mut items = Vec::new();
     for document in documents {
         match document {
             Ok(value) => items.push((items.len() + 1, value)),
             Err(error) => {
-                malformed.push(Malformed::new(error.line(), "", format!("no JSON: {error}")));
+                malformed.push(Malformed::new(error.line(), "", format!("not JSON: {error}")));
                 break;
             }
         }
@@ -56,17 +57,17 @@ pub(super) fn values(text: &str, malformed: &mut Vec<Malformed>) -> Vec<Item> {
     items
 }
 
-/// A value that is a number, or a text of a number as old tools write it.
+/// Returns a value as a number; it may be a number or, as old tools write it, the text of one.
 pub(super) fn float(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// The same for a whole number.
+/// Returns a value as a whole number from 0; it may be a number or the text of one.
 pub(super) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// The value as text; empty if it does not exist.
+/// Returns a value as text; empty if the value does not exist.
 pub(super) fn label(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

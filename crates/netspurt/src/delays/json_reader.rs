@@ -7,7 +7,7 @@ use super::json::values;
 use super::reading::{Hints, Reading, RecordingError};
 use super::{atlas, flent, fping_json, iperf, irtt, probe, qlog, scamper, tcp_info};
 
-/// The format of a value.
+/// Finds the format that a value has; `None` if it is unknown.
 fn format_of(value: &Value) -> Option<Format> {
     let has = |key: &str| value.get(key).is_some();
     let is = |key: &str, text: &str| value.get(key).is_some_and(|value| value == text);
@@ -37,7 +37,7 @@ fn format_of(value: &Value) -> Option<Format> {
 /// Reads a JSON text in the format that its first recognised value has.
 ///
 /// # Errors
-/// When no value is of a known format, or those that are hold no probe.
+/// When no value has a known format, or the values of that format hold no probe.
 pub(super) fn parse(
     name: &str,
     text: &str,
@@ -52,8 +52,9 @@ pub(super) fn parse(
         let keys = keys.map(|object| object.keys().take(6).cloned().collect::<Vec<_>>().join(", "));
         return Err(match keys {
             Some(keys) => RecordingError::new(
-                format!("JSON of no tool that is known here; its keys are {keys}"),
-                "looked for irtt, RIPE Atlas, our own probe, qlog, Flent, iperf3, NDT7, tcp-info, scamper and fping",
+                format!("not the JSON of a known tool; its keys are {keys}"),
+                "looked for irtt, RIPE Atlas, `netspurt probe`, qlog, Flent, iperf3, NDT7, tcp-info, \
+                 scamper and fping",
             ),
             None => RecordingError::new("JSON that is cut off or broken", "is the file whole?")
                 .at(first),

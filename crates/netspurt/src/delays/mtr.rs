@@ -1,9 +1,9 @@
-//! Reports of mtr, which hold no delay of a single probe.
+//! Recognises reports of mtr, to refuse them. They hold averages, and no delay of a single probe.
 
 use super::reading::RecordingError;
 use super::text::lines;
 
-/// The lines in which the heading of a report can be.
+/// The number of lines at the beginning of a text in which the heading of a report is searched.
 const FIRST: usize = 10;
 
 /// Whether a text is a report of mtr, as text or CSV.
@@ -12,7 +12,7 @@ pub(super) fn knows(content: &str) -> bool {
     lines(content).take(FIRST).any(|(_, line)| HEADING.iter().all(|name| line.contains(name)))
 }
 
-/// The error of such a file.
+/// Returns the error for a report of mtr.
 pub(super) fn refusal() -> RecordingError {
     RecordingError::new(
         "a report of mtr: it has only the averages of each hop, no delay of a single probe",

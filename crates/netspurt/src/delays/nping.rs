@@ -14,9 +14,9 @@ use super::text::{SECOND, decimal, integer, lines};
 enum NpingLine<'a> {
     /// A request left, or its reply came.
     Echo(NpingEcho<'a>),
-    /// Another message, such as an ICMP error: the request that it answers is not told.
+    /// Another message, such as an ICMP error. Its line does not say which request it answers.
     Other,
-    /// A packet of TCP, UDP or ARP.
+    /// A packet of another protocol: TCP, UDP or ARP, by its name.
     Unpaired(&'a str),
     Ordinary,
     Broken(&'static str),
@@ -27,20 +27,21 @@ enum NpingLine<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NpingEcho<'a> {
     reply: bool,
-    /// When, in nanoseconds since nping began.
+    /// When the packet left or came, in nanoseconds since nping began.
     at: i64,
-    /// The address that is pinged.
+    /// The address to which nping sends its requests.
     target: &'a str,
     number: u64,
     wire_bytes: u32,
 }
 
-/// Whether nping writes such a line.
+/// Whether the line has a form that nping writes.
 pub(super) fn knows(line: &str) -> bool {
     line.starts_with("Starting Nping") || packet(line).is_some()
 }
 
-/// Whether a packet line tells of a request, its time, and what follows.
+/// Reads the beginning of a line about a packet. Returns whether the packet was sent, its time in
+/// nanoseconds, and the rest of the line.
 fn packet(line: &str) -> Option<(bool, i64, &str)> {
     let (sent, rest) = match line.strip_prefix("SENT (") {
         Some(rest) => (true, rest),
@@ -87,7 +88,7 @@ fn read(line: &str) -> NpingLine<'_> {
     NpingLine::Echo(NpingEcho { reply: !sent, at, target, number, wire_bytes: bytes.unwrap_or(0) })
 }
 
-/// The requests to one address, by their numbers.
+/// The requests to one address and their replies, by their numbers.
 #[derive(Debug, Default)]
 struct NpingTarget {
     tally: Tally,
@@ -97,7 +98,8 @@ struct NpingTarget {
 impl NpingTarget {
     fn take(&mut self, echo: NpingEcho<'_>) {
         const NUMBERS: u64 = 1 << 16;
-        // The number nearest to the last request's (RFC 792: it has 16 bits).
+        // The number has 16 bits (RFC 792), so it stands for the full number nearest to the last
+        // request's.
         let ahead = echo.number.wrapping_sub(self.highest) % NUMBERS;
         let behind = NUMBERS - ahead;
         let number = match ahead < NUMBERS / 2 || behind > self.highest {
@@ -138,17 +140,17 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             }
             NpingLine::Unpaired(what) => {
                 unpaired.get_or_insert((number, what));
-                "no ICMP echo"
+                "not an ICMP echo"
             }
             NpingLine::Ordinary => continue,
             NpingLine::Broken(why) => why,
-            NpingLine::Foreign => "nothing that nping writes",
+            NpingLine::Foreign => "not a line that nping writes",
         };
         reading.malformed.push(Malformed::new(number, line, why));
     }
     if let (true, Some((line, what))) = (targets.is_empty(), unpaired) {
         return Err(RecordingError::new(
-            format!("nping in mode {what}: its lines do not tell which packet a reply answers"),
+            format!("nping in mode {what}: its lines do not say which packet a reply answers"),
             "record with `nping --icmp`, or capture the packets with tcpdump and read the pcap",
         )
         .at(line));
@@ -160,7 +162,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         delays.notes.push("nping's stamps have a resolution of 0.1 ms".into());
         if errors > 0 {
             delays.notes.push(format!(
-                "{errors} packets are no echoes, such as ICMP errors: they answer nothing here"
+                "{errors} packets are not echoes, such as ICMP errors: they do not count as replies"
             ));
         }
         let range = told.tally.ends();

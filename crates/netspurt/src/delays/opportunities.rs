@@ -1,13 +1,15 @@
-//! Traces of Mahimahi, which are no delays: each line is the millisecond of a delivery opportunity.
+//! Recognises traces of Mahimahi, to refuse them. Each line is the millisecond of a delivery
+//! opportunity, not a delay.
 
 use super::reading::RecordingError;
 use super::text::lines;
 
-/// The fewest different milliseconds of a trace. Shorter lists may be delays that happen to rise.
+/// The fewest different milliseconds of a trace. A shorter list may hold delays that happen to
+/// rise.
 const FEWEST: usize = 20;
 
-/// Whether a text is a list of whole numbers that only rise, as Mahimahi's traces are and delays are
-/// not.
+/// Whether a text is a list of whole numbers that never fall, as in Mahimahi's traces. Delays are
+/// not such a list.
 pub(super) fn knows(text: &str) -> bool {
     let mut last: Option<u64> = None;
     let mut distinct = 0;
@@ -22,7 +24,7 @@ pub(super) fn knows(text: &str) -> bool {
     distinct >= FEWEST
 }
 
-/// The error of such a file.
+/// Returns the error for a trace of Mahimahi.
 pub(super) fn refusal() -> RecordingError {
     RecordingError::new(
         "whole numbers that only rise, as in a trace of Mahimahi: each is the millisecond in which \

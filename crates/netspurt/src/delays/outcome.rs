@@ -2,8 +2,8 @@
 
 use super::text::decimal;
 
-/// A word in lower case without blanks, lines and points, so that `TimedOut`, `timed_out` and
-/// `Timed out` are one word.
+/// Returns a word in lower case without blanks, `_`, `-` and `.`, so that `TimedOut`, `timed_out`
+/// and `Timed out` are one word.
 fn compact(text: &str) -> String {
     text.chars()
         .filter(|c| !matches!(c, ' ' | '_' | '-' | '.'))
@@ -11,8 +11,9 @@ fn compact(text: &str) -> String {
         .collect()
 }
 
-/// Whether a word says that no reply came. These are words of .NET's `IPStatus`, which PowerShell's
-/// `Test-Connection` prints, of Windows's and Linux's ping, of fping and of monitoring tools.
+/// Whether a word says that no reply came. The words are those of .NET's `IPStatus` (which
+/// PowerShell's `Test-Connection` prints), of ping on Windows and Linux, of fping, and of
+/// monitoring tools.
 pub(super) fn says_lost(text: &str) -> bool {
     const PARTS: [&str; 14] = [
         "timedout",
@@ -34,11 +35,11 @@ pub(super) fn says_lost(text: &str) -> bool {
     word.len() <= LONGEST && PARTS.iter().any(|part| word.contains(part))
 }
 
-/// The most letters of an outcome: longer cells are other text.
+/// The most letters of a word for an outcome. A longer cell is other text.
 const LONGEST: usize = 48;
 
-/// Whether a probe was answered, by a truth value, a count, an instant, or a word for the outcome.
-/// Numbers that are codes decide nothing.
+/// Whether a probe was answered: the cell holds a truth value, a count, an instant, or a word for
+/// the outcome. `None` if the cell does not say it, as numbers do if they are codes.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);
@@ -80,7 +81,7 @@ pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     }
 }
 
-/// Whether a probe was lost, by the cell of a column of losses.
+/// Whether a probe was lost, as a cell in a column of losses says; `None` if it does not say.
 pub(super) fn lost(text: &str) -> Option<bool> {
     match &*compact(text) {
         "1" | "true" | "yes" | "y" | "t" | "lost" | "100%" | "100%loss" => Some(true),

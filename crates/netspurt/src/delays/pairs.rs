@@ -1,4 +1,4 @@
-//! Two captures of one path: which packets of the two correspond.
+//! Two captures of one path: finds the packets that are in both.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -13,19 +13,19 @@ use super::reading::RecordingError;
 /// A TCP segment that occupies sequence numbers, at the points where it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Its source.
+    /// The source of the segment.
     pub from: SocketAddr,
-    /// Its destination.
+    /// The destination of the segment.
     pub to: SocketAddr,
-    /// Its sequence number.
+    /// The sequence number of the segment.
     pub seq: u32,
-    /// Octets that it carries.
+    /// The octets of payload.
     pub len: u32,
-    /// Whether it opens its direction.
+    /// Whether the segment opens its direction: whether it has a SYN.
     pub opens: bool,
-    /// When it was at the first point, in nanoseconds since 1970; `None` if it was not seen there.
+    /// When the first capture saw the segment, in nanoseconds since 1970; `None` if it did not.
     pub first_ns: Option<i64>,
-    /// When it was at the second point.
+    /// When the second capture saw the segment, likewise.
     pub second_ns: Option<i64>,
 }
 
@@ -33,14 +33,15 @@ pub struct Pair {
 /// IPv4 identification, which differs between transmissions.
 type SegmentKey = (SocketAddr, SocketAddr, u32, u32, u8, u16);
 
-/// Pairs the TCP segments of two captures that occupy sequence numbers, of every connection in
-/// either; in the order of the first capture, then of the second.
+/// Pairs the TCP segments of two captures, of all connections. Only segments that occupy sequence
+/// numbers count. The segments of the first capture come first, in its order. Those that only the
+/// second capture has follow.
 ///
-/// Segments that one point captured twice with one identification are paired in order. Each capture
-/// counts up to the place where it is cut.
+/// If one capture has a segment twice with the same IP identification, these are paired in order. A
+/// capture that is cut off is read up to that place.
 ///
 /// # Errors
-/// When either is no capture.
+/// When one of the files is not a capture.
 pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, RecordingError> {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut waiting: HashMap<SegmentKey, Vec<usize>> = HashMap::new();
@@ -57,7 +58,8 @@ pub fn pair(first: impl Read, second: impl Read) -> Result<Vec<Pair>, RecordingE
     Ok(pairs)
 }
 
-/// Hands on each segment of a capture that takes sequence numbers.
+/// Calls `take` for each segment of a capture that occupies sequence numbers: with its time, its
+/// key and a pair without times.
 fn each(
     source: impl Read,
     mut take: impl FnMut(i64, SegmentKey, Pair),
@@ -74,7 +76,7 @@ fn each(
     Ok(())
 }
 
-/// A packet as a segment that occupies sequence numbers.
+/// Returns a packet's key and a pair without times; `None` if it occupies no sequence numbers.
 fn segment(packet: &TcpView) -> Option<(SegmentKey, Pair)> {
     let (opens, closes) = (packet.flags.has(Flags::SYN), packet.flags.has(Flags::FIN));
     let (seq, len) = (packet.seq, packet.payload_bytes);

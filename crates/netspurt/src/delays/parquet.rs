@@ -10,7 +10,8 @@ use super::columns::by_names;
 use super::reading::{Hints, Reading, RecordingError};
 use super::table::TableRows;
 
-/// Rows that a recording may have. A few octets of Parquet can stand for any number of equal rows.
+/// The most rows of a recording. The limit is necessary because a few octets of Parquet can stand
+/// for any number of equal rows.
 const MOST_ROWS: i64 = 1 << 24;
 
 /// Reads the recordings of a Parquet file.
@@ -32,7 +33,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     let broken = |error: ::parquet::errors::ParquetError| {
         RecordingError::new(
             format!("the Parquet file: {error}"),
-            "netspurt reads plain and Snappy ones",
+            "netspurt reads Parquet without compression or with Snappy",
         )
     };
     let file = open_parquet(Bytes::copy_from_slice(bytes)).map_err(|fault| match fault {
@@ -52,11 +53,12 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     let mut plan = by_names(&names, &hints.columns)?;
     if plan.rtt.is_none() && (plan.sent.is_none() || plan.received.is_none()) {
         return Err(RecordingError::new(
-            format!("no column of delays among {}", names.join(", ")),
+            format!("no column of delays is known among {}", names.join(", ")),
             "name it, as in `--column rtt=NAME`",
         ));
     }
-    // Our own samples: `t_ns` is the time of the sample, `sent_ns` when the segment left.
+    // In our own table of samples `t_ns` is the time of the sample, and `sent_ns` is the time when
+    // the segment left.
     if let (true, Some(at)) = (plan.sent.is_some(), names.iter().position(|name| name == "sent_ns"))
     {
         plan.sent =
@@ -74,7 +76,7 @@ fn read(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingErr
     rows.finish(name, "Parquet", hints)
 }
 
-/// A value in the form of a CSV cell.
+/// Writes a value as a cell of a CSV file has it.
 fn text(field: &Field) -> String {
     match field {
         Field::Null => String::new(),

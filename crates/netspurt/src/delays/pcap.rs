@@ -1,5 +1,4 @@
-//! Round trips of captured packets: of TCP, from data to the acknowledgement that covers it, and
-//! of ICMP echoes.
+//! Round trips of captured packets: of TCP data until the ACK that covers it, and of ICMP echoes.
 
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
@@ -19,11 +18,11 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::{Delays, Probe, SendTimeSource};
 
-/// A connection of TCP, and the round trips of its two directions.
+/// A TCP connection, and the round trips of its two directions.
 #[derive(Default)]
 struct Conversation {
     seen: TwoWay,
-    /// By the side that sends.
+    /// The round trips of each direction, by the side that sends.
     trips: [Trips; 2],
 }
 
@@ -32,14 +31,15 @@ struct Conversation {
 struct Trips {
     /// The direction's number, in the order of their first appearance.
     place: Option<usize>,
-    /// When each began, how long it took, and octets on the wire.
+    /// For each sample: when the segment left, its round trip, and its octets on the wire.
     samples: Vec<(Time, Duration, u32)>,
-    /// Acknowledgements without a sample, because they covered retransmitted segments.
+    /// The ACKs without a sample, because they covered retransmitted segments.
     ambiguous: u64,
 }
 
 impl Conversation {
-    /// A packet of `side` was captured at `at`; `directions` counts the directions seen so far.
+    /// Takes a packet that `side` sent and that was captured at `at`. `directions` counts the
+    /// directions of all connections so far.
     fn take(&mut self, side: Side, at: Time, packet: &TcpView, directions: &mut usize) {
         let mut hear = |trips: &mut Trips| {
             trips.place.get_or_insert_with(|| {
@@ -61,7 +61,7 @@ impl Conversation {
 }
 
 impl Trips {
-    /// The recording called `name` of a direction with this many `retransmissions`.
+    /// Makes the recording called `name` from a direction with this many `retransmissions`.
     fn finish(self, name: String, retransmissions: u64) -> Delays {
         let mut delays = Delays::new(name, "capture (TCP)");
         delays.send_times = SendTimeSource::Recorded;
@@ -76,8 +76,8 @@ impl Trips {
             delays.probes.push(probe);
         }
         delays.notes.push(
-            "a sample for each acknowledgement with news, of the oldest segment it is the first to \
-             cover; what was lost is not told"
+            "a sample for each ACK of new octets: the round trip of the oldest segment that it is \
+             the first to cover; losses are not recorded"
                 .into(),
         );
         if retransmissions > 0 {
@@ -91,10 +91,10 @@ impl Trips {
     }
 }
 
-/// Echoes of one prober: source, destination, identifier.
+/// What the echoes of one prober have in common: source, destination and identifier.
 type Prober = (IpAddr, IpAddr, u16);
 
-/// Echo requests and their replies.
+/// The echo requests of one prober and their replies.
 #[derive(Default)]
 struct Echoes {
     tally: Tally,
@@ -123,7 +123,7 @@ impl Echoes {
     }
 }
 
-/// The contents of a capture.
+/// What was read from a capture.
 struct Contents {
     flows: Flows<Conversation>,
     /// The number of directions of connections.
@@ -131,12 +131,12 @@ struct Contents {
     probers: IndexMap<Prober, Echoes>,
     packets: u64,
     datagrams: Datagrams,
-    /// Packets of unknown link types, and of other protocols.
+    /// The numbers of packets of unknown link types, and of other protocols.
     unknown_links: u64,
     other: u64,
-    /// Packets without a time.
+    /// The number of packets without a time.
     untimed: u64,
-    /// The error that ended the file early.
+    /// The error that ended the reading before the end of the file.
     cut: Option<CaptureFault>,
 }
 
@@ -173,7 +173,7 @@ impl Contents {
         }
     }
 
-    /// The packet `ip` was captured at `unix_ns`.
+    /// Takes the packet `ip`, captured at `unix_ns`.
     fn take(&mut self, unix_ns: i64, ip: CapturedIp<'_>) {
         if let Some(echo) = decode_echo(ip.bytes) {
             let ends = (echo.source, echo.destination);
@@ -183,7 +183,7 @@ impl Contents {
             let prober = (from, to, echo.identifier);
             return self.probers.entry(prober).or_insert_with(fresh).saw(unix_ns, &echo);
         }
-        // A segment whose fragments are not all there yet.
+        // A fragment of a segment gives nothing until all fragments have been read.
         let Some(whole) = self.datagrams.take(unix_ns, ip) else { return };
         let Ok(packet) = TcpView::of(whole.bytes, whole.original_bytes as usize) else {
             self.other += 1;
@@ -196,15 +196,16 @@ impl Contents {
     }
 }
 
-/// The error of a file that is no capture.
+/// Returns the error for a file that is not a capture.
 pub(super) fn broken(fault: CaptureFault) -> RecordingError {
-    RecordingError::new(fault.to_string(), "is it whole?")
+    RecordingError::new(fault.to_string(), "is the file complete?")
 }
 
-/// Reads the flows and the echoes of a capture, a recording for each direction of a connection.
+/// Reads the connections and the echoes of a capture. Each direction of a connection and each
+/// prober gives a recording.
 ///
 /// # Errors
-/// When there is no round trip in it.
+/// When the file is not a capture or holds no round trip.
 pub(super) fn parse(
     name: &str,
     source: impl Read,
@@ -244,7 +245,8 @@ pub(super) fn parse(
     Ok(reading)
 }
 
-/// The directions of a connection that have samples: source, destination, retransmissions, samples.
+/// Returns the directions of a connection that have samples. Each has its source and destination,
+/// its number of retransmissions, and its samples.
 fn directions_of(flow: Retired<Conversation>) -> Vec<([SocketAddr; 2], u64, Trips)> {
     let Retired { ends: [from, to], state: Conversation { seen, trips }, .. } = flow;
     let ends = [[from, to], [to, from]];

@@ -12,28 +12,28 @@ use super::tally::{MOST_MISSING, Tally};
 use super::text::{MILLISECOND, integer, lines};
 use super::{Delays, Probe};
 
-/// Numbers have 16 bits in the header of the echo (RFC 792).
+/// How many numbers there are: a number has 16 bits in the header of an echo (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// The shortest interval of any ping, in nanoseconds: a reply to the request *n* before the last
-/// one answered came at least *n* such intervals after it was sent.
+/// The shortest interval of any ping, in nanoseconds. A reply to the *n*th request before the last
+/// one that was answered cannot have a delay below *n* such intervals.
 const SHORTEST_INTERVAL: u64 = 2 * MILLISECOND;
 
-/// Numbers that count as the first of a run.
+/// The highest number that counts as one of the first of a run.
 const FEW: u64 = 16;
 
-/// Octets before the ICMP header.
+/// The octets of the IP header.
 const fn ip_header(v6: bool) -> u32 {
     if v6 { 40 } else { 20 }
 }
 
-/// One run of ping, as far as it was read.
+/// What was read of one run of ping.
 #[derive(Clone, Debug, Default)]
 struct PingRun {
     header: Option<Header>,
     dialect: Dialect,
     tally: Tally,
-    /// The last number in order, unwrapped.
+    /// The highest number so far, unwrapped.
     highest: Option<u64>,
     statistics: Option<(u64, u64)>,
     millis: Option<u64>,
@@ -41,11 +41,11 @@ struct PingRun {
     pipe: Option<u64>,
     stamped: bool,
     corrupt: u64,
-    /// Further replies that were not marked as duplicates.
+    /// The number of further replies that were not marked as duplicates.
     unmarked: u64,
-    /// Delays below the resolution of the output.
+    /// The number of delays below the resolution of the output.
     below: u64,
-    /// Delays such as 53.10 that mean 54.0, if iputils wrote the log.
+    /// Delays such as 53.10, which mean 54.0 if iputils wrote the log.
     slips: Slips,
     unread: UnreadStamps,
     rounds: PingRounds,
@@ -56,7 +56,7 @@ impl PingRun {
         self.header.is_none() && self.tally.is_empty() && self.statistics.is_none()
     }
 
-    /// The unwrapped number of the 16 bits `raw`: the one nearest to the last.
+    /// Unwraps the 16 bits `raw`: returns the full number nearest to the highest one so far.
     fn unwrap(&self, raw: u64) -> u64 {
         let Some(highest) = self.highest else { return raw };
         if raw >= NUMBERS {
@@ -71,8 +71,9 @@ impl PingRun {
         }
     }
 
-    /// Whether a reply must belong to another run that began without a header: it repeats one of
-    /// the first numbers, unmarked, and no reply can be that late.
+    /// Whether a reply must belong to a new run that began without a header. It does if it has one
+    /// of the first numbers of a run, is not marked as a duplicate, and cannot be a repeated or
+    /// late reply of this run. It also does if the statistics of this run were read before.
     fn is_another(&self, reply: &Reply<'_>) -> bool {
         let Some(highest) = self.highest else { return false };
         if self.statistics.is_some() {
@@ -93,7 +94,8 @@ impl PingRun {
         impossible || repeated || self.begins_anew(reply.number)
     }
 
-    /// Whether `number`, unmarked, repeats the lowest one, and others came in between.
+    /// Whether `number` begins a new run: it is the lowest number again, unmarked, after higher
+    /// ones.
     fn begins_anew(&self, number: u64) -> bool {
         let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
         let ends = self.tally.ends();
@@ -103,7 +105,8 @@ impl PingRun {
             && ends.is_some_and(|(lowest, highest)| number == lowest && highest > number)
     }
 
-    /// The unwrapped number of a reply: ahead of the last, if it cannot be so far behind.
+    /// Unwraps the number of a reply. If its delay is too short for a reply so far behind the
+    /// highest number, it counts as ahead of that number.
     fn place(&self, reply: &Reply<'_>) -> u64 {
         let number = self.unwrap(reply.number);
         let behind = self.highest.map_or(0, |highest| highest.saturating_sub(number));
@@ -115,7 +118,7 @@ impl PingRun {
         self.highest = Some(self.highest.map_or(number, |highest| highest.max(number)));
     }
 
-    /// A line that is a stamp alone.
+    /// Takes a line that holds only a stamp.
     fn dated(&mut self, ns: i64, local: bool) {
         self.tally.local |= local;
         if self.is_empty() {
@@ -132,7 +135,7 @@ impl PingRun {
         }
     }
 
-    /// Ends a round, whose probe is lost if the statistics say so; it left at `sent_ns`.
+    /// Ends a round whose probe left at `sent_ns`. The probe is lost if the statistics say so.
     fn close_round(&mut self, sent_ns: Option<i64>) {
         let lost = self.statistics.is_some_and(|(_, received)| received == 0);
         if sent_ns.is_some() && lost {
@@ -145,7 +148,8 @@ impl PingRun {
         (self.statistics, self.millis) = (None, None);
     }
 
-    /// The number of a reply or of a lost probe, and when it left if a line before says so.
+    /// Returns the number of a reply or of a lost probe, and when the probe left if a line before
+    /// says so.
     fn numbered(&mut self, raw: u64, placed: u64) -> (u64, Option<i64>) {
         let own = self.rounds.number(raw, self.highest);
         let number = if self.rounds.is_going() { own } else { placed };
@@ -186,7 +190,7 @@ impl PingRun {
         }
     }
 
-    /// The delay in a reply, and whether it may be one that iputils rounded without a carry.
+    /// Returns the delay of a reply, and its form if it may lack a carry ([`Slips`]).
     fn delay(&mut self, reply: &Reply<'_>) -> (Option<Duration>, Option<Slip>) {
         let Some((rtt, digits)) = reply.time else { return (None, None) };
         if reply.below {
@@ -196,12 +200,14 @@ impl PingRun {
         (Some(rtt), self.slips.read(digits))
     }
 
-    /// The first number: the tool's, if the log has the beginning of the run.
+    /// Returns the first number of the run: the one with which the tool begins, if the log has the
+    /// run's header or statistics.
     fn first(&self, lowest: u64, highest: u64) -> u64 {
         let from_one = match self.dialect {
             Dialect::Iputils => true,
             Dialect::Busybox | Dialect::Bsd | Dialect::Hping => false,
-            // Unknown: the count decides if the last number was seen.
+            // An unknown tool counts from 1, unless its statistics have another count than the
+            // highest number.
             Dialect::Unknown => self.statistics.is_none_or(|(sent, _)| sent == highest),
         };
         let first = u64::from(from_one);
@@ -209,7 +215,8 @@ impl PingRun {
         if begun { first.min(lowest) } else { lowest }
     }
 
-    /// The numbers of the run: from its first to the last seen, or further if the tool counts more.
+    /// Returns the first and the last number of the run. The last is the highest that was seen, or
+    /// a higher one if the tool counts more probes.
     fn range(&self) -> Option<(u64, u64)> {
         let counted = self.statistics.map(|(sent, _)| sent);
         let Some((lowest, highest)) = self.tally.ends() else {
@@ -241,7 +248,7 @@ impl PingRun {
             }
         }
         let received = self.tally.received();
-        // Only a summary: the received probes have no delays.
+        // The file has only a summary: the delays of the received probes are unknown.
         if let (Some((sent, counted)), true) = (self.statistics, received == 0)
             && counted > 0
         {
@@ -254,8 +261,8 @@ impl PingRun {
         Ok(delays)
     }
 
-    /// The interval of the probes, from the time in the statistics line, which lasts from the first
-    /// request to the last reply.
+    /// Returns the interval of the probes in nanoseconds, computed from the time in the statistics
+    /// line. That time lasts from the first request to the last reply.
     fn pace(&self) -> Option<u64> {
         let ((sent, _), millis) = (self.statistics?, self.millis?);
         let (steps, (_, last)) =
@@ -267,7 +274,7 @@ impl PingRun {
         (self.tally.mean_ns() <= most).then(|| rounded(told))
     }
 
-    /// A line tells of a probe that was sent, without its answer.
+    /// Takes a line about a probe that was sent, without its reply.
     fn sent(&mut self, number: u64, given_up: bool) {
         let (number, left) = self.numbered(number, self.unwrap(number));
         self.saw(number);
@@ -279,7 +286,7 @@ impl PingRun {
         }
     }
 
-    /// The interval of the probes, and its source.
+    /// Returns the interval of the probes, and its source in words.
     fn interval(&self, hints: &Hints) -> (Duration, &'static str) {
         const USUAL: Duration = Duration::from_secs(1);
         let usual = USUAL.as_nanos();
@@ -355,8 +362,8 @@ impl PingRun {
     }
 }
 
-/// An interval rounded to two digits if that changes it by less than a fiftieth, as users choose
-/// round values; else to three.
+/// Rounds an interval to two digits if that changes it by at most a fiftieth, and else to three.
+/// Users choose round values.
 fn rounded(ns: u64) -> u64 {
     let to = |digits: u32| {
         let unit = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));
@@ -365,16 +372,16 @@ fn rounded(ns: u64) -> u64 {
     if to(2).abs_diff(ns) <= ns / 50 { to(2) } else { to(3) }
 }
 
-/// The note that times of sending are not recorded.
+/// Returns the note that times of sending are computed, because the file has none.
 pub(super) fn reckoned(interval: Duration, whose: &str) -> String {
     let other = if whose == "as given" { "" } else { "; `--interval TIME` sets another" };
     format!("times of sending reckoned: one probe each {interval}, {whose}{other}")
 }
 
-/// A recording of which only the counts are known.
+/// Makes a recording of which only the counts are known.
 ///
 /// # Errors
-/// When there are more than anyone can mean.
+/// When more probes are lost than the limit allows.
 pub(super) fn summary(
     mut delays: Delays,
     sent: u64,
@@ -382,17 +389,21 @@ pub(super) fn summary(
 ) -> Result<Delays, RecordingError> {
     let lost = sent.saturating_sub(received);
     if lost > MOST_MISSING {
-        return Err(RecordingError::new(format!("a summary of {lost} lost probes"), "cut it out"));
+        return Err(RecordingError::new(
+            format!("a summary of {lost} lost probes"),
+            "remove that run from the file",
+        ));
     }
     delays.untimed = received;
     delays.probes = (0..lost).map(|n| Probe::lost(n, Time::from_nanos(n))).collect();
     delays.notes.push(format!(
-        "only a summary: the {received} delays are missing, and which {lost} of {sent} were lost"
+        "only a summary: it has none of the {received} delays, and does not say which {lost} of \
+         the {sent} probes were lost"
     ));
     Ok(delays)
 }
 
-/// Whether ping writes such a line.
+/// Whether the line has a form that ping writes.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = of_line(line.trim_start());
     matches!(read(line), PingLine::Header(_) | PingLine::Reply(_) | PingLine::Sent { .. })
@@ -402,7 +413,7 @@ pub(super) fn knows(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When there is no probe in it.
+/// When too many probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs = Vec::new();
@@ -454,7 +465,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             PingLine::Ordinary => run.pipe = pipe(whole).or(run.pipe),
             PingLine::Broken(why) => reading.malformed.push(Malformed::new(number, whole, why)),
             PingLine::Foreign => {
-                let why = "nothing that ping writes";
+                let why = "not a line that ping writes";
                 reading.malformed.push(Malformed::new(number, whole, why));
             }
         }
@@ -464,26 +475,29 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     Ok(reading)
 }
 
-/// The run ends, and the next one begins in the same round of runs.
+/// Ends the run, and begins the next run in the same round.
 fn next_round(run: &mut PingRun, runs: &mut Vec<PingRun>) {
     let left = run.rounds.left();
     end(run, runs);
     run.rounds = PingRounds::begun(left);
 }
 
-/// A header after foreign text, such as stamps.
+/// Reads a header that follows text of another program, such as a stamp.
 fn headed(line: &str) -> PingLine<'_> {
     let header = line.find("PING ").map(|at| &line[at..]);
     let header = header.filter(|text| text.contains('(') || text.contains(" data bytes"));
     header.map_or(PingLine::Foreign, read)
 }
 
-/// `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
+/// Reads the 3 of `rtt min/avg/max/mdev = 20.2/27.2/47.9/6.0 ms, pipe 3`.
 fn pipe(line: &str) -> Option<u64> {
     Some(integer(line.split_once(", pipe ")?.1)?.0)
 }
 
-/// The recordings of all runs of a file, whose gaps have one limit together.
+/// Makes the recordings of all runs of a file.
+///
+/// # Errors
+/// When more probes are missing, in all runs together, than the limit allows.
 fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>, RecordingError> {
     let alien = runs.iter().any(|run| run.slips.is_alien());
     let (mut all, mut missing) = (Vec::with_capacity(runs.len()), 0);

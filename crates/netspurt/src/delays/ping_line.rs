@@ -1,4 +1,4 @@
-//! A line of ping, except on Windows, in any of its languages.
+//! One line of ping's output, in any language, from all systems except Windows.
 
 use crate::units::Duration;
 
@@ -11,36 +11,39 @@ pub(super) enum PingLine<'a> {
     Header(Header),
     /// A reply.
     Reply(Reply<'a>),
-    /// A probe that was sent; whether the tool has reported its reply as missing.
+    /// A probe that was sent. `given_up` says that the tool reported the reply as missing.
     Sent { number: u64, given_up: bool },
-    /// The tool's own counts of sent and received.
+    /// The tool's own counts of probes sent and received, and its time in milliseconds if the line
+    /// has one.
     Statistics { sent: u64, received: u64, millis: Option<u64> },
     /// Other output of the tool.
     Ordinary,
     /// An incomplete reply.
     Broken(&'static str),
-    /// Nothing that ping writes.
+    /// Not a line that ping writes.
     Foreign,
 }
 
-/// The tool: tools differ in the first number, and in what they mark.
+/// The tool that wrote the log. Tools differ in the number of the first probe, and in whether they
+/// mark duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// Not known yet.
     #[default]
     Unknown,
-    /// Linux iputils: from 1, duplicates marked.
+    /// Linux iputils: numbers begin with 1, and duplicates are marked.
     Iputils,
-    /// BusyBox: from 0, duplicates marked.
+    /// BusyBox: numbers begin with 0, and duplicates are marked.
     Busybox,
-    /// BSD, macOS, GNU inetutils: from 0, duplicates of broadcasts not marked.
+    /// BSD, macOS, GNU inetutils: numbers begin with 0. Replies to a broadcast are not marked as
+    /// duplicates.
     Bsd,
-    /// hping3: from 0.
+    /// hping3: numbers begin with 0.
     Hping,
 }
 
 impl Dialect {
-    /// Its name.
+    /// The name of the tool, as recordings give it.
     pub const fn name(self) -> &'static str {
         match self {
             Dialect::Unknown => "ping",
@@ -51,7 +54,7 @@ impl Dialect {
         }
     }
 
-    /// The dialect, or that of a statistics line if nothing is known.
+    /// Returns this dialect. If it is unknown, returns the one that a statistics line shows.
     pub fn or_of_statistics(self, line: &str) -> Self {
         match self {
             Self::Unknown if line.contains("packets received") => Self::Bsd,
@@ -72,30 +75,30 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply<'a> {
     pub number: u64,
-    /// The delay, with its digits as written; short probes have none.
+    /// The delay, and its digits as written. Replies to short probes have none.
     pub time: Option<(Duration, &'a str)>,
-    /// `time<1`: the delay is below the written value.
+    /// Whether the delay is below the written value, as in `time<1`.
     pub below: bool,
-    /// Octets, of ICMP or, for hping, of the whole packet.
+    /// The octets of the ICMP message; for hping, of the whole packet.
     pub bytes: u32,
     pub v6: bool,
     pub duplicate: bool,
-    /// Its checksum was wrong, so the tool does not count it.
+    /// Whether the reply's checksum was wrong. The tool does not count such a reply.
     pub corrupt: bool,
-    /// BusyBox and hping write only `seq=`.
+    /// The tool, if the line shows it: BusyBox and hping write only `seq=`.
     pub dialect: Dialect,
 }
 
 impl Reply<'_> {
-    /// The delay in nanoseconds, zero if there is none.
+    /// Returns the delay in nanoseconds; zero if there is none.
     pub fn nanos(&self) -> u64 {
         self.time.map_or(0, |(rtt, _)| rtt.as_nanos())
     }
 }
 
-/// The meaning of `line`, without its stamp.
+/// Finds the meaning of `line`, from which any stamp was taken.
 pub(super) fn read(line: &str) -> PingLine<'_> {
-    // Toybox: `Ping a (10.0.0.1): 56(84) bytes.`
+    // Toybox writes `Ping a (10.0.0.1): 56(84) bytes.`
     let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
     let starts = ["PING ", "PING6(", "HPING "];
     if toybox || starts.iter().any(|start| line.starts_with(start)) {
@@ -130,7 +133,7 @@ fn header(line: &str) -> Header {
     } else if line.starts_with("PING6(") {
         Dialect::Bsd
     } else if let Some(before) = payload {
-        // `): 56` is from BSD and BusyBox; Linux has `) 56`, or `from ADDRESS INTERFACE: 56`.
+        // BSD and BusyBox write `): 56`. Linux writes `) 56`, or `from ADDRESS INTERFACE: 56`.
         let before = before.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
         let from = before.split_once(" from ").map(|(_, from)| from.split_whitespace().count());
         match (before.ends_with(':'), from) {
@@ -148,7 +151,7 @@ fn colons(text: &str) -> usize {
     text.bytes().filter(|c| *c == b':').count()
 }
 
-/// The number of the probe in a line, and the text after it.
+/// Finds the number of the probe in a line. Returns it, and the text after it.
 fn number(line: &str) -> Option<(u64, &str)> {
     let at = line.find("seq=").map(|at| at + 4);
     let at = at.or_else(|| line.find("icmp_req=").map(|at| at + 9));
@@ -202,13 +205,14 @@ fn numbered<'a>(line: &'a str, number: u64, rest: &'a str) -> PingLine<'a> {
     }
 }
 
-/// Octets of ICMP from which on a reply has a delay: 8 of the header and 16 of the time of sending.
+/// The fewest octets of an ICMP message with a delay: 8 of the header and 16 of the time of
+/// sending.
 const TIMED: u32 = 24;
 
-/// The most octets of a reply, also with IPv6.
+/// The most octets that a reply can have. A larger number is something else.
 const LARGEST: u64 = 100_000;
 
-/// The octets in a reply's line, after any stamp.
+/// Reads the size of a reply, after any stamp.
 fn size(line: &str) -> Option<u64> {
     if let Some((bytes, _)) = before_bytes(line) {
         return Some(bytes);
@@ -217,7 +221,7 @@ fn size(line: &str) -> Option<u64> {
     if let Some(length) = first.strip_prefix("len=") {
         return Some(integer(length)?.0);
     }
-    // `64 Bytes von`, but neither `2024-01-01` nor `1700000000 Request timeout`.
+    // `64 Bytes von` begins with a size; `2024-01-01` and `1700000000 Request timeout` do not.
     let (bytes, rest) = integer(first)?;
     let sent = ["no answer yet", "Request timeout"].iter().any(|words| line.contains(words));
     let reply = rest.starts_with(' ') && bytes <= LARGEST && !sent && !is_icmp_error(line);
@@ -231,7 +235,7 @@ fn is_v6(line: &str) -> bool {
     colons(from) > 2
 }
 
-/// The nanoseconds of the unit after a delay; `None` if the line ends.
+/// Returns the unit after a delay in nanoseconds; `None` if the line ends there.
 fn unit(after: &str) -> Option<u64> {
     let word = after.trim_start();
     if word.is_empty() {
@@ -248,19 +252,19 @@ fn unit(after: &str) -> Option<u64> {
     })
 }
 
-/// The text before a reply that no ping writes.
+/// Returns the text before a reply that another program wrote.
 pub(super) fn foreign(line: &str) -> &str {
     let before = line.split_once(" bytes from ").map_or("", |(before, _)| before);
     before.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// The size in a line that begins with foreign text.
+/// Reads the size of a reply in a line that begins with text of another program.
 fn before_bytes(line: &str) -> Option<(u64, &str)> {
     let (before, _) = line.split_once(" bytes from ")?;
     integer(before.rsplit([' ', ']', ':']).next()?)
 }
 
-/// The tool, by the form in which a number is written.
+/// Recognises the tool by the way in which it writes a number.
 fn dialect(line: &str) -> Dialect {
     if line.starts_with("len=") || line.starts_with("DUP! len=") {
         return Dialect::Hping;
@@ -271,27 +275,28 @@ fn dialect(line: &str) -> Dialect {
     Dialect::Busybox
 }
 
-/// `20 packets transmitted, 20 received, +2 duplicates, 0% packet loss, time 19146ms`, also in
-/// other languages: a number in each of the first two parts, and a share in a later one.
+/// Reads a statistics line in any language, as `20 packets transmitted, 20 received, +2 duplicates,
+/// 0% packet loss, time 19146ms`. It has a number in each of the first two parts, and a percentage
+/// in a later part.
 fn statistics(line: &str) -> Option<PingLine<'_>> {
-    // Foreign text may come first.
+    // Text of another program may come first.
     let begin = line.find(" packets transmitted").map_or(0, |at| {
         line[..at].bytes().rposition(|c| !c.is_ascii_digit()).map_or(0, |before| before + 1)
     });
     let told = line.get(begin..)?;
-    // Words come first only in languages that are not written with ASCII.
+    // The numbers come after the words only in languages that are not written with ASCII.
     if told.is_ascii() && !told.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let mut parts = told.splitn(3, [',', '、', '，']);
     let (sent, received) = (count(parts.next()?)?, count(parts.next()?)?);
-    // If nothing was sent, there is no share.
+    // If nothing was sent, there is no percentage.
     let rest = match parts.next() {
         Some(rest) if rest.contains('%') => rest,
         None if sent == 0 && told.contains(" transmitted") => "",
         _ => return None,
     };
-    // The time follows the share: from the first request to the last event.
+    // The time follows the percentage. It lasts from the first request to the last event.
     let millis = rest.rsplit_once('%').and_then(|(_, tail)| {
         let at = tail.find(|c: char| c.is_ascii_digit())?;
         let (millis, unit) = integer(&tail[at..])?;
@@ -300,7 +305,8 @@ fn statistics(line: &str) -> Option<PingLine<'_>> {
     Some(PingLine::Statistics { sent, received, millis })
 }
 
-/// The first separate whole number in `part`.
+/// Returns the first whole number in `part` that is not joined to other text by a mark such as `-`,
+/// `.`, `+` or `%`.
 fn count(part: &str) -> Option<u64> {
     const JOINED: [char; 6] = ['-', ':', '.', '/', '+', '%'];
     let digits = |c: char| !c.is_ascii_digit();
@@ -316,7 +322,7 @@ fn count(part: &str) -> Option<u64> {
     None
 }
 
-/// Whether the line has only a stamp, as `ts` and `date` write it.
+/// Whether the line holds only a stamp, as `ts` and `date` write it.
 fn is_stamp(line: &str) -> bool {
     const NAMES: &str = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun \
                          UTC GMT CET CEST AM PM";
@@ -350,7 +356,7 @@ fn is_icmp_error(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word))
 }
 
-/// Whether ping writes such a line, but about no probe.
+/// Whether ping writes such a line about something other than a single probe.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
         "---",
@@ -385,7 +391,8 @@ fn is_ordinary(line: &str) -> bool {
             && matches!((words.next(), words.next()), (Some("4" | "6"), Some(length))
                 if length.len() <= 2 && length.bytes().all(|c| c.is_ascii_hexdigit()))
     };
-    // Statistics requested during the run: `12/12 packets, 0% loss, min/avg/ewma/max = ...`.
+    // Statistics that were requested during the run: `12/12 packets, 0% loss, min/avg/ewma/max =
+    // ...`.
     let on_the_way = || line.contains(" packets, ") && line.contains("% loss");
     let minimum = || line.contains("min/") && line.contains('=');
     let title = || line.contains("--- ") && line.ends_with("---");

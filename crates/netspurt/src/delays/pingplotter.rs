@@ -1,5 +1,5 @@
-//! PingPlotter's CSV: a table of hosts, then a row for each sample with a column for each hop, of
-//! which the last is the target.
+//! PingPlotter's CSV: a table of hosts, and then a row for each sample. A row has a column for each
+//! hop; the last hop is the target.
 
 use super::Delays;
 use super::date::has_zone;
@@ -10,12 +10,12 @@ use super::text::{MILLISECOND, decimal, lines};
 
 const SAMPLES: &str = "Sample Information";
 
-/// Whether a text is PingPlotter's.
+/// Whether a text is a CSV file of PingPlotter.
 pub(super) fn knows(text: &str) -> bool {
     text.starts_with("Host Information") && text.contains(SAMPLES)
 }
 
-/// Reads the target's delays.
+/// Reads the delays of the target.
 ///
 /// # Errors
 /// When there are no samples.
@@ -32,7 +32,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         let cell = row.rsplit(',').next().unwrap_or("");
         let delay = decimal(cell, MILLISECOND).filter(|(ns, rest)| *ns >= 0 && rest.is_empty());
         let Some((stamp, _)) = stamp else {
-            reading.malformed.push(Malformed::new(line, row, "no instant"));
+            reading.malformed.push(Malformed::new(line, row, "the row does not begin with a time"));
             continue;
         };
         match (cell, delay) {

@@ -1,4 +1,4 @@
-//! Our own probe's data files (`netspurt probe`): a header, and a line for each echo probe.
+//! Data files of `netspurt probe`: a header, and a line for each echo probe.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,29 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::{Delays, ProbeOrder};
 
-/// Whether a value is the header of such a file.
+/// Whether a value is the header of a file of `netspurt probe`.
 pub(super) fn knows(value: &Value) -> bool {
     value.get("netspurt").is_some_and(|what| what == "probe")
 }
 
-/// The recording being read: one run, in one file or in several consecutive parts.
+/// The run that is being read: a file, or several consecutive parts of one.
 #[derive(Default)]
 struct ProbeRun {
     part: u64,
     echo_probes: Tally,
-    /// Echo probes of a survey, by hop, with the addresses that answered there.
+    /// The echo probes of a survey, by hop, with the address that answered from that hop.
     hops: BTreeMap<u64, (Tally, Option<String>)>,
-    /// The reason for its end, in a word.
+    /// The reason for the run's end, in a word.
     end: Option<String>,
-    /// Answers to echo probes that are in an earlier part.
+    /// The number of answers to echo probes that are in an earlier part.
     earlier: u64,
-    /// Delays measured by the program's stamps.
+    /// The number of delays that were measured by the program's stamps, and not by the kernel's.
     by_user: u64,
     clock_steps: u64,
-    /// Both clocks at the beginning: the one of the stamps, and the time since 1970.
+    /// The readings of two clocks at the beginning, in nanoseconds: the clock of the stamps, and
+    /// the time since 1970.
     clocks: Option<(i64, i64)>,
-    /// Errors that came instead of answers, and how often.
+    /// The errors that came instead of answers, with their counts.
     failed: BTreeMap<String, u64>,
 }
 
@@ -79,7 +80,7 @@ pub(super) fn parse(
     run.finish(name, hints, reading)
 }
 
-/// The readings of both clocks in a header.
+/// Returns the readings of both clocks in a header.
 fn clocks(header: &Value) -> Option<(i64, i64)> {
     let began = &header["began"];
     Some((began["raw_ns"].as_i64()?, began["unix_ns"].as_i64()?))
@@ -129,7 +130,7 @@ impl ProbeRun {
                 *self.failed.entry(label(&row["why"])).or_default() += 1;
             }
         } else if !tally.reply(number, rtt, octets) {
-            return Err("an echo probe that was there before");
+            return Err("a second line about the same echo probe");
         }
         self.by_user += u64::from(row["by"] == "user");
         tally.sent(number).set_sent(row["raw_ns"].as_i64());
@@ -148,7 +149,7 @@ impl ProbeRun {
         Ok(())
     }
 
-    /// Puts what it holds among the recordings.
+    /// Adds the recordings of this run to `reading`.
     fn finish(
         self,
         name: &str,
@@ -165,7 +166,7 @@ impl ProbeRun {
             let Some(range) = tally.ends() else { continue };
             let mut delays = Delays::new(name, "netspurt probe");
             delays.order = ProbeOrder::Sequence;
-            // Hops share one series of numbers.
+            // All hops share one series of numbers.
             let first = tally.first_sent_ns();
             tally.finish(&mut delays, Some(range), hints.interval)?;
             delays.began = self.clocks.zip(first).and_then(|((raw, unix), first)| {

@@ -11,19 +11,19 @@ use super::reading::{Hints, Reading, RecordingError};
 use super::text::{MICROSECOND, MILLISECOND, float_span};
 use super::{Delays, Measure, Probe, SendTimeSource};
 
-/// The properties of a trace that precede its events.
+/// A trace of a qlog file: its properties, and the delays of its events so far.
 #[derive(Debug, Default)]
 struct Trace {
     name: String,
-    /// The nanoseconds of its unit of time.
+    /// The trace's unit of time in nanoseconds.
     unit: u64,
-    /// Whether each time counts from the previous one.
+    /// Whether each event's time counts from the event before it.
     delta: bool,
-    /// Names of the fields, if events are lists.
+    /// The names of the fields, if each event is a list.
     fields: Vec<String>,
-    /// The last event's time, in units.
+    /// The time of the last event, in the trace's unit.
     clock: f64,
-    /// Samples and smoothed values: instants and delays.
+    /// The samples and the smoothed values. Each is an instant in the trace's unit, and a delay.
     latest: Vec<(f64, Duration)>,
     smoothed: Vec<(f64, Duration)>,
 }
@@ -91,7 +91,8 @@ impl Trace {
 
     fn event(&mut self, event: &Value) {
         let (time, name, data) = match event {
-            // Drafts before 2021: a list with the names of its columns elsewhere.
+            // In drafts before 2021 an event is a list; `event_fields` has the names of its
+            // columns.
             Value::Array(cells) => {
                 let cell = |names: &[&str]| {
                     let place = self.fields.iter().position(|field| names.contains(&&**field));
@@ -104,7 +105,7 @@ impl Trace {
         };
         let time = float(time).unwrap_or(0.0);
         self.clock = if self.delta { self.clock + time } else { time };
-        // Later drafts say `quic:recovery_metrics_updated`.
+        // Later drafts name the event `quic:recovery_metrics_updated`.
         if !name.ends_with("metrics_updated") && name != "metric_update" {
             return;
         }
@@ -119,12 +120,14 @@ impl Trace {
         delays.send_times = SendTimeSource::Recorded;
         let samples = if self.latest.is_empty() {
             delays.measure = Measure::Smoothed;
-            delays.notes.push("only `smoothed_rtt`: a filter's output, no samples".into());
+            delays
+                .notes
+                .push("only `smoothed_rtt`, which is a filter's output and not a sample".into());
             self.smoothed
         } else {
             delays.notes.push(
-                "times of sending are those of the events less the delays; a sample that repeats \
-                 the one before may not have been logged; what was lost is not told"
+                "a time of sending is the event's time minus the delay; a sample that equals the \
+                 one before it may not have been logged; losses are not recorded"
                     .into(),
             );
             self.latest

@@ -13,7 +13,8 @@ use super::{
     table, tcping, text, windows,
 };
 
-/// Reads the file called `name` with the contents `bytes`, in the format that they have.
+/// Reads the recordings of a file with the name `name` and the contents `bytes`. The format is
+/// recognised from the contents.
 ///
 /// ```
 /// let log = b"PING ::1(::1) 56 data bytes\n64 bytes from ::1: icmp_seq=1 ttl=64 time=0.05 ms\n";
@@ -23,15 +24,15 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// When the file is empty, of no format that is known, or without a single delay.
+/// When the file is empty, has no known format, or holds no delay of a single probe.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Reading, RecordingError> {
     read_as(name, bytes, &Hints::default())
 }
 
-/// Reads the file called `name` with the contents `bytes`, as `hints` say.
+/// Reads the recordings of a file with the name `name` and the contents `bytes`, as `hints` say.
 ///
 /// # Errors
-/// As [`read`], and when the hints name columns that are not there.
+/// As [`read`], and when the hints name columns that do not exist.
 pub fn read_as(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, RecordingError> {
     attempt(name, bytes, hints).map_err(|error| RecordingError { file: name.into(), ..error })
 }
@@ -55,7 +56,7 @@ fn attempt(name: &str, bytes: &[u8], hints: &Hints) -> Result<Reading, Recording
     Ok(reading)
 }
 
-/// Reads bytes in the format that the hints name or they show.
+/// Reads the contents in the format that the hints name, or else in the one that the contents show.
 fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading), RecordingError> {
     let binary = match hints.format {
         Some(format) => Some(format),
@@ -107,17 +108,17 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
     Ok((format, reading))
 }
 
-/// The most lines of a text: a probe a second for half a year. A line becomes some 100 octets in
-/// the memory at most.
+/// The most lines of a text: as many as a probe a second gives in half a year. A line takes about
+/// 100 octets of memory at most.
 const MOST_LINES: usize = 1 << 24;
 
-/// The most octets of JSON: its values take several times as many in the memory.
+/// The most octets of JSON. Its values take several times as much memory.
 const MOST_JSON: u64 = 1 << 28;
 
-/// Checks that a text has no more lines than are read.
+/// Checks that a text has at most [`MOST_LINES`] lines.
 ///
 /// # Errors
-/// When it has.
+/// When the text has more lines.
 fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     let ends = bytes.iter().filter(|octet| matches!(octet, b'\n' | b'\r'));
     // Lines may end with two octets.
@@ -130,7 +131,7 @@ fn bounded(bytes: &[u8]) -> Result<(), RecordingError> {
     ))
 }
 
-/// The format of a text, from its first line that only one tool writes.
+/// Recognises the format of a text by the first line that only one tool writes.
 fn detect(content: &str, hints: &Hints) -> Option<Format> {
     if pingplotter::knows(content) {
         return Some(Format::PingPlotter);
@@ -154,10 +155,10 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
     known.or_else(|| (told || table::knows(content, hints)).then_some(Format::Table))
 }
 
-/// What is said of a file that looks like nothing known.
+/// The message about a file of unknown format.
 const ALIEN: &str = "not a known format of recorded delays";
 
-/// The error of a file that looks like nothing known.
+/// Returns the error for a file of unknown format.
 fn alien(content: &str) -> RecordingError {
     let (line, first) = text::lines(content).find(|(_, line)| !line.is_empty()).unwrap_or((1, ""));
     let shown: String = first.chars().take(60).collect();
@@ -172,7 +173,7 @@ fn alien(content: &str) -> RecordingError {
     RecordingError::new(format!("{ALIEN}; it begins with `{shown}`"), Format::hint()).at(line)
 }
 
-/// The error of a file without delays.
+/// Returns the error for a file without delays.
 fn hollow(reading: &Reading, format: Format) -> RecordingError {
     if let Some(first) = reading.recordings.first() {
         return RecordingError::new(
@@ -186,11 +187,11 @@ fn hollow(reading: &Reading, format: Format) -> RecordingError {
             RecordingError::new(message, format!("first: {} (`{}`)", first.why, first.text))
                 .at(first.line)
         }
-        None => RecordingError::new(message, "is it whole?"),
+        None => RecordingError::new(message, "is the file complete?"),
     }
 }
 
-/// Makes equal names of recordings distinct.
+/// Numbers recordings that have the same name.
 fn number(reading: &mut Reading) {
     let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
     for one in &reading.recordings {

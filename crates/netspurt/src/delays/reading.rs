@@ -1,4 +1,5 @@
-//! The result of reading a file: recordings and malformed lines, or an error.
+//! The result of reading a file: recordings and malformed lines, or an error. Also what users may
+//! say about a file.
 
 use core::fmt;
 
@@ -7,7 +8,7 @@ use crate::units::Duration;
 use super::Delays;
 use super::format::Format;
 
-/// Facts about a file that the user knows and the file does not contain.
+/// What the user says about a file and the file itself does not.
 ///
 /// ```
 /// use netspurt::delays::{Format, Hints};
@@ -16,7 +17,7 @@ use super::format::Format;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// The format to read it as.
+    /// The format in which to read the file; `None` to recognise it.
     pub format: Option<Format>,
     /// The interval of the probes, if the file has no times of sending.
     pub interval: Option<Duration>,
@@ -31,17 +32,17 @@ pub struct Columns {
     pub rtt: Option<String>,
     /// When the probe left.
     pub sent: Option<String>,
-    /// When the reply, or the packet itself, came.
+    /// When the reply came; for one-way delays, when the packet itself came.
     pub received: Option<String>,
     /// The number of the probe.
     pub seq: Option<String>,
-    /// Whether it was lost.
+    /// Whether the probe was lost.
     pub lost: Option<String>,
-    /// What distinguishes several recordings in one table.
+    /// The recording that the row belongs to, if a table holds several.
     pub group: Option<String>,
-    /// Unit of the delays: `s`, `ms`, `us` or `ns`.
+    /// The unit of the delays: `s`, `ms`, `us` or `ns`.
     pub unit: Option<String>,
-    /// Unit of the times of sending and receiving.
+    /// The unit of the times of sending and receiving.
     pub time_unit: Option<String>,
     /// Whether the day or the month comes first in dates such as 10/11/2024: `dmy` or `mdy`.
     pub dates: Option<String>,
@@ -49,46 +50,46 @@ pub struct Columns {
     pub one_way: bool,
 }
 
-/// A line, or an entry, that looks like part of the format but is malformed.
+/// A line or an entry that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Its number, from 1.
+    /// The number of the line or entry, from 1.
     pub line: usize,
-    /// Its text, or the beginning of it.
+    /// The beginning of its text.
     pub text: String,
-    /// Why it is malformed.
+    /// Why the line or entry cannot be read.
     pub why: String,
 }
 
-/// The most characters of a line that are kept.
+/// How many characters of a malformed line are kept.
 const KEPT: usize = 120;
 
 impl Malformed {
-    /// The line `text`, shortened for reports.
+    /// Notes the malformed line number `line`; its `text` is shortened.
     pub(super) fn new(line: usize, text: &str, why: impl Into<String>) -> Self {
         Self { line, text: text.chars().take(KEPT).collect(), why: why.into() }
     }
 }
 
-/// The contents of a file.
+/// What was read from a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Its recordings, in the order of their beginnings.
+    /// The recordings, in the order in which they begin in the file.
     pub recordings: Vec<Delays>,
     /// The malformed lines.
     pub malformed: Vec<Malformed>,
 }
 
-/// A file that holds no recording.
+/// Why a file gives no recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingError {
-    /// Which file.
+    /// The name of the file.
     pub file: String,
-    /// The line, from 1.
+    /// The number of the line, from 1, if the error has a place.
     pub line: Option<usize>,
-    /// The error.
+    /// What is wrong.
     pub message: String,
-    /// What may help.
+    /// What the user can do.
     pub fix: String,
 }
 
@@ -109,12 +110,12 @@ impl fmt::Display for RecordingError {
 impl core::error::Error for RecordingError {}
 
 impl RecordingError {
-    /// An error of a file that has no name yet.
+    /// Makes an error; the name of the file is added later.
     pub(super) fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { file: String::new(), line: None, message: message.into(), fix: fix.into() }
     }
 
-    /// The same, at a line.
+    /// Returns this error with the number of its line.
     pub(super) fn at(self, line: usize) -> Self {
         Self { line: Some(line), ..self }
     }

@@ -10,7 +10,7 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, float_span};
 
-/// Whether scamper wrote a value.
+/// Whether a value has the keys that scamper writes.
 pub(super) fn knows(value: &Value) -> bool {
     value["type"] == "ping" && value.get("ping_sent").is_some()
         || ["cycle-start", "tracelb", "trace"].iter().any(|kind| value["type"] == **kind)
@@ -37,7 +37,9 @@ pub(super) fn parse(
             Some("cycle-start" | "cycle-stop" | "cycle-def") => {}
             // M-Lab adds a line of its own at the beginning.
             None if item.get("UUID").is_some() => {}
-            _ => reading.malformed.push(Malformed::new(*line, &label(item), "no ping of scamper")),
+            _ => {
+                reading.malformed.push(Malformed::new(*line, &label(item), "not a ping of scamper"))
+            }
         }
     }
     if reading.recordings.is_empty() {
@@ -49,7 +51,7 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Seconds and microseconds as nanoseconds.
+/// Reads a time of seconds and microseconds; returns nanoseconds.
 fn stamp(value: &Value) -> Option<i64> {
     let sec = value["sec"].as_i64()?.checked_mul(SECOND.cast_signed())?;
     sec.checked_add(value["usec"].as_i64()?.checked_mul(MICROSECOND.cast_signed())?)

@@ -7,31 +7,33 @@ use super::began::Began;
 /// The kind of a recording's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Round trips, one measurement each.
+    /// Each number is one measured round trip.
     RoundTrip,
-    /// One-way delays, one measurement each.
+    /// Each number is one measured one-way delay.
     OneWay,
-    /// A filter's output, such as the kernel's srtt: never replayed as samples.
+    /// Each number is a filter's output, such as the kernel's srtt. Estimators never take it as a
+    /// sample.
     Smoothed,
 }
 
 /// How the probes followed each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOrder {
-    /// One probe in flight: the next left when the last was answered or given up, as in RFC 889.
+    /// One probe was in flight at a time. The next left when the last was answered or given up, as
+    /// in RFC 889.
     Sequence,
-    /// Probes left at their times, even if others were in flight.
+    /// Each probe left at its own time, even if others were in flight.
     Causal,
 }
 
 /// The source of the times of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTimeSource {
-    /// They are in the recording.
+    /// The recording has the times of sending.
     Recorded,
-    /// They were computed from an interval in the recording or from the user.
+    /// The times were computed from an interval, which the recording or the user gives.
     Reckoned,
-    /// They are unknown: only the order counts.
+    /// The times are unknown. Only the order of the probes is known.
     Unknown,
 }
 
@@ -46,12 +48,12 @@ pub enum SendTimeSource {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Its number in the recording.
+    /// The number of the probe in the recording.
     pub number: u64,
-    /// When it left, from the beginning of the recording; if [`Delays::send_times`] is unknown, its
-    /// index.
+    /// When the probe left, counted from the beginning of the recording. If [`Delays::send_times`]
+    /// is [`Unknown`](SendTimeSource::Unknown), this is only the probe's index, in nanoseconds.
     pub sent: Time,
-    /// Its delay; `None` if no reply is known.
+    /// The delay; `None` if no reply is known.
     pub rtt: Option<Duration>,
     /// Whether the tool had given up waiting before the reply came.
     pub late: bool,
@@ -60,24 +62,24 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A probe that was answered after `rtt`.
+    /// Makes a probe that was answered after `rtt`.
     pub const fn answered(number: u64, sent: Time, rtt: Duration) -> Self {
         Self { number, sent, rtt: Some(rtt), late: false, wire_bytes: 0 }
     }
 
-    /// A probe without a reply.
+    /// Makes a probe without a reply.
     pub const fn lost(number: u64, sent: Time) -> Self {
         Self { number, sent, rtt: None, late: false, wire_bytes: 0 }
     }
 }
 
-/// What a recording tells of the two directions of a probe, beside its round trip.
+/// What a recording says about the two directions of a probe, beside its round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfDelays {
-    /// Nothing.
+    /// The recording says nothing about the directions.
     Unknown,
-    /// The delay of its request in nanoseconds, by the clocks of both ends: negative if these
-    /// differ by more than the delay.
+    /// The delay of the request in nanoseconds, by the clocks of both ends. It is negative if the
+    /// clocks differ by more than the delay.
     Forward(i64),
     /// The request was lost.
     RequestLost,
@@ -88,33 +90,33 @@ pub enum HalfDelays {
 /// A recording of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// Its name: the file, and the path within it if there are several.
+    /// The name of the recording: the file, and the path if the file holds several recordings.
     pub name: String,
-    /// The format as which it was read, in words: `ping (Linux)`.
+    /// The format of the file in words: `ping (Linux)`.
     pub format: String,
-    /// The kind of its numbers.
+    /// The kind of the recording's numbers.
     pub measure: Measure,
-    /// How its probes followed each other.
+    /// How the probes followed each other.
     pub order: ProbeOrder,
     /// The source of the times of sending.
     pub send_times: SendTimeSource,
-    /// When its first probe left, if the file tells.
+    /// When the first probe left by the calendar, if the file says so.
     pub began: Option<Began>,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
-    /// What is known of the directions of each; empty if nothing is known of any.
+    /// What is known about the directions of each probe; empty if nothing is known about any.
     pub one_way: Vec<HalfDelays>,
-    /// The number of probes that were answered without a recorded delay: they are not among
-    /// [`probes`](Delays::probes).
+    /// The number of probes that were answered, but whose delays were not recorded. They are not
+    /// among [`probes`](Delays::probes).
     pub untimed: u64,
     /// Replies beyond the first to a probe.
     pub duplicates: u64,
-    /// Assumptions and omissions, a sentence each.
+    /// What was assumed or left out, one note for each thing.
     pub notes: Vec<String>,
 }
 
 impl Delays {
-    /// A recording without probes: round trips of probes sent at unknown times.
+    /// Makes a recording without probes. Its probes will be round trips, sent at unknown times.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};
@@ -139,7 +141,7 @@ impl Delays {
         }
     }
 
-    /// Round trips that do not come from a file, without notes.
+    /// Makes a recording of round trips that does not come from a file. It has no notes.
     pub fn of(
         name: &str,
         probes: Vec<Probe>,
@@ -149,8 +151,8 @@ impl Delays {
         Self { order, send_times, probes, ..Self::new(name, "") }
     }
 
-    /// Counts replies later than `limit` as lost, as RFC 889 §2 did after half a minute. A note
-    /// says how many those were.
+    /// Counts each probe whose reply was later than `limit` as lost. RFC 889 §2 did so after half a
+    /// minute. A note says how many probes these are.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};
@@ -175,22 +177,22 @@ impl Delays {
         });
     }
 
-    /// How many probes were sent, including those without a delay.
+    /// The number of probes that were sent, including answered probes without a recorded delay.
     pub fn sent(&self) -> u64 {
         self.probes.len() as u64 + self.untimed
     }
 
-    /// How many probes were answered, in time or late, with a delay or without.
+    /// The number of probes that were answered, in time or late, with a recorded delay or without.
     pub fn received(&self) -> u64 {
         self.sent() - self.lost()
     }
 
-    /// How many probes have no known reply.
+    /// The number of probes without a known reply.
     pub fn lost(&self) -> u64 {
         self.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64
     }
 
-    /// How many probes were answered after the tool had given up waiting.
+    /// The number of probes that were answered after the tool had given up waiting.
     pub fn late(&self) -> u64 {
         self.probes.iter().filter(|probe| probe.late).count() as u64
     }

@@ -1,34 +1,34 @@
-//! Delays that iputils rounds without a carry: from 53.95 ms some versions write 53.10.
+//! Delays that ping of iputils rounds without a carry: some versions write 53.95 ms as 53.10.
 
 use crate::units::Duration;
 
 use super::tally::Tally;
 use super::text::MILLISECOND;
 
-/// The digits of a delay that may lack a carry.
+/// The form of a delay that may lack a carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slip {
-    /// `53.10`
+    /// As in `53.10`, which may mean 54.0.
     Tens,
-    /// `9.100`
+    /// As in `9.100`, which may mean 10.0.
     Ones,
 }
 
-/// What a log shows of such delays.
+/// The delays of one log that may lack a carry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slips {
-    /// The probes whose delays may be such ones.
+    /// The numbers of the probes whose delays may lack a carry, with the delay's form.
     numbers: Vec<(u64, Slip)>,
-    /// Whether delays from 1 to 10 ms have two decimals, to which iputils truncates them.
+    /// Whether some delay from 1 to 10 ms has two decimals, as iputils writes them.
     two_decimals: bool,
     /// Whether a delay has a form that iputils does not write.
     alien: bool,
 }
 
 impl Slips {
-    /// The form of a delay: iputils writes three decimals below 1 ms, two below 10 ms, one below
-    /// 100 ms and none above; without the carry it writes `10` for the decimal of the third and
-    /// `100` for those of the second.
+    /// Reads the digits of a delay; returns its form if it may lack a carry. iputils writes three
+    /// decimals below 1 ms, two below 10 ms, one below 100 ms and none above. Where the carry is
+    /// missing, the decimals are `100` instead of two, and `10` instead of one.
     pub fn read(&mut self, digits: &str) -> Option<Slip> {
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let form = (whole.len(), fraction.len());
@@ -43,17 +43,17 @@ impl Slips {
         slip
     }
 
-    /// The probe `number` has such a delay.
+    /// Notes that the delay of the probe `number` may lack a carry, unless `slip` is `None`.
     pub fn note(&mut self, number: u64, slip: Option<Slip>) {
         self.numbers.extend(slip.map(|slip| (number, slip)));
     }
 
-    /// Whether another tool than iputils wrote the log.
+    /// Whether a tool other than iputils wrote the log.
     pub fn is_alien(&self) -> bool {
         self.alien
     }
 
-    /// Adds the missing carries to the delays; returns how many there are.
+    /// Adds the missing carries to the delays. Returns the number of delays that this changes.
     pub fn carry(&self, tally: &mut Tally) -> u64 {
         let mut count = 0;
         for (number, slip) in &self.numbers {

@@ -1,4 +1,5 @@
-//! The state of each probe, by its number, in little memory: 32 octets, freed when taken.
+//! The state of each probe, by its number. A probe takes 32 octets of memory, which are freed while
+//! the probes are taken out.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +12,15 @@ pub(super) struct ProbeSlot {
     sent_ns: i64,
     /// Octets on the wire.
     pub wire_bytes: u32,
-    /// Whether it was answered, with a known delay or without.
+    /// Whether the probe was answered, with a known delay or without.
     pub answered: bool,
-    /// Whether the tool reported its reply as missing before it came.
+    /// Whether the tool reported that the reply was missing.
     pub given_up: bool,
-    /// Whether the reply came after that.
+    /// Whether the reply came after that report.
     pub late: bool,
 }
 
-/// No delay, and no time of sending.
+/// The values that stand for no delay and for no time of sending.
 const NO_RTT: u64 = u64::MAX;
 const NO_TIME: i64 = i64::MIN;
 
@@ -37,7 +38,7 @@ impl Default for ProbeSlot {
 }
 
 impl ProbeSlot {
-    /// Its delay.
+    /// The delay of the probe, if it is known.
     pub fn rtt(&self) -> Option<Duration> {
         (self.rtt_ns != NO_RTT).then(|| Duration::from_nanos(self.rtt_ns))
     }
@@ -46,7 +47,7 @@ impl ProbeSlot {
         self.rtt_ns = rtt.map_or(NO_RTT, Duration::as_nanos);
     }
 
-    /// When it left, in nanoseconds on the recording's clock.
+    /// When the probe left, in nanoseconds on the recording's clock, if that is known.
     pub fn sent_ns(&self) -> Option<i64> {
         (self.sent_ns != NO_TIME).then_some(self.sent_ns)
     }
@@ -56,13 +57,14 @@ impl ProbeSlot {
     }
 }
 
-/// Consecutive slots.
+/// The most slots in a chunk.
 const CHUNK: usize = 1 << 14;
 
 /// Slots by the numbers of their probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    /// Slots whose number was the highest when it was added, in their order.
+    /// Slots whose numbers were the highest so far when they were added. They are in the order of
+    /// their numbers.
     chunks: Vec<Vec<(u64, ProbeSlot)>>,
     /// The other slots.
     strays: BTreeMap<u64, ProbeSlot>,
@@ -78,7 +80,7 @@ impl Slots {
         }
     }
 
-    /// The slot of `number`, made if it does not exist.
+    /// Returns the slot of `number`. If there is none, it is made.
     pub fn entry(&mut self, number: u64) -> &mut ProbeSlot {
         let (chunk, place) = self.find(number);
         if let Ok(place) = place {
@@ -97,7 +99,8 @@ impl Slots {
         &mut last.last_mut().expect("pushed").1
     }
 
-    /// The chunk for `number`, and the index there.
+    /// Returns the index of the chunk where `number` belongs, and its place there as a binary
+    /// search gives it.
     fn find(&self, number: u64) -> (usize, Result<usize, usize>) {
         let behind =
             |chunk: &Vec<(u64, ProbeSlot)>| chunk.first().is_some_and(|one| one.0 <= number);
@@ -113,7 +116,7 @@ impl Slots {
         (at, place)
     }
 
-    /// The highest number of those in order.
+    /// The highest number.
     fn last(&self) -> Option<u64> {
         Some(self.chunks.last()?.last()?.0)
     }
@@ -130,7 +133,7 @@ impl Slots {
         self.chunks.iter().map(Vec::len).sum::<usize>() + self.strays.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no slots.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
@@ -146,7 +149,8 @@ impl Slots {
         merged(ordered, self.strays.iter().map(|(number, slot)| (*number, slot)))
     }
 
-    /// The same; each chunk is freed when it was taken.
+    /// Takes all slots in the order of their numbers. Each chunk is freed when its last slot is
+    /// taken.
     pub fn into_sorted(self) -> impl Iterator<Item = (u64, ProbeSlot)> {
         merged(self.chunks.into_iter().flatten(), self.strays.into_iter())
     }

@@ -8,15 +8,16 @@ use super::{Delays, Measure, Probe, SendTimeSource};
 /// A kernel's report at one instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Report {
-    /// Its time, in nanoseconds on the file's clock.
+    /// When the kernel reported, in nanoseconds on the file's clock.
     pub at_ns: Option<i64>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The least round trip so far.
+    /// The shortest round trip of the connection so far.
     pub least: Option<Duration>,
 }
 
-/// The recording of `reports`: a row for each, at their times if all have one.
+/// Makes a recording with a row for each report. The rows have the reports' times if all reports
+/// have one.
 pub(super) fn series(
     name: String,
     format: &str,
@@ -49,9 +50,9 @@ pub(super) fn series(
         };
         delays.probes.push(Probe::answered(number, Time::from_nanos(latest), srtt));
     }
-    delays
-        .notes
-        .push("the kernel's smoothed round-trip time, repeated between updates: no samples".into());
+    delays.notes.push(
+        "the kernel's smoothed round-trip time, which repeats between updates; not samples".into(),
+    );
     if let Some(least) = reports.iter().filter_map(|report| report.least).min() {
         delays.notes.push(format!("the least round trip that the kernel measured: {least}"));
     }

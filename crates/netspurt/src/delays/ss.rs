@@ -9,19 +9,20 @@ use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::smoothed::{Report, series};
 use super::text::{MILLISECOND, SECOND, decimal, lines};
 
-/// Whether `ss -i` writes such a line.
+/// Whether the line has a form that `ss -i` writes.
 pub(super) fn knows(line: &str) -> bool {
     line.contains(" rto:") && (line.contains(" rtt:") || line.contains("cwnd:"))
 }
 
-/// The value of a field such as `rtt:3.5/7`, in milliseconds.
+/// Reads the value of a field in milliseconds, as 3.5 ms in `rtt:3.5/7`.
 fn field(line: &str, key: &str) -> Option<Duration> {
     let text = line.split_whitespace().find_map(|word| word.strip_prefix(key))?;
     let (ns, _) = decimal(text, MILLISECOND)?;
     u64::try_from(ns).ok().map(Duration::from_nanos)
 }
 
-/// The time on a line of its own before a snapshot, in the form of `date +%s.%N` or `date -Is`.
+/// Reads a line that holds only the time of the next snapshot, as `date +%s.%N` or `date -Is`
+/// writes it.
 fn stamp(line: &str) -> Option<i64> {
     let line = line.trim();
     if let Some((ns, _)) = instant(line) {
@@ -31,7 +32,7 @@ fn stamp(line: &str) -> Option<i64> {
     (rest.is_empty() && ns > 100_000_000 * SECOND.cast_signed()).then_some(ns)
 }
 
-/// Reads the connections of a log: the text before a line of details names the connection.
+/// Reads the connections of a log. The two addresses before a line of details name the connection.
 ///
 /// # Errors
 /// When there is no round-trip time.
@@ -44,7 +45,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             at_ns = Some(ns);
             continue;
         }
-        // The two addresses: words with a port, in the line itself or in the one before it.
+        // The two addresses are words with a port. They are in the line of details or in the line
+        // before it.
         let ports = line.split_whitespace().filter(|word| {
             let port = word.rsplit_once(':').map_or("", |(_, port)| port);
             word.contains(['.', ']', '[']) && port.parse::<u16>().is_ok()
@@ -56,8 +58,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         if line.contains(" rto:") || line.contains(" cwnd:") {
             let (srtt, least) = (field(line, "rtt:"), field(line, "minrtt:"));
             if srtt.is_none() {
-                let why =
-                    "a snapshot without `rtt:`, as before the first sample or where it is cut";
+                let why = "a snapshot without `rtt:`, taken before the first sample or cut off";
                 reading.malformed.push(Malformed::new(number, line, why));
                 continue;
             }

@@ -1,24 +1,24 @@
-//! Stamps: instants at the beginning of a text, in the forms that logs and programs write.
+//! Stamps: times at the beginning of a text, in the forms that logs and programs write.
 
 use super::instant::{DAY, civil, days, of_day};
 use super::text::{SECOND, decimal, integer};
 use super::year_last::date_of_line;
 use super::zone::{Zone, zone};
 
-/// A time as it was written.
+/// A time as a log has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// The date and the time of day as if they were of UTC, in nanoseconds since 1970; without a
-    /// date and a year since midnight.
+    /// The time in nanoseconds since 1970, read as if it were UTC. Without a date or without a year
+    /// it is the time since midnight.
     civil_ns: i64,
     zone: Zone,
 }
 
 impl Stamp {
-    /// Its nanoseconds since 1970, or since midnight; a time without a zone counts as UTC.
+    /// Returns nanoseconds since 1970, or since midnight. A time without a zone counts as UTC.
     ///
     /// # Errors
-    /// When its zone has several meanings.
+    /// When the abbreviation of the zone has several meanings.
     pub fn ns(self) -> Result<i64, &'static str> {
         match self.zone {
             Zone::Unnamed => Ok(self.civil_ns),
@@ -27,20 +27,21 @@ impl Stamp {
         }
     }
 
-    /// Whether it is a local time without a zone.
+    /// Whether the time has no zone.
     pub fn is_local(self) -> bool {
         self.zone == Zone::Unnamed
     }
 
-    /// Seconds since 1970.
+    /// Reads seconds since 1970, and returns the text that follows.
     fn epoch(text: &str) -> Option<(Self, &str)> {
         let (civil_ns, rest) = decimal(text, SECOND)?;
         Some((Self { civil_ns, zone: Zone::East(0) }, rest))
     }
 }
 
-/// The stamp at the beginning of `text`, and what follows it: RFC 3339 and ISO 8601's basic form,
-/// `ctime` and `date`, RFC 2822 §3.3, Apache's `22/Oct/2024:10:11:12 +0200`, and the time of day.
+/// Reads the stamp at the beginning of `text`, and returns the text that follows. The forms are
+/// those of RFC 3339, ISO 8601's basic form, `ctime`, `date`, RFC 2822 §3.3, Apache
+/// (`22/Oct/2024:10:11:12 +0200`), and a time of day alone.
 pub(super) fn leading(text: &str) -> Option<(Stamp, &str)> {
     if let Some((civil_ns, rest)) = civil(text).or_else(|| basic(text)) {
         let (of_day, rest) = half_of_day(civil_ns.rem_euclid(DAY), rest);
@@ -57,7 +58,7 @@ pub(super) fn leading(text: &str) -> Option<(Stamp, &str)> {
     })
 }
 
-/// The stamp before a line of a log, in brackets or not, and the line behind it.
+/// Splits a line of a log into its stamp, in brackets or not, and the rest.
 pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
     let found = || {
         let (stamp, rest) = match line.strip_prefix('[') {
@@ -66,7 +67,7 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
                 (stamp, rest.strip_prefix(']')?)
             }
             None => leading(line).or_else(|| year_last(line)).or_else(|| {
-                // Shorter numbers are sizes.
+                // A smaller number is a size.
                 integer(line).filter(|(number, _)| *number >= 1_000_000_000)?;
                 Stamp::epoch(line)
             })?,
@@ -80,7 +81,8 @@ pub(super) fn of_line(line: &str) -> (Option<Stamp>, &str) {
     found().map_or((None, line), |(stamp, rest)| (Some(stamp), rest))
 }
 
-/// `22.10.2024 10:11:12`. If day and month cannot be told apart, only the time of day counts.
+/// Reads `22.10.2024 10:11:12`. If the day and the month cannot be told apart, only the time of day
+/// is used.
 fn year_last(text: &str) -> Option<(Stamp, &str)> {
     let (midnight, rest) = date_of_line(text)?;
     let rest = rest.strip_prefix(',').unwrap_or(rest).strip_prefix([' ', 'T'])?;
@@ -89,7 +91,7 @@ fn year_last(text: &str) -> Option<(Stamp, &str)> {
     Some((Stamp { civil_ns: midnight.unwrap_or(0).checked_add(of_day)?, zone }, rest))
 }
 
-/// `20241022T101112.5`.
+/// Reads `20241022T101112.5`.
 fn basic(text: &str) -> Option<(i64, &str)> {
     let two = |from: usize, most: i64| -> Option<i64> {
         let digits = text.get(from..from + 2)?;
@@ -104,7 +106,7 @@ fn basic(text: &str) -> Option<(i64, &str)> {
     Some((date.checked_mul(DAY)?.checked_add(minutes * MINUTE)?.checked_add(second)?, rest))
 }
 
-/// A time of day with seconds, of 24 or of 12 hours.
+/// Reads a time of day with seconds, in 24 or 12 hours.
 fn clock(text: &str) -> Option<(i64, &str)> {
     let (ns, rest) = of_day(text)?;
     if rest.starts_with(|c: char| c.is_ascii_alphanumeric()) && !rest.starts_with('Z') {
@@ -113,7 +115,8 @@ fn clock(text: &str) -> Option<(i64, &str)> {
     Some(half_of_day(ns, rest))
 }
 
-/// A time of day with the half of the day that may follow it, `AM` or `PM`.
+/// Adds `AM` or `PM` to a time of day, if one of them follows. Returns the time and the text
+/// behind.
 fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     let (hour, half) = (ns / (60 * MINUTE), rest.trim_start());
     let noon = 12 * 60 * MINUTE;
@@ -125,14 +128,15 @@ fn half_of_day(ns: i64, rest: &str) -> (i64, &str) {
     }
 }
 
-/// A stamp whose month is a word. Without a year, as `ts` writes it, only the time of day counts.
+/// Reads a stamp whose month is a word. If it has no year, as `ts` writes it, only the time of day
+/// is used.
 fn with_month(text: &str) -> Option<(Stamp, &str)> {
-    // `mar` is a day in French and in Spanish, and a month in Spanish.
+    // `mar` is a weekday in French and in Spanish, and also a month in Spanish.
     let weekday = weekday(text).map(|rest| rest.strip_prefix(',').unwrap_or(rest).trim_start());
     weekday.and_then(|rest| dated(rest, true)).or_else(|| dated(text, false))
 }
 
-/// The same without the day of the week, behind which the date is `after_weekday`.
+/// Reads such a stamp from the date on. `after_weekday` says that a weekday came before it.
 fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     let (month, day, mut year, rest) = match month(rest) {
         Some((month, rest)) => {
@@ -145,7 +149,8 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     let day = i64::try_from(day).ok().filter(|day| (1..=31).contains(day))?;
     let (of_day, rest) = clock(rest.strip_prefix([' ', ':', 'T']).map(str::trim_start)?)?;
     let (zone, mut rest) = zone(rest);
-    // Only stamps with the day of the week end with the year: `Oct 22 10:11:12 2008 bytes` has none.
+    // Only a stamp that begins with a weekday can end with the year: in `Oct 22 10:11:12 2008
+    // bytes` the 2008 is not a year.
     if after_weekday && year.is_none() {
         (year, rest) = year_behind(rest, ' ');
         year?;
@@ -157,7 +162,8 @@ fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     Some((Stamp { civil_ns: midnight.checked_add(of_day)?, zone }, rest))
 }
 
-/// `22 Oct 2024`, also with `-`, `/` or `. `, and without the year.
+/// Reads `22 Oct 2024`, also with `-`, `/` or `. `, and without the year. Returns the month, the
+/// day, the year and the text behind.
 fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     let (day, rest) = integer(text)?;
     let rest = rest.strip_prefix('.').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);
@@ -167,39 +173,41 @@ fn day_first(text: &str) -> Option<(i64, u64, Option<i64>, &str)> {
     Some((month, day, year, rest))
 }
 
-/// The year of four digits behind `mark`.
+/// Reads a year of four digits behind `mark`.
 fn year_behind(text: &str, mark: char) -> (Option<i64>, &str) {
     let year = || {
         let digits = text.strip_prefix(',').unwrap_or(text).strip_prefix(mark)?.trim_start();
         let (year, rest) = integer(digits)?;
-        // `2024:10` is a year before a time of day in Apache's form, `10:11` has no year.
+        // In Apache's form `2024:10` is a year before a time of day; `10:11` has no year.
         let four = digits.len() - rest.len() == 4;
         four.then(|| i64::try_from(year).ok().map(|year| (year, rest)))?
     };
     year().map_or((None, text), |(year, rest)| (Some(year), rest))
 }
 
-/// The place of the name at the beginning of `text`, from 1, and what follows it.
+/// Finds the name at the beginning of `text`. Returns its place in `names`, from 1, and the text
+/// behind.
 fn name<'a>(text: &'a str, names: &[&str]) -> Option<(i64, &'a str)> {
     let (place, name) = (1..).zip(names).find(|(_, name)| text.starts_with(**name))?;
     let rest = &text[name.len()..];
     (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some((place, rest))
 }
 
-/// What follows a day of the week, in one of the languages.
+/// Returns the text behind a weekday in one of the languages.
 fn weekday(text: &str) -> Option<&str> {
     let (_, rest) = name(text, &WEEKDAYS).or_else(|| name(text, &FOREIGN_WEEKDAYS))?;
     Some(rest.strip_prefix('.').unwrap_or(rest))
 }
 
-/// The month at the beginning of `text`, in one of the languages, and what follows it.
+/// Reads the month at the beginning of `text` in one of the languages. Returns it from 1, and the
+/// text behind.
 fn month(text: &str) -> Option<(i64, &str)> {
     let foreign = || FOREIGN_MONTHS.iter().find_map(|names| name(text, names));
     let (month, rest) = name(text, &MONTHS).or_else(foreign)?;
     Some((month, rest.strip_prefix('.').unwrap_or(rest)))
 }
 
-/// The days of the week as `date` writes them in German, French and Spanish.
+/// The weekdays as `date` writes them in German, French and Spanish.
 const FOREIGN_WEEKDAYS: [&str; 21] = [
     "Mo", "Di", "Mi", "Do", "Fr", "Sa", "So", "lun", "mar", "mer", "jeu", "ven", "sam", "dim",
     "mi\u{e9}", "jue", "vie", "s\u{e1}b", "dom", "mie", "sab",
@@ -231,7 +239,7 @@ const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Whether a word begins a stamp of several words, whose month is a word.
+/// Whether a text begins with a weekday or a month, as a stamp of several words does.
 pub(super) fn begins_with_name(text: &str) -> bool {
     name(text, &WEEKDAYS).is_some()
         || name(text, &MONTHS).is_some()

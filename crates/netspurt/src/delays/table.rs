@@ -1,4 +1,4 @@
-//! Tables: CSV with commas, semicolons, tabs or blanks, and rows of any other origin.
+//! Tables: CSV with commas, semicolons, tabs or blanks, and rows from other sources.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ use super::year_last::{DateOrder, DateOrderEvidence, evidence, is_year_last};
 use super::zone::ambiguous;
 use super::{Delays, Measure, ProbeOrder};
 
-/// The interval of the delays in lists of whole milliseconds (LeoReplayer's input).
+/// The interval of the delays in a list of whole milliseconds, which is LeoReplayer's input.
 const PACE: Duration = Duration::from_millis(10);
 
 /// The number of rows used to recognise a table without a header.
@@ -34,19 +34,20 @@ struct TextLayout {
     separator: Option<char>,
     /// The line of the header, if there is one.
     header: Option<usize>,
-    /// How many columns there are.
+    /// The number of columns.
     width: usize,
 }
 
-/// How to read `text` as a table; `None` if it is not a table.
+/// Finds out how to read `text` as a table; `None` if it is not a table.
 ///
 /// # Errors
-/// When the hints name what is not there.
+/// When the hints name a column that does not exist, or an unknown unit or order of dates.
 fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingError> {
     let all = || lines(text).filter(|(_, line)| !line.trim().is_empty());
     let mut plain = all().filter(|(_, line)| !line.starts_with('#')).map(|(_, line)| line);
     let Some(first) = plain.next() else { return Ok(None) };
-    // The names may follow a `#`, be in the first line without one, or follow a title.
+    // The names of the columns may be in a line that begins with `#`, in the first other line, or
+    // below a title.
     for (number, line) in all().take(SHOWN) {
         let commented = line.starts_with('#');
         let mark = if commented { separator(first) } else { separator(line) };
@@ -76,7 +77,8 @@ fn layout(text: &str, hints: &Hints) -> Result<Option<TextLayout>, RecordingErro
             Err(_) if commented || line != first => continue,
             plan => plan?,
         };
-        // The place of a column may be told by its number: a delay there is no name.
+        // The user may give the column by its number. If a delay is at that place, this line has no
+        // names.
         let delay = |name: &str| is_value(name) && !is_missing(name);
         if plan.rtt.is_some_and(|column| delay(&names[column.at])) {
             break;
@@ -101,14 +103,14 @@ pub(super) fn knows(text: &str, hints: &Hints) -> bool {
     hints.columns.rtt.is_some() || layout(text, hints).is_ok_and(|layout| layout.is_some())
 }
 
-/// The most columns whose names a message lists.
+/// The most columns that a message lists.
 const MOST_NAMES: usize = 32;
 
-/// The letters of a column's name that messages show.
+/// The most characters of a column's name that a message shows.
 const KEPT: usize = 30;
 
-/// The first cells of a text that is a table, though its column of delays is not known: rows with
-/// equal numbers of cells, and a number in the last.
+/// Returns the cells of the first row, for a message. `None` if the text does not look like a
+/// table: rows with equal numbers of cells, and a number in the last of the rows.
 pub(super) fn names(text: &str) -> Option<Vec<String>> {
     let plain = lines(text).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let shown: Vec<&str> = plain.take(SHOWN).map(|(_, line)| line).collect();
@@ -128,7 +130,7 @@ pub(super) fn names(text: &str) -> Option<Vec<String>> {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let Some(layout) = layout(text, hints)? else {
         return Err(RecordingError::new(
-            "a table without a column of delays that is known here",
+            "a table without a known column of delays",
             "name it, or count its place from 1, as in `--column rtt=3`",
         ));
     };
@@ -140,11 +142,12 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
             continue;
         }
         if layout.header.is_some_and(|header| number < header) {
-            rows.malformed.push(Malformed::new(number, line, "above the names of the columns"));
+            let why = "the line is above the names of the columns";
+            rows.malformed.push(Malformed::new(number, line, why));
             continue;
         }
         let cells = cells(line, layout.separator);
-        // Blanks may occur within a cell, as in a date.
+        // Blanks may be within a cell, as in a date.
         let surplus = cells.iter().skip(layout.width).any(|cell| !cell.is_empty());
         if surplus && layout.separator.is_some() {
             rows.malformed.push(Malformed::new(number, line, "more cells than columns"));
@@ -161,10 +164,11 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     rows.finish(name, format, hints)
 }
 
-/// Whether the day or the month comes first in the dates of a table; `None` if each date tells.
+/// Finds out whether the day or the month comes first in the dates of a table; `None` if no date
+/// needs this.
 ///
 /// # Errors
-/// When the dates contradict each other, or none of them tells.
+/// When dates contradict each other, or some date allows both orders and no date decides.
 fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, RecordingError> {
     const FIX: &str = "say `--column dates=dmy` (22/10/2024) or `--column dates=mdy` (10/22/2024)";
     let plan = &layout.plan;
@@ -206,19 +210,19 @@ fn order_of_dates(text: &str, layout: &TextLayout) -> Result<Option<DateOrder>, 
     }
 }
 
-/// The recordings of consecutive rows.
+/// Collects the rows of a table into recordings.
 pub(super) struct TableRows {
     pub plan: TablePlan,
     groups: IndexMap<String, Group>,
     malformed: Vec<Malformed>,
-    /// Requests that still waited for a reply when the run ended.
+    /// The number of requests that still waited for a reply when the run ended.
     waiting: u64,
-    /// Whether a delay had no unit, neither in its column's name nor in its cell.
+    /// Whether some delay had no unit, neither in the column's name nor in the cell.
     assumed: bool,
 }
 
 impl TablePlan {
-    /// The instant, or the time of day, in a column.
+    /// Reads the instant or the time of day in a column.
     fn time<'a>(
         &self,
         cell: &impl Fn(usize) -> Option<&'a str>,
@@ -229,11 +233,12 @@ impl TablePlan {
         if is_missing(text) {
             return Ok(None);
         }
-        let why = || ambiguous(text).unwrap_or("no instant");
+        let why = || ambiguous(text).unwrap_or("a time that cannot be read");
         moment(text, column.unit, self.dates).map(Some).ok_or_else(why)
     }
 
-    /// The time of sending `sent` with the date of its own column, and whether it is local.
+    /// Adds the date from its own column to the time of sending `sent`. Also returns whether the
+    /// time is local.
     fn dated<'a>(
         &self,
         mut sent: Option<i64>,
@@ -258,15 +263,15 @@ impl TablePlan {
 #[derive(Default)]
 struct Group {
     tally: Tally,
-    /// The last number, unwrapped.
+    /// The highest number so far, unwrapped.
     last: u64,
     midnights: Midnights,
     row_order: RowOrder,
     rows: u64,
     duplicates: u64,
-    /// The algorithm whose rows count, in a table of replays.
+    /// The algorithm whose rows are read, in a table of replays.
     estimator: Option<String>,
-    /// The table's own statements about itself.
+    /// What the table itself says about its recordings.
     order: Option<ProbeOrder>,
     measure: Option<Measure>,
 }
@@ -276,7 +281,7 @@ impl TableRows {
         Self { plan, groups: IndexMap::new(), malformed: Vec::new(), waiting: 0, assumed: false }
     }
 
-    /// Adds a row: the cell at each index, and its text for messages.
+    /// Adds a row. `cell` returns the cell at an index, and `text` the row for messages.
     pub fn read<'a>(
         &mut self,
         line: usize,
@@ -308,7 +313,7 @@ impl TableRows {
             (Some(text), _) => outcome::lost(text).ok_or("neither lost nor received")?,
             (None, Some(text)) => match outcome::success(text, plan.coded) {
                 Some(answered) => !answered,
-                // A code without a known meaning.
+                // The meaning of this code is unknown.
                 None if plan.coded && whole(text).is_some() => rtt.is_none(),
                 None => return Err("neither success nor failure"),
             },
@@ -349,10 +354,10 @@ impl TableRows {
         Ok(())
     }
 
-    /// The recordings.
+    /// Returns the recordings.
     ///
     /// # Errors
-    /// When more numbers are missing than anyone can mean.
+    /// When more probes are missing than the limit allows.
     pub fn finish(
         self,
         name: &str,
@@ -374,11 +379,15 @@ impl TableRows {
             }
             let paced = plan.paced.then_some(PACE);
             if plan.paced && hints.interval.is_none() {
-                delays.notes.push(format!("times reckoned: one delay each {PACE}, LeoReplayer's"));
+                delays
+                    .notes
+                    .push(format!("times reckoned: one delay each {PACE}, as in LeoReplayer"));
             }
             if self.waiting > 0 {
                 let waiting = self.waiting;
-                delays.notes.push(format!("{waiting} requests were still waited for: left out"));
+                delays
+                    .notes
+                    .push(format!("{waiting} requests had no reply when the run ended: left out"));
             }
             let own = plan.echo_probes || plan.estimator.is_some() || plan.order.is_some();
             if !own && !plan.unused.is_empty() {
@@ -405,7 +414,7 @@ impl TableRows {
     }
 }
 
-/// The note that rows were left out, since they could not be read.
+/// Returns the note about rows that could not be read; `None` if there are none.
 fn left_out(malformed: &[Malformed]) -> Option<String> {
     let Malformed { line, why, .. } = malformed.first()?;
     let count = malformed.len();
@@ -439,7 +448,7 @@ impl Group {
         }
     }
 
-    /// A number of 16 bits that starts again continues.
+    /// Unwraps a number of 16 bits: where numbers start again, they continue.
     fn unwrap(&self, raw: u64) -> u64 {
         const ALL: u64 = 1 << 16;
         let within = self.last % ALL;
@@ -453,7 +462,7 @@ impl Group {
     }
 }
 
-/// How probes followed each other, by the words of our own tables.
+/// Reads how probes followed each other, in the words of our own tables.
 fn order(text: &str) -> Option<ProbeOrder> {
     match text {
         "sequence" => Some(ProbeOrder::Sequence),
@@ -462,7 +471,7 @@ fn order(text: &str) -> Option<ProbeOrder> {
     }
 }
 
-/// The kind of the delays, by the words of our own tables.
+/// Reads the kind of the delays, in the words of our own tables.
 fn measure(text: &str) -> Option<Measure> {
     match text {
         "round-trip" => Some(Measure::RoundTrip),
@@ -472,13 +481,13 @@ fn measure(text: &str) -> Option<Measure> {
     }
 }
 
-/// A cell of delays; a negative or missing value means lost.
+/// Reads a cell of delays. `None` if the value is negative or missing, which means lost.
 fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static str> {
     if is_missing(text) {
         return Ok(None);
     }
     if is_bound(text) {
-        return Err("a bound, which tells neither a delay nor a loss");
+        return Err("a bound, which is neither a delay nor a loss");
     }
     let unit = column.unit.unwrap_or(MILLISECOND);
     let (_, rest) = decimal(text, unit).ok_or("no delay")?;
@@ -487,14 +496,15 @@ fn delay(text: &str, column: SourceColumn) -> Result<Option<Duration>, &'static 
         word => unit_of(word).ok_or("no delay")?,
     };
     let (ns, _) = decimal(text, unit).ok_or("no delay")?;
-    // A number without a unit that is so large is an instant.
+    // A larger number without a unit is an instant.
     if column.unit.is_none() && ns > DAY {
         return Err("a delay of more than a day");
     }
     Ok(u64::try_from(ns).ok().map(Duration::from_nanos))
 }
 
-/// A cell of instants; if the unit is unknown, the size of present-day numbers shows it.
+/// Reads a cell of instants. If the unit is unknown, the size of the number shows it, because the
+/// time is one of our days.
 fn moment(text: &str, unit: Option<u64>, dates: Option<DateOrder>) -> Option<i64> {
     if let Some(ns) = written(text, dates) {
         return Some(ns);

@@ -1,4 +1,4 @@
-//! Probes by their numbers, for lines in any order.
+//! Collects probes by their numbers. The lines of a file may come in any order.
 
 use crate::units::{Duration, Time};
 
@@ -7,26 +7,27 @@ use super::reading::RecordingError;
 use super::slots::{ProbeSlot, Slots};
 use super::{Delays, Probe, SendTimeSource};
 
-/// The most numbers that may be missing from one file, so that a short file cannot fill the memory.
+/// The most numbers that may be missing from one file. Without a limit a short file could fill the
+/// memory.
 pub(super) const MOST_MISSING: u64 = 1 << 22;
 
-/// Probes by their numbers.
+/// The probes of one recording by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     slots: Slots,
-    /// Further replies to probes.
+    /// The number of further replies to probes.
     duplicates: u64,
     /// Whether the times of sending are local times without a zone.
     pub local: bool,
 }
 
 impl Tally {
-    /// The probe `number` was sent; returns its state.
+    /// Notes that the probe `number` was sent. Returns its state.
     pub fn sent(&mut self, number: u64) -> &mut ProbeSlot {
         self.slots.entry(number)
     }
 
-    /// A reply to `number` came; returns whether it is the first.
+    /// Notes a reply to the probe `number`. Returns whether it is the first reply.
     pub fn reply(&mut self, number: u64, rtt: Option<Duration>, wire_bytes: u32) -> bool {
         let slot = self.slots.entry(number);
         if slot.answered {
@@ -40,49 +41,50 @@ impl Tally {
         true
     }
 
-    /// A further reply to a probe, which may be known or not.
+    /// Counts a further reply to a probe, which may be known or not.
     pub fn duplicate(&mut self) {
         self.duplicates += 1;
     }
 
-    /// Further replies so far.
+    /// The number of further replies so far.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// The delay of `number`.
+    /// The delay of the probe `number`, if it is known.
     pub fn rtt(&self, number: u64) -> Option<Duration> {
         self.slots.get(number)?.rtt()
     }
 
-    /// The mean delay in nanoseconds, zero without delays.
+    /// The mean delay in nanoseconds; zero if there are no delays.
     pub fn mean_ns(&self) -> u64 {
         let delays = || self.slots.values().filter_map(ProbeSlot::rtt);
         let sum: u128 = delays().map(|rtt| u128::from(rtt.as_nanos())).sum();
         u64::try_from(sum / (delays().count() as u128).max(1)).unwrap_or(u64::MAX)
     }
 
-    /// When the first probe left that has a time of sending, on the recording's clock.
+    /// The time of sending of the first probe that has one, in nanoseconds on the recording's
+    /// clock.
     pub fn first_sent_ns(&self) -> Option<i64> {
         self.slots.iter().find_map(|(_, slot)| slot.sent_ns())
     }
 
-    /// Whether `number` was answered.
+    /// Whether the probe `number` was answered.
     pub fn answered(&self, number: u64) -> bool {
         self.slots.get(number).is_some_and(|slot| slot.answered)
     }
 
-    /// The lowest number that was answered.
+    /// The lowest number of a probe that was answered.
     pub fn first_answered(&self) -> Option<u64> {
         self.slots.iter().find(|(_, slot)| slot.answered).map(|(number, _)| number)
     }
 
-    /// Whether `number` was neither answered nor reported as missing.
+    /// Whether the reply to `number` neither came nor was reported as missing.
     pub fn is_open(&self, number: u64) -> bool {
         self.slots.get(number).is_none_or(|slot| !slot.answered && !slot.given_up)
     }
 
-    /// Numbers the probes from the other end.
+    /// Reverses the numbers: the last probe gets the lowest.
     pub fn reverse(&mut self) {
         let Some((lowest, highest)) = self.ends() else { return };
         let mut reversed = Slots::default();
@@ -97,18 +99,19 @@ impl Tally {
         self.slots.ends()
     }
 
-    /// Whether it is empty.
+    /// Whether there are no probes and no further replies.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.duplicates == 0
     }
 
-    /// The number of first replies.
+    /// The number of probes that were answered.
     pub fn received(&self) -> u64 {
         self.slots.values().filter(|slot| slot.answered).count() as u64
     }
 
-    /// Adds the probes `first..=last` to `delays`. Numbers without a line are lost. The times of
-    /// sending are recorded ones if there are any, else they are computed from `interval`.
+    /// Adds the probes of `range`, from the first to the last number, to `delays`. A number without
+    /// a line is a lost probe. If some times of sending are recorded, the missing ones are computed
+    /// from these. If none is, all are computed from `interval`; without it they are unknown.
     ///
     /// # Errors
     /// When more numbers are missing than the limit allows.
@@ -164,7 +167,7 @@ impl Tally {
     }
 }
 
-/// The slots `first..=last`; missing numbers have empty slots.
+/// Returns the slots `first..=last`. A missing number has an empty slot.
 fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, ProbeSlot)> {
     let mut slots = slots.into_sorted().skip_while(move |one| one.0 < first).peekable();
     (first..=last).map(move |number| {
@@ -172,15 +175,16 @@ fn filled(slots: Slots, first: u64, last: u64) -> impl Iterator<Item = (u64, Pro
     })
 }
 
-/// The known times of sending if some are missing, as a basis for computing these.
+/// The known times of sending, from which the missing ones are computed.
 struct KnownTimes {
-    /// Numbers and instants; empty if none is missing.
+    /// The numbers and times of the probes with a known time; empty if no time is missing.
     told: Vec<(u64, i64)>,
+    /// The usual interval of the probes in nanoseconds.
     pace: f64,
 }
 
 impl KnownTimes {
-    /// `None` if no time is known.
+    /// Collects the known times of the probes `first..=last`; `None` if there are none.
     fn new(slots: &Slots, (first, last): (u64, u64), interval: Option<Duration>) -> Option<Self> {
         let told = || {
             let within = slots.iter().filter(|(number, _)| (first..=last).contains(number));
@@ -198,8 +202,8 @@ impl KnownTimes {
         Some(Self { told, pace })
     }
 
-    /// When the probe `number` left, from its neighbours; the first of these is at `place` or after
-    /// it.
+    /// Computes when the probe `number` left, from the neighbours with a known time. The search in
+    /// [`told`](Self::told) begins at `place`, which moves forward from call to call.
     fn reckon(&self, number: u64, place: &mut usize) -> i64 {
         let from = |(at, ns): (u64, i64), pace: f64| {
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
@@ -221,7 +225,8 @@ impl KnownTimes {
     }
 }
 
-/// The interval of the probes in nanoseconds: the median of the known steps.
+/// Returns the interval of the probes in nanoseconds: the one that is given, or else the median of
+/// the known ones.
 fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
     let step = |pair: &[(u64, i64)]| {
         (pair[1].1.saturating_sub(pair[0].1)) as f64 / (pair[1].0 - pair[0].0) as f64
@@ -232,7 +237,7 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
     given.or_else(|| steps.get(steps.len() / 2).copied()).unwrap_or(1.0).max(0.0)
 }
 
-/// Instants since the first, none before its predecessor.
+/// Converts times to instants since the first one. None is earlier than the one before it.
 #[derive(Default)]
 struct InOrder {
     start: Option<i64>,
@@ -254,8 +259,8 @@ impl InOrder {
     fn remark(&self, delays: &mut Delays) {
         if self.back > 0 {
             delays.notes.push(format!(
-                "{} times of sending lie before those of the probes ahead of them, by the clock or \
-                 the cut of the digits: moved up to them",
+                "{} times of sending were earlier than that of the probe before, because a clock \
+                 was set back or digits are missing: moved to the time of the probe before",
                 self.back
             ));
         }

@@ -1,4 +1,4 @@
-//! Logs of Linux's `tcp_info`: M-Lab's NDT7 and tcp-info.
+//! Logs of Linux's `tcp_info`, as M-Lab's NDT7 and tcp-info write them.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use super::text::MICROSECOND;
 const RTT_AT: usize = 68;
 const MIN_RTT_AT: usize = 148;
 
-/// The inet_diag attribute that holds it (`INET_DIAG_INFO`).
+/// The number of the inet_diag attribute that holds `struct tcp_info` (`INET_DIAG_INFO`).
 const INFO: usize = 2;
 
 /// Whether a value is a result of NDT7 or an entry of a tcp-info log.
@@ -27,7 +27,7 @@ pub(super) fn knows(value: &Value) -> bool {
 /// Reads the results among `items`.
 ///
 /// # Errors
-/// Never: the signature is shared by all readers.
+/// Never. All readers have the same signature.
 pub(super) fn parse(
     name: &str,
     items: &[Item],
@@ -52,7 +52,11 @@ pub(super) fn parse(
         match raw(item).or_else(|| object(item)) {
             Some(report) => log.push(report),
             None if item.get("Metadata").is_some() => {}
-            None => reading.malformed.push(Malformed::new(*line, &label(item), "no tcp_info")),
+            None => reading.malformed.push(Malformed::new(
+                *line,
+                &label(item),
+                "not an entry with tcp_info",
+            )),
         }
     }
     if !log.is_empty() {
@@ -62,7 +66,8 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// A `tcp_info` with named fields: microseconds, and the time since the connection began.
+/// Reads a `tcp_info` with named fields. Times are in microseconds; the elapsed time counts from
+/// the beginning of the connection.
 fn object(item: &Value) -> Option<Report> {
     let info = item.get("TCPInfo").or_else(|| item.get("tcp_info")).unwrap_or(item);
     let field = |names: [&str; 3]| names.iter().find_map(|name| whole(&info[*name]));
@@ -75,14 +80,14 @@ fn object(item: &Value) -> Option<Report> {
     Some(Report {
         at_ns: stamp.or(elapsed),
         srtt: (rtt > 0).then(|| span(rtt)),
-        // All bits set: nothing was measured yet.
+        // If all bits are set, nothing was measured yet.
         least: field(["MinRTT", "min_rtt", "tcpi_min_rtt"])
             .filter(|us| *us != u64::from(u32::MAX) && *us > 0)
             .map(span),
     })
 }
 
-/// A `tcp_info` in the kernel's layout, in base 64.
+/// Reads a `tcp_info` in the kernel's layout, written in base 64.
 fn raw(item: &Value) -> Option<Report> {
     let info = base64(item["Attributes"].get(INFO)?.as_str()?)?;
     let field = |at: usize| {
@@ -96,7 +101,7 @@ fn raw(item: &Value) -> Option<Report> {
     Some(Report { at_ns: stamp, srtt: (rtt > 0).then(|| span(rtt)), least: least.map(span) })
 }
 
-/// The bytes of a text in base 64 (RFC 4648 §4).
+/// Decodes a text in base 64 (RFC 4648 §4); `None` if a character is not of its alphabet.
 fn base64(text: &str) -> Option<Vec<u8>> {
     let (mut bits, mut held) = (0_u32, 0);
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);

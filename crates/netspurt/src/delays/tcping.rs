@@ -12,18 +12,18 @@ use super::text::{MILLISECOND, decimal, integer, lines};
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectLine {
-    /// A connection was opened: its number if the line has one, and the delay.
+    /// A connection was opened: the probe's number if the line has one, and the delay.
     Opened(Option<u64>, Duration),
-    /// No answer came.
+    /// No answer came: the probe's number if the line has one.
     Failed(Option<u64>),
-    /// The port is closed: an answer came, and no connection.
+    /// The port is closed: an answer came, but no connection was opened.
     Refused,
     Ordinary,
     Broken,
     Foreign,
 }
 
-/// How a line about a connection begins.
+/// The beginnings of lines about connections.
 const CONNECTED: [&str; 4] = ["Connected to ", "connected to ", "Ping tcp://", "Probing "];
 
 /// Parts of lines about connections that were not opened.
@@ -63,7 +63,7 @@ fn number(text: &str) -> Option<u64> {
     Some(integer(after?.1)?.0)
 }
 
-/// The delay in milliseconds: after `time=`, or the last number with its unit.
+/// Reads the delay, in milliseconds: the number after `time=`, or else the last number of the line.
 fn delay(text: &str) -> Option<Duration> {
     let value = match text.split_once("time=") {
         Some((_, value)) => value.trim_start(),
@@ -98,9 +98,9 @@ fn is_ordinary(text: &str) -> bool {
         || STARTS.iter().any(|start| text.starts_with(start))
 }
 
-/// Whether such a program writes this line, a title or one about an opened connection.
+/// Whether the line is httping's title, or a line about an opened connection.
 pub(super) fn knows(line: &str) -> bool {
-    // httping's title, which is like ping's: `PING a.example:80 (/):`
+    // httping's title resembles ping's: `PING a.example:80 (/):`
     let title = line.starts_with("PING ") && line.contains(" (/");
     title || matches!(read(line), ConnectLine::Opened(..))
 }
@@ -131,7 +131,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 reading.malformed.push(Malformed::new(number, line, "no delay in the line"));
             }
             ConnectLine::Foreign => {
-                let why = "nothing that programs like tcping write";
+                let why = "not a line that programs like tcping write";
                 reading.malformed.push(Malformed::new(number, line, why));
             }
         }

@@ -1,10 +1,10 @@
-//! Bytes of any origin as lines of text, and the numbers in them.
+//! Reads octets of any encoding as lines of text, and the numbers in these lines.
 
 use std::borrow::Cow;
 
 use crate::units::Duration;
 
-/// The text of a file: UTF-8, UTF-16 with a byte-order mark, or else one octet per character.
+/// Decodes a file as UTF-8 or UTF-16. If it is neither, each octet is a character.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
@@ -17,14 +17,14 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
         [0, _, 0, _, ..] => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
         _ => match core::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
-            // An unknown code page: its digits and Latin letters are those of ASCII.
+            // The code page is unknown, but its digits and Latin letters are those of ASCII.
             Err(_) => Cow::Owned(bytes.iter().map(|octet| char::from(*octet)).collect()),
         },
     };
     plain(text)
 }
 
-/// The text without byte-order marks and without the terminal's colours.
+/// Returns the text without byte-order marks and without a terminal's colours.
 fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(['\u{feff}', '\u{1b}', '\u{0}']) {
         return text;
@@ -47,26 +47,26 @@ fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The lines of a text with their numbers from 1, with any line ends.
+/// Returns the lines of a text, with their numbers from 1. A line may end with LF, CR LF or CR.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.split('\n').flat_map(|line| line.trim_end().split('\r'));
     lines.enumerate().map(|(index, line)| (index + 1, line.trim_end()))
 }
 
-/// Nanoseconds in a second, a millisecond and a microsecond.
+/// A second, a millisecond and a microsecond, in nanoseconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 pub(super) const MILLISECOND: u64 = 1_000_000;
 pub(super) const MICROSECOND: u64 = 1000;
 
-/// The whole number at the beginning of `text`, and the rest.
+/// Reads the whole number at the beginning of `text`. Returns it and the rest.
 pub(super) fn integer(text: &str) -> Option<(u64, &str)> {
     let end = text.bytes().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// The decimal number at the beginning of `text`, in nanoseconds if it counts units of `unit`
-/// nanoseconds, and the rest. The decimal mark may be a comma. Digits below a nanosecond are cut
-/// off.
+/// Reads the decimal number at the beginning of `text`. Returns it, multiplied by `unit`, and the
+/// rest. `unit` is the number's unit in nanoseconds, so the result is in nanoseconds. The decimal
+/// mark may be a comma. Digits below a nanosecond are cut off.
 pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -101,7 +101,7 @@ pub(super) fn decimal(text: &str, unit: u64) -> Option<(i64, &str)> {
     Some((if negative { -value } else { value }, rest))
 }
 
-/// The power of ten in `e-05`.
+/// Reads the power of ten at the beginning of `text`, as in `e-05`.
 fn exponent(text: &str) -> Option<(i32, &str)> {
     let rest = text.strip_prefix(['e', 'E'])?;
     let (negative, digits) = match rest.strip_prefix('-') {
@@ -113,14 +113,15 @@ fn exponent(text: &str) -> Option<(i32, &str)> {
     Some((if negative { -power } else { power }, rest))
 }
 
-/// A float of `unit`s as a span; `None` if it is negative or not a number.
+/// Converts a number of `unit`s, in nanoseconds each, to a span. `None` if the number is negative,
+/// too large or not a number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
 pub(super) fn float_span(value: f64, unit: u64) -> Option<Duration> {
     let ns = (value * unit as f64).round();
     (0.0..9e18).contains(&ns).then(|| Duration::from_nanos(ns as u64))
 }
 
-/// Whole milliseconds with decimals, as notes write spans.
+/// Returns a span of nanoseconds as text, as notes write it.
 pub(super) fn in_ms(ns: u64) -> String {
     Duration::from_nanos(ns).to_string()
 }

@@ -1,4 +1,4 @@
-//! The contents of compressed files, whole and within limits.
+//! Reads the whole contents of compressed files, within limits.
 
 use std::io::Read;
 
@@ -9,16 +9,17 @@ use super::reading::RecordingError;
 /// The most octets of text, and the most that a compressed file may contain: 2 GiB.
 pub(super) const MOST: u64 = 1 << 31;
 
-/// Contents up to here may be any multiple of the compressed file: 64 MiB.
+/// Up to this length, contents may be any multiple of the compressed file: 64 MiB.
 const ANY_RATIO: u64 = 1 << 26;
-/// Beyond it they are at most so many times as long. Recordings shrink to a tenth or so; what shrinks
-/// more was made to fill memories.
+/// Longer contents may be at most this many times as long as the compressed file. Recordings shrink
+/// to about a tenth. A file that shrinks far more was made to fill the memory.
 const MOST_RATIO: u64 = 100;
 
-/// The contents of a compressed file; `None` if the file is not compressed.
+/// Decompresses a file; `None` if the file is not compressed.
 ///
 /// # Errors
-/// When it is damaged, contains more than `most` octets, or far more than its size lets expect.
+/// When the file is damaged, contains more than `most` octets, or contains far more than its own
+/// size makes likely.
 pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>, RecordingError> {
     let Some(packing) = Packing::of(bytes) else { return Ok(None) };
     let most = most.min(ANY_RATIO.max(MOST_RATIO * bytes.len() as u64));
@@ -34,7 +35,7 @@ pub(super) fn unpack(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>, Recordi
     Ok(Some(unpacked))
 }
 
-/// The error of a text, or of the contents of a file, beyond the limit.
+/// Returns the error for a text or for contents that are longer than the limit.
 pub(super) fn too_long(what: &str, most: u64, fix: &str) -> RecordingError {
     RecordingError::new(
         format!("{what} more than {most} octets, the most that netspurt reads of it"),

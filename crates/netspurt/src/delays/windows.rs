@@ -1,5 +1,4 @@
-//! ping on Windows, in any language: the kind of a line follows from its numbers, not from its
-//! words.
+//! ping on Windows, in any language. The numbers of a line show its kind, not its words.
 
 use crate::units::Duration;
 
@@ -13,7 +12,7 @@ use super::{Delays, ProbeOrder};
 /// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowsLine {
-    /// The beginning of a run, with the octets of each probe.
+    /// The beginning of a run, with the octets of payload of each probe.
     Header {
         payload: u32,
         v6: bool,
@@ -26,14 +25,14 @@ enum WindowsLine {
     },
     /// A probe without a reply, or with an error instead of one.
     Failure,
-    /// Sent, received.
+    /// The numbers of probes that were sent and received.
     Statistics(u64, u64),
     Ordinary,
-    /// A line that ends with a colon, such as the title of the times.
+    /// A line that ends with a colon, such as the title above the shortest and longest time.
     Title,
     /// An incomplete reply.
     Broken,
-    /// A failure in an unsupported language, or foreign text.
+    /// A failure in an unsupported language, or text of another program.
     Unknown,
 }
 
@@ -74,17 +73,17 @@ const FAILURES: &[&str] = &[
     "タイムアウト",
     "시간이 만료",
     "等候逾時",
-    // The same, in code pages 936, 950, 932 and 949.
+    // The last four messages, as code pages 936, 950, 932 and 949 encode them.
     "\u{c7}\u{eb}\u{c7}\u{f3}\u{b3}\u{ac}\u{ca}\u{b1}",
     "\u{b5}\u{a5}\u{ad}\u{d4}\u{b9}O\u{ae}\u{c9}",
     "\u{83}^\u{83}C\u{83}\u{80}\u{83}A\u{83}E\u{83}g",
     "\u{bd}\u{c3}\u{b0}\u{a3}\u{c0}\u{cc} \u{b8}\u{b8}\u{b7}\u{e1}",
 ];
 
-/// The characters after a count, including the commas of code pages 936, 932 and 950.
+/// The characters that may follow a count, including the commas of code pages 936, 932 and 950.
 const COMMAS: [char; 8] = [',', '(', '，', '、', '（', '\u{a3}', '\u{81}', '\u{a1}'];
 
-/// The [`WindowsLine`] of a line.
+/// Finds the meaning of a line.
 fn read(line: &str) -> WindowsLine {
     let text = line.trim();
     let share = text.starts_with(['(', '（']) && text.contains('%');
@@ -111,8 +110,8 @@ fn read(line: &str) -> WindowsLine {
     if times || ["Control-C", "STRG-C", "Ctrl-C", "Ctrl+C"].contains(&text) {
         return WindowsLine::Ordinary;
     }
-    // `Reply from 192.168.1.5: Destination host unreachable.` is a sentence; without its full stop
-    // it is incomplete.
+    // `Reply from 192.168.1.5: Destination host unreachable.` is a sentence. A line without the
+    // full stop is incomplete.
     let sentence = text.ends_with(|c: char| c == '.' || !c.is_ascii());
     match address(text) && text.contains(": ") || text.contains("TTL=") {
         true if sentence && equals(text).count() == 0 => WindowsLine::Failure,
@@ -121,7 +120,7 @@ fn read(line: &str) -> WindowsLine {
     }
 }
 
-/// The text after each `=` or `<`, with the mark.
+/// Returns each `=` or `<` of a text, with the text after it.
 fn equals(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.match_indices(['=', '<']).map(|(at, mark)| (mark, text[at + 1..].trim_start()))
 }
@@ -145,15 +144,15 @@ fn v6(text: &str) -> bool {
     text.split([' ', '[', ']', '%']).any(is_v6)
 }
 
-/// `Pinging google.com [216.58.196.238] with 32 bytes of data:`: an address, followed by a separate
-/// number.
+/// Reads the header of a run, as `Pinging google.com [216.58.196.238] with 32 bytes of data:`. It
+/// has an address, and a number of its own after it.
 fn header(text: &str) -> Option<WindowsLine> {
     let words = || text.split([' ', '\u{a0}']);
     let payload = words().filter_map(|word| word.parse::<u32>().ok()).next_back()?;
     Some(WindowsLine::Header { payload, v6: v6(text) })
 }
 
-/// `bytes=32 time<1ms TTL=64`, and over IPv6 only the time.
+/// Reads a reply, as `bytes=32 time<1ms TTL=64`. Over IPv6 it has only the time.
 fn reply(text: &str) -> Option<WindowsLine> {
     let ttl = text.rfind("TTL=");
     if !address(text) && ttl.is_none() {
@@ -162,8 +161,8 @@ fn reply(text: &str) -> Option<WindowsLine> {
     let fields = &text[..ttl.unwrap_or(text.len())];
     let (mark, value) = equals(fields).last()?;
     let (ns, unit) = decimal(value, MILLISECOND)?;
-    // A line that ends without a unit is incomplete, unless the number is a count; over IPv4 all
-    // languages have TTL after it.
+    // A delay has a unit; a line that ends without one is incomplete or has a count. Over IPv4 all
+    // languages write TTL after the delay.
     let unit = unit.trim_start();
     if !unit.starts_with("ms") && unit.starts_with(|c: char| c.is_ascii()) || unit.is_empty() {
         return None;
@@ -182,7 +181,8 @@ fn reply(text: &str) -> Option<WindowsLine> {
     Some(WindowsLine::Reply { rtt, below, payload, v6: v6(text) })
 }
 
-/// `Packets: Sent = 10, Received = 10, Lost = 0 (0% loss),`: three counts without a unit.
+/// Reads the statistics, as `Packets: Sent = 10, Received = 10, Lost = 0 (0% loss),`. They are
+/// three counts without a unit.
 fn statistics(text: &str) -> Option<(u64, u64)> {
     let counts: Vec<u64> = equals(text)
         .filter_map(|(_, value)| integer(value))
@@ -194,13 +194,13 @@ fn statistics(text: &str) -> Option<(u64, u64)> {
         .collect();
     match counts[..] {
         [sent, received, _] => Some((sent, received)),
-        // The third is in the next line.
+        // The third count is in the next line.
         [sent, received] if text.ends_with(',') && text.contains(':') => Some((sent, received)),
         _ => None,
     }
 }
 
-/// Whether Windows's ping writes such a line: a reply, or a line of statistics.
+/// Whether Windows's ping writes such a line: a reply, a header or a line of statistics.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = of_line(line);
     let reply = match read(line) {
@@ -217,9 +217,9 @@ pub(super) fn knows(line: &str) -> bool {
 struct WindowsProbe {
     rtt: Option<Duration>,
     wire_bytes: u32,
-    /// When it left, if its line has a stamp.
+    /// When the probe left, if its line has a stamp.
     sent_ns: Option<i64>,
-    /// Its line if that was not understood.
+    /// The line and its number, if the line was not understood.
     text: Option<(usize, String)>,
 }
 
@@ -230,9 +230,9 @@ struct WindowsRun {
     probes: Vec<WindowsProbe>,
     below: u64,
     statistics: Option<(u64, u64)>,
-    /// Whether the title of the times was seen, after the statistics.
+    /// Whether the title above the times was read after the statistics.
     titled: bool,
-    /// A title that the statistics must follow.
+    /// The number and the text of a line that counts as a title only if the statistics follow it.
     title: Option<(usize, String)>,
     /// Whether stamps are local times without a zone.
     local: bool,
@@ -243,7 +243,7 @@ impl WindowsRun {
         self.header.is_none() && self.probes.is_empty() && self.statistics.is_none()
     }
 
-    /// A reply that came at the instant `stamp`.
+    /// Takes a reply that came at the instant `stamp`.
     fn reply(&mut self, rtt: Duration, payload: Option<u32>, v6: bool, stamp: Option<i64>) {
         let told = self.header.unwrap_or((0, false));
         let payload = payload.unwrap_or(told.0);
@@ -254,8 +254,9 @@ impl WindowsRun {
         self.probes.push(WindowsProbe { rtt: Some(rtt), wire_bytes, sent_ns, text: None });
     }
 
-    /// Takes the lines that were not understood for lost probes if the count or their repetition
-    /// shows this, else for foreign text.
+    /// Decides what the lines are that were not understood. They are lost probes if the statistics
+    /// count them as probes, or if there are no statistics and the lines repeat one text. Otherwise
+    /// they are malformed.
     fn judge(&mut self, malformed: &mut Vec<Malformed>, notes: &mut Vec<String>) {
         let unknown = self.probes.iter().filter(|one| one.text.is_some()).count() as u64;
         if unknown == 0 {
@@ -279,7 +280,7 @@ impl WindowsRun {
             return;
         }
         for (line, text) in texts() {
-            malformed.push(Malformed::new(*line, text, "nothing that ping writes"));
+            malformed.push(Malformed::new(*line, text, "not a line that ping writes"));
         }
         self.probes.retain(|one| one.text.is_none());
     }
@@ -301,13 +302,13 @@ impl WindowsRun {
             let read = self.probes.len() as u64;
             if (sent, counted) != (read, received) {
                 delays.notes.push(format!(
-                    "the statistics say {sent} sent and {counted} received (errors count as \
-                     received there), the lines say {read} and {received}"
+                    "the statistics say {sent} sent and {counted} received, errors included; the \
+                     lines say {read} and {received}"
                 ));
             }
             if sent > read && sent - read <= super::tally::MOST_MISSING {
                 self.probes.extend((0..sent - read).map(|_| WindowsProbe::default()));
-                delays.notes.push("probes that no line tells of were put last, lost".into());
+                delays.notes.push("probes without a line were added at the end, as lost".into());
             }
         }
         if self.below > 0 {
@@ -341,7 +342,7 @@ impl WindowsRun {
     }
 }
 
-/// Whether a line may be the rest of the statistics.
+/// Whether a line may continue the statistics.
 fn goes_on(line: &str) -> bool {
     let text = line.trim();
     let count = equals(text).count() == 1 && text.contains('%');
@@ -351,7 +352,7 @@ fn goes_on(line: &str) -> bool {
 /// Reads the runs of `text`.
 ///
 /// # Errors
-/// When a count is absurd.
+/// When too many probes are missing.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut runs: Vec<WindowsRun> = vec![WindowsRun::default()];
@@ -367,7 +368,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         if let Some((at, text)) = run.title.take_if(|_| !line.trim().is_empty())
             && !matches!(told, WindowsLine::Statistics(..))
         {
-            reading.malformed.push(Malformed::new(at, &text, "nothing that ping writes"));
+            reading.malformed.push(Malformed::new(at, &text, "not a line that ping writes"));
         }
         match told {
             WindowsLine::Header { payload, v6 } => {
@@ -399,13 +400,13 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
                 run.probes.push(WindowsProbe { text, ..WindowsProbe::default() });
             }
             WindowsLine::Unknown | WindowsLine::Title => {
-                let why = "nothing that ping writes";
+                let why = "not a line that ping writes";
                 reading.malformed.push(Malformed::new(number, line, why));
             }
         }
     }
     if let Some((at, text)) = runs.last_mut().and_then(|run| run.title.take()) {
-        reading.malformed.push(Malformed::new(at, &text, "nothing that ping writes"));
+        reading.malformed.push(Malformed::new(at, &text, "not a line that ping writes"));
     }
     for run in runs.into_iter().filter(|run| !run.is_empty()) {
         let read = run.finish(name, hints, &mut reading.malformed)?;

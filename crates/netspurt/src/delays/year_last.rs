@@ -21,7 +21,7 @@ impl DateOrder {
     }
 }
 
-/// A date as written: two numbers, of which one is the day, and the year.
+/// A date as written: the day and the month in either order, and the year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct YearLast {
     numbers: [u64; 2],
@@ -29,17 +29,17 @@ pub(super) struct YearLast {
     dotted: bool,
 }
 
-/// What a cell shows of the order of day and month.
+/// What a date shows about the order of day and month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DateOrderEvidence {
-    /// The cell is a date in this order and in no other.
+    /// The date is possible in this order only.
     Only(DateOrder),
-    /// It is a date in both orders, and not the same one.
+    /// The date is possible in both orders, and they give different days.
     Either,
 }
 
 impl YearLast {
-    /// The date at the beginning of a text, and what follows it.
+    /// Reads the date at the beginning of a text. Returns it and the text behind.
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let (first, rest) = integer(text).filter(|(number, _)| (1..=31).contains(number))?;
         let mark = rest.chars().next().filter(|mark| matches!(mark, '.' | '/' | '-'))?;
@@ -47,7 +47,8 @@ impl YearLast {
         let digits = rest.strip_prefix(mark)?;
         let (year, rest) = integer(digits)?;
         let dotted = mark == '.';
-        // Years of two digits are of our century; with slashes they may come first.
+        // A year of two digits is one of this century. With slashes it is not read, because the
+        // year may come first.
         let year = match digits.len() - rest.len() {
             4 => year,
             2 if dotted => 2000 + year,
@@ -68,7 +69,8 @@ impl YearLast {
         }
     }
 
-    /// Its midnight in nanoseconds since 1970; of two possible ones that of `order`.
+    /// Returns the midnight at which the day begins, in nanoseconds since 1970. `order` decides
+    /// between two possible days; without it the result is `None` then.
     pub fn midnight(self, order: Option<DateOrder>) -> Option<i64> {
         let order = match self.evidence() {
             Some(DateOrderEvidence::Only(order)) => order,
@@ -84,18 +86,19 @@ impl YearLast {
     }
 }
 
-/// What a cell that begins with a date shows of the order of day and month.
+/// Returns what a cell that begins with a date shows about the order of day and month. `None` if
+/// the cell has no such date, or if both orders give the same day.
 pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
     YearLast::read(cell)?.0.evidence()
 }
 
-/// Whether a cell begins with a date that has the year last.
+/// Whether a cell begins with a date that ends with the year.
 pub(super) fn is_year_last(cell: &str) -> bool {
     YearLast::read(cell).is_some()
 }
 
-/// The date at the beginning of a line, as its midnight if its order of day and month is certain,
-/// and what follows it.
+/// Reads the date at the beginning of a line. Returns its midnight, if the order of day and month
+/// is certain, and the text behind.
 pub(super) fn date_of_line(line: &str) -> Option<(Option<i64>, &str)> {
     let (date, rest) = YearLast::read(line)?;
     let midnight = match date.evidence() {

@@ -1,18 +1,18 @@
-//! Zones of written times: offsets, and the abbreviations that have a single meaning.
+//! Time zones behind times: offsets, and abbreviations that have only one meaning.
 
 /// The zone behind a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zone {
-    /// None is written.
+    /// No zone is written.
     Unnamed,
     /// Seconds east of Greenwich.
     East(i64),
-    /// An abbreviation that several zones have, with what to write instead.
+    /// An abbreviation that several zones share, with the message that says what to write instead.
     Ambiguous(&'static str),
 }
 
-/// Abbreviations and their minutes east of Greenwich: those of RFC 2822 §4.3 without CST, and those
-/// of Europe, Japan and Korea in the IANA time zone database.
+/// Abbreviations and their minutes east of Greenwich. They are those of RFC 2822 §4.3 without CST,
+/// and those of Europe, Japan and Korea in the IANA time zone database.
 const NAMED: [(&str, i64); 18] = [
     ("UTC", 0),
     ("GMT", 0),
@@ -34,14 +34,14 @@ const NAMED: [(&str, i64); 18] = [
     ("PDT", -420),
 ];
 
-/// Abbreviations of several zones in the IANA time zone database.
+/// Abbreviations that several zones of the IANA time zone database share.
 const AMBIGUOUS: [(&str, &str); 3] = [
     ("IST", "IST is India's, Ireland's and Israel's time: write the offset, as in +05:30"),
     ("CST", "CST is America's, China's and Cuba's time: write the offset, as in -06:00"),
     ("BST", "BST is Britain's and Bangladesh's time: write the offset, as in +01:00"),
 ];
 
-/// The zone with the abbreviation `word`.
+/// Returns the zone with the abbreviation `word`.
 fn named(word: &str) -> Option<Zone> {
     let known = NAMED.iter().find(|(name, _)| *name == word);
     let several = || AMBIGUOUS.iter().find(|(name, _)| *name == word);
@@ -50,12 +50,12 @@ fn named(word: &str) -> Option<Zone> {
         .or_else(|| several().map(|(_, why)| Zone::Ambiguous(why)))
 }
 
-/// Whether a word is a zone behind a blank: an abbreviation, `+0200` or `+02:00`.
+/// Whether a word that follows a blank is a zone: an abbreviation, `+0200` or `+02:00`.
 pub(super) fn is_zone(word: &str) -> bool {
     matches!(separate(word), Some((_, "")))
 }
 
-/// Why a text that has a time of day is none: its zone has several meanings.
+/// If a text has a time of day whose zone has several meanings, returns why it cannot be read.
 pub(super) fn ambiguous(text: &str) -> Option<&'static str> {
     let timed = text.contains(':');
     let why = |word: &str| match named(word) {
@@ -65,19 +65,20 @@ pub(super) fn ambiguous(text: &str) -> Option<&'static str> {
     timed.then(|| text.split_whitespace().find_map(why)).flatten()
 }
 
-/// The zone at the beginning of `text`, directly or behind a blank, and what follows it.
+/// Reads the zone at the beginning of `text`, directly or behind a blank. Returns it and the text
+/// behind.
 pub(super) fn zone(text: &str) -> (Zone, &str) {
     let behind = text.trim_start();
     let found = if behind.len() < text.len() { separate(behind) } else { joined(text) };
     found.unwrap_or((Zone::Unnamed, text))
 }
 
-/// A zone that follows a time without a blank.
+/// Reads a zone that follows a time without a blank.
 fn joined(text: &str) -> Option<(Zone, &str)> {
     offset(text).or_else(|| separate(text))
 }
 
-/// A zone behind a blank, where a number with a sign may be another value.
+/// Reads a zone behind a blank. There a short number with a sign is another value, and not a zone.
 fn separate(text: &str) -> Option<(Zone, &str)> {
     let letters = text.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (word, rest) = text.split_at(letters);
@@ -93,7 +94,7 @@ fn separate(text: &str) -> Option<(Zone, &str)> {
     (whole && ends).then_some((zone, rest))
 }
 
-/// `+02`, `+0200` or `+02:00`.
+/// Reads `+02`, `+0200` or `+02:00`.
 fn offset(text: &str) -> Option<(Zone, &str)> {
     let sign = match text.bytes().next()? {
         b'+' => 1,

@@ -2,10 +2,10 @@
 
 use core::f64::consts::LN_2;
 
-/// A curve through knots at equal steps. The first and the last piece go on beyond the ends, the
-/// first one with a slope of its own.
+/// A curve of straight pieces between knots at equal steps. Behind the last knot the last piece
+/// continues. Before the first knot the curve is a straight line with a slope of its own.
 pub(super) struct QuantileCurve {
-    /// Where the first knot is.
+    /// The position of the first knot.
     pub(super) first: f64,
     pub(super) step: f64,
     /// The slope before the first knot.
@@ -14,13 +14,13 @@ pub(super) struct QuantileCurve {
 }
 
 impl QuantileCurve {
-    /// The curve's value at `x`.
+    /// Returns the curve's value at `x`.
     pub(super) fn at(&self, x: f64) -> f64 {
         let (piece, from) = self.piece_at(x);
         piece.value + piece.slope * (x - from)
     }
 
-    /// The piece at `x`, and where its value is taken.
+    /// Returns the piece at `x`, and the position at which the curve has the piece's `value`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
     fn piece_at(&self, x: f64) -> (Piece, f64) {
         if x < self.first {
@@ -30,7 +30,7 @@ impl QuantileCurve {
         (self.piece(number), self.place(number))
     }
 
-    /// The piece that begins at a knot.
+    /// Returns the piece that begins at a knot.
     fn piece(&self, number: usize) -> Piece {
         let [value, next] = [self.knots[number], self.knots[number + 1]];
         Piece { value, slope: (next - value) / self.step }
@@ -41,7 +41,7 @@ impl QuantileCurve {
         self.first + self.step * number as f64
     }
 
-    /// The pieces between `from` and `to`, each with its ends.
+    /// Returns the two ends of each piece between `from` and `to`.
     fn pieces(&self, from: f64, to: f64) -> impl Iterator<Item = [f64; 2]> {
         let inner = (0..self.knots.len()).map(|number| self.place(number));
         let mut ends: Vec<f64> = inner.filter(|place| from < *place && *place < to).collect();
@@ -50,16 +50,16 @@ impl QuantileCurve {
         ends.into_iter().map(move |end| [core::mem::replace(&mut start, end), end])
     }
 
-    /// The integral of the curve from 0 to 1, exactly.
+    /// Returns the exact integral of the curve from 0 to 1.
     pub(super) fn mean(&self) -> f64 {
         self.pieces(0.0, 1.0).map(|[from, to]| (to - from) * self.at((from + to) / 2.0)).sum()
     }
 
-    /// The integral of 2^curve(log2 u) for u from 0 to 1, exactly: on a piece of slope b it is that
-    /// of a power of u.
+    /// Returns the exact integral of 2^curve(log2 u) for u from 0 to 1. On a piece of slope b the
+    /// integrand is u^b times a constant.
     ///
     /// # Panics
-    /// Where the curve rises so fast before the first knot that there is no mean.
+    /// When the slope before the first knot is -1 or less, so that there is no mean.
     pub(super) fn mean_of_powers(&self) -> f64 {
         assert!(self.slope_before > -1.0, "no mean");
         let tail = libm::exp2(self.knots[0] + self.first) / (self.slope_before + 1.0);

@@ -1,4 +1,4 @@
-//! What is wrong with the text of a distribution.
+//! The error of a text or of values that describe no distribution.
 
 use core::fmt;
 
@@ -14,11 +14,11 @@ use crate::place::did_you_mean;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DistributionError {
-    /// The distribution as it was named; the whole text where it is a plain quantity.
+    /// The name of the distribution as written; the whole text if it is a plain quantity.
     pub name: String,
-    /// The key to blame; empty where it is the name or the quantity.
+    /// The key with the mistake; empty if the mistake is in the name or in the quantity.
     pub key: String,
-    /// Its value as it was written; empty where there is none.
+    /// The value of that key as written; empty if there is none.
     pub value: String,
     /// What is wrong.
     pub message: String,
@@ -36,7 +36,7 @@ impl DistributionError {
         Self { name, key, value, message: message.into(), fix: fix.into() }
     }
 
-    /// Of a name or key that is none of `known`.
+    /// Makes the error for a name or a key that is not one of `known`.
     pub(super) fn unknown(at: [&str; 3], message: String, known: &[&str]) -> Self {
         let [name, key, _] = at;
         let word = if key.is_empty() { name } else { key };

@@ -1,4 +1,4 @@
-//! A distribution: its family with parameters, and what its values are.
+//! A distribution: its family with parameters, and the kind of its values.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ pub enum DistributionUnit {
 }
 
 impl DistributionUnit {
-    /// The greatest value: every whole number up to it is a double.
+    /// The greatest value. A double holds every whole number up to it exactly.
     pub(super) const MOST: f64 = 9e15;
 
-    /// The least value of a quantity that is drawn.
+    /// The least value that can be drawn.
     pub(super) const fn least(self) -> f64 {
         match self {
             Self::Octets | Self::Count => 1.0,
@@ -29,7 +29,7 @@ impl DistributionUnit {
         }
     }
 
-    /// What its values are called.
+    /// The word for values of this kind.
     pub(super) const fn what(self) -> &'static str {
         match self {
             Self::Octets => "sizes",
@@ -58,13 +58,13 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// What its values are.
+    /// The kind of the values.
     pub const fn unit(&self) -> DistributionUnit {
         self.unit
     }
 
-    /// The distribution of `values`, each drawn with the same probability at every draw: octets,
-    /// nanoseconds or counts.
+    /// Makes the distribution of `values`, which are octets, nanoseconds or counts. All of them are
+    /// equally probable in each draw.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};
@@ -73,7 +73,8 @@ impl Distribution {
     /// ```
     ///
     /// # Errors
-    /// No values, values below 1 (times: below zero) or above 9e15, gaps that are all zero.
+    /// When there are no values, when a size or count is below 1, when a time is below zero, when a
+    /// value is above 9e15, or when all gaps are zero.
     pub fn empirical(
         values: impl Into<Arc<[f64]>>,
         unit: DistributionUnit,
@@ -92,13 +93,15 @@ impl Distribution {
             return refuse(&value.to_string(), &message, fix);
         }
         if unit == DistributionUnit::Gap && values.iter().all(|value| *value == 0.0) {
-            return refuse("0", "gaps of zero never end", "give a gap above zero".into());
+            let message = "all gaps are zero, so arrivals would never end";
+            return refuse("0", message, "give a gap above zero".into());
         }
         Ok(Self { unit, family: DistributionFamily::Empirical(values) })
     }
 }
 
-/// A family with its parameters. Quantities are octets, nanoseconds or counts; rates are arrivals a second.
+/// A family with its parameters. Quantities are octets, nanoseconds or counts. Rates are arrivals
+/// per second.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DistributionFamily {
     Fixed(f64),
@@ -123,7 +126,7 @@ pub(super) enum DistributionFamily {
         mean: f64,
         shape: f64,
     },
-    /// On 1, 2, ...
+    /// The values are 1, 2, ...
     Geometric {
         mean: f64,
     },
@@ -134,11 +137,11 @@ pub(super) enum DistributionFamily {
     PackmimeArrivals {
         rate: f64,
     },
-    /// PackMime's sizes of requests where connections arrive at a rate.
+    /// PackMime's sizes of requests, at a rate of new connections.
     PackmimeRequests {
         rate: f64,
     },
-    /// PackMime's sizes of replies where connections arrive at a rate.
+    /// PackMime's sizes of replies, at a rate of new connections.
     PackmimeReplies {
         rate: f64,
     },
@@ -147,14 +150,15 @@ pub(super) enum DistributionFamily {
     Empirical(Arc<[f64]>),
 }
 
-/// Which value of a lognormal distribution is given.
+/// The value by which a lognormal distribution is described.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Middle {
     Median(f64),
     Mean(f64),
 }
 
-/// Which value of a Pareto distribution is given: the least, or the mean of what is drawn.
+/// The value by which a Pareto distribution is described: the least value, or the mean of all
+/// draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Start {
     Least(f64),

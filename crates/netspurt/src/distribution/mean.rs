@@ -4,11 +4,12 @@ use super::family::{Distribution, DistributionFamily, Middle};
 use super::{packmime, pareto};
 
 impl Distribution {
-    /// The mean, in octets, nanoseconds or counts; `None` where there is none.
+    /// Returns the mean in octets, nanoseconds or counts; `None` if there is none.
     ///
-    /// It is that of the distribution, before draws are rounded to whole octets or nanoseconds. The
-    /// means of PackMime's sizes are the integrals of its fitted curves, piece by piece, less the
-    /// half octet that it cuts off; that of its servers' delays is an integral by Simpson's rule.
+    /// This is the mean before draws are rounded to whole octets or nanoseconds. The mean of
+    /// PackMime's sizes is the exact integral of its fitted curves, minus half an octet, because
+    /// PackMime cuts off fractions. The mean of its servers' delays is an integral by Simpson's
+    /// rule.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};

@@ -1,16 +1,16 @@
-//! The normal distribution: draws, and the probability of what lies above a value.
+//! The normal distribution: draws, and the probability of a draw above a value.
 
 use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 
 use crate::rng::Stream;
 
-/// A normal draw of mean 0 and variance 1 (Box and Muller 1958).
+/// Draws from the normal distribution with mean 0 and variance 1 (Box and Muller 1958).
 pub(super) fn normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
     radius * libm::cos(TAU * stream.uniform())
 }
 
-/// The probability of a normal draw above `value`.
+/// Returns the probability that such a draw is above `value`.
 pub(super) fn above(value: f64) -> f64 {
     libm::erfc(value * FRAC_1_SQRT_2) / 2.0
 }

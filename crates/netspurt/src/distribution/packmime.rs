@@ -1,10 +1,11 @@
 //! PackMime-HTTP: arrivals of connections, sizes of requests and replies, delays of servers.
 //!
-//! Every parameter follows from one number, the rate at which connections arrive.
+//! All parameters are computed from one number, the rate at which connections arrive.
 //!
-//! ns-2.35 departs from its own manual and constants in places: the memory of arrivals is 0.33, and
-//! the constant 0.35 beside it is not used; a reply of 2^31 octets or more overflows there, which
-//! one reply in thirty million does. Here such a reply is as large as the curve says.
+//! ns-2.35 differs in one place from its own constants: the memory of arrivals is 0.33, and its
+//! constant of 0.35 is not used. We do the same. A reply of 2^31 octets or more overflows in
+//! ns-2.35; this happens to one reply in thirty million. Here such a reply is as large as the curve
+//! says.
 
 use crate::rng::Stream;
 
@@ -12,14 +13,14 @@ use super::normal::above;
 use super::sizes::{DOWNLOADED, LARGE, SMALL, VALIDATED};
 use super::sum_difference::SumDifference;
 
-/// The rates for which the formulas are used, in connections a second.
+/// The least and the greatest rate for which the formulas are used, in connections per second.
 pub(super) const RATES: [f64; 2] = [0.1, 1e6];
 
-/// How many values of the past the processes take, as in ns-2.
+/// The number of past values from which each process computes the next one, as in ns-2.
 const ARRIVALS_ORDER: usize = 999;
 const REQUESTS_ORDER: usize = 4999;
 
-/// The share whose odds are 2^(a + b·log2 of the rate).
+/// Computes a parameter p from the rate. Its odds p / (1 - p) are 2^(a + b·log2(rate)).
 fn by_rate([a, b]: [f64; 2], rate: f64) -> f64 {
     1.0 / (1.0 + libm::exp2(-(a + b * libm::log2(rate))))
 }
@@ -33,13 +34,13 @@ pub(super) struct Weibull {
 }
 
 impl Weibull {
-    /// The distribution with this mean.
+    /// Makes the distribution with this mean.
     pub(super) fn of_mean(mean: f64, shape: f64) -> Self {
         let power = 1.0 / shape;
         Self { scale: mean / libm::tgamma(1.0 + power), power }
     }
 
-    /// The value that is exceeded with the probability e^-x.
+    /// Returns the value that a draw exceeds with the probability e^-x.
     pub(super) fn at(self, x: f64) -> f64 {
         self.scale * libm::pow(x, self.power)
     }
@@ -49,16 +50,17 @@ impl Weibull {
     }
 }
 
-/// An exponential draw of mean 1.
+/// Draws from the exponential distribution with mean 1.
 pub(super) fn exponential(stream: &mut Stream) -> f64 {
     -libm::log(1.0 - stream.uniform())
 }
 
-/// Arrivals: gaps with a Weibull distribution, driven by a sum-difference process.
+/// Arrivals of connections. The gaps have a Weibull distribution, and a sum-difference process
+/// makes them depend on each other.
 #[derive(Clone, Debug)]
 pub(super) struct PackmimeArrivals {
     process: SumDifference,
-    /// In nanoseconds.
+    /// The distribution of the gaps, in nanoseconds.
     gaps: Weibull,
 }
 
@@ -69,13 +71,13 @@ impl PackmimeArrivals {
         Self { process: SumDifference::new(0.33, noise, ARRIVALS_ORDER, stream), gaps }
     }
 
-    /// The time to the next arrival, in nanoseconds.
+    /// Draws the time to the next arrival, in nanoseconds.
     pub(super) fn draw(&mut self, stream: &mut Stream) -> f64 {
         self.gaps.at(-libm::log(above(self.process.next(stream))))
     }
 }
 
-/// Sizes of requests, driven by a sum-difference process.
+/// Sizes of requests. A sum-difference process makes them depend on each other.
 #[derive(Clone, Debug)]
 pub(super) struct PackmimeRequests(SumDifference);
 
@@ -85,7 +87,7 @@ impl PackmimeRequests {
         Self(SumDifference::new(0.31, noise, REQUESTS_ORDER, stream))
     }
 
-    /// The next size, in whole octets.
+    /// Draws the next size, in whole octets.
     pub(super) fn draw(&mut self, stream: &mut Stream) -> f64 {
         let value = self.0.next(stream);
         let size = if value > 0.0 {
@@ -97,23 +99,23 @@ impl PackmimeRequests {
     }
 }
 
-/// Sizes of replies: runs of downloads and runs of validations take turns.
+/// Sizes of replies. Runs of downloads and runs of validations alternate.
 #[derive(Clone, Debug)]
 pub(super) struct PackmimeReplies {
     /// The lengths of the runs of validations and of downloads.
     runs: [Weibull; 2],
     downloads: bool,
-    /// The replies left of this run.
+    /// The number of replies that this run still has.
     left: u64,
 }
 
 impl PackmimeReplies {
-    /// The first run is of downloads.
+    /// Makes the process. Its first run is one of downloads.
     pub(super) fn new(rate: f64) -> Self {
         Self { runs: run_lengths(rate), downloads: false, left: 0 }
     }
 
-    /// The next size, in whole octets.
+    /// Draws the next size, in whole octets.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at least zero")]
     pub(super) fn draw(&mut self, stream: &mut Stream) -> f64 {
         if self.left == 0 {
@@ -132,43 +134,45 @@ impl PackmimeReplies {
     }
 }
 
-/// The lengths of runs of validations and of downloads, before they are rounded up.
+/// Returns the distributions of the lengths of runs, of validations and of downloads. A length is
+/// rounded up when it is drawn.
 pub(super) fn run_lengths(rate: f64) -> [Weibull; 2] {
     let run = |scale, odds| Weibull { scale, power: 1.0 / by_rate(odds, rate) };
     [run(0.775, [0.718, 0.357]), run(3.11, [1.293, 0.316])]
 }
 
-/// The inverse of a server's delay, in 1/s, and its least value.
+/// The inverse of a server's delay, in 1/s: its distribution, and its least value.
 const SPEED: Weibull = Weibull { scale: 305.0, power: 1.0 / 0.63 };
 const SPEED_MIN: f64 = 10.0;
 
-/// The delay of a server, in nanoseconds: at most 100 ms.
+/// Draws the delay of a server, in nanoseconds. It is at most 100 ms.
 pub(super) fn server_delay(stream: &mut Stream) -> f64 {
     1e9 / SPEED.draw(stream).max(SPEED_MIN)
 }
 
-/// The mean size of requests: the integrals of both curves, less half an octet that goes with the
-/// fraction of each size.
+/// Returns the mean size of requests in octets: the mean of the integrals of both curves, minus
+/// half an octet, because fractions of octets are cut off.
 pub(super) fn mean_request() -> f64 {
     (SMALL.mean() + LARGE.mean_of_powers()) / 2.0 - 0.5
 }
 
-/// The mean size of replies: the integrals of both curves, weighed with the mean lengths of runs,
-/// less half an octet.
+/// Returns the mean size of replies in octets: the integrals of both curves, weighted with the mean
+/// lengths of runs, minus half an octet.
 pub(super) fn mean_reply(rate: f64) -> f64 {
     let [validations, downloads] = run_lengths(rate).map(mean_run);
     let octets = validations * VALIDATED.mean() + downloads * DOWNLOADED.mean_of_powers();
     octets / (validations + downloads) - 0.5
 }
 
-/// The mean of a run's length rounded up: the sum of P(length > k).
+/// Returns the mean of a run's length, rounded up. It is the sum of P(length > k) for k from 0 on.
 pub(super) fn mean_run(lengths: Weibull) -> f64 {
     let beyond = |k| libm::exp(-libm::pow(f64::from(k) / lengths.scale, 1.0 / lengths.power));
     (0_u32..).map(beyond).take_while(|p| *p > 1e-18).sum()
 }
 
-/// The mean delay of servers in nanoseconds, by Simpson's rule over the logarithm of x, the exponent
-/// of [`Weibull::at`], from where the delay is no longer limited to where e^-x is nothing.
+/// Returns the mean delay of servers in nanoseconds. It integrates by Simpson's rule over the
+/// logarithm of x, the argument of [`Weibull::at`]. The integral begins where the delay is no
+/// longer limited, and ends at x = 50, where e^-x is negligible.
 pub(super) fn mean_server_delay() -> f64 {
     let limited = libm::pow(SPEED_MIN / SPEED.scale, 1.0 / SPEED.power);
     let density = |log_x: f64| {

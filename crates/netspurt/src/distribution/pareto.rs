@@ -1,15 +1,15 @@
 //! The Pareto distribution, whole or truncated.
 //!
-//! With the shape *a* and the least value *L*, P(X > x) is (L / x)^a. Truncated at *H* it is the same
-//! distribution under the condition X <= H.
+//! With the shape *a* and the least value *L*, P(X > x) is (L / x)^a. The distribution truncated at
+//! *H* is this one under the condition X <= H.
 
 use super::family::Start;
 
-/// The greatest ln(H / L) that is looked for.
+/// The greatest ln(H / L) that the search for L tries.
 const LONGEST: f64 = 700.0;
 
-/// The ratio of the mean to the least value; infinite where there is no mean. `log_span` is
-/// ln(H / L) of a truncated distribution.
+/// Returns the mean divided by the least value; infinite if there is no mean. `log_span` is ln(H /
+/// L) of a truncated distribution.
 pub(super) fn mean_over_least(shape: f64, log_span: Option<f64>) -> f64 {
     let over = shape - 1.0;
     let Some(span) = log_span else {
@@ -18,12 +18,14 @@ pub(super) fn mean_over_least(shape: f64, log_span: Option<f64>) -> f64 {
     if span == 0.0 {
         return 1.0;
     }
-    // a / (a - 1) · (1 - r^(a-1)) / (1 - r^a) with r = L / H; at a = 1 the limit.
+    // The ratio is a / (a - 1) · (1 - r^(a-1)) / (1 - r^a) with r = L / H. For a = 1 its limit is
+    // used.
     let grown = if over.abs() < 1e-12 { span } else { -libm::expm1(-over * span) / over };
     shape * grown / -libm::expm1(-shape * span)
 }
 
-/// The least value of the distribution; `None` where it would have no mean.
+/// Returns the least value of the distribution; `None` if a mean is given but the distribution has
+/// none.
 pub(super) fn least(start: Start, shape: f64, most: Option<f64>) -> Option<f64> {
     match (start, most) {
         (Start::Least(least), _) => Some(least),
@@ -35,7 +37,8 @@ pub(super) fn least(start: Start, shape: f64, most: Option<f64>) -> Option<f64> 
     }
 }
 
-/// The least value for which the distribution truncated at `most` has the mean `mean`, by bisection.
+/// Finds, by bisection, the least value for which the distribution truncated at `most` has the mean
+/// `mean`.
 fn least_of_truncated(mean: f64, shape: f64, most: f64) -> f64 {
     let (mut near, mut far) = (0.0, LONGEST);
     loop {
@@ -48,7 +51,7 @@ fn least_of_truncated(mean: f64, shape: f64, most: f64) -> f64 {
     }
 }
 
-/// The mean; `None` where there is none.
+/// Returns the mean; `None` if there is none.
 pub(super) fn mean(start: Start, shape: f64, most: Option<f64>) -> Option<f64> {
     match start {
         Start::Mean(mean) => Some(mean),

@@ -14,9 +14,9 @@ use super::pareto;
 
 /// Draws from a distribution, one value after the other.
 ///
-/// Where the distribution says how values follow each other (arrivals and sizes of PackMime), the
-/// sampler holds that state. Of PackMime's requests and arrivals it takes 80 and 16 kB and some
-/// milliseconds to make; no draw allocates.
+/// PackMime's arrivals and sizes depend on earlier ones, so the sampler holds state for them. The
+/// state takes 80 kB for PackMime's requests and 16 kB for its arrivals, and making it takes some
+/// milliseconds. No draw allocates memory.
 ///
 /// ```
 /// use netspurt::distribution::{Distribution, DistributionUnit, Sampler};
@@ -32,11 +32,11 @@ pub struct Sampler {
     stream: Stream,
 }
 
-/// A distribution with its constants worked out, and its state.
+/// What a draw needs: the computed constants of the distribution, and its state.
 #[derive(Clone, Debug)]
 enum SamplerState {
     Fixed(f64),
-    /// One of `values` whole numbers from `from`.
+    /// Each draw is one of `values` whole numbers, which begin with `from`.
     Uniform {
         from: f64,
         values: f64,
@@ -48,14 +48,15 @@ enum SamplerState {
         log_median: f64,
         sigma: f64,
     },
-    /// `kept` is the probability of what was not truncated.
+    /// `kept` is the probability of values that are not cut off by the truncation; `power` is -1 /
+    /// shape.
     Pareto {
         least: f64,
         power: f64,
         kept: f64,
     },
     Weibull(Weibull),
-    /// `failure` is the logarithm of the probability of another one.
+    /// `failure` is the logarithm of the probability that the count goes on.
     Geometric {
         failure: f64,
     },
@@ -67,30 +68,30 @@ enum SamplerState {
 }
 
 impl Sampler {
-    /// A sampler of `distribution` that draws from `stream`.
+    /// Makes a sampler of `distribution` that draws from `stream`.
     pub fn new(distribution: &Distribution, mut stream: Stream) -> Self {
         let state = SamplerState::new(&distribution.family, &mut stream);
         Self { state, stream }
     }
 
-    /// The next value: octets, nanoseconds or counts.
+    /// Draws the next value: octets, nanoseconds or a count.
     pub fn draw(&mut self) -> f64 {
         self.state.draw(&mut self.stream)
     }
 
-    /// The next value as a size in octets, at least 1.
+    /// Draws the next value as a size in whole octets, at least 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited")]
     pub fn octets(&mut self) -> u64 {
         self.draw().round().max(1.0) as u64
     }
 
-    /// The next value as a time.
+    /// Draws the next value as a time.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited")]
     pub fn span(&mut self) -> Duration {
         Duration::from_nanos(self.draw().round() as u64)
     }
 
-    /// The next value as a number, at least 1.
+    /// Draws the next value as a count, at least 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "limited")]
     pub fn count(&mut self) -> u32 {
         self.draw().round().max(1.0) as u32

@@ -1,4 +1,4 @@
-//! The settings of a distribution's text: keys with quantities, numbers and rates.
+//! The settings in the text of a distribution: keys with quantities, numbers and rates.
 
 use core::ops::RangeInclusive;
 
@@ -7,23 +7,23 @@ use crate::units::{ByteCount, Duration};
 use super::error::DistributionError;
 use super::family::DistributionUnit;
 
-/// A key, and what its quantity makes.
+/// A key, and the function that makes something from the key's quantity.
 type Maker<'a, T> = (&'a str, fn(f64) -> T);
 
-/// The settings after a name, read as `key=value,...`.
+/// The settings that follow a name: `key=value,...`.
 pub(super) struct Settings<'a> {
     pub(super) name: &'a str,
     pub(super) unit: DistributionUnit,
-    /// What a correct text looks like.
+    /// A correct text, for error messages.
     pub(super) example: String,
     given: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Settings<'a> {
-    /// Reads `text`, which may name the keys `known`.
+    /// Reads the settings in `text`. Only the keys `known` are allowed.
     ///
     /// # Errors
-    /// An unknown key, one given twice, or what is no setting.
+    /// When a key is unknown or given twice, or when a part is not `key=value`.
     pub(super) fn read(
         (name, text): (&'a str, Option<&'a str>),
         unit: DistributionUnit,
@@ -33,7 +33,7 @@ impl<'a> Settings<'a> {
         let mut given: Vec<(&str, &str)> = Vec::new();
         for setting in text.iter().flat_map(|text| text.split(',')) {
             let Some((key, value)) = setting.split_once('=') else {
-                let message = format!("`{}` is no setting", setting.trim());
+                let message = format!("`{}` is not a setting", setting.trim());
                 return Err(DistributionError::new(
                     [name, setting.trim(), ""],
                     message,
@@ -67,7 +67,7 @@ impl<'a> Settings<'a> {
             .ok_or_else(|| self.refuse(key, format!("`{key}` is missing"), as_in(&self.example)))
     }
 
-    /// The error that blames `key`.
+    /// Makes the error about the value of `key`.
     pub(super) fn refuse(
         &self,
         key: &str,
@@ -83,24 +83,25 @@ impl<'a> Settings<'a> {
         self.refuse(key, format!("`{key}` cannot be `{value}`"), fix)
     }
 
-    /// A quantity of the distribution's unit that must be there.
+    /// Reads a required quantity in the distribution's unit.
     pub(super) fn quantity(&self, key: &str) -> Result<f64, DistributionError> {
         let read = quantity(self.needed(key)?, self.unit);
         read.map_err(|fix| self.cannot_be(key, fix))
     }
 
-    /// A quantity above zero.
+    /// Reads a required quantity above zero.
     pub(super) fn positive(&self, key: &str) -> Result<f64, DistributionError> {
         let read = self.quantity(key)?;
         if read > 0.0 { Ok(read) } else { Err(self.cannot_be(key, "write more than zero".into())) }
     }
 
-    /// A quantity above zero that may be left out.
+    /// Reads a quantity above zero, if its key is given.
     pub(super) fn maybe_positive(&self, key: &str) -> Result<Option<f64>, DistributionError> {
         self.value(key).map(|_| self.positive(key)).transpose()
     }
 
-    /// One of two quantities above zero, made by the function beside its key.
+    /// Reads a quantity above zero from one of two keys, and passes it to the function beside that
+    /// key. Exactly one of the keys must be given.
     pub(super) fn either<T>(
         &self,
         [(a, of_a), (b, of_b)]: [Maker<'_, T>; 2],
@@ -114,12 +115,12 @@ impl<'a> Settings<'a> {
                 as_in(&self.example),
             )),
             [Some(_), Some(_)] => {
-                Err(self.refuse(b, format!("`{a}` and `{b}` say the same twice"), "leave one out"))
+                Err(self.refuse(b, format!("`{a}` and `{b}` are both given"), "leave one out"))
             }
         }
     }
 
-    /// A plain number within bounds.
+    /// Reads a required number without a unit, within bounds.
     pub(super) fn number(
         &self,
         key: &str,
@@ -132,7 +133,7 @@ impl<'a> Settings<'a> {
         })
     }
 
-    /// A rate within bounds, a second.
+    /// Reads the required rate, in 1/s, within bounds.
     pub(super) fn rate(&self, bounds: RangeInclusive<f64>) -> Result<f64, DistributionError> {
         let number = self.needed("rate")?.strip_suffix("/s").and_then(|text| decimal(text.trim()));
         number.filter(|number| bounds.contains(number)).ok_or_else(|| {
@@ -146,10 +147,10 @@ pub(super) fn as_in(example: &str) -> String {
     format!("write it as in `{example}`")
 }
 
-/// Reads a quantity of `unit` in its base unit.
+/// Reads a quantity of `unit`. Returns it in the base unit: octets, nanoseconds or a count.
 ///
 /// # Errors
-/// What to write instead.
+/// When the text is not such a quantity. The error says what to write instead.
 #[expect(clippy::cast_precision_loss, reason = "checked")]
 pub(super) fn quantity(text: &str, unit: DistributionUnit) -> Result<f64, String> {
     let read = match unit {
@@ -172,7 +173,7 @@ pub(super) fn quantity(text: &str, unit: DistributionUnit) -> Result<f64, String
 
 const MOST_COUNT: f64 = 1e9;
 
-/// Writes a quantity in base units so that it reads as it is.
+/// Writes a quantity that is given in its base unit, in a form that [`quantity`] reads.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and limited")]
 pub(super) fn written(value: f64, unit: DistributionUnit) -> String {
     match unit {
@@ -184,7 +185,7 @@ pub(super) fn written(value: f64, unit: DistributionUnit) -> String {
     }
 }
 
-/// A plain decimal number.
+/// Reads a decimal number: digits, and at most one point between digits.
 fn decimal(text: &str) -> Option<f64> {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let plain = match text.split_once('.') {

@@ -1,13 +1,14 @@
 //! PackMime's sizes of requests and replies: fitted quantiles.
 //!
-//! Each is one of two kinds. The quantiles of the smaller kind are a curve over the probability p.
-//! Those of the larger kind are log2 of octets over log2(1 - p), and before the first knot a straight
-//! line: there the distribution is Pareto's. The numbers are those of ns-2.35, fitted by the authors to their
-//! captures; the knots that lie on the straight lines are left out.
+//! A request or a reply is of a smaller or of a larger kind. The quantiles of the smaller kind are
+//! a curve over the probability p. For the larger kind the curve gives log2 of the octets over
+//! log2(1 - p). Before its first knot this curve is a straight line, and so the largest sizes have
+//! a Pareto distribution. The numbers are those of ns-2.35; its authors fitted them to their
+//! captures. Knots on the straight lines are left out.
 
 use super::curve::QuantileCurve;
 
-/// Replies that only say that the client's copy is still valid.
+/// Replies that only confirm that the client's copy is still valid.
 pub(super) const VALIDATED: QuantileCurve = QuantileCurve {
     first: 0.0001,
     step: 0.99989 / 99.0,
@@ -15,7 +16,7 @@ pub(super) const VALIDATED: QuantileCurve = QuantileCurve {
     knots: &VALIDATED_KNOTS,
 };
 
-/// Replies with content: a Pareto distribution of the shape 1.23 from 67 kB.
+/// Replies with content. From 67 kB on they have a Pareto distribution with the shape 1.23.
 pub(super) const DOWNLOADED: QuantileCurve = QuantileCurve {
     first: -18.1793 + 66.0 * DOWNLOADED_STEP,
     step: DOWNLOADED_STEP,
@@ -31,7 +32,8 @@ pub(super) const SMALL: QuantileCurve = QuantileCurve {
     knots: &SMALL_KNOTS,
 };
 
-/// The larger half of the requests: a Pareto distribution of the shape 1.48 from 1390 octets.
+/// The larger half of the requests. From 1390 octets on they have a Pareto distribution with the
+/// shape 1.48.
 pub(super) const LARGE: QuantileCurve = QuantileCurve {
     first: -17.7791 + 77.0 * LARGE_STEP,
     step: LARGE_STEP,

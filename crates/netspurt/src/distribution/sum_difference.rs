@@ -1,32 +1,34 @@
 //! Fractional sum-difference processes: long-range dependent normal values.
 //!
-//! A value is √(1-θ)·s + √θ·n: n is white noise, s the sum of two successive values of a fractional
-//! ARIMA(0, d, 0) process, scaled so that each value is normal with mean 0 and variance 1
-//! (Cao et al. 2004). The process is made by Hosking's method: Hosking 1984, "Modeling Persistence in
-//! Hydrological Time Series Using Fractional Differencing", Water Resources Research 20 (12).
+//! A value is √(1-θ)·s + √θ·n. Here n is white noise, and s is the sum of two successive values of
+//! a fractional ARIMA(0, d, 0) process, scaled so that each value is normal with mean 0 and
+//! variance 1 (Cao et al. 2004). The process is computed by Hosking's method: Hosking 1984,
+//! "Modeling Persistence in Hydrological Time Series Using Fractional Differencing", Water
+//! Resources Research 20 (12).
 
 use crate::rng::Stream;
 
 use super::normal::normal;
 
-/// A process and its past.
+/// A sum-difference process and its past values.
 #[derive(Clone, Debug)]
 pub(super) struct SumDifference {
-    /// The weights of the past in the next value, the newest first.
+    /// The weights of the past values in the mean of the next value. The weight of the newest is
+    /// first.
     weights: Box<[f64]>,
-    /// The past, a ring that runs from the newest to the oldest.
+    /// The past values of the fractional process: a ring, from the newest to the oldest.
     past: Box<[f64]>,
-    /// The place of the newest.
+    /// The index of the newest value in the ring.
     newest: usize,
-    /// The standard deviation of what the past does not tell.
+    /// The standard deviation of the next value, given the past values.
     innovation: f64,
     /// The factors of s and n.
     factors: [f64; 2],
 }
 
 impl SumDifference {
-    /// A process in its steady state, with the memory d, the share θ of noise, and `order` values of
-    /// the past. It takes order² / 2 steps.
+    /// Makes a process in its steady state, with the memory d, the share θ of noise, and `order`
+    /// past values. This takes order² / 2 steps.
     pub(super) fn new(d: f64, noise: f64, order: usize, stream: &mut Stream) -> Self {
         let mut weights = vec![0.0; order];
         let mut past = vec![0.0; order];
@@ -46,7 +48,7 @@ impl SumDifference {
         Self { weights, past, newest: 0, innovation: left.sqrt(), factors }
     }
 
-    /// The next value.
+    /// Draws the next value.
     pub(super) fn next(&mut self, stream: &mut Stream) -> f64 {
         let order = self.weights.len();
         let (old, new) = self.past.split_at(self.newest);
@@ -59,8 +61,9 @@ impl SumDifference {
     }
 }
 
-/// Makes of the weights of k values those of k + 1, for which there is room at the end (Hosking 1984;
-/// the recursion is Durbin's and Levinson's), and returns the share of the variance that is left.
+/// Turns the weights of k past values into those of k + 1. The slice has k + 1 places, and the last
+/// is still unused. Returns the factor by which the remaining variance shrinks. (Hosking 1984; the
+/// recursion is Durbin's and Levinson's.)
 #[expect(clippy::cast_precision_loss, reason = "some thousand values")]
 fn extend(weights: &mut [f64], d: f64) -> f64 {
     let Some((last, others)) = weights.split_last_mut() else { unreachable!("room for one") };
@@ -75,7 +78,8 @@ fn extend(weights: &mut [f64], d: f64) -> f64 {
     1.0 - partial * partial
 }
 
-/// The sum of products, added in eight columns so that compilers may use vectors.
+/// Returns the sum of the products. It adds in eight columns, so that the compiler can use vector
+/// instructions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut columns = [0.0; 8];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -119,8 +123,8 @@ mod tests {
             let products = values.iter().zip(&values[lag..]).map(|(a, b)| a * b);
             products.sum::<f64>() / (draws - lag) as f64
         };
-        // Of the fractional process, rho(k) = rho(k-1) (k - 1 + d) / (k - d); of the sum of two,
-        // (2 rho(k) + rho(k-1) + rho(k+1)) / (2 + 2 rho(1)).
+        // The fractional process has rho(k) = rho(k-1) (k - 1 + d) / (k - d). The sum of two
+        // successive values has (2 rho(k) + rho(k-1) + rho(k+1)) / (2 + 2 rho(1)).
         let mut rho = vec![1.0];
         for k in (1..12).map(f64::from) {
             rho.push(rho[rho.len() - 1] * (k - 1.0 + d) / (k - d));

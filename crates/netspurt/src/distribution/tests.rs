@@ -304,7 +304,7 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     (
         "geometric:mean=5",
         Span,
-        "`geometric` is no distribution of times: write one of uniform, exponential, lognormal, pareto, weibull, packmime-server",
+        "`geometric` is not a distribution of times: write one of uniform, exponential, lognormal, pareto, weibull, packmime-server",
     ),
     (
         "lognormal:median=900 B",
@@ -319,7 +319,7 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     (
         "lognormal:sigma=1,mean=1 s,median=1 s",
         Span,
-        "lognormal: `median` and `mean` say the same twice: leave one out",
+        "lognormal: `median` and `mean` are both given: leave one out",
     ),
     (
         "exponential:mean=8",
@@ -336,14 +336,14 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     (
         "exponential:mean",
         Span,
-        "exponential: `mean` is no setting: write it as in `exponential:mean=20 ms`",
+        "exponential: `mean` is not a setting: write it as in `exponential:mean=20 ms`",
     ),
     ("exponential:mean=1 s,mean=2 s", Span, "exponential: `mean` is given twice: leave one out"),
     ("packmime-server:rate=3/s", Span, "packmime-server: no key `rate`: write `packmime-server`"),
     (
         "pareto:shape=1,mean=72 kB",
         Octets,
-        "pareto: with a shape of 1 there is no mean, for it is not above 1: write `least` instead, or add `most`",
+        "pareto: with a shape of 1 there is no mean: the shape is not above 1: write `least` instead, or add `most`",
     ),
     (
         "pareto:shape=1.2,least=72 kB,most=10 kB",
@@ -357,7 +357,7 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     ),
     ("uniform:from=2 kB,to=1 kB", Octets, "uniform: `from` is above `to`: write at most 1000 B"),
     ("uniform:from=0 B,to=1 kB", Octets, "uniform: `from` is zero: write more than zero"),
-    ("uniform:from=1,to=2.5", Count, "uniform: `to` is no whole number: write a whole number"),
+    ("uniform:from=1,to=2.5", Count, "uniform: `to` is not a whole number: write a whole number"),
     (
         "poisson:rate=50",
         Gap,

@@ -1,4 +1,4 @@
-//! The text form of distributions: a plain quantity, or a name and settings.
+//! The text form of distributions: a quantity alone, or a name with settings.
 
 use core::fmt;
 
@@ -9,8 +9,8 @@ use super::settings::{Settings, as_in, quantity, written};
 
 use DistributionUnit::{Count, Gap, Octets, Span};
 
-/// A family's name, its keys, what it can be drawn for, and a correct text with LESS and MORE for two
-/// quantities.
+/// A family's name and keys, the kinds of values that it can have, and a correct text. In that text
+/// LESS and MORE stand for two quantities.
 struct Form {
     name: &'static str,
     keys: &'static [&'static str],
@@ -45,7 +45,7 @@ const FORMS: [Form; 12] = [
 ];
 
 impl Form {
-    /// A correct text for `unit`.
+    /// Returns a correct text for values of `unit`.
     fn example(&self, unit: DistributionUnit) -> String {
         let [less, more] = match unit {
             Octets => ["1 kB", "20 kB"],
@@ -59,14 +59,17 @@ impl Form {
 impl Distribution {
     /// Reads a distribution of `unit`.
     ///
-    /// A plain quantity is always drawn: `8 kB`, `20 ms`, `3`; gaps of equal length are `every:20 ms`.
-    /// For sizes, times and gaps there are `uniform:from=1 kB,to=20 kB`, `exponential:mean=8 kB`,
-    /// `lognormal:median=900 B,sigma=1.6` (or `mean`), `weibull:shape=0.7,mean=20 ms` and
-    /// `pareto:shape=1.2,least=1 kB` (or `mean`, the mean of what is drawn), which `most` truncates;
-    /// for counts `uniform:from=1,to=9` and `geometric:mean=5`; for gaps `poisson:rate=50/s`. Of
-    /// PackMime-HTTP there are, at a rate of new connections, the gaps `packmime:rate=18/s` and the
-    /// sizes `packmime-request:rate=18/s` and `packmime-reply:rate=18/s`, and the times
-    /// `packmime-server`.
+    /// - A quantity alone is a constant: `8 kB`, `20 ms`, `3`. Gaps of equal length are `every:20
+    ///   ms`.
+    /// - Sizes, times and gaps may be `uniform:from=1 kB,to=20 kB`, `exponential:mean=8 kB`,
+    ///   `lognormal:median=900 B,sigma=1.6` (or `mean`), `weibull:shape=0.7,mean=20 ms` and
+    ///   `pareto:shape=1.2,least=1 kB`. Instead of `least`, a Pareto distribution may have `mean`,
+    ///   the mean of all draws. `most` truncates it.
+    /// - Counts may be `uniform:from=1,to=9` and `geometric:mean=5`.
+    /// - Gaps may be `poisson:rate=50/s`.
+    /// - PackMime-HTTP has the gaps `packmime:rate=18/s`, the sizes `packmime-request:rate=18/s`
+    ///   and `packmime-reply:rate=18/s`, and the times `packmime-server`. The rates are those of
+    ///   new connections.
     ///
     /// ```
     /// use netspurt::distribution::{Distribution, DistributionUnit};
@@ -76,8 +79,8 @@ impl Distribution {
     /// ```
     ///
     /// # Errors
-    /// An unknown name, one that is not for `unit`, an unknown key, one that is missing or given
-    /// twice, a malformed value, values that contradict each other.
+    /// When the name is unknown or not for `unit`; when a key is unknown, missing or given twice;
+    /// when a value is malformed; when values contradict each other.
     pub fn parse(text: &str, unit: DistributionUnit) -> Result<Self, DistributionError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
@@ -98,7 +101,10 @@ impl Distribution {
     }
 }
 
-/// The form called `name`, if it is one for `unit`.
+/// Returns the form called `name`.
+///
+/// # Errors
+/// When the name is unknown, or the form is not for `unit`.
 fn known(name: &str, unit: DistributionUnit) -> Result<&'static Form, DistributionError> {
     let fitting: Vec<&str> =
         FORMS.iter().filter(|form| form.units.contains(&unit)).map(|form| form.name).collect();
@@ -106,7 +112,7 @@ fn known(name: &str, unit: DistributionUnit) -> Result<&'static Form, Distributi
     match FORMS.iter().find(|form| form.name == name) {
         Some(form) if form.units.contains(&unit) => Ok(form),
         Some(_) => {
-            let message = format!("`{name}` is no distribution of {what}");
+            let message = format!("`{name}` is not a distribution of {what}");
             let fix = format!("write one of {}", fitting.join(", "));
             Err(DistributionError::new([name, "", ""], message, fix))
         }
@@ -117,7 +123,7 @@ fn known(name: &str, unit: DistributionUnit) -> Result<&'static Form, Distributi
     }
 }
 
-/// One quantity, always drawn.
+/// Reads a quantity alone, which is a constant.
 fn plain(text: &str, unit: DistributionUnit) -> Result<Distribution, DistributionError> {
     let refuse =
         |message: String, fix: String| DistributionError::new([text, "", ""], message, fix);
@@ -137,7 +143,7 @@ fn plain(text: &str, unit: DistributionUnit) -> Result<Distribution, Distributio
     Ok(Distribution { unit, family: DistributionFamily::Fixed(value) })
 }
 
-/// The gap of `every:`.
+/// Reads the gap after `every:`, in nanoseconds.
 fn every(text: &str, example: &str) -> Result<f64, DistributionError> {
     let refuse = |fix| {
         let message = format!("a gap cannot be `{text}`");
@@ -154,12 +160,12 @@ fn every(text: &str, example: &str) -> Result<f64, DistributionError> {
     if gap > 0.0 { Ok(gap) } else { Err(refuse("write more than zero".into())) }
 }
 
-/// The bounds of numbers and rates.
+/// The least and the greatest shape, sigma and rate.
 const SHAPES: [f64; 2] = [0.05, 1000.0];
 const SIGMAS: [f64; 2] = [0.001, 10.0];
 const POISSON_RATES: [f64; 2] = [0.000_001, 1e9];
 
-/// The family and the parameters that the settings describe.
+/// Returns the family and the parameters that the settings describe.
 fn family(settings: &Settings<'_>) -> Result<DistributionFamily, DistributionError> {
     let shape = || settings.number("shape", SHAPES[0]..=SHAPES[1]);
     let rate = || settings.rate(RATES[0]..=RATES[1]);
@@ -198,7 +204,7 @@ fn uniform(settings: &Settings<'_>) -> Result<DistributionFamily, DistributionEr
     }
     for (key, value) in [("from", from), ("to", to)] {
         if value.fract() != 0.0 {
-            let message = format!("`{key}` is no whole number");
+            let message = format!("`{key}` is not a whole number");
             return Err(settings.refuse(key, message, "write a whole number"));
         }
     }
@@ -213,7 +219,7 @@ fn pareto(settings: &Settings<'_>, shape: f64) -> Result<DistributionFamily, Dis
         Start::Mean(mean) => ("mean", mean),
     };
     if most.is_none() && key == "mean" && shape <= 1.0 {
-        let message = format!("with a shape of {shape} there is no mean, for it is not above 1");
+        let message = format!("with a shape of {shape} there is no mean: the shape is not above 1");
         return Err(settings.refuse("mean", message, "write `least` instead, or add `most`"));
     }
     if let Some(most) = most.filter(|most| *most <= value) {
@@ -225,7 +231,8 @@ fn pareto(settings: &Settings<'_>, shape: f64) -> Result<DistributionFamily, Dis
 }
 
 impl fmt::Display for Distribution {
-    /// The text that reads as this distribution; of an empirical one, how many values it has.
+    /// Writes the text that [`Distribution::parse`] reads as this distribution. For an empirical
+    /// distribution it writes the number of values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: f64| written(value, self.unit).replace(' ', "");
         match &self.family {

@@ -66,7 +66,7 @@ fn one_date_tells_day_from_month_for_the_whole_file_and_without_one_users_say() 
     const DAY: u64 = 86_400_000_000_000;
     assert_eq!((sent("dmy"), sent("mdy")), (31 * DAY, DAY));
     let error = ordered(text, "ymd").unwrap_err().to_string();
-    assert!(error.starts_with("x: `ymd` is no order of dates: write `dmy`"), "{error}");
+    assert!(error.starts_with("x: `ymd` is not an order of day and month: write `dmy`"), "{error}");
 }
 
 #[test]
