@@ -63,7 +63,7 @@ def delays(
         typer.Option(
             parser=count,
             metavar="N",
-            help="With --timeline: which recording, from 1, if there are several.",
+            help="With --timeline: the number of the recording, from 1, if there are several.",
         ),
     ] = None,
     plot: Picture = None,

@@ -164,7 +164,7 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
 
 
 def _parts(cut: tuple[int, ...]) -> str:
-    """Return the parts of a segment; many equal ones in the middle as a product."""
+    """Return the parts of a segment as text. Many equal parts in the middle become a product."""
     if len(cut) <= 4:
         return " + ".join(map(str, cut))
     return f"{cut[0]} + {len(cut) - 2} x {cut[1]} + {cut[-1]}"

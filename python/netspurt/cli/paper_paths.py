@@ -13,7 +13,7 @@ from netspurt.stored import check_free, write_new
 if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
 
-#: A path counts as a row's if each of its line ends is within this part.
+#: A path fits a row if each of its line ends is within this share of the printed delay.
 _CLOSE = 0.05
 
 

@@ -84,13 +84,13 @@ def check(
     form = Form(as_json, as_csv)
     if out is not None and (brief or explain is not None or not form.for_people):
         others = "--json, --csv, --brief and --explain"
-        raise ValueError(f"--out is for pictures, which {others} draw none of")
+        raise ValueError(f"--out is for pictures: leave it out, because {others} draw none")
     if brief and (explain is not None or not form.for_people):
-        raise ValueError("--brief is for people: leave --json, --csv and --explain out")
+        raise ValueError("--brief prints text: leave --json, --csv and --explain out")
     if explain is not None and as_csv:
-        raise ValueError("--explain is of one claim: take --json, which has all of it")
+        raise ValueError("--explain shows one claim and prints no CSV: use --json")
     if study is not None and key is None and explain is None:
-        raise ValueError("--study is of one paper: name its key")
+        raise ValueError("--study applies to one paper: name its key")
     if study is not None and not study.is_dir():
         raise ValueError(f"{study} is no folder: `netspurt papers study` makes one")
     papers = [read_paper(k) for k in ([key] if key else shelf())]
@@ -129,7 +129,7 @@ def path(
         Path | None, typer.Option(help="The scenario; by default the row's name.")
     ] = None,
 ) -> None:
-    """Write a scenario whose probes give the line ends of a printed row, as far as links can."""
+    """Write a scenario whose probes give the line ends of a printed row as closely as possible."""
     from netspurt.cli.paper_paths import write_path
 
     write_path(key, row, out)
@@ -163,7 +163,7 @@ def study(
         int, typer.Option(parser=count, metavar="N", help="Threads; 0 for one per core.")
     ] = 0,
 ) -> None:
-    """Run all of a paper's study; `check` takes its results with `--study`, else it runs a few."""
+    """Run a paper's whole study. `check --study` uses its results; `check` alone runs a part."""
     from netspurt.cli.paper_study import run_study
 
     run_study(key, out, threads)

@@ -137,7 +137,8 @@ def capture(
 def match(
     first: Annotated[Path, typer.Argument(help="A capture.", show_default=False)],
     second: Annotated[
-        Path, typer.Argument(help="A capture of the same traffic elsewhere.", show_default=False)
+        Path,
+        typer.Argument(help="A capture of the same traffic at another point.", show_default=False),
     ],
     as_csv: AsCsv = False,
     as_json: AsJson = False,

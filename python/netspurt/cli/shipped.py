@@ -69,7 +69,7 @@ def _list(form: Form) -> None:
 
 
 def _row(name: str, scenario: Scenario) -> dict[str, Any]:
-    """Return what the list says of a scenario; `cases` is `None` if it does not sweep."""
+    """Return the row of a scenario in the list; `cases` is `None` if it has no sweep."""
     from netspurt.scenario import cases
 
     swept = cases(scenario)

@@ -45,8 +45,8 @@ def make(
 ) -> None:
     """Run cases and keep their captures with the truth on each retransmission.
 
-    A case is left out if its run does not count or its labels' sums differ from the kernel's
-    counters. Exit with 1 if none is kept.
+    A case is left out if its run does not count, or if the sums of its labels differ from the
+    kernel's counters. Exit with 1 if no case is kept.
     """
     from netspurt.truth import cases as chosen_cases
     from netspurt.truth import make_collection
@@ -89,10 +89,11 @@ def check(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Explain each capture and compare what is said with the truth.
+    """Explain each capture and compare the explanation with the truth.
 
-    Exit with 1 if a bar is not reached: at the sender's side every retransmission found, none
-    invented, missing originals told, and 98 % of the causes of each class right.
+    Exit with 1 if a bar is not reached. The bars at the sender's side: every retransmission is
+    found, none is invented, missing originals are reported, and 98 % of the causes of each class
+    are right.
     """
     from netspurt.captures import explain
     from netspurt.truth import check_collection, wrong_ones
@@ -145,7 +146,7 @@ def _side(name: str, side: SideScore) -> Iterator[str]:
 
 
 def _confusion(side: SideScore) -> Iterator[str]:
-    """Yield the matrix of true causes and answers, and how right each class is."""
+    """Yield the matrix of true causes and answers, and the right answers of each class."""
     said = _ordered({answer for counts in side.confusion.values() for answer in counts})
     rows = [
         (cause, *(number(side.confusion[cause][answer]) for answer in said))

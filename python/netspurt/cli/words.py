@@ -1,4 +1,4 @@
-"""Commands and groups of commands whose help is in whole sentences and plain names."""
+"""Commands and groups of commands whose help has whole sentences and plain names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATUSES = {
     143: "ended by SIGTERM",
 }
 
-#: What stands for a value whose option names no better word, by its type.
+#: The placeholder for the value of an option that names none, by the type of the value.
 _PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "NAME"))
 
 
@@ -105,7 +105,7 @@ def _name(one: Any) -> None:
 
 
 class Group(TyperGroup):
-    """A group of commands, listed by what one wants to do, each with its first sentence."""
+    """A group of commands. Its help lists them by task, each with its first sentence."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands, in sections by their panels."""
