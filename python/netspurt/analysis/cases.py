@@ -199,8 +199,8 @@ def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) ->
 
 
 def _not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
-    there = f"there are {', '.join(order)}" if order else "nothing was"
-    return f"nothing called {name!r} was varied: {there}"
+    there = f"the axes are {', '.join(order)}" if order else "the sweep has no axes"
+    return f"there is no axis {name!r}: {there}"
 
 
 def _places(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:

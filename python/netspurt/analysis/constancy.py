@@ -154,7 +154,7 @@ def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[Ste
         raise ValueError(f"ratio = {ratio}: it must be above one")
     t, series = _series(t_s, values)
     if np.any(series <= 0):
-        raise ValueError("a band by a ratio is for values above zero")
+        raise ValueError("a band needs values above zero, because it is a ratio")
     if len(t) == 0:
         return []
     ends, low, high = [0], np.inf, -np.inf
@@ -257,7 +257,7 @@ def predictions(values: ArrayLike) -> list[Prediction]:
     series = np.asarray(values, dtype=float)
     known = series[np.isfinite(series)]
     if np.any(known <= 0):
-        raise ValueError("a relative error is for values above zero")
+        raise ValueError("a relative error needs values above zero")
     if len(known) < 2:
         return []
     sums = np.concatenate([[0.0], np.cumsum(known)])

@@ -116,7 +116,7 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     if given.ndim != 1 or len(known) == 0:
         raise ValueError("levels need at least one value, in one dimension")
     if np.any(known <= 0):
-        raise ValueError("levels are of values above zero")
+        raise ValueError("levels need values above zero, because they are found by logarithms")
     logs = np.log(known)
     logs -= (centre := float(logs.mean()))
     bic, best = _least_bic(logs, max(1, min(most, len(known) // 3)))

@@ -137,7 +137,7 @@ def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
     apart = np.diff(new.t) / new.segments[1:]
     fit = usable[1:] & new.clean[1:] & new.clean[:-1] & (apart > 0)
     if not fit.any():
-        raise ValueError("the rate of the line does not show: give the time of a packet")
+        raise ValueError("the ACKs do not show the rate of the line: give the time of a packet")
     return half_sample_mode(apart[fit])
 
 

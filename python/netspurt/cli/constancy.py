@@ -284,7 +284,7 @@ def _warnings(data: dict[str, Any]) -> Iterator[str]:
     alike = data["neighbours"]
     if alike is not None and alike > ALIKE and set(data["change_free"]) != {"pelt"}:
         yield from folded(
-            f"neighbours are alike (correlation {alike:.2f}), so some of the changes are chance: "
+            f"neighbouring values are correlated ({alike:.2f}), so some of the changes are chance: "
             "give --every a longer time"
         )
 

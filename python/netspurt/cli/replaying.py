@@ -250,7 +250,7 @@ def _settings(
 
     every, done = sum(map(size, named)), 0
     if every > MOST_SETTINGS:
-        raise ValueError(f"{every:,} settings: {MOST_SETTINGS:,} are the most, take fewer steps")
+        raise ValueError(f"{every:,} settings: at most {MOST_SETTINGS:,}, so take fewer steps")
     with progress("settings", "timers") as tell:
         for text in (one for grid in named for one in expand(grid)):
             ways = {"order": how.order, "clock": how.clock, "told": how.told}

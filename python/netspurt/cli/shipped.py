@@ -46,7 +46,7 @@ def scenarios(
         _list(form)
     elif not form.for_people:
         hint = "--json" if as_json else "--csv"
-        raise typer.BadParameter("only the list is printed for programs", param_hint=hint)
+        raise typer.BadParameter("it applies to the list: leave NAME out", param_hint=hint)
     else:
         _copy(name, out)
 

@@ -174,4 +174,4 @@ def _live_run(scenario: Scenario) -> Run | str:
             if run.live.valid:
                 return run
             late = run.live.lateness.max_ns / 1e6
-    return f"the machine was too late {TRIES} times, at last by {late:.1f} ms"
+    return f"the machine was too late in {TRIES} runs, in the last one by {late:.1f} ms"

@@ -118,7 +118,7 @@ def contacts(paper: Paper) -> dict[str, Contact]:
 
 def _about(paper: Paper) -> Any:
     if not paper.contacts:
-        raise PaperError(f"{paper.key} follows no satellites, so it has no curves of delays")
+        raise PaperError(f"{paper.key} has no satellites, and so no delays to compute")
     return paper.contacts
 
 

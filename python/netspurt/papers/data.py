@@ -195,7 +195,7 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
 def _claim(row: Mapping[str, str]) -> Claim:
     try:
         if row["evidence"] and row["evidence"] not in EVIDENCE:
-            raise ValueError(f"no kind of evidence: {row['evidence']}")
+            raise ValueError(f"unknown kind of evidence: {row['evidence']}")
         pairs = (word.partition("=") for word in row["arguments"].split())
         return Claim(
             id=row["id"],

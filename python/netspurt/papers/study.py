@@ -303,7 +303,7 @@ class Study:
         axes = made.pop("sweep", {}).get("over", {})
         # To make the sweep again would take long, because it checks each start. Its parts suffice.
         if axes != self._axes(contact, whole=True) or made != self._document(contact):
-            raise PaperError(f"{folder.where} is of another study")
+            raise PaperError(f"{folder.where} belongs to another study")
         cases = folder.read()
         if len(cases) < folder.cases:
             again = f"`netspurt papers study {self.paper.key} --out {out}` continues it"

@@ -162,7 +162,7 @@ class Sweeps:
         """
         folder = open_sweep(out / name)
         if folder.fingerprint != self.sweep(name, whole=True).fingerprint:
-            raise PaperError(f"{folder.where} is of another study")
+            raise PaperError(f"{folder.where} belongs to another study")
         return _swept(folder, f"`netspurt papers study {self.paper.key} --out {out}` continues it")
 
 
