@@ -43,7 +43,7 @@ class Account:
     total_s, lost_s, spurious_s
         The total time, and the times of losses and of spurious retransmissions.
     lost, spurious
-        Their numbers.
+        The numbers of losses and of spurious retransmissions.
     mean_ms, cov, efficiency
         The mean delay over all probes, the coefficient of variation, and the good time divided by
         the total.

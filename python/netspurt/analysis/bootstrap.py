@@ -81,7 +81,7 @@ def block_length(series: ArrayLike) -> int:
     Returns
     -------
     int
-        From 1, for an uncorrelated series, to n/4.
+        The length: from 1, for an uncorrelated series, to n/4.
 
     References
     ----------

@@ -95,7 +95,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     segments
         The table `segments` of a run.
     flow, node
-        Their names.
+        The names of the flow and of the node.
 
     Raises
     ------

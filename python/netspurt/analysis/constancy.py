@@ -221,7 +221,7 @@ class Prediction:
     error
         The mean of abs(ln(predicted / observed)): 0.1 is about 10 %.
     error_p95
-        Its 95th percentile.
+        The 95th percentile of abs(ln(predicted / observed)).
     count
         The number of predictions.
     """

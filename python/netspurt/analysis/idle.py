@@ -12,10 +12,10 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-#: What a silence waited for.
+#: The cause of a silence.
 Waited = Literal["loss", "peer", "think", "window", "round-trip", "application"]
 
-#: Each of these in words.
+#: Each cause in words.
 IN_WORDS: dict[str, str] = {
     "loss": "loss detection: a retransmission ended it",
     "peer": "the other end had sent nothing to answer",

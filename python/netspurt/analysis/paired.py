@@ -43,7 +43,7 @@ class Pairs:
     Attributes
     ----------
     population
-        Its name.
+        The population's name.
     durations_s
         For each run, the durations of the connections that were complete in both runs [s].
     incomplete

@@ -58,7 +58,7 @@ Start = Annotated[
         help="The start, as 1999-07-01 or 1999-07-01T12:00:00Z; by default the satellite's epoch.",
     ),
 ]
-Hours = Annotated[float, typer.Option(help="How many hours to search.")]
+Hours = Annotated[float, typer.Option(help="The number of hours to search.")]
 Elevation = Annotated[
     float, typer.Option(metavar="DEGREES", help="The minimum elevation above a site's horizon.")
 ]

@@ -42,7 +42,7 @@ SPENT = {
     "timeout": "silence before a timer",
 }
 
-#: How many connections and remedies are shown.
+#: The number of connections, and of remedies, that are shown.
 _WORST = 5
 _REMEDIES = 3
 #: A part of the time with a smaller share is left out.

@@ -440,7 +440,10 @@ def push(
     host: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
     port: Annotated[int, typer.Option(min=1, max=65535, help="The TCP port.")] = 7,
     octets: Annotated[
-        int, typer.Option("--octets", "-n", parser=whole, metavar="N", help="How many to send.")
+        int,
+        typer.Option(
+            "--octets", "-n", parser=whole, metavar="N", help="The number of octets to send."
+        ),
     ] = 1_000_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:

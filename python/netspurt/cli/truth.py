@@ -28,7 +28,7 @@ _CAUSES = ("rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp", "syn")
 def make(
     folder: Annotated[Path, typer.Argument(help="The folder to make.", show_default=False)],
     cases: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="How many cases are run.")
+        int, typer.Option(parser=count, metavar="N", help="The number of cases to run.")
     ] = 200,
     simulated: Annotated[
         bool, typer.Option("--simulated", help="Simulate TCPs; by default the kernel's are run.")
@@ -39,7 +39,7 @@ def make(
         int, typer.Option(parser=count, metavar="N", help="The seed of the random draws.")
     ] = 1,
     jobs: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="How many cases run at a time.")
+        int, typer.Option(parser=count, metavar="N", help="The number of cases that run at once.")
     ] = 1,
     as_json: AsJson = False,
 ) -> None:

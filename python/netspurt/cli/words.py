@@ -12,7 +12,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 #: The greatest width of help texts, in columns.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-#: What the command's exit statuses mean; `netspurt live exec` has those of its command.
+#: The meanings of the exit statuses. `netspurt live exec` exits with the status of its command.
 STATUSES = {
     0: "done",
     1: "a check failed, a live run does not count, a strict sweep met an error, or nothing matched "
