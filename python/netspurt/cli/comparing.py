@@ -32,7 +32,7 @@ _AROUND = 4
 
 def compare(
     first: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
-    second: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
+    second: Annotated[Path, typer.Argument(help="Another run or capture.", show_default=False)],
     flow: Annotated[
         str | None,
         typer.Option(

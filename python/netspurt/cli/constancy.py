@@ -42,7 +42,7 @@ Method = Annotated[
     ),
 ]
 Alpha = Annotated[
-    float, typer.Option(min=1e-6, max=0.5, metavar="P", help="The significance of a test.")
+    float, typer.Option(min=1e-6, max=0.5, metavar="P", help="The significance level of each test.")
 ]
 Least = Annotated[
     int, typer.Option(min=2, metavar="N", help="The fewest values between two changes.")

@@ -83,15 +83,15 @@ def fragments(
             "--tcp-header",
             parser=_octets,
             metavar="OCTETS",
-            help="The TCP header with its options; 32 with time stamps.",
+            help="The length of the TCP header with its options; 32 with time stamps.",
         ),
     ] = 20,
     unaligned: Annotated[
         bool,
         typer.Option(
             "--unaligned",
-            help="Fill each fragment, as Jacobson's mail of 1988 counts, and not in units of 8 "
-            "octets.",
+            help="Fill each fragment completely, as in Jacobson's mail of 1988, instead of in "
+            "units of 8 octets.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,

@@ -56,7 +56,8 @@ def check(
     key: Annotated[
         str | None,
         typer.Argument(
-            help="The paper, or a folder with one of yours; by default all.", autocompletion=_keys
+            help="A paper, or a folder with a paper of your own; by default all papers.",
+            autocompletion=_keys,
         ),
     ] = None,
     as_csv: AsCsv = False,
@@ -74,7 +75,9 @@ def check(
     ] = None,
     brief: Annotated[
         bool,
-        typer.Option("--brief", help="Print the counts, and the claims that are not reproduced."),
+        typer.Option(
+            "--brief", help="Print the counts of verdicts, and the claims that are not reproduced."
+        ),
     ] = False,
 ) -> None:
     """Run a paper's experiments and judge every claim."""
@@ -120,13 +123,13 @@ def path(
     row: Annotated[
         str,
         typer.Argument(
-            help="A row of its table of delay against length.",
+            help="A row of the paper's table of delay against length.",
             show_default=False,
             autocompletion=_rows,
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The scenario; by default the row's name.")
+        Path | None, typer.Option(help="The scenario file; by default it is named after the row.")
     ] = None,
 ) -> None:
     """Write a scenario whose probes give the line ends of a printed row as closely as possible."""
@@ -160,7 +163,8 @@ def study(
         typer.Option(help="The folder, new or unfinished; by default runs/papers/KEY/study."),
     ] = None,
     threads: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="Threads; 0 for one per core.")
+        int,
+        typer.Option(parser=count, metavar="N", help="The number of threads; 0 for one per core."),
     ] = 0,
 ) -> None:
     """Run a paper's whole study. `check --study` uses its results; `check` alone runs a part."""

@@ -290,7 +290,7 @@ def lengths(
     ] = "none",
     out: Annotated[
         Path | None,
-        typer.Option(help="A picture, .png, .svg or .pdf: a point a probe, and the lines."),
+        typer.Option(help="A picture, .png, .svg or .pdf: a point for each probe, and the lines."),
     ] = None,
     format_: Format = None,
     interval: Interval = None,

@@ -410,11 +410,13 @@ def serve(
     what: Annotated[
         str,
         typer.Argument(
-            parser=one_of(("echo", "sink")), metavar="WHAT", help="echo returns, sink discards."
+            parser=one_of(("echo", "sink")),
+            metavar="WHAT",
+            help="echo returns all data; sink discards it.",
         ),
     ],
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The UDP and TCP port; 0 for any.")
+        int, typer.Option(min=0, max=65535, help="The UDP and TCP port; 0 for any free port.")
     ] = 7,
     address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
 ) -> None:

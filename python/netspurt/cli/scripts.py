@@ -35,7 +35,7 @@ def script(
         bool,
         typer.Option(
             "--prove",
-            help="Also play each with each of its fails_with changes, which must make it fail.",
+            help="Also play each script with each of its fails_with changes; it must fail then.",
         ),
     ] = False,
     as_csv: AsCsv = False,

@@ -81,7 +81,9 @@ def surrogate(
         ),
     ] = None,
     structure: Structured = "glitches",
-    seed: Annotated[int, typer.Option(parser=count, metavar="N", help="The seed.")] = 1,
+    seed: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="The seed of the random draws.")
+    ] = 1,
     mean: Mean = None,
     cov: Spread = None,
     lost: Annotated[

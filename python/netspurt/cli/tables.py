@@ -26,8 +26,9 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table; or crossings: when round trips exceeded the RTO; or send-ack or "
-            "packetdat, Jacobson's listings of a flow. By default list all.",
+            help="The table. Three tables are computed: crossings, the instants at which round "
+            "trips exceeded the RTO; and send-ack and packetdat, Jacobson's listings of a flow. By "
+            "default all tables are listed.",
             show_default=False,
             autocompletion=completing.tables,
         ),

@@ -58,14 +58,15 @@ ReverseSource = Annotated[
 ]
 FormatName = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="Read it as csv, hypatia, mahimahi or toml."),
+    typer.Option("--format", metavar="NAME", help="Read FILE as csv, hypatia, mahimahi or toml."),
 ]
 Trace = Annotated[
     Path | None,
     typer.Option(
         "--mahimahi",
         metavar="FILE",
-        help="Write one direction's rate as a trace of Mahimahi: milliseconds, 1500 octets each.",
+        help="Write the rate of one direction as a trace of Mahimahi: instants in milliseconds, "
+        "each for 1500 octets.",
         show_default=False,
     ),
 ]

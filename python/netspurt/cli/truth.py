@@ -31,10 +31,15 @@ def make(
         int, typer.Option(parser=count, metavar="N", help="The number of cases to run.")
     ] = 200,
     simulated: Annotated[
-        bool, typer.Option("--simulated", help="Simulate TCPs; by default the kernel's are run.")
+        bool,
+        typer.Option("--simulated", help="Run simulated TCPs; by default the kernel's TCP is run."),
     ] = False,
-    only: Annotated[str, typer.Option(metavar="PATTERN", help="The paths, as `tail*`.")] = "*",
-    stack: Annotated[str, typer.Option(metavar="PATTERN", help="The TCPs, as `no-sack*`.")] = "*",
+    only: Annotated[
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of paths, as `tail*`.")
+    ] = "*",
+    stack: Annotated[
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of TCPs, as `no-sack*`.")
+    ] = "*",
     seed: Annotated[
         int, typer.Option(parser=count, metavar="N", help="The seed of the random draws.")
     ] = 1,
@@ -83,7 +88,9 @@ def check(
     folder: Annotated[
         Path, typer.Argument(help="A folder of `netspurt truth make`.", show_default=False)
     ],
-    only: Annotated[str, typer.Option(metavar="PATTERN", help="The cases, as `tails-*`.")] = "*",
+    only: Annotated[
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of cases, as `tails-*`.")
+    ] = "*",
     wrong: Annotated[
         bool, typer.Option("--wrong", help="List each answer that is not right.")
     ] = False,
