@@ -1,4 +1,4 @@
-"""Captures explained: connections, and why each segment was sent again."""
+"""Explains captures: their connections, and why each segment was sent again."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class Rows:
     Attributes
     ----------
     core
-        What is known of the capture: all of it once the rows were read.
+        The results for the capture. They are complete once the rows were read.
     """
 
     def __init__(self, paths: list[str], layout: str, file: str | None = None) -> None:

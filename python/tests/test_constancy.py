@@ -81,7 +81,7 @@ def test_neighbours_that_are_alike_are_told_with_the_fix(here: Command, tmp_path
     smooth = np.convolve(rng.exponential(0.02, 1200), np.ones(8) / 8, mode="valid")
     file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
     told = " ".join(here("delays", "constancy", file).stdout.split())
-    assert "neighbours are alike (correlation 0." in told
+    assert "neighbouring values are correlated (0." in told
     assert "give --every a longer time" in told
 
 

@@ -219,9 +219,9 @@ def test_only_numbers_are_measures_and_a_name_that_is_none_is_met_with_the_neare
         summarise(columns, "timeout", [], order)
     with pytest.raises(ValueError, match="no measure 'algorithm': there are case, repeat"):
         summarise(columns, "algorithm", [], order)
-    with pytest.raises(ValueError, match="nothing called 'rate' was varied: there are algorithm"):
+    with pytest.raises(ValueError, match="there is no axis 'rate': the axes are algorithm"):
         summarise(columns, "timeouts", ["rate"], order)
-    with pytest.raises(ValueError, match="nothing called 'rate' was varied: nothing was"):
+    with pytest.raises(ValueError, match="there is no axis 'rate': the sweep has no axes"):
         compare(columns, "timeouts", "rate", {}, paired=True)
     with pytest.raises(ValueError, match="algorithm is the compared axis"):
         compare(columns, "timeouts", "algorithm", order, paired=True, by=["algorithm"])

@@ -117,7 +117,7 @@ def test_a_contact_without_its_file_or_its_station_is_told(tmp_path: Path) -> No
     table.write_text(table.read_text().replace("Sputnik,", "Vostok,"))
     with pytest.raises(PaperError, match="no station 'Sputnik'"):
         curve(paper, contacts(paper)["S1"])
-    with pytest.raises(PaperError, match=r"follows no satellites"):
+    with pytest.raises(PaperError, match=r"has no satellites"):
         contacts(read_paper("rfc889"))
     with pytest.raises(PaperError, match="has no study"):
         Study.of(read_paper("rfc889"))
@@ -202,7 +202,7 @@ def test_a_whole_study_is_continued_and_read_by_the_check(
     bench = Bench(paper, study=tmp_path / "study")
     assert len(bench.transfers("S11")) == len(study.read(tmp_path / "study", long["S11"]))
     file.write_text(text.replace("10000]", "3001]"))
-    with pytest.raises(PaperError, match="of another study"):
+    with pytest.raises(PaperError, match="belongs to another study"):
         Study.of(read_paper(KEY, shelf)).read(tmp_path / "study", long["S13"])
     wrong = netspurt("papers", "check", "--study", "study")
     assert (wrong.returncode, "name its key" in wrong.stderr) == (2, True)

@@ -175,7 +175,7 @@ def test_a_row_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "rfc2416" / "expected.csv"
     good = file.read_text()
     file.write_text(good.replace(",simulation,", ",hearsay,", 1))
-    with pytest.raises(PaperError, match="no kind of evidence: hearsay"):
+    with pytest.raises(PaperError, match="unknown kind of evidence: hearsay"):
         read_paper("rfc2416", tmp_path)
     file.write_text(good.replace(",first_drop,", ",guess,", 1))
     paper = read_paper("rfc2416", tmp_path)

@@ -252,12 +252,12 @@ def test_the_command_writes_the_path_of_a_row_and_tells_its_error(
     here: Command,
 ) -> None:
     ran = here("papers", "path", "rfc889", "UCL")
-    assert ran.stdout == "ucl.toml: line ends fitted to UCL's within 0.2 %\n"
+    assert ran.stdout == "ucl.toml: the line ends agree with those of UCL within 0.2 %\n"
     assert here("run", "ucl.toml", "--out", "ucl").returncode == 0
     (told,) = json.loads(here("delays", "lengths", "ucl", "--break", "126", "--json").stdout)
     assert told["memo"]["delay_ms"] == pytest.approx([1089, 1240, 1426, 1548], rel=0.02)
     far = here("papers", "path", "rfc889", "BERK", "--out", "b.toml")
-    assert "the nearest that links come to BERK: line ends off by up to 8.9 %" in far.stdout
+    assert "the closest path to BERK; its line ends differ by up to 8.9 %" in far.stdout
     refused(here("papers", "path", "rfc889", "UCL"), "ucl.toml exists")
     refused(here("papers", "path", "rfc889", "MIT"), "no row 'MIT'")
     refused(here("papers", "path", "rfc2416", "UCL"), "no table of delay against length")

@@ -130,7 +130,7 @@ def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
     kept, quick = sweeps.read(tmp_path, "tail").cases, sweeps.quickly("tail").cases
     assert kept["timeouts"].tolist() == quick["timeouts"].tolist()
     other = {**paper.sweeps["tail"], "seeds": 2}
-    with pytest.raises(PaperError, match="is of another study"):
+    with pytest.raises(PaperError, match="belongs to another study"):
         Sweeps.of(replace(paper, sweeps={"tail": other})).read(tmp_path, "tail")
     sorted((tmp_path / "tail" / "cases").iterdir())[0].unlink()
     with pytest.raises(PaperError, match="netspurt papers study sfr2005"):

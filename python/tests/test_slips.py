@@ -82,7 +82,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("sweep swept.toml", "Missing option '--out'"),
         ("sweep swept.toml --out s --threads x", "'x' is not a whole number, 0 or more"),
         ("sweep swept.toml --out s --engine steam", "'steam' is not one of threads, ray"),
-        ("sweep swept.toml --out s --address localhost:1", "--address is of a Ray cluster: add"),
+        ("sweep swept.toml --out s --address localhost:1", "--address names a Ray cluster: add"),
         ("sweep swept.toml --out words.txt", "words.txt is a file: name a folder"),
         ("sweep swept.toml --out folder/../words.txt/s", "words.txt/s: Not a directory"),
         ("sweep status folder", "folder holds no sweep: `netspurt sweep FILE --out DIR`"),

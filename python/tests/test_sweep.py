@@ -393,7 +393,7 @@ def test_names_and_measures_that_are_not_there_are_errors(whole: Cases) -> None:
         summarise(whole, "sunk", [], labels)
     with pytest.raises(ValueError, match=r"'completion_mean': did you mean.*_ns_mean"):
         summarise(whole, "completion_mean", [], labels)
-    with pytest.raises(ValueError, match="nothing called 'windwo' was varied"):
+    with pytest.raises(ValueError, match="there is no axis 'windwo'"):
         summarise(whole, "sent", ["windwo"], labels)
     with pytest.raises(ValueError, match="it is not known which values of 'sent' are better"):
         compare(whole, "sent", "window", labels, paired=True)

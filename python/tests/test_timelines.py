@@ -367,7 +367,7 @@ def test_one_of_several_recordings_in_a_file_is_chosen(netspurt: Command, tmp_pa
     words = ["delays", "twice.txt", "--timeline", "moves.toml"]
     refused(netspurt(*words), "there are 2: name one file, or one of these with --recording N")
     refused(netspurt(*words, "--recording", 3), "no recording 3: there are 1 to 2")
-    refused(netspurt("delays", "twice.txt", "--recording", 1), "it chooses what --timeline writes")
+    refused(netspurt("delays", "twice.txt", "--recording", 1), "it applies to --timeline: add that")
     assert netspurt(*words, "--recording", 2).returncode == 0
     assert '["0 s", "15 ms"]' in (tmp_path / "moves.toml").read_text()
     refused(netspurt("delays", "nothere.txt", "--timeline", "x.toml"), "nothere.txt")

@@ -219,7 +219,7 @@ def test_what_does_not_show_is_not_reproduced_and_what_cannot_run_is_not_attempt
         ({"printed": ""}, "expected.csv, memo.three: "),
         ({"tolerance": "much"}, "could not convert string to float: 'much'"),
         ({"corrected": "{"}, "expected.csv, memo.three: "),
-        ({"evidence": "hearsay"}, "no kind of evidence: hearsay"),
+        ({"evidence": "hearsay"}, "unknown kind of evidence: hearsay"),
         ({"shape": "above 0"}, "write a comparison and a value, as in 'above: 0'"),
         ({"shape": "above: x"}, "expected.csv, memo.three: "),
     ],

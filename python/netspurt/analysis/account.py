@@ -1,4 +1,4 @@
-"""RFC 889's account of a run, and the identities of its figures."""
+"""RFC 889's account of a run, and the equations between its figures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Sums:
 
     @property
     def total_s(self) -> float:
-        """The good time, and the times of losses and of spurious retransmissions."""
+        """The sum of the good time and the times of losses and of spurious retransmissions."""
         return self.good_s + self.lost_s + self.spurious_s
 
     @property
     def efficiency(self) -> float:
-        """The good time's share of the total."""
+        """The good time as a share of the total time."""
         return self.good_s / self.total_s
 
 
@@ -43,9 +43,10 @@ class Account:
     total_s, lost_s, spurious_s
         The total time, and the times of losses and of spurious retransmissions.
     lost, spurious
-        Their numbers.
+        The numbers of losses and of spurious retransmissions.
     mean_ms, cov, efficiency
-        The mean delay over all probes, the coefficient of variation, good time over total.
+        The mean delay over all probes, the coefficient of variation, and the good time divided by
+        the total.
     """
 
     name: str
@@ -81,7 +82,7 @@ class Account:
 
     @property
     def good_s(self) -> float:
-        """The total less the times of losses and spurious retransmissions."""
+        """The total time minus the times of losses and of spurious retransmissions."""
         return self.total_s - self.lost_s - self.spurious_s
 
     @property
@@ -106,9 +107,9 @@ class Account:
 def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
     """Return the contradictions within a row: a sentence for each broken rule.
 
-    ``total``: the total is good time, lost time and spurious time. ``mean``: the mean is the good
-    time over all probes. ``efficiency``: the efficiency is the good time over the total. Each is
-    truncated as printed, and the sentence names the row.
+    ``total``: the total is the sum of good time, lost time and spurious time. ``mean``: the mean is
+    the good time divided by the number of probes. ``efficiency``: the efficiency is the good time
+    divided by the total. Each is truncated as printed, and the sentence names the row.
 
     Examples
     --------
@@ -130,7 +131,7 @@ def contradictions(row: Account, probes: int = 512) -> dict[str, str]:
         )
     if not int(1000 * least / probes + _BIT) <= row.mean_ms <= 1000 * most / probes:
         wrong["mean"] = f"{row.name}: mean {row.mean_ms:g} ms, its good time gives {mean:.1f} ms"
-    # The total was cut off, too: the share grows with what it may have been.
+    # The total was truncated, too. The share is greatest if the true total is a second longer.
     low, high = int(100 * least / row.total_s + _BIT), 100 * most / (row.total_s + 1)
     if not low <= round(100 * row.efficiency) <= high:
         wrong["efficiency"] = (

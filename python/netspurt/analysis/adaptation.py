@@ -1,4 +1,4 @@
-"""How long a timer takes to learn that packets became longer."""
+"""How many samples a timer needs to adapt to longer packets."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Adaptation:
     octets
         The lengths before and after.
     samples
-        How many delays of the new length the timer had seen when it had risen above them and stayed
-        above for the rest of that length. `None` if it never did, zero if it was above at once.
+        The number of delays of the new length that the timer needed until it was above all further
+        delays of that length. 0 if it was above them at once, `None` if it never was.
     """
 
     start: int

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from netspurt.quantities import known
 
 Floats = NDArray[np.float64]
-#: A function from sums, shape (columns + 1, resamples), to a figure for each resample.
+#: A function that takes sums, shape (columns + 1, resamples), and returns a figure per resample.
 Statistic = Callable[[Floats], Floats]
 
-#: Resamples of an interval.
+#: The number of resamples for an interval.
 RESAMPLES = 2000
 #: Before blocks are drawn, probes are summed into at most this many bins.
 BINS = 50_000
@@ -56,12 +56,12 @@ class Interval:
     block: int
 
     def scaled(self, factor: float) -> Interval:
-        """Return it in another unit, by a factor above zero."""
+        """Return the figure and the interval multiplied by a factor above zero, as for a unit."""
         ends = (self.value * factor, self.low * factor, self.high * factor)
         return Interval(*ends, self.level, self.block)
 
     def data(self) -> dict[str, float | None]:
-        """Return the figure and the ends; none where there is no number."""
+        """Return the figure and the ends; `None` in place of NaN."""
         return {"value": known(self.value), "low": known(self.low), "high": known(self.high)}
 
     @property
@@ -81,7 +81,7 @@ def block_length(series: ArrayLike) -> int:
     Returns
     -------
     int
-        From 1, for an uncorrelated series, to n/4.
+        The length: from 1, for an uncorrelated series, to n/4.
 
     References
     ----------
@@ -103,7 +103,7 @@ def block_length(series: ArrayLike) -> int:
     centred = np.where(known, values - values[known].mean(), 0.0)
     if n < 8 or not np.any(centred):
         return 1
-    # No lag beyond this is considered; five small ones in a row end the correlation.
+    # Greater lags are not considered. Five small autocorrelations in a row end the search.
     quiet = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
     lags = int(np.ceil(np.sqrt(n))) + quiet
     covariance = _autocovariance(centred, 2 * lags)
@@ -141,11 +141,11 @@ class Resamples:
     columns
         The summed values of each probe, shape (k, n) or (n,).
     length
-        Probes per block; by default the longest that any of the columns needs.
+        Probes per block; by default the greatest block length that one of the columns needs.
     seed
         The seed of the draws; the same seed gives the same intervals.
     memory
-        Whether neighbours may be correlated beyond a block; by default if `length` is not 1.
+        Whether neighbours may be correlated beyond a block; by default true unless `length` is 1.
 
     Raises
     ------
@@ -181,11 +181,11 @@ class Resamples:
         """Return a statistic of the sums with its interval.
 
         The interval contains the percentile interval and its mirror image about the value, because
-        figures of rare events are skewed to one side. It is widened as Student's distribution is
-        for this number of blocks, because a few blocks underestimate the spread. Blocks of a short
-        series end before its correlation does, so the interval is no narrower than that of an
-        autoregressive series with the correlation of neighbours (prewhitening; Andrews and Monahan
-        1992).
+        figures of rare events are skewed to one side. It is widened by Student's distribution for
+        this number of blocks, because a few blocks underestimate the spread. In a short series
+        values may be correlated over more than a block. So the interval is at least as wide as that
+        of an autoregressive series with the same correlation of neighbours (prewhitening; Andrews
+        and Monahan 1992).
 
         Parameters
         ----------
@@ -231,17 +231,17 @@ class Resamples:
         return centred
 
 
-#: As `Statistic`, of the sums of several recordings.
+#: A function like `Statistic` that takes the sums of several recordings.
 JointStatistic = Callable[[Sequence[Floats]], Floats]
 
 
 def joint_interval(
     parts: Sequence[Resamples], statistic: JointStatistic, level: float = 0.95
 ) -> Interval:
-    """Return a statistic of several recordings with its interval, as `Resamples.interval` has it.
+    """Return a statistic of several recordings with an interval like that of `Resamples.interval`.
 
-    Blocks are drawn within each recording, so the interval is that of these recordings and says
-    nothing about others.
+    Blocks are drawn within each recording, so the interval applies to these recordings and not to
+    others.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic([part.sums[:, np.newaxis] for part in parts])[0])
@@ -263,7 +263,7 @@ def joint_interval(
 def _alone(
     parts: Sequence[Resamples], place: int, statistic: JointStatistic, level: float
 ) -> float:
-    """Return the half width that one recording causes while the others keep their sums."""
+    """Return the half width of the interval if only one recording is resampled."""
     kept = [part.sums[:, np.newaxis] for part in parts]
 
     def moved(sums: Floats) -> Floats:
@@ -274,7 +274,7 @@ def _alone(
 
 
 def stretch(parts: Sequence[Resamples], level: float) -> float:
-    """Return how much wider an interval from few blocks is than one from many."""
+    """Return the factor by which an interval from few blocks must be widened."""
     from scipy.special import ndtri, stdtrit
 
     blocks = max(sum(part.sums[-1] / part.length for part in parts), 3.0)
@@ -312,8 +312,8 @@ def paired_difference(
     Parameters
     ----------
     first, second
-        Columns of equal shape, as for `Resamples`; the difference is the first's figure less the
-        second's.
+        Columns of equal shape, as for `Resamples`. The difference is the figure of the first minus
+        that of the second.
     statistic, length, seed
         As for `block_bootstrap`.
 
@@ -356,7 +356,7 @@ def _resample(rows: Floats, length: int, seed: int) -> Floats:
     at_once = max(1, _ROOM // n)
     for done in range(0, RESAMPLES, at_once):
         count = min(at_once, RESAMPLES - done)
-        # How often each block is drawn; with this the sums are one matrix product.
+        # With the number of times that each block is drawn, the sums are one matrix product.
         starts = rng.integers(0, n, size=(count, whole)) + n * np.arange(count)[:, np.newaxis]
         drawn = np.bincount(starts.ravel(), minlength=count * n).reshape(count, n)
         last = rng.integers(0, n, size=count)

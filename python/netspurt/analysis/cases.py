@@ -1,11 +1,11 @@
 """Results of a sweep with their intervals: summaries of groups, and comparisons.
 
-The resampled unit is the number of a repeat. The n-th runs of all combinations in a group are drawn
+Repeats are resampled, by their numbers. The n-th runs of all combinations in a group are drawn
 together, since they may have had the same losses. Combinations are not resampled, so an interval
 covers other random draws and not other values.
 
-An interval is as wide as the bootstrap's, or as Student's of the figure's linear part if that is
-wider: with few repeats the bootstrap's is far too narrow.
+With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
+Student's interval for the linear part of the figure.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Comparison:
         The number of cases of both groups that are left out, because they or their counterparts do
         not have the measure.
     difference
-        The figure less the baseline's, with its interval.
+        The figure minus the baseline's figure, with its interval.
     verdict
         *better*, *worse*, *cannot tell*, or *same* if all pairs are equal.
     """
@@ -135,7 +135,7 @@ class Comparison:
 
 
 def figure(cases: Columns, measure: str) -> tuple[Floats, Floats]:
-    """Return each case's values whose sums make a measure: numerator and denominator.
+    """Return two values of each case, whose sums are the numerator and denominator of a measure.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _numbers(cases: Columns, name: str) -> Floats:
 
 
 def label_text(label: object) -> str:
-    """Return a label in the form that a sweep's column has if not all labels are numbers.
+    """Return a label as text, in the form of a column whose labels are not all numbers.
 
     Examples
     --------
@@ -199,12 +199,12 @@ def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) ->
 
 
 def _not_varied(name: str, order: Mapping[str, Sequence[object]]) -> str:
-    there = f"there are {', '.join(order)}" if order else "nothing was"
-    return f"nothing called {name!r} was varied: {there}"
+    there = f"the axes are {', '.join(order)}" if order else "the sweep has no axes"
+    return f"there is no axis {name!r}: {there}"
 
 
 def _places(cases: Columns, name: str, labels: Sequence[str]) -> NDArray[np.intp]:
-    """Return which of the labels each case has."""
+    """Return the index of each case's label in `labels`; -1 for other labels."""
     values, inverse = np.unique(np.ma.getdata(cases[name]), return_inverse=True)
     place = {label: n for n, label in enumerate(labels)}
     if values.dtype.kind == "f":
@@ -242,8 +242,8 @@ def groups(
 def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floats) -> Floats:
     """Return the sums of numerator and denominator for each repeat, shape (2, repeats).
 
-    If there are many repeats, neighbouring ones are summed: some thousands of independent sums give
-    the same spread, and can be resampled quickly.
+    If there are many repeats, neighbouring repeats are added up: some thousands of independent sums
+    have the same spread, and can be resampled quickly.
     """
     repeats, place = np.unique(np.asarray(cases["repeat"])[rows], return_inverse=True)
     sums = np.zeros((2, len(repeats)))
@@ -264,8 +264,8 @@ def _figure(sums: Floats) -> tuple[float, Floats]:
 def _reach(spreads: Sequence[Floats]) -> float:
     """Return half of Student's interval for a sum of independent means (Welch 1947).
 
-    NaN if two repeats are equal: their spread is then zero, as it is for two throws of a coin in
-    every other case, and says nothing.
+    NaN if there are only two repeats and they are equal. Their spread is zero, but that says
+    nothing: two throws of a coin are equal in every other case, too.
     """
     from scipy.special import stdtrit
 
@@ -279,13 +279,13 @@ def _reach(spreads: Sequence[Floats]) -> float:
 
 
 def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -> Interval:
-    """Return an interval that contains another one and Student's; NaN if either is."""
+    """Return an interval that contains `low`, `high` and Student's interval; NaN if one is NaN."""
     reach = float(np.max([value - low, high - value, 0.0, _reach(spreads)]))
     return Interval(value, value - reach, value + reach, 0.95, 1)
 
 
 def _interval(sums: Floats, seed: int = 1) -> Interval:
-    """Return the ratio of two sums; without an interval if each combination ran once."""
+    """Return the ratio of two sums with its interval; no interval if each combination ran once."""
     value, spread = _figure(sums)
     if sums.shape[1] < 2 or np.isnan(value):
         return Interval(value, np.nan, np.nan, 0.95, 1)
@@ -296,7 +296,7 @@ def _interval(sums: Floats, seed: int = 1) -> Interval:
 def _unseen(
     cases: Columns, measure: str, rows: NDArray[np.intp], columns: tuple[Floats, Floats]
 ) -> float:
-    """Return how many events there may be of which these cases have none; NaN if they have some."""
+    """Return how many events there may be although these cases have none; NaN if they have some."""
     repeats = len(np.unique(np.asarray(cases["repeat"])[rows]))
     return most_unseen(measure, columns[0][rows], columns[1][rows], repeats)
 
@@ -423,7 +423,7 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
 
 
 def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
-    """Return the label that a text means; a number may be written in another way."""
+    """Return the label that `baseline` means. A number need not be written like the label."""
     if baseline in labels:
         return baseline
     for label in labels:
@@ -442,11 +442,12 @@ class _Beside:
     Attributes
     ----------
     combination, repeat
-        For each case the number of its combination (without the compared axis) and of its run.
+        For each case, the number of its combination (without the compared axis) and the number of
+        its run.
     has
         Whether each case has the measure.
     paired
-        Whether runs of one number share their seed.
+        Whether runs with the same number share their seed.
     """
 
     combination: NDArray[np.int64]
@@ -457,9 +458,9 @@ class _Beside:
     def comparable(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         """Return the cases of each group that have counterparts in the other.
 
-        If a case was cut, its counterpart is left out too; otherwise one group would keep more of
-        the hard cases. If the groups share no combination, as with listed scenarios, whole runs are
-        counterparts.
+        If a case was cut, its counterpart is left out too; otherwise one group would have more of
+        the hard cases. If the groups share no combination, as with listed scenarios, all cases of a
+        run are counterparts of all cases of the run with the same number.
         """
         known = [rows[self.has[rows]] for rows in (one, other)]
         shared = np.intersect1d(self.combination[one], self.combination[other]).size > 0
@@ -473,7 +474,7 @@ class _Beside:
         return [rows[np.isin(key[rows], both)] for rows in known]
 
     def same(self, rows: Sequence[NDArray[np.intp]], columns: Sequence[Floats]) -> bool:
-        """Return whether each of several paired cases has the measure that its counterpart has."""
+        """Return whether each case has the same values as its counterpart; false if not paired."""
         if not self.paired or len(rows[0]) < 2 or len(rows[0]) != len(rows[1]):
             return False
         one, other = (r[np.lexsort((self.repeat[r], self.combination[r]))] for r in rows)
@@ -481,12 +482,12 @@ class _Beside:
 
 
 def direction(measure: str, better: str | None) -> int:
-    """Return 1 if more is better and -1 if less is.
+    """Return 1 if higher values of a measure are better, and -1 if lower values are.
 
     Raises
     ------
     ValueError
-        If it is not known.
+        If neither `better` nor the measure's name says which values are better.
     """
     above = measure.partition("/")[0].strip()
     known = "less" if above in LESS else "more" if above in MORE else None
@@ -501,7 +502,7 @@ def direction(measure: str, better: str | None) -> int:
 def _combinations(
     cases: Columns, names: Sequence[str], order: Mapping[str, Sequence[object]]
 ) -> NDArray[np.int64]:
-    """Return for each case the number of its combination of labels of these axes."""
+    """Return, for each case, the number of its combination of labels of these axes."""
     combination = np.zeros(len(cases["case"]), dtype=np.int64)
     for name in names:
         texts = _labels(cases, name, order)
@@ -512,7 +513,7 @@ def _combinations(
 def _allowing(
     difference: Interval, cases: Columns, measure: str, rows: Sequence[NDArray[np.intp]]
 ) -> Interval:
-    """Return the difference of two counts; allow for events that neither shows."""
+    """Return the difference of two counts, with an interval that allows for unseen events."""
     unseen = float(np.max([_unseen(cases, measure, one, figure(cases, measure)) for one in rows]))
     return difference if np.isnan(unseen) else replace(difference, low=-unseen, high=unseen)
 
@@ -524,7 +525,7 @@ def _difference(
     *,
     paired: bool,
 ) -> Interval:
-    """Return the first's figure less the second's."""
+    """Return the figure of the first group minus the figure of the second."""
     first, second = (_by_repeat(cases, r, *columns) for r in rows)
     (one, spread), (other, other_spread) = _figure(first), _figure(second)
     value = one - other

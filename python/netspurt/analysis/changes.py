@@ -3,7 +3,7 @@
 The first two are those of Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet path
 properties" (IMW 2001): a test of ranks (their CP/RankOrder) and a cumulative sum against resamples
 (their CP/Bootstrap). Each test finds at most one change in a segment; both halves are then tested
-in the same way. The third, PELT, looks for all changes at once and is a peer to compare with.
+in the same way. The third, PELT, looks for all changes at once; the others are compared with it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ ALPHA = 0.05
 LEAST = 6
 #: Resamples of a test.
 RESAMPLES = 999
-#: Segments with more values than this are compared with the limit of the resamples' distribution.
+#: In segments with more values than this, the limit distribution replaces the resamples.
 LONGEST = 2000
-#: By how many deviations of a value the extreme of a continuous sum exceeds that of a sum of single
-#: values (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter X).
+#: The extreme of a continuous sum exceeds that of a sum of single values by this many standard
+#: deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter X).
 _BETWEEN = 0.5826
 #: Rounds of testing all changes again.
 _ROUNDS = 10
@@ -51,10 +51,10 @@ class Change:
     at
         The index of the first value after it.
     chance
-        The probability that a segment without a change, from the change before to the one after,
-        looks as if it had one; NaN with PELT, which has no test.
+        The probability that steady values look as if they had this change. The values are those
+        from the previous change to the next one. NaN with PELT, which has no test.
     before, after
-        The medians of the values since the change before, and until the one after.
+        The medians of the values since the previous change, and until the next one.
     """
 
     at: int
@@ -73,8 +73,8 @@ def find_changes(
 ) -> list[Change]:
     """Return the changes of level of a series.
 
-    The tests take the values for independent. If neighbours are correlated, more than `alpha` of
-    the series without a change are divided; medians of longer intervals help.
+    The tests assume that the values are independent. If neighbours are correlated, a change is
+    found in more than the share `alpha` of the steady series; then use medians of longer intervals.
 
     Parameters
     ----------
@@ -141,7 +141,8 @@ def _told(known: Floats, places: NDArray[np.intp], found: list[tuple[int, float]
     ]
 
 
-#: From a segment, where it begins and the fewest values of a part: the best place, its chance.
+#: A function that takes a segment, the index of its first value, and the fewest values of a part.
+#: It returns the best place for a change, and the chance of this change.
 _Test = Callable[[Floats, int, int], tuple[int, float]]
 
 
@@ -166,7 +167,7 @@ class _Splitting:
         return self._known[low, high]
 
     def changes(self) -> list[tuple[int, float]]:
-        """Return the changes in order, each with its chance between its two neighbours."""
+        """Return the changes in order, each with its chance among the values to its neighbours."""
         open_, places = [(0, len(self.series))], []
         while open_:
             low, high = open_.pop()
@@ -199,7 +200,7 @@ class _Splitting:
 
 
 def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
-    """Return the best split of a segment by ranks, and the significance of that maximum.
+    """Return the best split of a segment by ranks, and its significance.
 
     The statistic is the largest deviation of the cumulative sum of the ranks from that of equal
     ranks. Its significance allows for the choice of the best place (Pettitt 1979, eq. 2.3 with the
@@ -243,7 +244,7 @@ def _share(centred: Floats, reach: float, rng: np.random.Generator) -> float:
         rows = np.tile(centred, (min(at_once, RESAMPLES - done), 1))
         sums = np.cumsum(rng.permuted(rows, axis=1, out=rows), axis=1)
         ranges = np.maximum(sums.max(axis=1), 0) - np.minimum(sums.min(axis=1), 0)
-        # Sums in another order differ in their last bits.
+        # Sums of the same values in another order may differ in their last bits.
         as_wide += int(np.sum(ranges >= reach * (1 - 1e-12)))
     return (1 + as_wide) / (1 + RESAMPLES)
 

@@ -1,4 +1,4 @@
-"""Two runs of one flow, aligned segment by segment.
+"""Aligns two runs of one flow, segment by segment.
 
 Both runs are observed at one node. The first segment with payload is time zero of each run; the
 handshake before it is not compared. A segment is identified by its direction, its octets and the
@@ -34,7 +34,7 @@ class Seen:
     kind, cause
         As in the table `segments`.
     packet
-        The packet's number, or the highest that an ACK covers.
+        The packet's number; for an ACK, the highest number that it covers.
     at_s
         Its time, in seconds from the start of the run.
     """
@@ -61,19 +61,19 @@ class Comparison:
     Attributes
     ----------
     same
-        How many segments the two have in common, in the same order, before the first difference.
+        The number of segments before the first difference; they are equal and in the same order.
     parted
         The first two segments that differ. `None` for a run that had ended; both `None` if the runs
         never differ.
     differences_s
-        For each segment before that: its time in the second run minus its time in the first, in
-        seconds.
+        For each segment before the first difference: its time in the second run minus its time in
+        the first, in seconds.
     matched
         The number of segments that both runs have.
     all_differences_s
         The differences for these segments, in seconds, in the order of the first run.
     only
-        The number of segments that only the first run has, and of those that only the second has.
+        The number of segments that only the first run has, and that only the second run has.
     retransmissions
         The counts by cause, for both runs.
     """
@@ -95,7 +95,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     segments
         The table `segments` of a run.
     flow, node
-        Their names.
+        The names of the flow and of the node.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
 
 
 def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
-    """Return the cause of sending a segment; nothing for plain sending."""
+    """Return the cause of sending a segment; an empty text for plain ACK clocking."""
     if not event.cause:
         return LIMITED_TRANSMIT if 0 < copies <= _LIMITED else ""
     if event.cause in _BY_CAUSE:
@@ -228,8 +228,8 @@ def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
 def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
-    This is the ACK that ends the handshake; it takes a place in queues. The result is `None` if
-    there is no such ACK, as for senders without a handshake.
+    This ACK ends the handshake, and it takes a place in queues. The result is `None` if there is no
+    such ACK, as for senders without a handshake.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

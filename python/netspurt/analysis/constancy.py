@@ -1,8 +1,9 @@
 """Constancy of a path, in the three senses of Zhang, Duffield, Paxson and Shenker (IMW 2001).
 
-*Mathematical*: between two change points the values come from one distribution; what counts is how
-long such change-free periods last. *Operational*: the values stay within a band that an application
-does not care about. *Predictive*: the recent past predicts the next value well.
+*Mathematical*: between two change points the values come from one distribution; the measure is how
+long such change-free periods last. *Operational*: the values stay within a band in which the
+differences do not matter to an application. *Predictive*: the recent past predicts the next value
+well.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from netspurt.analysis.changes import Change
 
 Floats = NDArray[np.float64]
 
-#: How long delay and throughput were change-free at most in measurements of 1999 to 2001, in
-#: seconds, as a paper of 2005 cites Zhang et al.: the yardstick for a new measurement.
+#: The longest change-free periods of delay and throughput in measurements of 1999 to 2001, in
+#: seconds, as a paper of 2005 cites Zhang et al. New measurements are compared with them.
 IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 
-#: The averages that predict: past values of moving averages, and gains of exponential ones.
+#: The numbers of values in the moving averages, and the gains of the exponential averages.
 AVERAGED = (1, 2, 4, 8, 16, 32)
 GAINS = (0.5, 0.25, 0.125, 0.0625)
-#: Values that are averaged at once.
+#: The number of values that are averaged at once.
 _BLOCK = 128
 
 
@@ -37,12 +38,12 @@ class SteadyPeriod:
     Attributes
     ----------
     start_s, end_s
-        The instant of its first value, and that of the first value after it. The last period ends
-        with its last value. In seconds, as the series has them.
+        The instant of its first value, and the instant of the first value after it, in the series'
+        seconds. The last period ends with its last value.
     first, count
-        The index of its first value, and how many it has; values that do not exist do not count.
+        The index of its first value, and the number of its values; NaN does not count.
     median, mean, sd
-        Of its values; `sd` is the standard deviation of the population.
+        The median, the mean and the standard deviation (of the population) of its values.
     """
 
     start_s: float
@@ -83,7 +84,7 @@ class Lengths:
     def at_an_instant(self, share: float) -> float:
         """Return a quantile of the length of the period that contains a random instant.
 
-        Long periods contain more instants, so this tells more about the path than `quantile`: half
+        Long periods contain more instants, so this says more about the path than `quantile`. Half
         of the time lies in periods of `at_an_instant(0.5)` or longer.
         """
         total = float(self.length_s.sum())
@@ -99,7 +100,7 @@ class Lengths:
 
 
 def lengths_of(periods: Iterable[SteadyPeriod]) -> Lengths:
-    """Return the distribution of the lengths of periods, also of several series together."""
+    """Return the distribution of the lengths of periods. These may belong to several series."""
     return Lengths(np.sort(np.array([one.length_s for one in periods], dtype=float)))
 
 
@@ -153,7 +154,7 @@ def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[Ste
         raise ValueError(f"ratio = {ratio}: it must be above one")
     t, series = _series(t_s, values)
     if np.any(series <= 0):
-        raise ValueError("a band by a ratio is for values above zero")
+        raise ValueError("a band needs values above zero, because it is a ratio")
     if len(t) == 0:
         return []
     ends, low, high = [0], np.inf, -np.inf
@@ -220,7 +221,7 @@ class Prediction:
     error
         The mean of abs(ln(predicted / observed)): 0.1 is about 10 %.
     error_p95
-        Its 95th percentile.
+        The 95th percentile of abs(ln(predicted / observed)).
     count
         The number of predictions.
     """
@@ -234,8 +235,8 @@ class Prediction:
 def predictions(values: ArrayLike) -> list[Prediction]:
     """Return the errors of moving averages and of exponentially weighted ones.
 
-    All predict the same values, the second to the last. An average over more values than there are
-    takes those that there are; an exponential one begins with the first value.
+    All predict the same values: every value except the first. If there are fewer past values than a
+    moving average needs, it uses those. An exponential average begins with the first value.
 
     Parameters
     ----------
@@ -256,7 +257,7 @@ def predictions(values: ArrayLike) -> list[Prediction]:
     series = np.asarray(values, dtype=float)
     known = series[np.isfinite(series)]
     if np.any(known <= 0):
-        raise ValueError("a relative error is for values above zero")
+        raise ValueError("a relative error needs values above zero")
     if len(known) < 2:
         return []
     sums = np.concatenate([[0.0], np.cumsum(known)])
@@ -273,9 +274,10 @@ def predictions(values: ArrayLike) -> list[Prediction]:
 
 
 def _ewma(known: Floats, gain: float) -> Floats:
-    """Return the average after each value but the last, which predicts nothing here.
+    """Return the average after each value except the last, because nothing follows the last value.
 
-    A block of values is one product with the weights; `average` is that of the block before.
+    A block of values is averaged by one product with the weights. `average` is the average at the
+    end of the previous block.
     """
     ages = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
     weights = np.where(ages >= 0, gain * (1 - gain) ** np.maximum(ages, 0), 0.0)
@@ -297,7 +299,7 @@ def _prediction(name: str, predicted: Floats, known: Floats) -> Prediction:
 def neighbours(values: ArrayLike, changes: Sequence[Change]) -> float:
     """Return the correlation of neighbouring values within the change-free periods.
 
-    The tests for changes assume none. NaN if there are fewer than three values.
+    The tests for changes assume that it is zero. NaN if there are fewer than three values.
     """
     series = np.asarray(values, dtype=float)
     ends = [0, *(one.at for one in changes), len(series)]
@@ -318,9 +320,9 @@ def medians_every(t_s: ArrayLike, values: ArrayLike, every_s: float) -> tuple[Fl
     Returns
     -------
     t_s
-        Where each interval begins that has a value, in seconds.
+        The beginnings of the intervals that have a value, in seconds.
     median
-        The median of its values.
+        The median of the values in each of these intervals.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Counts of events of which none was seen: how many there may be all the same."""
+"""Upper bounds for the counts of events that were never seen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netspurt.analysis.replayed import poisson_interval
 
 Floats = NDArray[np.float64]
 
-#: Measures of sweeps that count events, but for those by cause.
+#: Measures of sweeps that count events, except the measures by cause.
 _EVENTS = (
     "retransmissions",
     "spurious",
@@ -27,7 +27,7 @@ _EVENTS = (
 
 
 def counts_events(measure: str) -> bool:
-    """Return whether a measure, or the upper one of a ratio, counts events.
+    """Return whether a measure counts events; of a ratio, whether its numerator does.
 
     Examples
     --------
@@ -39,10 +39,11 @@ def counts_events(measure: str) -> bool:
 
 
 def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> float:
-    """Return the upper end of the interval of a count of events that no case has; NaN without one.
+    """Return the upper end of the interval of a count if no case has such an event.
 
-    It is Garwood's (1936) for a count of none; for a ratio that of Clopper and Pearson (1934). The
-    cases of a repeat may have had the same draws, so they are one chance together.
+    It is Garwood's (1936) for a count of zero; for a ratio it is Clopper and Pearson's (1934). The
+    cases of a repeat may have had the same draws, so a repeat counts as one trial. NaN if a case
+    has such an event, if the measure does not count events, or with fewer than two repeats.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> floa
     top, bottom
         The numerator and denominator of each case.
     repeats
-        The number of repeats of which these cases are; of one there is no interval.
+        The number of repeats to which these cases belong.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""When a round trip grew longer than the retransmission timer, and what followed."""
+"""Crossings: the instants at which a round trip exceeded the RTO, and what the sender did then."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ class Crossing:
     rto
         The RTO that was exceeded.
     timeout
-        Whether the timer fired. If not, an ACK had restarted it meanwhile.
+        Whether the timer fired. If it did not, an ACK had restarted it in the meantime.
     retransmitted
-        When the sender retransmitted because of it; `None` if it did not, or if it is not known.
+        When the sender retransmitted because of the crossing; `None` if it did not, or if this is
+        not known.
     packet
         The packet that was retransmitted.
     spurious
-        Whether that packet had arrived.
+        Whether the retransmission was spurious, because the original had arrived.
     """
 
     t: float

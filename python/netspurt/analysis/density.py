@@ -1,7 +1,8 @@
 """The density of packets from the time stamps of a capture (Jacobson 1988, postscript).
 
-Select the packets that go one way, take the first differences of their time stamps, smooth them,
-and invert. The mail does not say how to smooth; here it is an exponential mean.
+The method: select the packets of one direction, take the first differences of their time stamps,
+smooth these differences, and invert them. The mail does not say how to smooth; this module uses an
+exponential mean.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
-    """Return the packet density after each packet but the first.
+    """Return the packet density after each packet except the first.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     >>> rate.tolist()
     [2.0, 2.0, 4.0, 4.0]
     """
-    # Slow to import, and few need it.
+    # scipy is slow to import, and few callers need it.
     from scipy.signal import lfilter
 
     if not 0 < gain <= 1:
@@ -59,14 +60,15 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
 
 
 def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
-    """Return a value that holds from each instant to the next, at other instants.
+    """Return the value at each of some instants; a value holds from its instant to the next.
 
     Parameters
     ----------
     at
-        The instants that are asked for, shape (m,) [s].
+        The instants at which the value is wanted, shape (m,) [s].
     t, value
-        When the value changes, and to what, shape (n,). Before the first change it is 0.
+        The instants at which the value changes, and the new values, shape (n,). The value is 0
+        before the first change.
     """
     place = np.searchsorted(t, at, side="right") - 1
     known: Floats = np.where(place >= 0, value[np.maximum(place, 0)], 0.0)
@@ -76,7 +78,7 @@ def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
 def correlation(a: Floats, b: Floats) -> float:
     """Return the correlation of two series at the instants at which both are finite.
 
-    Not a number where either does not vary.
+    NaN if one of the series is constant.
     """
     both = np.isfinite(a) & np.isfinite(b)
     x, y = a[both], b[both]

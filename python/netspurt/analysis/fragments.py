@@ -1,9 +1,10 @@
 """How IP divides TCP segments over a net that carries small datagrams, and which segment sizes pay.
 
-A net of limit M carries datagrams of at most M octets. A segment of `mss` octets of user data is
-one datagram before that net, and as many as needed behind it: each has an IP header, only the first
-one the TCP header. All but the last carry a multiple of `unit` octets: 8 by RFC 791 §3.2, 1 in
-calculations that leave this out, as Jacobson 1988 does.
+A net with the limit M carries datagrams of at most M octets. A segment of `mss` octets of user data
+is one datagram before that net, and as many fragments as needed behind it. Each fragment has an IP
+header; only the first has the TCP header. All fragments except the last carry a multiple of `unit`
+octets. `unit` is 8 by RFC 791 §3.2; it is 1 in calculations that ignore this rule, as in Jacobson
+1988.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from dataclasses import dataclass
 #: An IPv4 header without options, and the largest datagram (RFC 791 §3.1) [octets].
 IP_HEADER = 20
 LARGEST = 65535
-#: The least limit: every net carries datagrams of so many octets (RFC 791 §3.2).
+#: The least limit: every net carries datagrams of this size (RFC 791 §3.2) [octets].
 LEAST_LIMIT = 68
 
 
 def cut(payload: int, limit: int, unit: int = 8) -> tuple[int, ...]:
-    """Return the octets behind the IP header of each packet in which a datagram crosses a net.
+    """Return the sizes of the packets in which a datagram crosses a net, without IP headers.
 
     Parameters
     ----------
     payload
         The octets behind the datagram's IP header.
     limit, unit
-        Those of the net.
+        The limit and the unit of the net.
 
     Examples
     --------
@@ -49,14 +50,14 @@ class SmallNet:
     limit
         The largest datagram that it carries, with its IP header [octets].
     unit
-        All fragments but the last carry a multiple of so many octets.
+        All fragments except the last carry a multiple of this number of octets.
     tcp_header
         The length of the TCP header with its options [octets].
 
     Raises
     ------
     ValueError
-        If the limit is no net's, or leaves no room for user data in a first fragment.
+        If no net can have this limit, or if it leaves no room for user data in a first fragment.
 
     Examples
     --------
@@ -83,12 +84,12 @@ class SmallNet:
 
     @property
     def room(self) -> int:
-        """The most octets behind the IP header of a datagram, and so of a last fragment."""
+        """The most octets behind the IP header of a datagram, and so also of a last fragment."""
         return self.limit - IP_HEADER
 
     @property
     def carries(self) -> int:
-        """The octets behind the IP header of a fragment that is not the last."""
+        """The octets behind the IP header of each fragment except the last."""
         return self.room // self.unit * self.unit
 
     @property
@@ -123,7 +124,7 @@ class SmallNet:
         return mss / self.packets(mss)
 
     def full_size(self, packets: int) -> int:
-        """Return the largest segment that makes so many packets [user octets]."""
+        """Return the largest segment that crosses in this number of packets [user octets]."""
         return self.room - self.tcp_header + (packets - 1) * self.carries
 
     def full_sizes(self, count: int) -> list[int]:
@@ -139,9 +140,9 @@ class SmallNet:
 class UnderLoss:
     """Segments over a net that loses packets independently.
 
-    A lost fragment loses its segment, so that a segment of n packets arrives with probability
-    (1 - p)^n. What counts is the user data that arrives per packet sent. Congestion control, which
-    slows a sender down after each loss, is left out.
+    If a fragment is lost, its segment is lost. So a segment of n packets arrives with probability
+    (1 - p)^n. The measure is the user data that arrives per packet sent. Congestion control, which
+    slows a sender down after each loss, is not included.
 
     Attributes
     ----------
@@ -174,31 +175,31 @@ class UnderLoss:
             raise ValueError(f"a loss is above 0 and below 1, not {self.loss:g}")
 
     def arriving(self, packets: int) -> float:
-        """Return the user octets that arrive per packet sent, with full segments of so many."""
+        """Return the user octets that arrive per packet sent, with full segments of `packets`."""
         return self.net.full_size(packets) / packets * (1 - self.loss) ** packets
 
     def best_count(self) -> int:
-        """Return the number of packets for which most arrives, by trying all."""
+        """Return the number of packets with which most data arrives, by trying all numbers."""
         return max(self.net.counts(), key=self.arriving)
 
     def closed_form(self) -> float:
-        """Return the number of packets for which most would arrive if it need not be whole.
+        """Return the best number of packets by a formula; it need not be a whole number.
 
-        A full segment has F n - c octets of user data, with F those of a middle fragment and c the
-        header that only the first one has. (F - c/n) (1 - p)^n is greatest where
-        c / n² = p (F - c/n), for small p.
+        A full segment of n packets has F n - c octets of user data. F are the octets of a middle
+        fragment, and c is the header that only the first fragment has. For small p,
+        (F - c/n) (1 - p)^n is greatest where c / n² = p (F - c/n).
         """
         full = self.net.carries
         extra = full - self.net.full_size(1)
         return (extra + math.sqrt(extra**2 + 4 * extra * full / self.loss)) / (2 * full)
 
     def gain(self, packets: int) -> float:
-        """Return by which share more arrives than with segments of one packet."""
+        """Return how much more data arrives than with segments of one packet, as a share."""
         return self.arriving(packets) / self.arriving(1) - 1
 
 
 def loss_that_pays(net: SmallNet) -> float:
-    """Return the loss below which segments of two packets are better than segments of one.
+    """Return the loss probability below which segments of two packets are better than of one.
 
     Examples
     --------

@@ -19,7 +19,7 @@ class Glitch:
     peak_s
         The longest delay in it, in seconds.
     times
-        The longest delay divided by the typical delay there.
+        The longest delay divided by the typical delay at that place.
     """
 
     start: int
@@ -85,7 +85,7 @@ def _glitch(
 
 
 def _moving_median(values: NDArray[np.float64], over: int) -> NDArray[np.float64]:
-    """Return the median of the values around each; at the ends, of the values that exist."""
+    """Return the median of the values around each value. At the ends fewer values are used."""
     half = max(over // 2, 1)
     padded = np.pad(values, half, constant_values=np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)

@@ -1,4 +1,4 @@
-"""Idle times of a connection: its longest silences, and what each of them waited for."""
+"""Idle times of a connection: its longest silences, and the cause of each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-#: What a silence waited for.
+#: The cause of a silence.
 Waited = Literal["loss", "peer", "think", "window", "round-trip", "application"]
 
-#: Each of these in words.
+#: Each cause in words.
 IN_WORDS: dict[str, str] = {
     "loss": "loss detection: a retransmission ended it",
     "peer": "the other end had sent nothing to answer",
@@ -27,11 +27,11 @@ IN_WORDS: dict[str, str] = {
 
 assert tuple(IN_WORDS) == get_args(Waited)
 
-#: An acknowledgement let a packet go if the packet follows it within this part of the silence.
+#: An acknowledgement let a packet go if the packet follows within this share of the silence.
 _SOON = 0.1
-#: The delay that the capture's host and the sender may add to this, in seconds.
+#: The delay that the capture's host and the sender may add to this time, in seconds.
 _SLOW_S = 0.001
-#: A reaction may take this many times as long as the one in the handshake.
+#: A reaction may take this many times as long as the reaction in the handshake.
 _LATE = 1.5
 
 
@@ -42,18 +42,18 @@ class Packets:
     Attributes
     ----------
     t_s
-        When each passed, in seconds.
+        When each packet passed the point, in seconds.
     forward
         Whether the initiator sent it.
     seq, length
-        Its first octet, unwrapped, and the octets of its payload; a SYN counts as one octet, and so
-        does a FIN.
+        The number of its first octet, and the octets of its payload. A SYN counts as one octet, and
+        so does a FIN. Numbers are unwrapped: they continue above 2**32.
     ack, window
-        The next octet that it acknowledges, unwrapped, and the window that it offers in octets.
+        Its acknowledgment number, unwrapped, and the receive window that it offers, in octets.
     syn, fin
         Whether it opens the connection, and whether it closes its direction.
     retransmission
-        Whether it is a retransmission, as far as the point can tell.
+        Whether it is a retransmission, as far as this can be seen at the point.
     """
 
     t_s: Floats
@@ -75,7 +75,7 @@ class Packets:
 
     @classmethod
     def of(cls, **columns: ArrayLike) -> Packets:
-        """Return packets from columns of any type; those left out are zero."""
+        """Return packets from columns of any type. Columns that are left out are zero."""
         n = len(np.asarray(columns["t_s"]))
         kinds = {"t_s": float} | dict.fromkeys(("forward", "syn", "fin", "retransmission"), bool)
         return cls(
@@ -102,7 +102,7 @@ class Idle:
     before, after
         The indices of the two packets.
     waited_for
-        What it waited for, one of `IN_WORDS`.
+        The cause of the silence, one of `IN_WORDS`.
     """
 
     start_s: float
@@ -113,19 +113,19 @@ class Idle:
 
     @property
     def length_s(self) -> float:
-        """How long it lasted, in seconds."""
+        """The length of the silence, in seconds."""
         return self.end_s - self.start_s
 
 
 def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
-    """Return the longest silence of one end and what it waited for.
+    """Return the longest silence of one end, and its cause.
 
     Parameters
     ----------
     packets
         A connection.
     forward
-        Which end: the initiator, or the other one.
+        Whether the silence of the initiator is wanted, or that of the other end.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
 
     Notes
     -----
-    The first rule that fits decides:
+    The first rule that applies decides:
 
     1. The packet after the silence is a retransmission: *loss*.
     2. The other end sent data during the silence. This divides the silence into three parts: the
@@ -228,7 +228,7 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     theirs = theirs[packets.forward[theirs] != packets.forward[after]]
     with_data = theirs[packets.length[theirs] > 0]
     if len(with_data):
-        # Between the first and the last of its data the other end may have repaired a loss.
+        # The other end may have repaired a loss between its first data and its last.
         last = float(packets.t_s[with_data[-1]])
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:
@@ -243,7 +243,7 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
 def _held_back(
     packets: Packets, before: int, after: int, theirs: NDArray[np.intp], reaction: float
 ) -> Waited:
-    """Return what held back data that answers no data of the other end.
+    """Return the cause of a silence before data that does not answer the other end.
 
     `theirs` are the packets of the other end during the silence.
     """

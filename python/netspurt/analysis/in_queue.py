@@ -17,10 +17,10 @@ class InQueue:
     Attributes
     ----------
     entered, left
-        When each entered, and when its transmission had ended [ns]. For packets that were still in
-        the queue at the end, `left` is the largest integer.
+        When each packet entered the queue, and when its transmission ended [ns]. For packets that
+        were still in the queue at the end of the run, `left` is the largest integer.
     ack
-        Which of them are ACKs.
+        Whether each packet is an ACK.
     """
 
     entered: Integers
@@ -46,7 +46,7 @@ class InQueue:
         return cls(entered, np.append(left, stay), np.isin(entered, acks_ns))
 
     def data_met(self) -> Integers:
-        """Return for each ACK how many packets of data were in the queue when it entered."""
+        """Return, for each ACK, the number of data packets in the queue when the ACK entered."""
         data = ~self.ack
         came = np.searchsorted(self.entered[data], self.entered[self.ack], side="right")
         gone = np.searchsorted(self.left[data], self.entered[self.ack], side="right")

@@ -1,4 +1,4 @@
-"""Delay against length: one straight line, or two with a break where packets are fragmented."""
+"""Fits delay against length: one straight line, or two with a break for fragmented packets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Fit:
     Attributes
     ----------
     lines
-        From short lengths to long ones.
+        The lines, from short lengths to long ones.
     break_octets
         The first length of the second class; `None` with one line.
     """
@@ -192,7 +192,7 @@ class RateTable:
     octets
         The lengths at the ends of the lines; with two lines the break appears twice.
     delay_s
-        The delays there, in seconds.
+        The delays at these lengths, in seconds.
     rates_bps
         The rate of each line.
     """
@@ -203,7 +203,7 @@ class RateTable:
 
 
 def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 256) -> RateTable:
-    """Return a fit's line ends: at 40 and 125, at 125 and 256; with one line at 40 and 256.
+    """Return a fit's line ends: at 40, 125 and 256 octets; with one line at 40 and 256 octets.
 
     Examples
     --------

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 MOST = 20
 #: The least standard deviation of a level's logarithms: half a percent.
 NARROWEST = 0.005
-#: Of a series, this many quantiles are divided to begin with.
+#: The first division into groups is made with this many quantiles of a series.
 _POINTS = 300
 #: Rounds of EM, and the gain of log-likelihood per value at which it ends.
 _ROUNDS = 300
@@ -40,7 +40,7 @@ class Level:
     share
         Its weight in the mixture.
     count
-        How many values are most likely of this level.
+        The number of values that most likely belong to this level.
     """
 
     value: float
@@ -56,12 +56,13 @@ class Levels:
     Attributes
     ----------
     levels
-        From the lowest to the highest.
+        The levels, from the lowest to the highest.
     member
         The index of the level that each value most likely belongs to, shape (n,); -1 where there is
         no value.
     bic
-        The information criterion for each number of levels tried, from one on; the least decides.
+        The Bayesian information criterion for each number of levels that was tried, from 1 on. The
+        number with the least value is chosen.
     """
 
     levels: tuple[Level, ...]
@@ -71,7 +72,8 @@ class Levels:
     def spans(self, t_s: ArrayLike) -> list[float]:
         """Return, for each level, the share of the time from its first value to its last.
 
-        Near one for all: the levels coexist, and the path does not move from one to the next.
+        If the shares of all levels are near 1, the levels exist at the same time, and the path does
+        not move from one to the next.
 
         Parameters
         ----------
@@ -87,7 +89,7 @@ class Levels:
 def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     """Return the levels around which values cluster, on a logarithmic scale.
 
-    A level whose values are not log-normal, such as one with a tail, may be told as two.
+    A level whose values are not log-normal, such as one with a tail, may be returned as two levels.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     if given.ndim != 1 or len(known) == 0:
         raise ValueError("levels need at least one value, in one dimension")
     if np.any(known <= 0):
-        raise ValueError("levels are of values above zero")
+        raise ValueError("levels need values above zero, because they are found by logarithms")
     logs = np.log(known)
     logs -= (centre := float(logs.mean()))
     bic, best = _least_bic(logs, max(1, min(most, len(known) // 3)))
@@ -129,10 +131,10 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
 
 
 def _least_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
-    """Return the least BIC of each number of levels, and the best mixture of all.
+    """Return the least BIC for each number of levels, and the best mixture of all.
 
-    With each number the levels have one deviation, or one each. The search ends when several
-    numbers in a row were no better.
+    Each number is tried twice: with one standard deviation for all levels, and with one for each
+    level. The search ends when several numbers in a row were no better.
     """
     fits: list[_Mixture] = []
     found: list[float] = []
@@ -149,7 +151,7 @@ def _least_bic(logs: Floats, most: int) -> tuple[list[float], _Mixture]:
 class _Mixture:
     """Normal distributions with weights, shape (k,) each, and the log-likelihood of the data.
 
-    `alike` says that all have one deviation.
+    `alike` says that all distributions have the same standard deviation.
     """
 
     weight: Floats
@@ -166,7 +168,8 @@ class _Mixture:
     def bic(self, n: int) -> float:
         """Return the information criterion.
 
-        Every part has a mean, and all but one have a weight; a deviation each, or one for all.
+        The free parameters are a mean for each part, a weight for all parts but one, and one
+        standard deviation for each part or one for all.
         """
         k = len(self.mean)
         free = 2 * k - 1 + (1 if self.alike else k)
@@ -179,7 +182,7 @@ class _Mixture:
         return _Mixture(*parts, self.alike, self.likelihood)
 
     def full(self, x: Floats) -> _Mixture:
-        """Return the mixture fitted, without the parts that end with less than two values."""
+        """Return the fitted mixture without the parts that end with fewer than two values."""
         at = self.fitted(x)
         while len(kept := np.flatnonzero(at.weight * len(x) >= 1.5)) < len(at.weight):
             parts = (at.weight[kept] / at.weight[kept].sum(), at.mean[kept], at.sd[kept])
@@ -197,7 +200,7 @@ class _Mixture:
         return at
 
     def _closer(self, x: Floats) -> tuple[float, _Mixture]:
-        """Return the log-likelihood of this one, and the mixture after a step."""
+        """Return the log-likelihood of this mixture, and the mixture after one step of EM."""
         parts = self.log_parts(x)
         top = parts.max(axis=1, keepdims=True)
         shares = np.exp(parts - top)

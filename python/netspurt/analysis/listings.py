@@ -1,8 +1,8 @@
-"""Jacobson's two listings of a transfer, `send-ack` and `packetdat`, from what a capture shows.
+"""Jacobson's two listings of a transfer, `send-ack` and `packetdat`, made from a capture.
 
-The mail of 1988 names both and says that they follow from the raw trace; it describes neither form.
-Here `send-ack` has a row for each transmission of data, with when it left and when it was
-acknowledged, and `packetdat` one for each packet. Only columns that any capture has are used.
+The mail of 1988 names both and says that they follow from the raw trace, but it does not describe
+their form. Here `send-ack` has a row for each transmission of data: when it left and when it was
+acknowledged. `packetdat` has a row for each packet. Only columns that any capture has are used.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Trace:
     t_ns
         Time stamps [ns].
     data_way
-        Whether a packet goes the way of the data.
+        Whether a packet goes in the direction of the data.
     seq, length, ack, window
-        Of the TCP header, relative to the initial sequence numbers; `length` is that of the user
-        data [octets].
+        Values of the TCP header; numbers are relative to the initial sequence numbers. `length` is
+        the length of the user data [octets].
     size
         The length of the datagram [octets].
     flags
-        TCP's flags by their value.
+        The flags of the TCP header, as their sum.
     """
 
     t_ns: Integers
@@ -59,7 +59,7 @@ class Trace:
     def of(cls, rows: Rows, direction: str = "forward") -> Trace:
         """Return the trace of a flow's segments at one node; `direction` is that of the data.
 
-        Of a datagram in fragments only the first one counts, which has the TCP header.
+        Of a fragmented datagram only the first fragment is used, because it has the TCP header.
         """
         offset = np.ma.filled(np.ma.asarray(rows["offset_bytes"]), 0)
         whole = np.flatnonzero(offset == 0)
@@ -73,13 +73,13 @@ class Trace:
 
     @property
     def data(self) -> Booleans:
-        """Which packets carry data the way that is asked for."""
+        """Which packets carry data in the direction of the trace's data."""
         found: Booleans = self.data_way & (self.length > 0)
         return found
 
     @property
     def again(self) -> Booleans:
-        """Which packets carry an octet that an earlier one carried."""
+        """Which packets carry an octet that an earlier packet carried."""
         data = self.data
         seen: Booleans = np.zeros(len(data), dtype=np.bool_)
         ends = np.maximum.accumulate(np.append(0, (self.seq + self.length)[data]))[:-1]
@@ -88,7 +88,7 @@ class Trace:
 
     @property
     def pure_acks(self) -> Booleans:
-        """Which packets go the other way and carry neither data nor SYN, FIN or RST."""
+        """Which packets go in the opposite direction and carry no data, SYN, FIN or RST."""
         plain = (self.flags & (_FIN | _SYN | _RST)) == 0
         found: Booleans = ~self.data_way & (self.length == 0) & plain
         return found
@@ -101,14 +101,14 @@ class SendAck:
     Attributes
     ----------
     sent_ns
-        When each left [ns].
+        When each transmission left [ns].
     seq, end
-        Its first octet, and the octet behind its last one.
+        Its first octet, and the octet after its last one.
     again
-        Whether an octet of it had left before.
+        Whether one of its octets had been sent before.
     acked_ns
-        When all of it was first acknowledged [ns]; -1 if it never was. Of a retransmission of data
-        that was acknowledged before it left, this is before `sent_ns`.
+        When all of its octets were first acknowledged [ns]; -1 if they never were. If data was
+        acknowledged before its retransmission left, this is before `sent_ns`.
     """
 
     sent_ns: Integers
@@ -118,7 +118,7 @@ class SendAck:
     acked_ns: Integers
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the listing as texts; empty where there was no ACK."""
+        """Return the rows of the listing as texts. A cell is empty if there was no ACK."""
         took = np.where(self.acked_ns < 0, -1, self.acked_ns - self.sent_ns)
         return [
             (
@@ -155,7 +155,7 @@ def send_ack(trace: Trace) -> SendAck:
 
 
 def kinds(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each packet, as `segments` of a run has it, from the capture alone."""
+    """Return the kind of each packet from the capture alone, in the words of a run's `segments`."""
     found = np.full(len(trace.t_ns), "other", dtype="<U14")
     found[(trace.flags & _FIN) != 0] = "fin"
     found[trace.data] = "data"
@@ -168,7 +168,7 @@ def kinds(trace: Trace) -> NDArray[np.str_]:
 
 
 def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
-    """Return which pure ACKs are new, duplicates (RFC 5681 §2) or older than one before."""
+    """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2), or older than one before."""
     back = ~trace.data_way
     pure = trace.pure_acks[back]
     ack, window = trace.ack[back], trace.window[back]

@@ -1,4 +1,4 @@
-"""Busy and quiet recordings."""
+"""Labels recordings of a path as busy or quiet."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunName:
 
 
 def busy_against_quiet(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return each busy run's name with that of its quiet counterpart.
+    """Return the name of each busy run with the name of its quiet counterpart.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Two runs of one population beside each other, connection by connection."""
+"""Compares two runs of one population, connection by connection."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Floats = NDArray[np.float64]
 #: Durations that differ by less than this share of the first one count as the same.
 SAME = 0.01
 
-#: The same connection begins at the same instant in a simulation, and within this time live [s].
+#: A connection begins at the same instant in both simulations; in live runs within this time [s].
 CLOSE_S = 0.1
 
-#: The shares of connections whose durations are told.
+#: The shares of the quantiles of durations.
 SHARES = (0.5, 0.9, 0.99)
 
 
 class Populated(Protocol):
-    """Whatever has tables of populations, such as a run."""
+    """An object that has tables of populations, such as a run."""
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -43,13 +43,15 @@ class Pairs:
     Attributes
     ----------
     population
-        Its name.
+        The population's name.
     durations_s
-        Of each run: the durations of the connections that were complete in both [s].
+        For each run, the durations of the connections that were complete in both runs [s].
     incomplete
-        Of each run: connections that arrived in both and were not complete in this one.
+        For each run, the number of connections that arrived in both runs and were not complete in
+        this run.
     unlike
-        Connections of the first run that the second has not: other instants or sizes.
+        The number of connections of the first run that the second run does not have, because their
+        instants or sizes differ.
     """
 
     population: str
@@ -59,7 +61,7 @@ class Pairs:
 
     @property
     def later(self) -> NDArray[np.intp]:
-        """How many take shorter, as long, and longer in the second run."""
+        """The numbers of connections that are faster, as fast, and slower in the second run."""
         return np.bincount(np.sign(self._changes()).astype(int) + 1, minlength=3)
 
     def _changes(self) -> Floats:
@@ -72,14 +74,14 @@ class Pairs:
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]
 
     def difference_s(self) -> Interval:
-        """Return by how much longer a connection takes in the second run, on average [s]."""
+        """Return the mean duration in the second run minus that in the first [s]."""
         first, second = self.durations_s
         return paired_difference(second, first, lambda sums: sums[0] / sums[-1])
 
 
 def _quantile(ordered: Floats, share: float) -> float:
     """Return the value of rank ⌈share · n⌉ of n in order (Hyndman and Fan 1996, definition 1)."""
-    # A share such as 0.99 is a little more or less than it says.
+    # A share such as 0.99 is not exact in binary.
     rank = math.ceil(round(share * len(ordered), 9))
     return float(ordered[rank - 1]) if 0 < rank < len(ordered) else math.nan
 
@@ -87,8 +89,8 @@ def _quantile(ordered: Floats, share: float) -> float:
 def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     """Return the connections of a population that both runs have.
 
-    A connection is the same if it has the same number, sizes and instant: that of two runs with one
-    seed whose TCP or path differs, simulated or live.
+    Two connections are the same if they have the same number, sizes and instant. This is so if both
+    runs have the same seed; their TCP or path may differ, and they may be simulated or live.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class Period:
     chance
         The probability that random arrivals have a peak this high anywhere in the range searched.
     strength
-        From 0, events at any phase, to 1, all at the same phase.
+        From 0, if events come at any phase, to 1, if all events come at the same phase.
     """
 
     period_s: float
@@ -37,7 +37,7 @@ class Period:
 def find_period(
     times_s: ArrayLike, *, chance: float = 0.01, longest_s: float | None = None
 ) -> Period | None:
-    """Return the period of events, if random arrivals would seldom look so regular.
+    """Return the period of events; `None` if random arrivals would often look as regular.
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
     `longest_s`. For random arrivals the power at one frequency is exponential; `chance` allows for
@@ -80,7 +80,7 @@ def find_period(
     best = float(likely.min())
     if best > chance:
         return None
-    # A period also shows at its harmonics: take the slowest that is nearly as strong.
+    # A period also appears at its harmonics, so take the lowest frequency that is nearly as strong.
     strong = np.flatnonzero(power >= 0.9 * power.max())
     peak = strong[0]
     while peak + 1 < len(power) and power[peak + 1] > power[peak]:
@@ -93,6 +93,6 @@ def find_period(
 
 
 def _power(frequencies: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many events are in phase: one on average, at most all of them."""
+    """Return the power at each frequency: 1 on average for random events, at most their number."""
     phases = np.exp(2j * np.pi * np.outer(frequencies, times - times[0]))
     return np.asarray(np.abs(phases.sum(axis=1)) ** 2 / len(times))

@@ -1,9 +1,10 @@
 """The limit of a drop-tail queue on a path, from a capture beside the sender.
 
-A packet that is dropped met a full queue. The packet before it was the last to get in, so its round
-trip exceeds the least one by the time that the packets before it took to leave. Divided by the time
-of a packet, and counting the packet itself, that is the limit; the packet in transmission counts.
-The method follows from a remark of Jacobson 1988; the treatment of delayed ACKs is ours.
+A packet is dropped if it meets a full queue. The packet before it was the last that entered. The
+round trip of that packet exceeds the least round trip by the time that the packets before it in the
+queue took to leave. This time, divided by the time of one packet, is the number of these packets.
+The limit is one more, for the packet itself; it includes the packet in transmission. The method
+follows from a remark of Jacobson 1988; the treatment of delayed ACKs is ours.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class QueueLimit:
-    """What a capture says about the queue that dropped packets.
+    """What a capture shows about the queue that dropped packets.
 
     Attributes
     ----------
     packet_s
-        The time that the slowest line takes for a packet [s].
+        The time that the slowest line needs to transmit a packet [s].
     rtt_s
         The least round trip [s].
     backlogs
-        The packets in the queue at each drop, shape (n,), before they are rounded up.
+        The number of packets in the queue at each drop, shape (n,), before rounding up.
     """
 
     packet_s: float
@@ -41,10 +42,10 @@ class QueueLimit:
     def packets(self) -> int | None:
         """The limit: the greatest backlog of two drops, rounded up; `None` without a usable drop.
 
-        A packet that is partly transmitted still takes its place, so a backlog is rounded up.
-        Where packets left between the packet before a drop and the dropped one, that backlog is
-        smaller than the limit. None is greater, unless a receiver held an ACK longer than it seems;
-        so of three drops or more, two must reach the limit.
+        A packet that is partly transmitted still takes its place, so a backlog is rounded up. If
+        packets left between the packet before a drop and the dropped packet, the backlog of this
+        drop is smaller than the limit. A backlog is greater than the limit only if the receiver
+        held an ACK for longer than assumed. So with three drops or more, two must reach the limit.
         """
         count = len(self.backlogs)
         if not count:
@@ -67,22 +68,22 @@ def queue_limit(
     trace
         The capture beside the sender.
     packets_per_segment
-        In how many packets a full segment crosses the queue, if a net fragments it.
+        The number of packets in which a full segment crosses the queue, if a net fragments it.
     packet_s
-        The time of a packet at the slowest line [s]; by default the commonest distance between ACKs
-        that follow each other, divided by what they acknowledge. Where ACKs wait in a queue of
-        their own that distance is not the line's, so it must be given.
+        The time of a packet at the slowest line [s]. By default it is the commonest distance
+        between successive ACKs, divided by the packets that they acknowledge. It must be given if
+        ACKs wait in a queue of their own, because that queue then determines their distance.
 
     Raises
     ------
     ValueError
-        If no round trip can be measured, since nothing was acknowledged.
+        If no round trip can be measured, because nothing was acknowledged.
 
     Notes
     -----
-    A round trip counts if its ACK covers no retransmission (Karn). If the receiver delays its ACKs,
-    the ACK of a single segment was held until the next arrival; a drop leaves a gap of a packet
-    before that one, so one packet is subtracted.
+    A round trip is used if its ACK covers no retransmission (Karn). If the receiver delays its
+    ACKs, the ACK of a single segment was held until the next arrival. The dropped packet leaves a
+    gap of one packet before that arrival, so one packet is subtracted.
     """
     new = _NewAcks.of(trace)
     paired = new.clean & (new.segments > 1.5)
@@ -121,7 +122,7 @@ class _NewAcks:
         fresh = trace.data & ~trace.again
         ends = (trace.seq + trace.length)[fresh]
         full = float(np.median(trace.length[fresh])) if fresh.any() else 1.0
-        # An ACK that covers the start of a retransmission waited for it.
+        # An ACK that covers the start of a retransmission had to wait for it.
         again = np.unique(trace.seq[trace.again])
         clean = np.searchsorted(again, ack) == np.searchsorted(again, low)
         place = np.minimum(np.searchsorted(ends, ack), max(0, len(ends) - 1))
@@ -132,18 +133,19 @@ class _NewAcks:
 
 
 def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
-    """Return the commonest distance of ACKs per segment that the second one covers [s]."""
+    """Return the commonest distance of two ACKs, per segment that the second ACK covers [s]."""
     apart = np.diff(new.t) / new.segments[1:]
     fit = usable[1:] & new.clean[1:] & new.clean[:-1] & (apart > 0)
     if not fit.any():
-        raise ValueError("the rate of the line does not show: give the time of a packet")
+        raise ValueError("the ACKs do not show the rate of the line: give the time of a packet")
     return half_sample_mode(apart[fit])
 
 
 def half_sample_mode(values: Floats) -> float:
     """Return the place at which values lie closest together.
 
-    The densest half of the values is taken again and again (Bickel and Fruehwirth 2006).
+    The densest half of the values is taken, then the densest half of that half, and so on (Bickel
+    and Fruehwirth 2006).
 
     Examples
     --------

@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def ranks(values: ArrayLike) -> Floats:
-    """Return the rank of each value from 1; equal ones have the mean of their ranks.
+    """Return the rank of each value, from 1. Equal values have the mean of their ranks.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What would have saved time on captured connections: lower floors, tail loss probes, RACK.
+"""Changes that would have saved time on captured connections: lower floors, probes, RACK.
 
-The answers are about waits that were observed: a timer that fired earlier would have changed what
-came later, and nobody can know how. So they are estimates of what one change alone saves or costs
-at each wait, summed, with intervals over the connections.
+A change is judged by the waits in the capture. A timer that fired earlier would also have changed
+what came later, but the capture cannot show how. So the results are estimates: the time that one
+change alone saves or costs at each wait, summed, with intervals over the connections.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 #: The delay that a probe adds if one segment is outstanding (RFC 8985 §7.2).
 _DELAYED_ACK_S = 0.2
-#: The least timer of a probe, from RFC 8985's advice to stay behind the round trip.
+#: The round trips that a tail loss probe waits (RFC 8985 §7.2).
 _ROUND_TRIPS_BEFORE_PROBE = 2
 #: RACK waits a quarter of the round trip for reordered segments (RFC 8985 §6.2).
 _REORDERING = 0.25
@@ -37,7 +37,7 @@ class Remedy:
     saved_s
         Time saved, in seconds, over all connections.
     spurious
-        Spurious retransmissions that it would have added; None if the capture cannot tell.
+        Spurious retransmissions that it would have added; `None` if the capture does not show this.
     waits
         The number of waits that it would have shortened.
     """
@@ -49,17 +49,17 @@ class Remedy:
 
 
 def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
-    """Return what each change would have saved, the most first.
+    """Return the time that each change would have saved, the greatest first.
 
     Parameters
     ----------
     tables
-        Those of an explained capture: `waits`, `floors`, `spent`.
+        The tables of an explained capture: `waits`, `floors`, `spent`.
 
     Returns
     -------
     list of Remedy
-        Those that would have saved anything.
+        The changes that would have saved time at one wait or more.
 
     References
     ----------
@@ -72,13 +72,13 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
     found += [_floor(waits, floors.where(floor_ns=ns), connections, ns / 1e9) for ns in tried]
     helpful = [one for one in found if one.waits]
-    # Floors below the timers of all waits save alike; the highest costs least and stands for all.
+    # Floors that save the same time are shown once, by the highest: it costs least.
     alike = {one.saved_s.value: one for one in helpful}
     return sorted(alike.values(), key=lambda one: -one.saved_s.value)
 
 
 def _floor(waits: Table, floors: Table, connections: NDArray[np.uint64], floor_s: float) -> Remedy:
-    """Return what a lower least timer would have saved, and its spurious timeouts."""
+    """Return what a lower minimum RTO would have saved, and its spurious timeouts."""
     timer = np.maximum(_estimates(waits, "srtt_ns") + 4 * _estimates(waits, "rttvar_ns"), floor_s)
     saved = waits.seconds("waited_ns") - timer * 2.0 ** np.minimum(waits["backoffs"], 30)
     each = _by_connection(waits["connection"], saved, connections)
@@ -92,7 +92,7 @@ def _floor(waits: Table, floors: Table, connections: NDArray[np.uint64], floor_s
 
 
 def _probe(waits: Table, connections: NDArray[np.uint64]) -> Remedy:
-    """Return what tail loss probes would have saved: an earlier end of the silence at a tail."""
+    """Return what tail loss probes would have saved: they end the silence after a tail earlier."""
     probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(waits, "srtt_ns")
     probe = probe + np.where(waits["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
     saved = waits.seconds("waited_ns") - probe
@@ -101,7 +101,7 @@ def _probe(waits: Table, connections: NDArray[np.uint64]) -> Remedy:
 
 
 def _rack(waits: Table, connections: NDArray[np.uint64]) -> Remedy:
-    """Return what RACK would have saved: later segments had arrived, so time told the loss."""
+    """Return what RACK would have saved where later segments had arrived before the timeout."""
     saved = waits.seconds("waited_ns") - _REORDERING * _estimates(waits, "srtt_ns")
     known = (waits["backoffs"] == 0) & waits["sacked"]
     return _of("RACK (RFC 8985)", waits, np.where(known, saved, np.nan), connections)
@@ -120,12 +120,12 @@ def _estimates(waits: Table, name: str) -> Floats:
 
 
 def _by_connection(of: NDArray[np.uint64], saved: Floats, all_of: NDArray[np.uint64]) -> Floats:
-    """Return the time saved on each connection; a change that comes too late saves nothing."""
+    """Return the time saved on each connection; a wait that would not end earlier counts as 0."""
     return _sum(of, np.maximum(np.nan_to_num(saved), 0.0), all_of)
 
 
 def _sum(of: NDArray[np.uint64], values: Floats, all_of: NDArray[np.uint64]) -> Floats:
-    """Return the sums of values for each of the connections."""
+    """Return the sum of the values of each connection."""
     places = np.searchsorted(all_of, of)
     sums = np.zeros(len(all_of))
     np.add.at(sums, places, values)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
 from netspurt.delays import Delays
 
-#: From so many spurious retransmissions on, their rate is known to a factor of two.
+#: With this many spurious retransmissions or more, their rate is known to a factor of two.
 SEEN = 10
 
 
@@ -63,8 +63,8 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     return knew if knew.any() else ~knew
 
 
-#: The number of sums that all algorithms share. They count the probes that left when a delay was
-#: known, and the answers; they add the delays; they count the losses among the first.
+#: The number of sums that all algorithms share: the probes that left when a delay was known, the
+#: answers, the delays, and the losses among those probes.
 _SHARED = 4
 #: The number of sums of each algorithm: spurious retransmissions, timers, delays of spurious
 #: retransmissions, waits for the losses that `_SHARED` counts.
@@ -151,8 +151,8 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
 
 def bounded(interval: Interval, low: float, high: float) -> Interval:
     """Return an interval without its impossible parts, below `low` and above `high`."""
-    # The mean of equal values may differ from them in its last bit; the interval holds it all the
-    # same.
+    # The mean of equal values may differ from them in its last bit. The interval must still contain
+    # it.
     ends = (
         min(float(np.clip(interval.low, low, high)), interval.value),
         max(float(np.clip(interval.high, low, high)), interval.value),
@@ -161,14 +161,14 @@ def bounded(interval: Interval, low: float, high: float) -> Interval:
 
 
 def could_be_chance(one: int, other: int) -> bool:
-    """Return whether chance explains counts that differ like these (McNemar's test at 5 %).
+    """Return whether chance explains the difference of two counts (McNemar's test at 5 %).
 
-    Chance explains them if a fair coin would divide as many probes at least as unevenly in more
-    than one case of twenty.
+    Chance explains it if a fair coin divides as many probes at least as unevenly in more than one
+    case of twenty.
     """
     from scipy.special import bdtr
 
-    # Both tails of the coin's distribution are equal.
+    # The two tails of the coin's distribution are equal.
     return one == other or bool(2 * bdtr(min(one, other), one + other, 0.5) > 0.05)
 
 
@@ -181,7 +181,7 @@ def timer_interval(resamples: Resamples | None, place: int, waits: Floats) -> In
 
 
 def _alone(value: float) -> Interval:
-    """Return a figure without its interval."""
+    """Return a figure without an interval."""
     return Interval(value, math.nan, math.nan, 0.95, 1)
 
 
@@ -206,7 +206,7 @@ def share_interval(
 def waited_in_delays(delays: Delays, waits: Floats) -> float:
     """Return the mean ratio of the wait for a lost probe to the last delay before it.
 
-    Only losses after an answer count; without any the result is NaN.
+    Only losses after an answer are used. NaN if there is no such loss.
     """
     rtt = delays.rtt_s
     places = np.where(np.isnan(rtt), -1, np.arange(len(rtt)))

@@ -1,4 +1,4 @@
-"""What differs between the scenarios of two runs."""
+"""The differences between the scenarios of two runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Difference:
     Attributes
     ----------
     key
-        Its path, `links.modem.queue`.
+        The path of the key, as `links.modem.queue`.
     first, second
         The values; `None` where a scenario does not have the key.
     """
@@ -28,7 +28,7 @@ class Difference:
 def differences(first: str, second: str) -> list[Difference]:
     """Return the keys whose values differ between two resolved scenarios, in the first one's order.
 
-    A title describes a scenario and changes nothing: it is left out.
+    Titles are left out, because a title has no effect on a run.
 
     Examples
     --------

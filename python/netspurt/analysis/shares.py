@@ -1,4 +1,4 @@
-"""How much each of several causes contributes to a difference (Shapley values)."""
+"""The share of each of several causes in a difference (Shapley values)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from math import factorial
 
 
 def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) -> dict[str, float]:
-    """Return the share of each cause in the outcome with all causes less the one with none.
+    """Return the share of each cause in the difference between all causes and none.
 
-    A cause's share is what adding it changes, averaged over all orders in which the causes can be
-    added one by one. So causes that act together divide what they do together, and the shares sum
-    to the whole difference.
+    A cause's share is the change when this cause is added, averaged over all orders in which the
+    causes can be added one by one. So causes that act together divide their joint effect, and the
+    sum of the shares is the whole difference.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Questions about many connections to some sites: distributions, idle times, the handshake.
 
-They are those of a study of nine web sites in 2005. All take `Connections`; what a source does not
-tell is NaN there, and a question that needs it has no answer.
+The questions are those of a study of nine web sites in 2005. All functions take `Connections`. A
+value that a source does not have is NaN there; a question that needs it has no answer.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ class Connections:
     site
         The name of the far end.
     began_s
-        When each began, in seconds from any instant that they share.
+        When each connection began, in seconds from any instant that is the same for all.
     throughput_bps
-        Octets of data that it carried to the near end, over the time from its first packet to its
-        last; in bit/s.
+        The octets of data that it carried to the near end, divided by the time from its first
+        packet to its last; in bit/s.
     packets, retransmissions
         Packets with data that the far end sent, and how many of them were sent again.
     handshake_s, rtt_mean_s, rtt_max_s
-        The round trip of the handshake, and the mean and the longest of the later ones.
+        The round trip of the handshake, and the mean and the longest of the later round trips.
     ping_s
-        The round trip of ping beside it.
+        The round trip of a ping at the same time.
     idle_s, idle_for
-        The longest silence of the far end, and what it waited for as in `idle.IN_WORDS`; empty if
-        that is not known.
+        The longest silence of the far end, and its cause as in `idle.IN_WORDS`; empty if the cause
+        is not known.
     timeouts
-        How many timeouts its far end had; of simulations, whose senders tell.
+        The number of timeouts of its far end. Known only for simulations, whose senders count them.
     """
 
     site: NDArray[np.str_]
@@ -116,7 +116,7 @@ class Connections:
         return self.select(self.site == site)
 
     def without(self, sites: Collection[str]) -> Connections:
-        """Return those of all other sites.
+        """Return the connections to all other sites.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Connections:
         return self.select(~np.isin(self.site, list(sites)))
 
     def in_order(self) -> Connections:
-        """Return the connections in the order of their beginnings."""
+        """Return the connections in the order in which they began."""
         order = np.argsort(self.began_s, kind="stable")
         return Connections(*(getattr(self, one.name)[order] for one in fields(self)))
 
@@ -149,7 +149,7 @@ class Cdf:
     value
         The values in order, shape (n,).
     share
-        The share of values up to and including each; the last is one.
+        The share of the values from the first to each one, including it; the last share is 1.
     """
 
     value: Floats
@@ -170,7 +170,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the least value up to which there is this share; NaN if there are none."""
+        """Return the least value that this share of the values does not exceed; NaN if empty."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -186,12 +186,12 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share; NaN of none."""
+        """The share; NaN if there are no cases."""
         return self.hits / self.count if self.count else np.nan
 
     @property
     def between(self) -> tuple[float, float]:
-        """The ends of the interval. It takes the cases for independent."""
+        """The ends of the interval. It assumes that the cases are independent."""
         if not self.count:
             return np.nan, np.nan
         weight = _NORMAL_95**2 / self.count
@@ -207,17 +207,17 @@ class Share:
 
 @dataclass(frozen=True)
 class HandshakeRatio:
-    """How well the handshake's round trip foretells the later ones (sfr2005 §4.3).
+    """How well the handshake's round trip predicts the later ones (sfr2005 §4.3).
 
     Attributes
     ----------
     mean, longest
-        The mean and the longest later round trip over that of the handshake, shape (n,) each, of
-        the connections that have both.
+        The mean and the longest later round trip, divided by that of the handshake, shape (n,)
+        each; for the connections that have both.
     near
-        The share whose mean is within a tenth of the handshake's.
+        The share of connections whose mean is within a tenth of the handshake's round trip.
     below
-        The share whose longest is at most three times the handshake's.
+        The share of connections whose longest is at most three times the handshake's round trip.
     """
 
     mean: Floats
@@ -229,7 +229,7 @@ class HandshakeRatio:
 def handshake_ratio(
     told: Connections, *, within: float = 0.1, times: float = 3.0
 ) -> HandshakeRatio:
-    """Return the later round trips of connections over those of their handshakes.
+    """Return the ratios of connections' later round trips to those of their handshakes.
 
     Examples
     --------
@@ -245,14 +245,14 @@ def handshake_ratio(
         mean, longest = told.rtt_mean_s / told.handshake_s, told.rtt_max_s / told.handshake_s
     known = np.isfinite(mean) & np.isfinite(longest)
     mean, longest = mean[known], longest[known]
-    # 1.1 and 3 are not exact in binary: what equals the bound counts.
+    # Ratios are not exact in binary, so a ratio that equals the bound must count.
     near = np.abs(mean - 1) <= within + 1e-9
     return HandshakeRatio(mean, longest, Share.of(near), Share.of(longest <= times + 1e-9))
 
 
 @dataclass(frozen=True)
 class PingRatio:
-    """TCP's round trip over ping's (sfr2005 §3).
+    """The ratio of TCP's round trip to ping's (sfr2005 §3).
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class PingRatio:
 
 
 def ping_ratio(told: Connections) -> PingRatio:
-    """Return the round trips of handshakes over those of ping beside them."""
+    """Return the ratios of the handshakes' round trips to those of pings at the same time."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = told.handshake_s / told.ping_s
     ratio = ratio[np.isfinite(ratio)]
@@ -282,13 +282,13 @@ def ping_ratio(told: Connections) -> PingRatio:
 def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
     """Return Spearman's correlation of ranks with its interval at 95 %.
 
-    The interval is that of the block bootstrap, since neighbours in time may be alike; the pairs
-    must be in the order of time.
+    The interval is that of the block bootstrap, since neighbours in time may be correlated. The
+    pairs must be in the order of time.
 
     Parameters
     ----------
     x, y
-        Values, shape (n,) each; pairs without both count as none.
+        Values, shape (n,) each. A pair with a NaN is left out.
 
     Raises
     ------
@@ -326,9 +326,9 @@ class Labelled:
     Attributes
     ----------
     both, neither
-        Connections that had a timeout and were labelled so, and those of neither.
+        The numbers of connections with a timeout and a label, and with neither.
     missed, invented
-        Timeouts that were not labelled, and labels without a timeout.
+        The numbers of connections with a timeout and no label, and with a label and no timeout.
     """
 
     both: int
@@ -347,7 +347,7 @@ def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labe
     """Label connections whose longest silence exceeds a threshold as having had a timeout.
 
     A silence that waited for the other end, for the receive window or for a round trip is no
-    timeout. One with nothing to send may be: beside the receiver a lost tail looks like that.
+    timeout. A silence with nothing to send may be one: beside the receiver a lost tail looks so.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])
@@ -364,7 +364,7 @@ class Part:
     Attributes
     ----------
     count
-        How many.
+        The number of connections.
     packets
         The least, the median and the greatest number of packets.
     throughput_bps
@@ -377,7 +377,7 @@ class Part:
 
     @classmethod
     def of(cls, told: Connections) -> Part:
-        """Return the figures of connections."""
+        """Return these figures for some connections."""
         packets, rates = (one[np.isfinite(one)] for one in (told.packets, told.throughput_bps))
         none = (np.nan,) * 3
         return cls(
@@ -394,11 +394,11 @@ class Split:
     Attributes
     ----------
     clean, repaired
-        Those without and with retransmissions. The range of packets of the clean ones is that of
-        the page; repaired ones have more packets because of repairs.
+        The connections without and with retransmissions. The range of packets of the clean ones
+        shows the size of the page; the others have more packets because of repairs.
     chance
-        The probability that throughputs of one distribution differ by as much between both (Mann
-        and Whitney 1947); NaN if either has none.
+        The probability that the throughputs of both differ by as much if they have the same
+        distribution (Mann and Whitney 1947); NaN if either is empty.
     """
 
     clean: Part
@@ -407,7 +407,7 @@ class Split:
 
 
 def split_by_retransmissions(told: Connections) -> Split:
-    """Return connections without and with retransmissions; those that do not tell are left out."""
+    """Return connections without and with retransmissions; unknown ones are left out."""
     clean, repaired = told.select(told.retransmissions == 0), told.select(told.retransmissions > 0)
     one, two = (part.throughput_bps for part in (clean, repaired))
     one, two = one[np.isfinite(one)], two[np.isfinite(two)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: A day, and an hour [s].
 _DAY, _HOUR = 86_400, 3600
 
-#: The number of answers from which on the longest hundredth of the delays is counted by its times.
+#: The least number of answers for which the times of the longest 1 % of the delays are reported.
 _MANY = 300
 
 
@@ -30,7 +30,7 @@ def day_words(delays: Delays) -> list[str]:
     Returns
     -------
     list of str
-        At most two sentences; none if the file does not tell when it was made.
+        At most two sentences; none if the file does not contain the time of the recording.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class _Times:
         return f"losses: {most}"
 
     def longest(self) -> str:
-        """Return when the longest delay was, and most of the longest hundredth."""
+        """Return when the longest delay was, and when most of the longest 1 % were."""
         rtt, left = self.delays.rtt_s, self.delays.sent_s
         answered = np.flatnonzero(~np.isnan(rtt))
         if not len(answered):

@@ -29,7 +29,7 @@ _LEAST = 2
 
 
 def tell_adaptations(replays: list[Replay], form: Form) -> None:
-    """Print for each timer the number of samples that it needed to exceed delays of a new length.
+    """Print, for each timer, the number of samples that it needed to exceed delays of a new length.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
 
 
 def _cell(samples: list[int | None]) -> str:
-    """Return the median and the range of some counts. `None`, for never, counts as the greatest."""
+    """Return the median and the range of some counts. `None` means never, and is the greatest."""
     ordered = sorted(samples, key=lambda n: (n is None, n))
     low, middle, high = (_word(ordered[place]) for place in (0, (len(ordered) - 1) // 2, -1))
     return middle if low == high else f"{middle} ({low} .. {high})"

@@ -46,7 +46,7 @@ class ComparedWay:
 
 
 def flow_of_each(flow: str | None) -> list[str | None]:
-    """Return the flow of each run. A single name is for both runs, and `A,B` is one for each."""
+    """Return the flow of each run. A single name applies to both; `A,B` names one for each."""
     first, comma, second = (flow or "").partition(",")
     return [first or None, (second if comma else first) or None]
 

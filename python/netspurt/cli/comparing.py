@@ -32,12 +32,12 @@ _AROUND = 4
 
 def compare(
     first: Annotated[Path, typer.Argument(help="A run folder or a capture.", show_default=False)],
-    second: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
+    second: Annotated[Path, typer.Argument(help="Another run or capture.", show_default=False)],
     flow: Annotated[
         str | None,
         typer.Option(
-            help="The flow; by default the only one that both have, and in a capture the "
-            "connection with most data; A,B names one for each."
+            help="The flow. By default the only flow that both have; in a capture the connection "
+            "with the most data. A,B names a flow for each."
         ),
     ] = None,
     direction: Direction = None,
@@ -49,7 +49,7 @@ def compare(
         typer.Option(
             parser=span_of,
             metavar="TIME",
-            help="For so long, 12.5 or 200ms; by default as long as both runs go on.",
+            help="Compare only this span: 12.5 or 200ms; by default until one of the runs ends.",
         ),
     ] = None,
     plot: Annotated[
@@ -64,7 +64,7 @@ def compare(
 ) -> None:
     """Align two runs, or a run and a capture, by segment and show their first difference.
 
-    Of two runs of populations the connections are compared one by one.
+    If both are runs of populations, their connections are compared one by one.
 
     CSV has a row for each event, with its times in both runs; JSON has these, too.
     """
@@ -211,7 +211,7 @@ def _differences(seen: list[list[Seen]], names: list[str]) -> list[str]:
 
 
 def _first_round_trip(seen: list[Seen]) -> float:
-    """Return when the first data was acknowledged, in seconds; infinite if it never was."""
+    """Return the instant at which the first data was acknowledged [s]; infinite if it never was."""
     return next((event.t_s for event in seen if event.key[:2] == ("in", "ack")), float("inf"))
 
 
@@ -221,7 +221,7 @@ def _draw(
     both: tuple[list[Run | Explained], list[list[Seen]]],
     views: list[View],
 ) -> None:
-    """Draw the two runs side by side, until neither has anything more to show."""
+    """Draw the two runs side by side, until the later of them has ended."""
     from netspurt.plots import save
     from netspurt.plots.beside import Side, draw_beside
 
@@ -236,7 +236,7 @@ def _draw(
 
 
 def _events(seen: list[list[Seen]]) -> list[dict[str, Any]]:
-    """Return every event of both runs: its times, and the second's less the first's."""
+    """Return every event of both runs: both times, and the second time minus the first."""
     times = [{event.key: event for event in run} for run in seen]
     rows: list[dict[str, Any]] = []
     for key, event in {**times[1], **times[0]}.items():

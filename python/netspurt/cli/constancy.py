@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 #: In recordings shorter than this, in seconds, instants are printed with tenths.
 _SHORT_S = 600
-#: If the correlation of neighbours is above this, the tests find changes that are not real.
+#: If neighbouring values have a correlation above this, the tests find changes that are not real.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
 
@@ -42,7 +42,7 @@ Method = Annotated[
     ),
 ]
 Alpha = Annotated[
-    float, typer.Option(min=1e-6, max=0.5, metavar="P", help="The significance of a test.")
+    float, typer.Option(min=1e-6, max=0.5, metavar="P", help="The significance level of each test.")
 ]
 Least = Annotated[
     int, typer.Option(min=2, metavar="N", help="The fewest values between two changes.")
@@ -53,7 +53,7 @@ Band = Annotated[
     typer.Option(
         min=1.001,
         metavar="X",
-        help="Also tell how long the largest value stays within X times the smallest.",
+        help="Also show how long the largest value stays within X times the smallest.",
     ),
 ]
 
@@ -84,7 +84,7 @@ def constancy(
     lost_after: LostAfter = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell when delays changed their level, how long they were steady, and what predicts them.
+    """Show when delays changed their level, how long they were steady, and what predicts them.
 
     These are the three senses of constancy of Zhang, Duffield, Paxson and Shenker (2001).
     """
@@ -284,7 +284,7 @@ def _warnings(data: dict[str, Any]) -> Iterator[str]:
     alike = data["neighbours"]
     if alike is not None and alike > ALIKE and set(data["change_free"]) != {"pelt"}:
         yield from folded(
-            f"neighbours are alike (correlation {alike:.2f}), so some of the changes are chance: "
+            f"neighbouring values are correlated ({alike:.2f}), so some of the changes are chance: "
             "give --every a longer time"
         )
 
@@ -300,7 +300,7 @@ def _beside_2001(data: dict[str, Any], recording: Delays) -> Iterator[str]:
 
 
 def lasting(length: float, unit: str = "s") -> str:
-    """Return a time in words with suitable units, or a number with the unit that is counted.
+    """Return a time in suitable units; in another unit, such as probes, the number and the unit.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def lasting(length: float, unit: str = "s") -> str:
 
 
 def at(instant: float, unit: str = "s", *, fine: bool = False) -> str:
-    """Return an instant as h:mm:ss, with tenths if `fine`, or a place in a recording as a number.
+    """Return an instant as h:mm:ss, with tenths if `fine`; in another unit, only the number.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def delays(
         typer.Option(
             parser=count,
             metavar="N",
-            help="With --timeline: which recording, from 1, if there are several.",
+            help="With --timeline: the number of the recording, from 1, if there are several.",
         ),
     ] = None,
     plot: Picture = None,
@@ -75,9 +75,9 @@ def delays(
     how = How(format_, interval, columns_of(column), lost_after)
     readings = {str(file): reading for file, reading in read_all(files, how)}
     if recording is not None and timeline is None:
-        raise typer.BadParameter("it chooses what --timeline writes", param_hint="--recording")
+        raise typer.BadParameter("it applies to --timeline: add that", param_hint="--recording")
     if plot is not None and timeline is None:
-        raise typer.BadParameter("it draws what --timeline writes", param_hint="--plot")
+        raise typer.BadParameter("it applies to --timeline: add that", param_hint="--plot")
     if timeline is not None:
         write_recorded(readings.values(), timeline, recording, plot)
     elif form.for_people:

@@ -13,7 +13,7 @@ from netspurt.cli.output import complain, named, print_json, raw
 
 #: If there are more connections than this, only their sums are printed.
 _FEW = 2
-#: What the names of compressed captures contain.
+#: Names of compressed captures contain one of these.
 _ENDINGS = (".pcap", ".cap", ".dmp")
 
 

@@ -50,7 +50,7 @@ def write_tables(found: Explained, path: Path) -> None:
     beside = path.with_name(f"{path.stem}.retransmissions{path.suffix}")
     for file in (path, beside):
         if file.exists() and not file.is_file():
-            raise ValueError(f"--parquet {file}: it is there and no file; name another one")
+            raise ValueError(f"--parquet {file} exists and is not a file: name another one")
         if any(file.exists() and file.samefile(source) for source in found.sources):
             raise ValueError(f"--parquet {file} would replace the capture; name another file")
     for name, file in {"connections": path, "retransmissions": beside}.items():

@@ -12,7 +12,7 @@ from netspurt.cli.output import columns, print_json
 if TYPE_CHECKING:
     from netspurt.analysis.fragments import SmallNet, UnderLoss
 
-#: How many of the best sizes are shown.
+#: The number of best sizes that are shown.
 _SHOWN = 6
 
 
@@ -83,15 +83,15 @@ def fragments(
             "--tcp-header",
             parser=_octets,
             metavar="OCTETS",
-            help="The TCP header with its options; 32 with time stamps.",
+            help="The length of the TCP header with its options; 32 with time stamps.",
         ),
     ] = 20,
     unaligned: Annotated[
         bool,
         typer.Option(
             "--unaligned",
-            help="Fill each fragment, as Jacobson's mail of 1988 counts, and not in units of 8 "
-            "octets.",
+            help="Fill each fragment completely, as in Jacobson's mail of 1988, instead of in "
+            "units of 8 octets.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
@@ -164,7 +164,7 @@ def _lines(net: SmallNet, sizes: list[int], under: list[UnderLoss]) -> Iterator[
 
 
 def _parts(cut: tuple[int, ...]) -> str:
-    """Return the parts of a segment; many equal ones in the middle as a product."""
+    """Return the parts of a segment as text. Many equal parts in the middle become a product."""
     if len(cut) <= 4:
         return " + ".join(map(str, cut))
     return f"{cut[0]} + {len(cut) - 2} x {cut[1]} + {cut[-1]}"

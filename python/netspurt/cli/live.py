@@ -114,7 +114,7 @@ Server = Annotated[
     str | None,
     typer.Option(
         metavar="LINE",
-        help="A shell command, run at the other node; COMMAND waits until it listens.",
+        help="A shell command for the other node; COMMAND starts when it listens on a port.",
     ),
 ]
 Side = Annotated[

@@ -89,7 +89,7 @@ def application(words: Sequence[str] = ()) -> App:
     app = App(
         name="netspurt",
         help="When should a transport send again, and what does it cost to be wrong?",
-        epilog=f"Exit status: {statuses}. `netspurt live exec` has its command's.\n\n"
+        epilog=f"Exit status: {statuses}. `netspurt live exec` exits with its command's status.\n\n"
         "`netspurt --install-completion` installs the shell's completion of commands and names.",
         pretty_exceptions_enable=False,
     )

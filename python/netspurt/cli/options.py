@@ -70,10 +70,11 @@ def one_of(words: Sequence[str]) -> Callable[[str], str]:
 
 From = Annotated[
     float | None,
-    typer.Option("--from", parser=seconds, metavar="SECONDS", help="From this second on."),
+    typer.Option("--from", parser=seconds, metavar="SECONDS", help="Begin at this second."),
 ]
 To = Annotated[
-    float | None, typer.Option("--to", parser=seconds, metavar="SECONDS", help="Up to this second.")
+    float | None,
+    typer.Option("--to", parser=seconds, metavar="SECONDS", help="End at this second."),
 ]
 
 _DIRECTIONS = ("forward", "reverse")

@@ -58,12 +58,13 @@ Start = Annotated[
         help="The start, as 1999-07-01 or 1999-07-01T12:00:00Z; by default the satellite's epoch.",
     ),
 ]
-Hours = Annotated[float, typer.Option(help="How many hours to search.")]
+Hours = Annotated[float, typer.Option(help="The number of hours to search.")]
 Elevation = Annotated[
-    float, typer.Option(metavar="DEGREES", help="The least elevation over a site's horizon.")
+    float, typer.Option(metavar="DEGREES", help="The minimum elevation above a site's horizon.")
 ]
 Margin = Annotated[
-    float, typer.Option(metavar="KM", help="An atmosphere that blocks sight in space.")
+    float,
+    typer.Option(metavar="KM", help="The height of the atmosphere, which blocks sight in space."),
 ]
 AtLeast = Annotated[
     float,
@@ -71,7 +72,7 @@ AtLeast = Annotated[
         "--at-least",
         parser=span_of,
         metavar="TIME",
-        help="The least and the most variable pass last at least so long.",
+        help="Choose the least and the most variable pass among those of at least this length.",
     ),
 ]
 ChosenPass = Annotated[
@@ -79,7 +80,8 @@ ChosenPass = Annotated[
     typer.Option(
         "--pass",
         metavar="PASS",
-        help="Its number in `orbit passes`, or least or most (variable); by default the only one.",
+        help="The pass: its number in `orbit passes`, or least or most for the least or the most "
+        "variable; by default the only one.",
     ),
 ]
 Degree = Annotated[
@@ -96,7 +98,7 @@ ErrorRate = Annotated[
     typer.Option(
         "--bit-error-rate",
         metavar="RATE",
-        help="Write a `loss`, too: this bit error rate where the path is shortest.",
+        help="Also write a `loss`; this is the bit error rate where the path is shortest.",
         show_default=False,
     ),
 ]
@@ -105,7 +107,7 @@ PowersPerDecibel = Annotated[
     typer.Option(
         "--per-db",
         metavar="POWERS",
-        help="By how many powers of ten the bit error rate grows with each decibel that the "
+        help="The powers of ten by which the bit error rate grows with each decibel that the "
         "signal loses.",
     ),
 ]

@@ -58,7 +58,7 @@ def paint(text: str, style: str, stream: Any = None) -> str:
     return f"\x1b[{codes}m{text}\x1b[0m"
 
 
-#: The styles of `paint`, which pass, and what would steer a terminal.
+#: The styles of `paint`, which are kept, and other characters that control a terminal.
 _STEERING = re.compile(rf"(?P<style>\x1b\[(?:0|[12]|3[1-4])(?:;(?:[12]|3[1-4]))*m)|{STEERING}")
 
 

@@ -1,4 +1,4 @@
-"""What `netspurt compare` tells of two runs of populations."""
+"""The output of `netspurt compare` for two runs of populations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netspurt.captures import Explained
     from netspurt.run import Run
 
-#: Sums of a population that are set beside each other.
+#: The sums of a population that are shown for both runs.
 _SUMS = ("complete", "retransmissions", "spurious", "timeouts")
 
 
@@ -36,7 +36,7 @@ def paired(runs: list[Run | Explained]) -> list[Pairs] | None:
 
 
 def as_data(pairs: list[Pairs]) -> list[dict[str, Any]]:
-    """Return what is told of populations as data."""
+    """Return the comparison of populations as data."""
     return [
         {
             "population": one.population,
@@ -52,7 +52,7 @@ def as_data(pairs: list[Pairs]) -> list[dict[str, Any]]:
 
 
 def lines(runs: list[Any], pairs: list[Pairs], names: list[str]) -> Iterator[str]:
-    """Yield what is told of populations in words."""
+    """Yield the comparison of populations as lines of text."""
     for one in pairs:
         count = len(one.durations_s[0])
         yield f"{one.population}: {number(count)} connections that are complete in both runs"

@@ -13,7 +13,7 @@ from netspurt.stored import check_free, write_new
 if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
 
-#: A path counts as a row's if each of its line ends is within this part.
+#: A path fits a row if each of its line ends is within this share of the printed delay.
 _CLOSE = 0.05
 
 
@@ -54,9 +54,9 @@ def write_path(key: str, row: str, out: Path | None) -> None:
     path = path_for(rows[row])
     write_new(file, scenario_text(path))
     off = f"{100 * path.error:.1f} %"
-    close = f"{file}: line ends fitted to {row}'s within {off}"
+    close = f"{file}: the line ends agree with those of {row} within {off}"
     far = (
-        f"{file}: the nearest that links come to {row}: line ends off by up to {off}. Its step "
+        f"{file}: the closest path to {row}; its line ends differ by up to {off}. The row's step "
         "between one packet and several is too large for fragments; VALIDATION.md says why"
     )
     for line in wrapped([[close if path.error <= _CLOSE else far]], [100]):

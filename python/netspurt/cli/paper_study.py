@@ -1,4 +1,4 @@
-"""`netspurt papers curves` and `netspurt papers study`: what a paper's runs are made of."""
+"""`netspurt papers curves` and `netspurt papers study`: the delays and the runs of a paper."""
 
 from __future__ import annotations
 

@@ -56,7 +56,8 @@ def check(
     key: Annotated[
         str | None,
         typer.Argument(
-            help="The paper, or a folder with one of yours; by default all.", autocompletion=_keys
+            help="A paper, or a folder with a paper of your own; by default all papers.",
+            autocompletion=_keys,
         ),
     ] = None,
     as_csv: AsCsv = False,
@@ -74,7 +75,9 @@ def check(
     ] = None,
     brief: Annotated[
         bool,
-        typer.Option("--brief", help="Print the counts, and the claims that are not reproduced."),
+        typer.Option(
+            "--brief", help="Print the counts of verdicts, and the claims that are not reproduced."
+        ),
     ] = False,
 ) -> None:
     """Run a paper's experiments and judge every claim."""
@@ -84,13 +87,13 @@ def check(
     form = Form(as_json, as_csv)
     if out is not None and (brief or explain is not None or not form.for_people):
         others = "--json, --csv, --brief and --explain"
-        raise ValueError(f"--out is for pictures, which {others} draw none of")
+        raise ValueError(f"--out is for pictures: leave it out, because {others} draw none")
     if brief and (explain is not None or not form.for_people):
-        raise ValueError("--brief is for people: leave --json, --csv and --explain out")
+        raise ValueError("--brief prints text: leave --json, --csv and --explain out")
     if explain is not None and as_csv:
-        raise ValueError("--explain is of one claim: take --json, which has all of it")
+        raise ValueError("--explain shows one claim and prints no CSV: use --json")
     if study is not None and key is None and explain is None:
-        raise ValueError("--study is of one paper: name its key")
+        raise ValueError("--study applies to one paper: name its key")
     if study is not None and not study.is_dir():
         raise ValueError(f"{study} is no folder: `netspurt papers study` makes one")
     papers = [read_paper(k) for k in ([key] if key else shelf())]
@@ -120,16 +123,16 @@ def path(
     row: Annotated[
         str,
         typer.Argument(
-            help="A row of its table of delay against length.",
+            help="A row of the paper's table of delay against length.",
             show_default=False,
             autocompletion=_rows,
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The scenario; by default the row's name.")
+        Path | None, typer.Option(help="The scenario file; by default it is named after the row.")
     ] = None,
 ) -> None:
-    """Write a scenario whose probes give the line ends of a printed row, as far as links can."""
+    """Write a scenario whose probes give the line ends of a printed row as closely as possible."""
     from netspurt.cli.paper_paths import write_path
 
     write_path(key, row, out)
@@ -160,10 +163,11 @@ def study(
         typer.Option(help="The folder, new or unfinished; by default runs/papers/KEY/study."),
     ] = None,
     threads: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="Threads; 0 for one per core.")
+        int,
+        typer.Option(parser=count, metavar="N", help="The number of threads; 0 for one per core."),
     ] = 0,
 ) -> None:
-    """Run all of a paper's study; `check` takes its results with `--study`, else it runs a few."""
+    """Run a paper's whole study. `check --study` uses its results; `check` alone runs a part."""
     from netspurt.cli.paper_study import run_study
 
     run_study(key, out, threads)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
-    """Return a recording's delays, histogram, line of delay on length and bursts, for programs."""
+    """Return a recording's delays, histogram, line of delay on length, and bursts, for programs."""
     from netspurt.probe import bursts, length_line
 
     spans = histogram_of(recording).spans()
@@ -40,7 +40,7 @@ def path_data(recording: Delays, *, times: float = 3.0) -> dict[str, Any]:
 
 
 def line_data(line: Line) -> dict[str, Any]:
-    """Return a line of delay on length; `rate_bps` is that of its slope."""
+    """Return a line of delay on length as data; `rate_bps` is the rate that its slope implies."""
     return {
         "shortest": line.shortest,
         "longest": line.longest,
@@ -132,7 +132,7 @@ def histogram_of(recording: Delays) -> Histogram:
 def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Iterator[str]:
     """Yield a histogram as lines; if there are many bins, neighbours are merged.
 
-    `most` is how many lines there may be, and `across` how long each; by default the terminal's.
+    `most` is the maximum number of lines, and `across` their length, by default the terminal's.
     """
     spans = histogram.spans()
     if not spans:

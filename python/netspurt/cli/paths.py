@@ -1,4 +1,4 @@
-"""`netspurt delays report`, `lengths` and `bursts`: what recordings say about their paths."""
+"""`netspurt delays report`, `lengths` and `bursts`: what recordings show about their paths."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ Chance = Annotated[
         min=1e-9,
         max=0.5,
         metavar="P",
-        help="The share of random arrivals that may be taken for periodic.",
+        help="The accepted probability that random bursts look periodic.",
     ),
 ]
 
 #: The shortest, last short and longest lengths of RFC 889's first table, in octets.
 _MEMO = (40, 125, 256)
-#: There is a note on two lines if their residuals are less than this share of one line's.
+#: A note suggests two lines if their residuals are less than this share of one line's residuals.
 _WORTH = 0.8
 
 
@@ -56,9 +56,9 @@ def each(
     form: Form,
     rows: Callable[[Any], Iterable[Row]] = lambda _: (),
 ) -> None:
-    """Print what `about` says of each recording, for programs or for people.
+    """Print the result of `about` for each recording, for programs or for people.
 
-    CSV has the `rows` of each.
+    CSV has the `rows` of each recording.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def bursts(
 ) -> None:
     """List every burst of long delays, and test whether they come at regular intervals.
 
-    The typical delay is the median of the hundred probes around; lengths are allowed for.
+    The typical delay is the median of the hundred probes around a probe, adjusted for its length.
     """
     how = How(format_, interval, columns_of(column), lost_after)
 
@@ -187,7 +187,7 @@ def bursts(
 
 
 def _rows_of(key: str) -> Callable[[Any], Iterable[Row]]:
-    """Return the rows of a recording for CSV: those of a list of its data, each with its name."""
+    """Return a function from a recording's data to its rows for CSV, from the list `key`."""
     return lambda data: ({"recording": data["name"], **row} for row in data[key])
 
 
@@ -226,7 +226,7 @@ def _burst_table(found: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _period_data(recording: Delays, times: float, chance: float) -> dict[str, Any]:
-    """Return the best period of the bursts, its significance, and whether that is enough."""
+    """Return the best period of the bursts, its significance, and whether it is significant."""
     from netspurt.analysis import find_period
     from netspurt.probe import bursts as bursts_of
     from netspurt.probe import length_line
@@ -234,7 +234,7 @@ def _period_data(recording: Delays, times: float, chance: float) -> dict[str, An
     found = bursts_of(recording, length_line(recording), times=times)
     untimed = _untimed(recording)
     instants = [float(one.start if untimed else recording.sent_s[one.start]) for one in found]
-    # A period that chance explains is told, too, with its significance.
+    # A period that chance explains is also reported, with its significance.
     best: Period | None = find_period(instants, chance=1 - 1e-12)
     return {
         "events": len(found),
@@ -290,7 +290,7 @@ def lengths(
     ] = "none",
     out: Annotated[
         Path | None,
-        typer.Option(help="A picture, .png, .svg or .pdf: a point a probe, and the lines."),
+        typer.Option(help="A picture, .png, .svg or .pdf: a point for each probe, and the lines."),
     ] = None,
     format_: Format = None,
     interval: Interval = None,

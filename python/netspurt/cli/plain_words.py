@@ -1,4 +1,4 @@
-"""The words of `netspurt explain`, read without typer, whose imports take longer than a capture."""
+"""Reads the words of `netspurt explain` without typer, whose imports take longer than a capture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-#: Options that stand alone, and the parameters that they set.
+#: Options without a value, and the parameters that they set.
 _FLAGS = {"--json": "as_json", "--as-one": "as_one"}
 #: Options with a value, and the parameters that take it.
 _VALUES = {"--parquet": "parquet", "--connection": "connection", "--csv": "as_csv"}
@@ -18,7 +18,7 @@ def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        None if typer has to read the words: help, and whatever may be an error.
+        None if typer must read the words, because they ask for help or may contain an error.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _value(name: str, text: str) -> Any:
-    """Return the value of an option; None if typer has to judge it."""
+    """Return the value of an option; None if typer must check it."""
     if name == "--connection":
         return int(text) if text.isascii() and text.isdecimal() else None
     if name == "--parquet":

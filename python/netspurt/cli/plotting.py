@@ -24,9 +24,9 @@ TRAFFIC = ("outstanding", "throughput", "density", "flows")
 
 #: Kinds of plots.
 _KINDS = ("time-sequence", "cwnd", "rto", "queue", "path", *TRAFFIC)
-#: Those that show links.
+#: The kinds that show links.
 _OF_LINKS = ("queue", "path")
-#: Those of runs that `all` draws, and those of captures.
+#: The kinds that `all` draws, for runs and for captures.
 _OF_RUNS = ("time-sequence", "cwnd", "rto", "queue")
 _OF_CAPTURES = ("time-sequence", "rto", *TRAFFIC)
 _ALL = "all"
@@ -55,8 +55,8 @@ def plot(
     flow: Annotated[
         str | None,
         typer.Option(
-            help="The flow; by default the first, and in a capture that with most data. c0 is the "
-            "first connection of a capture. `flows` plots take several, A,B."
+            help="The flow. By default the first; in a capture the one with the most data. c0 is "
+            "the first connection of a capture. `flows` plots take several, as A,B."
         ),
     ] = None,
     direction: Direction = None,
@@ -79,7 +79,7 @@ def plot(
         raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
     captured = is_explained(opened)
     if captured and kind in ("cwnd", "queue", "path"):
-        raise ValueError(f"a capture does not tell {kind}: choose among {', '.join(_OF_CAPTURES)}")
+        raise ValueError(f"a capture does not show {kind}: choose among {', '.join(_OF_CAPTURES)}")
     several = kind == "flows"
     if captured and flow is None and direction is None and not several:
         flow, direction = busiest(opened) or (None, None)
@@ -115,7 +115,7 @@ def plot(
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the run or the capture in errors of what is drawn of it."""
+    """Add the name of the run or the capture to errors from drawing it."""
     try:
         yield
     except ValueError as error:
@@ -127,7 +127,7 @@ def _all_of(*, captured: bool) -> tuple[str, ...]:
 
 
 def _hint_at_the_other(run: Run) -> None:
-    """Say which direction was drawn and how to see the other, if the first flow has both."""
+    """Print which direction was drawn, and how to draw the other, if the first flow has both."""
     from netspurt.plots import busier
 
     flows = run.flows
@@ -140,7 +140,7 @@ def _hint_at_the_other(run: Run) -> None:
 
 
 def _name_the_connection(opened: Explained, flow: str | None) -> None:
-    """Say which connection was drawn, if the capture has several."""
+    """Print which connection was drawn, if the capture has several."""
     count = len(set(opened.table("connections")["connection"].tolist()))
     if count > 1:
         print(f"drawn: {flow} of {count} connections; --flow chooses another", file=sys.stderr)

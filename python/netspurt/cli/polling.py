@@ -29,12 +29,16 @@ def poll(
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", "-n", parser=whole, metavar="N", help="Fetches of each site."),
+        typer.Option(
+            "--rounds", "-n", parser=whole, metavar="N", help="The number of fetches of each site."
+        ),
     ] = None,
     every: Annotated[
         float | None,
         typer.Option(
-            parser=span_of, metavar="TIME", help="The interval; by default the catalogue's."
+            parser=span_of,
+            metavar="TIME",
+            help="The time between two fetches; by default the interval of the catalogue.",
         ),
     ] = None,
     captures: Annotated[
@@ -119,8 +123,10 @@ def _summary(rows: list[dict[str, Any]]) -> list[str]:
 
 def capture(
     peer: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The capture to make.", show_default=False)],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The peer's TCP port; 0: all.")] = 0,
+    out: Annotated[Path, typer.Option(help="The capture file to make.", show_default=False)],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The peer's TCP port; 0 for all ports.")
+    ] = 0,
 ) -> None:
     """Capture the packets to and from a host until interrupted."""
     from netspurt.poll import capturing
@@ -137,7 +143,8 @@ def capture(
 def match(
     first: Annotated[Path, typer.Argument(help="A capture.", show_default=False)],
     second: Annotated[
-        Path, typer.Argument(help="A capture of the same traffic elsewhere.", show_default=False)
+        Path,
+        typer.Argument(help="A capture of the same traffic at another point.", show_default=False),
     ],
     as_csv: AsCsv = False,
     as_json: AsJson = False,

@@ -42,7 +42,7 @@ SPENT = {
     "timeout": "silence before a timer",
 }
 
-#: How many connections and remedies are shown.
+#: The number of connections, and of remedies, that are shown.
 _WORST = 5
 _REMEDIES = 3
 #: A part of the time with a smaller share is left out.
@@ -84,7 +84,7 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield ""
 
 
-#: If one half of a handshake is this many times shorter, the capture was taken at that half's host.
+#: If one half of a handshake is this many times shorter, the capture is from that half's host.
 _SHORTER = 8
 
 
@@ -141,7 +141,7 @@ def _counts(own: Table, waited_s: float) -> Iterator[str]:
 
 
 def _waited(found: Explained, own: Table) -> float:
-    """Return how long timers waited before these retransmissions, in seconds."""
+    """Return the time that timers waited before these retransmissions, in seconds."""
     waits = found.table("waits")
     keys = zip(waits["connection"].tolist(), waits["t_ns"].tolist(), strict=True)
     waited = dict(zip(keys, waits.seconds("waited_ns").tolist(), strict=True))
@@ -154,7 +154,7 @@ def _time(spent: Table) -> str:
     sums = {name: float(spent.seconds(f"{name}_ns").sum()) for name in SPENT}
     whole = sum(sums.values())
     if whole == 0:
-        return "All packets have one time: nothing can be said of what it was spent on."
+        return "All packets have the same time, so it is not known how the time was spent."
     largest = sorted(sums.items(), key=lambda one: -one[1])
     parts = [f"{SPENT[name]} {s / whole:.0%}" for name, s in largest if s >= _SHARE * whole]
     return f"Time went to: {', '.join(parts)} (of {_seconds(whole)} of all connections)."

@@ -90,7 +90,7 @@ Estimators = Annotated[
         "--estimator",
         "-e",
         metavar="NAME[:KEY=VALUE,...]",
-        help="A timer that runs along. May be repeated.",
+        help="A timer to compute along with the probes. May be repeated.",
         autocompletion=completing.estimators,
     ),
 ]
@@ -106,7 +106,12 @@ Rotate = Annotated[
 ]
 
 Calibrate = Annotated[
-    int, typer.Option(parser=whole, metavar="N", help="Echo probes over loopback beforehand.")
+    int,
+    typer.Option(
+        parser=whole,
+        metavar="N",
+        help="Echo probes over loopback before the run, which show the machine's own delay.",
+    ),
 ]
 
 Hops = Annotated[

@@ -138,7 +138,7 @@ def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: boo
 
 @contextmanager
 def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]]:
-    """Show a run while it goes on: as a picture in a terminal, else as lines."""
+    """Show the probing while it goes on: as a picture in a terminal, otherwise as lines."""
     if quiet:
         yield lambda _line, _watch: None
         return
@@ -162,7 +162,7 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]
 
 
 def _heading(about: HeaderLine) -> Iterator[str]:
-    """Yield lines on what is known before the first echo probe, such as the path."""
+    """Yield lines with what is known before the first echo probe, such as the path."""
     from netspurt.probe_lines import Noise, NoNoise
 
     path = about.path
@@ -233,7 +233,7 @@ def screen_lines(
     Parameters
     ----------
     plan, watch, trace
-        What is probed, what came of it, and the last echo probes as lines.
+        The plan, the results so far, and the last echo probes as lines.
     across, down
         The characters of a line, and the number of lines.
     """
@@ -247,7 +247,7 @@ def screen_lines(
         f"{watch.duplicates} duplicates"
     )
     timers = list(columns(_shadow_rows(watch), right=(1, 2, 3)))
-    # Of what the rest leaves, the last echo probes take a third.
+    # The last echo probes get a third of the lines that are left.
     left = max(0, down - len(head) - len(timers) - 3)
     probes = min(len(trace), _TRACED, max(1, left // 3))
     histogram = list(bars(watch.histogram, max(1, min(_BARS, left - probes)), across))
@@ -263,7 +263,7 @@ def _shadow_rows(watch: Watch) -> list[list[str]]:
 
 
 def _told(watch: Watch, estimators: list[str]) -> dict[str, Any]:
-    """Return the results of a run."""
+    """Return the results of the probing as data."""
     recording = watch.recording()
     told: dict[str, Any] = {
         "header": asdict(watch.header) if watch.header else None,
@@ -410,11 +410,13 @@ def serve(
     what: Annotated[
         str,
         typer.Argument(
-            parser=one_of(("echo", "sink")), metavar="WHAT", help="echo returns, sink discards."
+            parser=one_of(("echo", "sink")),
+            metavar="WHAT",
+            help="echo returns all data; sink discards it.",
         ),
     ],
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The UDP and TCP port; 0 for any.")
+        int, typer.Option(min=0, max=65535, help="The UDP and TCP port; 0 for any free port.")
     ] = 7,
     address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
 ) -> None:
@@ -440,7 +442,10 @@ def push(
     host: Annotated[str, typer.Argument(help="A name or an address.", show_default=False)],
     port: Annotated[int, typer.Option(min=1, max=65535, help="The TCP port.")] = 7,
     octets: Annotated[
-        int, typer.Option("--octets", "-n", parser=whole, metavar="N", help="How many to send.")
+        int,
+        typer.Option(
+            "--octets", "-n", parser=whole, metavar="N", help="The number of octets to send."
+        ),
     ] = 1_000_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:

@@ -26,7 +26,7 @@ class Form:
     Raises
     ------
     ValueError
-        If both are asked for.
+        If both are requested.
     """
 
     as_json: bool = False
@@ -38,7 +38,7 @@ class Form:
 
     @property
     def for_people(self) -> bool:
-        """Whether neither is asked for."""
+        """Whether neither JSON nor CSV is requested."""
         return not (self.as_json or self.as_csv)
 
     def print(self, document: Any, rows: Iterable[Row], names: Sequence[str] = ()) -> None:
@@ -47,9 +47,9 @@ class Form:
         Parameters
         ----------
         document
-            What JSON has.
+            The document for JSON.
         rows
-            What CSV has.
+            The rows for CSV.
         names
             The columns; by default those of the rows.
         """
@@ -62,8 +62,8 @@ class Form:
 def print_csv(rows: Iterable[Row], names: Sequence[str] = ()) -> None:
     """Print rows as CSV with a heading.
 
-    A table within a row has columns of its own, `mean_timer_s.low`. A list is one cell, with
-    semicolons. What does not exist is empty.
+    A table within a row gets columns of its own, such as `mean_timer_s.low`. A list is one cell
+    with semicolons. A value that does not exist is an empty cell.
     """
     flat = [dict(_flat(row)) for row in rows]
     heading = list(names) or list(dict.fromkeys(name for row in flat for name in row))
@@ -81,7 +81,7 @@ def _flat(row: Row, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def cell(value: Any) -> str:
-    """Return a value as CSV has it.
+    """Return a value as a cell of CSV.
 
     Examples
     --------

@@ -25,20 +25,22 @@ def qlog(
             "-o",
             metavar="FILE",
             help="The file to make: .sqlog for records of one connection at one node, .qlog for "
-            "one object of all.",
+            "one object with all of them.",
             show_default=False,
         ),
     ],
     flow: Annotated[
         str | None,
         typer.Option(
-            help="The flow; c0 is the first connection of a capture. By default all in a .qlog "
-            "file, and in a .sqlog file the first, or the one of a capture with most data."
+            help="The flow; c0 is the first connection of a capture. By default a .qlog file has "
+            "all flows. A .sqlog file has the first flow, or the connection of a capture with the "
+            "most data."
         ),
     ] = None,
     direction: Direction = None,
     node: Annotated[
-        str | None, typer.Option(help="The spied node; by default all, or the first.")
+        str | None,
+        typer.Option(help="The spied node; by default all in a .qlog file, otherwise the first."),
     ] = None,
     qvis: Annotated[
         bool,
@@ -47,7 +49,8 @@ def qlog(
 ) -> None:
     """Write connections as qlog: packets, round trips, windows, losses.
 
-    Between the ends of a connection, --direction chooses whose packets count as sent.
+    If the node is between the ends of a connection, --direction chooses whose packets count as
+    sent.
     """
     from netspurt.qlog import CURRENT, ENDINGS, QVIS, vantages, write_qlog
 

@@ -98,7 +98,7 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
 
 
 def _once(error: _core.DelaysError, said: set[str]) -> Exception:
-    """Return an error without what may help if that is in `said`, to which it is added."""
+    """Return an error without its hint if the hint is in `said`; otherwise add it to `said`."""
     if error.fix not in said:
         said.add(error.fix)
         return error

@@ -108,8 +108,8 @@ Tune = Annotated[
     bool,
     typer.Option(
         "--tune",
-        help="Compute constants from the recording, and recommend one of these if it costs less. "
-        "Without this it is done if no timer suits.",
+        help="Compute constants from the recording, and recommend the computed timer if it costs "
+        "less. By default this is done only if no timer suits.",
     ),
 ]
 Pool = Annotated[
@@ -120,7 +120,7 @@ Every = Annotated[
     typer.Option(
         "--all",
         help="Print every setting of the grids, and name the best; with --rfc889 a table for each "
-        "setting, with a row a recording.",
+        "setting, with a row for each recording.",
     ),
 ]
 Out = Annotated[
@@ -141,7 +141,7 @@ Versus = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Compare the efficiency of each timer with this one's.",
+        help="Compare the efficiency of each timer with that of this timer.",
         autocompletion=completing.estimators,
     ),
 ]

@@ -1,4 +1,4 @@
-"""What `netspurt replay` prints: tables of timers, comparisons, RFC 889's rows, and JSON."""
+"""The output of `netspurt replay`: tables of timers, comparisons, RFC 889's rows, and JSON."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
 
 
 def _mentioned(advice: Advice) -> set[str]:
-    """Return the timers to show: those asked for and those that the advice names."""
+    """Return the timers to show: those that the user named and those that the advice names."""
     return {*advice.asked, *advice.alike, advice.pick, advice.linux}
 
 
@@ -135,7 +135,7 @@ def _cost(of: Bounds) -> tuple[str, str]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows of timers; columns in which no timer has a figure are left out."""
+    """Yield the lines of a table of timers, without columns in which no timer has a figure."""
     kept = [n for n in range(len(_HEADS)) if any(one[n] != "-" for one in rows)]
     yield from _table_of([[one[n] for n in kept] for one in (_HEADS, *rows)])
 
@@ -178,7 +178,7 @@ def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
 
 
 def _before(of: Replay) -> Iterator[str]:
-    """Yield a sentence on the losses that no timer's account contains."""
+    """Yield a sentence on the losses before the first answer, which no figure includes."""
     lost = of.algorithms[0].lost_before
     if not lost:
         return
@@ -192,7 +192,7 @@ def _before(of: Replay) -> Iterator[str]:
 
 
 def _waits(of: Replay, advice: Advice) -> Iterator[str]:
-    """Yield the percentiles of the waits for losses, and by how much spurious timers were short."""
+    """Yield the percentiles of waits for losses, and how much too short spurious timers were."""
     shown = [one for one in of.algorithms if _shown(one, advice)]
     waited = shown[0].lost > shown[0].lost_before
     short = any(one.spurious for one in shown)
@@ -211,7 +211,7 @@ def _waits(of: Replay, advice: Advice) -> Iterator[str]:
 
 
 def rfc889_lines(of: Replay) -> Iterator[str]:
-    """Yield the rows of RFC 889's table: s, 0.1 s and ms, and two digits, all truncated."""
+    """Yield the rows of RFC 889's table. All numbers are truncated, as in the memo."""
     yield from about(of.delays)
     share = share_of(of.delays.measure)
     rows = [rfc889_row(algorithm, share) for algorithm in of.algorithms]
@@ -220,7 +220,7 @@ def rfc889_lines(of: Replay) -> Iterator[str]:
 
 
 def rfc889_row(algorithm: Algorithm, share: float, name: str = "") -> list[str]:
-    """Return a row of RFC 889's table, of times that are this share of the recorded ones."""
+    """Return a row of RFC 889's table, with the recorded times multiplied by `share`."""
     return [
         name or algorithm.estimator,
         str(math.floor(share * algorithm.total)),
@@ -237,7 +237,7 @@ def rfc889_row(algorithm: Algorithm, share: float, name: str = "") -> list[str]:
 def rfc889_settings(
     delays: Sequence[Delays], settings: Iterable[tuple[list[Algorithm], float]]
 ) -> Iterator[str]:
-    """Yield one of RFC 889's tables for each setting, with a row a recording, and the best one."""
+    """Yield RFC 889's table for each setting, with a row per recording, and the best setting."""
     best = ("", -1.0)
     for algorithms, _ in settings:
         name = algorithms[0].estimator
@@ -276,7 +276,7 @@ def versus(of: Replay, reference: str) -> list[Versus]:
 
 
 def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
-    """Yield for each recording whether each algorithm is more efficient than the reference."""
+    """Yield, for each recording, a comparison of each algorithm's efficiency with a reference."""
     rows = [["recording", "order", "timer", "spurious", "efficiency", "ahead", "95 % interval", ""]]
     for of in replays:
         for told in versus(of, reference):

@@ -108,7 +108,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
     Raises
     ------
     ValueError
-        When they cannot.
+        If they contradict each other.
     """
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: --out names a folder")
@@ -124,7 +124,7 @@ def _fit_together(out: Path | None, pictures: list[str] | None, show: _Show) -> 
         other = "--versus" if show.versus else "--rfc889 without --all"
         raise ValueError(f"{other} is a table for each recording: leave --pool out")
     if show.every and show.tune:
-        raise ValueError("--tune recommends, and --all prints the settings alone: leave one out")
+        raise ValueError("--tune needs a recommendation, and --all prints none: leave one out")
     if show.every and (show.versus or out):
         other = "--versus" if show.versus else "--out"
         raise ValueError(f"--all prints every setting without intervals: leave {other} out")
@@ -250,7 +250,7 @@ def _settings(
 
     every, done = sum(map(size, named)), 0
     if every > MOST_SETTINGS:
-        raise ValueError(f"{every:,} settings: {MOST_SETTINGS:,} are the most, take fewer steps")
+        raise ValueError(f"{every:,} settings: at most {MOST_SETTINGS:,}, so take fewer steps")
     with progress("settings", "timers") as tell:
         for text in (one for grid in named for one in expand(grid)):
             ways = {"order": how.order, "clock": how.clock, "told": how.told}
@@ -261,7 +261,7 @@ def _settings(
 
 
 def _of_an_estimator(error: BaseException) -> BaseException:
-    """Return an exception of a user's own estimator as one line with its place, or the error."""
+    """Return an exception of a user's own estimator as an error of one line; or `error` itself."""
     from netspurt.algorithms import in_one_line
 
     if isinstance(error, TypeError) and "has no method" in str(error):

@@ -224,8 +224,8 @@ def _echo_probe_lines(result: Run) -> Iterator[str]:
 def _request_lines(result: Run) -> Iterator[str]:
     """Yield a line for each flow of requests: counts and times to the complete reply.
 
-    A request that still waits at the end counts with what it has waited at least: `>` stands before
-    a time that it may exceed.
+    A request that still waits at the end counts with the time that it has waited. A `>` before a
+    time says that the true time may be longer.
     """
     if "requests" not in result.tables:
         return
@@ -253,15 +253,16 @@ def _request_lines(result: Run) -> Iterator[str]:
 def _quantiles(
     spans: NDArray[np.float64], waited: NDArray[np.float64]
 ) -> Iterator[tuple[float, bool]]:
-    """Yield median, 95 % quantile and maximum of spans, NaN where there is only what was waited.
+    """Yield the median, the 95 % quantile and the maximum of times.
 
-    With each comes whether it is no more than a lower bound.
+    A time that is not complete is NaN in `spans`, and `waited` has a lower bound of it. Each result
+    comes with whether it is only a lower bound.
     """
     import numpy as np
 
     waiting = np.isnan(spans)
     low = np.where(waiting, waited, spans)
-    # Longer than any wait, and finite: infinity has no place between two values.
+    # This is longer than any wait, and finite because a quantile may lie between two values.
     high = np.where(waiting, 1e12, spans)
     for share in (0.5, 0.95, 1.0):
         least = float(np.quantile(low, share))

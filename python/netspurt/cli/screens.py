@@ -1,6 +1,6 @@
 """Screens that show the progress of work in a terminal of any width, a few times a second.
 
-What draws them is not what is timed: live runs and probing are processes of their own.
+Drawing does not disturb measurements: live runs and probing are processes of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 #: The least time between two drawings of a screen, in seconds.
 EVERY_S = 0.1
 
-#: Draws lines in place of those before; with `last` also if the ones before are new.
+#: A function that draws lines in place of the previous ones. Lines that come too soon after the
+#: previous ones are skipped, unless `last` is true.
 Draw = Callable[..., None]
 
 #: Steps of a small curve, from the least value on.
@@ -42,8 +43,8 @@ def screen(stream: TextIO) -> Iterator[Draw | None]:
     Yields
     ------
     Callable or None
-        A function that takes what makes the lines, from a width and a height in characters, and
-        `last=True` if they must be drawn.
+        A function that takes another function and draws the lines that it returns for a width and a
+        height in characters. With `last=True` the lines are always drawn.
     """
     if not is_screen(stream):
         yield None
@@ -69,7 +70,7 @@ def screen(stream: TextIO) -> Iterator[Draw | None]:
 
 
 def curve(values: Sequence[float], most: int) -> str:
-    """Return the last values as a small curve from zero on.
+    """Return the last values as a small curve that begins at zero.
 
     Examples
     --------
@@ -112,7 +113,7 @@ class LiveScreen:
     name
         The scenario.
     stop
-        When it ends at the latest, in seconds.
+        The latest end of the run, in seconds.
     """
 
     #: The number of values that a curve keeps.
@@ -135,7 +136,7 @@ class LiveScreen:
         self._past.setdefault(name, deque(maxlen=self._MOST)).append(value)
 
     def lines(self, columns: int, rows: int) -> list[str]:
-        """Return lines of at most so many characters and so many lines; senders come first."""
+        """Return at most `rows` lines of at most `columns` characters; senders come first."""
         scene = self.scene
         if scene is None:
             return []
@@ -164,7 +165,7 @@ class LiveScreen:
         return [first, f"  {short(rto, columns - 2)}{state}"]
 
     def _row(self, name: str, told: str, columns: int) -> str:
-        """Return a name, what is told of it, and its curve in what is left of the line."""
+        """Return a line with a name, its values, and its curve in the room that is left."""
         room = max(12, min(28, columns - len(told) - 14))
         head = f"{short(name, room):<{room}}{told}"
         return f"{head}  {curve(self._past[name], columns - len(head) - 2)}"

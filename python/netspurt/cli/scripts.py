@@ -35,7 +35,7 @@ def script(
         bool,
         typer.Option(
             "--prove",
-            help="Also play each with each of its fails_with changes, which must make it fail.",
+            help="Also play each script with each of its fails_with changes; it must fail then.",
         ),
     ] = False,
     as_csv: AsCsv = False,
@@ -68,7 +68,7 @@ class Result:
     name: str
     """The path of the script."""
     label: str
-    """Its path below the folder that was named, or its file's name, without the ending."""
+    """The script's path below the named folder, or its file's name, without the ending."""
     script: _core.Script | None = None
     played: _core.Played | None = None
     ineffective: tuple[tuple[int, str, str], ...] | None = None

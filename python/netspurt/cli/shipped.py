@@ -46,7 +46,7 @@ def scenarios(
         _list(form)
     elif not form.for_people:
         hint = "--json" if as_json else "--csv"
-        raise typer.BadParameter("only the list is printed for programs", param_hint=hint)
+        raise typer.BadParameter("it applies to the list: leave NAME out", param_hint=hint)
     else:
         _copy(name, out)
 
@@ -69,7 +69,7 @@ def _list(form: Form) -> None:
 
 
 def _row(name: str, scenario: Scenario) -> dict[str, Any]:
-    """Return what the list says of a scenario; `cases` is `None` if it does not sweep."""
+    """Return the row of a scenario in the list; `cases` is `None` if it has no sweep."""
     from netspurt.scenario import cases
 
     swept = cases(scenario)

@@ -1,4 +1,4 @@
-"""`netspurt sites`: what many connections say about the sites and the paths to them."""
+"""`netspurt sites`: what many connections show about sites and the paths to them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,25 @@ from netspurt.quantities import known
 if TYPE_CHECKING:
     from netspurt.analysis.constancy import SteadyPeriod
     from netspurt.analysis.sites import Connections, Share
+
+
+Within = Annotated[
+    float,
+    typer.Option(
+        min=0.001,
+        max=1,
+        metavar="X",
+        help="Count connections whose mean round trip is within this share of the handshake's.",
+    ),
+]
+Times = Annotated[
+    float,
+    typer.Option(
+        min=1,
+        metavar="X",
+        help="Count connections whose longest round trip is at most X times the handshake's.",
+    ),
+]
 
 
 def sites(
@@ -34,30 +53,21 @@ def sites(
         typer.Option(
             parser=span_of,
             metavar="TIME",
-            help="A longer silence that nothing else explains counts as a timeout.",
+            help="A silence longer than this counts as a timeout if nothing else explains it.",
         ),
     ] = 0.5,
-    within: Annotated[
-        float,
-        typer.Option(
-            min=0.001, max=1, metavar="X", help="How near the mean round trip is the handshake's."
-        ),
-    ] = 0.1,
-    times: Annotated[
-        float,
-        typer.Option(
-            min=1, metavar="X", help="The longest round trip over the handshake's that is usual."
-        ),
-    ] = 3.0,
+    within: Within = 0.1,
+    times: Times = 3.0,
     pictures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw distributions and series into it.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="A folder for pictures of distributions and series."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Compare sites: round trips, throughput and its levels, idle times, repairs, constancy.
 
-    It answers the questions of a study of nine web sites in 2005. A question that the connections
-    do not tell is left out.
+    It answers the questions of a study of nine web sites in 2005. A question is left out if the
+    connections have no data for it.
     """
     told = _read(sources).without(without or [])
     if not len(told):

@@ -46,7 +46,9 @@ Mean = Annotated[
 ]
 Spread = Annotated[
     float | None,
-    typer.Option(metavar="X", help="The standard deviation over the mean, if there is no ROW."),
+    typer.Option(
+        metavar="X", help="The standard deviation divided by the mean, if there is no ROW."
+    ),
 ]
 Length = Annotated[
     str | None,
@@ -79,20 +81,24 @@ def surrogate(
         ),
     ] = None,
     structure: Structured = "glitches",
-    seed: Annotated[int, typer.Option(parser=count, metavar="N", help="The seed.")] = 1,
+    seed: Annotated[
+        int, typer.Option(parser=count, metavar="N", help="The seed of the random draws.")
+    ] = 1,
     mean: Mean = None,
     cov: Spread = None,
     lost: Annotated[
-        int | None, typer.Option(parser=count, metavar="N", help="How many probes are lost.")
+        int | None, typer.Option(parser=count, metavar="N", help="The number of lost probes.")
     ] = None,
     burst: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="How many losses come together.")
+        int, typer.Option(parser=count, metavar="N", help="The number of losses in a row.")
     ] = 1,
     probes: Annotated[
-        int | None, typer.Option(parser=count, metavar="N", help="How many probes; 512.")
+        int | None,
+        typer.Option(parser=count, metavar="N", help="The number of probes; by default 512."),
     ] = None,
     glitches: Annotated[
-        int | None, typer.Option(parser=count, metavar="N", help="How many bursts of long delays.")
+        int | None,
+        typer.Option(parser=count, metavar="N", help="The number of bursts of long delays."),
     ] = None,
     length: Length = None,
     out: Annotated[
@@ -126,7 +132,7 @@ def _file(name: str, structure: str, seed: int) -> Path:
 def _fitted(
     row: str | None, mean: float | None, cov: float | None, lengths: Lengths | None
 ) -> tuple[Row, AccountRow | None]:
-    """Return what to fit, and the printed row if there is one.
+    """Return the row to fit, and the printed row if there is one.
 
     Raises
     ------
@@ -152,7 +158,7 @@ def _fitted(
 
 
 def _lengths(text: str) -> Lengths:
-    """Return the lengths of a rule as `Row` has them."""
+    """Return the lengths of a rule in the form that `Row` needs."""
     from netspurt.probe import Lengths as Rule
 
     rule = Rule.of(text)

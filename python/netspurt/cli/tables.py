@@ -26,8 +26,9 @@ def table(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The table; or crossings: when round trips exceeded the RTO; or send-ack or "
-            "packetdat, Jacobson's listings of a flow. By default list all.",
+            help="The table. Three tables are computed: crossings, the instants at which round "
+            "trips exceeded the RTO; and send-ack and packetdat, Jacobson's listings of a flow. By "
+            "default all tables are listed.",
             show_default=False,
             autocompletion=completing.tables,
         ),
@@ -58,7 +59,7 @@ def table(
         return
     if name == crossing.NAME:
         if not is_run(opened):
-            raise ValueError("crossings need the sender's timer, which no capture tells")
+            raise ValueError("crossings need the sender's timer, which a capture does not show")
         found = opened.crossings(flow, direction, start=start, end=end)
         _print_rows(crossing.COLUMNS, [crossing.row_of(one) for one in found], limit, form)
         return
@@ -113,7 +114,7 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
     Raises
     ------
     ValueError
-        When the table has no such column, or the column no such text.
+        If the table has no such column, or if the column has no such text.
     """
     for column, text in wanted.items():
         if text is None:

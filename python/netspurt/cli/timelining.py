@@ -28,7 +28,7 @@ Picture = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help=f"Draw it, as {IN_WORDS}: delay, rate and losses, and outages shaded.",
+        help=f"Draw the delay, the rate, the losses and the outages, as {IN_WORDS}.",
         show_default=False,
     ),
 ]
@@ -52,20 +52,21 @@ ReverseSource = Annotated[
     typer.Option(
         "--reverse",
         metavar="FILE",
-        help="What the reverse direction follows, such as the second of two traces.",
+        help="The file for the reverse direction, such as the second of two traces.",
         show_default=False,
     ),
 ]
 FormatName = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="Read it as csv, hypatia, mahimahi or toml."),
+    typer.Option("--format", metavar="NAME", help="Read FILE as csv, hypatia, mahimahi or toml."),
 ]
 Trace = Annotated[
     Path | None,
     typer.Option(
         "--mahimahi",
         metavar="FILE",
-        help="Write one direction's rate as a trace of Mahimahi: milliseconds, 1500 octets each.",
+        help="Write the rate of one direction as a trace of Mahimahi: instants in milliseconds, "
+        "each for 1500 octets.",
         show_default=False,
     ),
 ]
@@ -75,7 +76,7 @@ Length = Annotated[
         "--for",
         parser=span_of,
         metavar="TIME",
-        help="With --mahimahi: for how long to follow a rate; then the trace begins again.",
+        help="With --mahimahi: the length of the trace; after it the trace begins again.",
         show_default=False,
     ),
 ]
@@ -84,7 +85,7 @@ LinkName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Write what this link of a scenario does, as its timelines or its slots say.",
+        help="Write the behaviour of this link of a scenario, from its timelines or its slots.",
         show_default=False,
     ),
 ]
@@ -119,8 +120,8 @@ def timeline(
     """Turn another tool's timeline into a file that a link of a scenario follows, or draw it.
 
     A table begins with t_s (or t_ms, t_us, t_ns). The other columns are delay_ms or rtt_ms (or
-    _s, _us, _ns), rate_mbps (or _kbps, _bps), loss and outage (1 or 0); with _forward or _reverse
-    behind the name they are of one direction.
+    _s, _us, _ns), rate_mbps (or _kbps, _bps), loss and outage (1 or 0). A name that ends in
+    _forward or _reverse is for one direction.
 
     `netspurt delays FILE --timeline OUT` does the same for a recording of delays.
     """
@@ -131,7 +132,7 @@ def timeline(
     wanted = Wanted(out, plot, mahimahi, direction, for_)
     if link is not None:
         if format_ is not None or linear or reverse is not None:
-            raise typer.BadParameter("--format, --linear and --reverse are of other tools' files")
+            raise typer.BadParameter("--format, --linear and --reverse do not apply with --link")
         scenario = loaded(resolve(file), set_, seed, alone=True)
         _write_link(Linked(file, link, scenario), wanted)
         return
@@ -161,7 +162,7 @@ def timeline(
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to write: a file that links follow, a picture, a trace of one direction."""
+    """The requested output: a file that links follow, a picture, a trace of one direction."""
 
     out: Path | None
     plot: Path | None
@@ -171,12 +172,12 @@ class Wanted:
 
     @property
     def nothing(self) -> bool:
-        """Whether no file is wanted, so that the first one is printed."""
+        """Whether no file is requested, so that the file that links follow is printed."""
         return self.out is None and self.plot is None and self.trace is None
 
 
 def _read(file: Path, format_: str | None, direction: str | None) -> Timeline:
-    """Read another tool's file, or what a capture delivered."""
+    """Read another tool's file, or the deliveries in a capture."""
     from netspurt.captures import is_capture
     from netspurt.timelines import read_timeline
 
@@ -199,7 +200,7 @@ def _delivered(file: Path, direction: str | None) -> Timeline:
 
 
 def _write_trace(read: Timeline, wanted: Wanted) -> None:
-    """Write one direction as a trace of Mahimahi, if it is wanted."""
+    """Write one direction as a trace of Mahimahi, if this is requested."""
     from netspurt.timelines import OPPORTUNITY_BYTES, mahimahi
 
     if wanted.trace is None:
@@ -218,7 +219,7 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
 
 
 def _contents(read: Timeline) -> Iterator[str]:
-    """Yield what a timeline has, each direction where they differ."""
+    """Yield the contents of a timeline, for each direction if the two differ."""
     for name in ("delay", "rate", "loss", "opportunities"):
         found = [getattr(way, name) for way in read.ways]
         sizes = [0 if isinstance(one, float) else len(one) for one in found]
@@ -285,20 +286,20 @@ def write_recorded(
     Parameters
     ----------
     readings
-        What was read of each file.
+        The result of reading each file.
     out
         The file to write.
     chosen
-        Which recording, from 1; by default the only one.
+        The number of the recording, from 1; by default the only one.
     plot
-        A picture of it to write, too.
+        A picture of the timeline to write, too.
 
     Raises
     ------
     ValueError
-        If there is not one recording, or it makes no link.
+        If there are several recordings or none, or if no link can be made from the recording.
     Exception
-        The reading's own, if a file was not read.
+        The error of reading a file, if a file could not be read.
     """
     from netspurt.timelines import follow
 
@@ -333,7 +334,7 @@ def _tell(notes: Iterable[str], *, aside: bool = False) -> None:
 
 
 def _of_recording(recording: Delays, made: Timeline) -> Iterator[str]:
-    """Yield what a link made from a recording has."""
+    """Yield the contents of a link that was made from a recording."""
     halves = ", half of each round trip for a direction" * (made.reverse is not None)
     if made.measured:
         halves = ", each direction its own delay"

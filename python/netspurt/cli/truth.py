@@ -28,25 +28,30 @@ _CAUSES = ("rto", "go-back-n", "fast", "sack-recovery", "rack", "tlp", "syn")
 def make(
     folder: Annotated[Path, typer.Argument(help="The folder to make.", show_default=False)],
     cases: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="How many cases are run.")
+        int, typer.Option(parser=count, metavar="N", help="The number of cases to run.")
     ] = 200,
     simulated: Annotated[
-        bool, typer.Option("--simulated", help="Simulate TCPs; by default the kernel's are run.")
+        bool,
+        typer.Option("--simulated", help="Run simulated TCPs; by default the kernel's TCP is run."),
     ] = False,
-    only: Annotated[str, typer.Option(metavar="PATTERN", help="The paths, as `tail*`.")] = "*",
-    stack: Annotated[str, typer.Option(metavar="PATTERN", help="The TCPs, as `no-sack*`.")] = "*",
+    only: Annotated[
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of paths, as `tail*`.")
+    ] = "*",
+    stack: Annotated[
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of TCPs, as `no-sack*`.")
+    ] = "*",
     seed: Annotated[
         int, typer.Option(parser=count, metavar="N", help="The seed of the random draws.")
     ] = 1,
     jobs: Annotated[
-        int, typer.Option(parser=count, metavar="N", help="How many cases run at a time.")
+        int, typer.Option(parser=count, metavar="N", help="The number of cases that run at once.")
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Run cases and keep their captures with the truth on each retransmission.
 
-    A case is left out if its run does not count or its labels' sums differ from the kernel's
-    counters. Exit with 1 if none is kept.
+    A case is left out if its run does not count, or if the sums of its labels differ from the
+    kernel's counters. Exit with 1 if no case is kept.
     """
     from netspurt.truth import cases as chosen_cases
     from netspurt.truth import make_collection
@@ -83,16 +88,19 @@ def check(
     folder: Annotated[
         Path, typer.Argument(help="A folder of `netspurt truth make`.", show_default=False)
     ],
-    only: Annotated[str, typer.Option(metavar="PATTERN", help="The cases, as `tails-*`.")] = "*",
+    only: Annotated[
+        str, typer.Option(metavar="PATTERN", help="A pattern of names of cases, as `tails-*`.")
+    ] = "*",
     wrong: Annotated[
         bool, typer.Option("--wrong", help="List each answer that is not right.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Explain each capture and compare what is said with the truth.
+    """Explain each capture and compare the explanation with the truth.
 
-    Exit with 1 if a bar is not reached: at the sender's side every retransmission found, none
-    invented, missing originals told, and 98 % of the causes of each class right.
+    Exit with 1 if a bar is not reached. The bars at the sender's side: every retransmission is
+    found, none is invented, missing originals are reported, and 98 % of the causes of each class
+    are right.
     """
     from netspurt.captures import explain
     from netspurt.truth import check_collection, wrong_ones
@@ -145,7 +153,7 @@ def _side(name: str, side: SideScore) -> Iterator[str]:
 
 
 def _confusion(side: SideScore) -> Iterator[str]:
-    """Yield the matrix of true causes and answers, and how right each class is."""
+    """Yield the matrix of true causes and answers, and the right answers of each class."""
     said = _ordered({answer for counts in side.confusion.values() for answer in counts})
     rows = [
         (cause, *(number(side.confusion[cause][answer]) for answer in said))

@@ -1,4 +1,4 @@
-"""Commands and groups of commands whose help is in whole sentences and plain names."""
+"""Commands and groups of commands whose help has whole sentences and plain names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 #: The greatest width of help texts, in columns.
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-#: What the command's exit statuses mean; `netspurt live exec` has those of its command.
+#: The meanings of the exit statuses. `netspurt live exec` exits with the status of its command.
 STATUSES = {
     0: "done",
     1: "a check failed, a live run does not count, a strict sweep met an error, or nothing matched "
@@ -22,7 +22,7 @@ STATUSES = {
     143: "ended by SIGTERM",
 }
 
-#: What stands for a value whose option names no better word, by its type.
+#: The placeholder for the value of an option that names none, by the type of the value.
 _PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "NAME"))
 
 
@@ -105,7 +105,7 @@ def _name(one: Any) -> None:
 
 
 class Group(TyperGroup):
-    """A group of commands, listed by what one wants to do, each with its first sentence."""
+    """A group of commands. Its help lists them by task, each with its first sentence."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands, in sections by their panels."""

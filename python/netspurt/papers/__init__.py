@@ -1,7 +1,7 @@
-"""Papers: their claims, and the verdicts of runs on each claim.
+"""Papers: their claims, and a verdict on each claim from runs.
 
-A paper is a folder with data, scenarios, expected values and names of measures, and without code.
-`shelf` finds papers, `check` judges one.
+A paper is a folder with data, scenarios, expected values and names of measures. It has no code.
+`shelf` finds papers, and `check` judges one.
 """
 
 from netspurt.papers.check import Judged, Verdict, check

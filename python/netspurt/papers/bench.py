@@ -24,7 +24,7 @@ TRIES = 3
 
 
 class NotRunError(Exception):
-    """The machine cannot make a run in time. The text is the reason."""
+    """The machine cannot make a valid live run. The text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Bench:
         return self._grids[name]
 
     def transfers(self, contact: str) -> Transfers:
-        """Return the transfers of a contact: all of the whole study's, or else a few."""
+        """Return the transfers of a contact: those of the whole study if it was run, or a few."""
         study = self.of_study
         whole, about = self.study, study.contacts[contact]
 
@@ -137,7 +137,7 @@ class Bench:
         return self.keep(name, make)
 
     def swept(self, name: str) -> Swept:
-        """Return the cases of a sweep: the whole study's, or else the quick form's."""
+        """Return the cases of a sweep: those of the whole study if it was run, or quick ones."""
         sweeps, whole = Sweeps.of(self.paper), self.study
 
         def make() -> Swept:
@@ -154,7 +154,7 @@ class Bench:
         return self.keep("study", lambda: Study.of(self.paper))
 
     def keep(self, name: str, make: Callable[[], T]) -> T:
-        """Return a shared result of measures by its name; it is computed once."""
+        """Return a result that several measures share, by its name. It is computed only once."""
         if name not in self._kept:
             self._kept[name] = make()
         found: T = self._kept[name]
@@ -162,7 +162,7 @@ class Bench:
 
 
 def _live_run(scenario: Scenario) -> Run | str:
-    """Run a scenario live until the machine is in time; else return the reason."""
+    """Run a scenario live until a run is valid. If none is, return the reason."""
     late = 0.0
     with tempfile.TemporaryDirectory() as scratch:
         for attempt in range(TRIES):
@@ -174,4 +174,4 @@ def _live_run(scenario: Scenario) -> Run | str:
             if run.live.valid:
                 return run
             late = run.live.lateness.max_ns / 1e6
-    return f"the machine was too late {TRIES} times, at last by {late:.1f} ms"
+    return f"the machine was too late in {TRIES} runs, in the last one by {late:.1f} ms"

@@ -1,4 +1,4 @@
-"""Judging claims."""
+"""Judges the claims of papers."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Judged:
     measured
         The value from the runs; `None` if they do not show the claimed event, or nothing was run.
     table
-        Rows that show where the measured value comes from; the first is the heading.
+        Rows that show how the measured value was found; the first row is the heading.
     bands
-        For each number its range, if its source is rounded or random.
+        The range of each number, if its source is rounded or random.
     """
 
     claim: Claim
@@ -81,7 +81,7 @@ class Judged:
 
 
 def check(bench: Bench, claims: Sequence[Claim]) -> list[Judged]:
-    """Judge claims by the runs of a bench."""
+    """Return claims with their verdicts, from the runs of a bench."""
     return [_judge(bench, claim) for claim in claims]
 
 

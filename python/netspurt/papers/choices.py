@@ -1,4 +1,4 @@
-"""A sweep over the choices that a paper leaves open: which contacts then have early timeouts."""
+"""A sweep over the choices that a paper leaves open: the contacts with early timeouts in each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from netspurt.sweep import Sweep, run_sweep
 
 Floats = NDArray[np.float64]
 
-#: At how many instants of a contact its delay is looked at.
+#: The number of instants of a contact at which its delay is taken.
 _INSTANTS = 2000
 
 
 @dataclass(frozen=True)
 class Bands:
-    """Which constant delays have spurious retransmissions under a choice.
+    """The constant delays with spurious retransmissions, for one combination of choices.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Bands:
         return float(self.affected[nearest].mean())
 
     def told(self, fixed: float) -> str:
-        """Return the affected round trips [ms], with links of `fixed` seconds beside the moving."""
+        """Return the affected round trips as text [ms]. `fixed` is the delay of other links [s]."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.affected, [0]])))
         trips = 2e3 * (self.delay + fixed)
         spans = [f"{trips[a]:.0f}-{trips[b - 1]:.0f}" for a, b in edges.reshape(-1, 2).tolist()]
@@ -58,8 +58,8 @@ def bands(
 ) -> dict[tuple[str, str, str], Bands]:
     """Sweep a scenario over buffers [packets], delays of ACKs [ms] and initial windows [segments].
 
-    The constant delays are those of the file's own axis `delay`. Without a delay, `0`, the receiver
-    acknowledges every segment.
+    The constant delays are those of the file's own axis `delay`. If the delay of ACKs is `0`, the
+    receiver acknowledges every segment.
     """
     delayed = ["every segment" if ms == "0" else {"delayed": f"{ms} ms"} for ms in acks]
     segments = [f"{n} segments" for n in windows]
@@ -95,9 +95,10 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
     windows: str,
     beside: str,
 ) -> Measured:
-    """Return what `any_spurious` does, and tell of each choice what share of contacts is affected.
+    """Return the value of `any_spurious`, with a table of affected shares of contacts by choice.
 
-    The share is that of a contact's time in which its delay is one that is affected if constant.
+    The share is that of a contact's time in which its delay, if it were constant, would cause
+    spurious retransmissions.
     """
     found = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
     names = single_relay(bench)

@@ -1,7 +1,7 @@
 """Contacts of spacecraft with relay satellites: the delay of a link over time, from orbits.
 
-A paper's table `contacts` names the path of each contact by its stations, and the table `orbits`
-has the stations. What `curve` computes is stored beside the paper as the file that a link follows.
+A paper's table `contacts` names the path of each contact by its stations, and its table `orbits`
+has the stations. The result of `curve` is stored beside the paper, as the file that a link follows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 EARTH_KM = 6378.137
 SYNCHRONOUS_KM = 42164.17
 
-#: How long before a handoff the last point of the old path stands [ns].
+#: The last point of the old path is this long before a handoff [ns].
 _STEP_NS = 1
 
 
@@ -39,7 +39,7 @@ class Contact:
     Attributes
     ----------
     name, satellite
-        Its name, and that of the spacecraft.
+        The name of the contact, and the name of the spacecraft.
     printed_km
         The printed apogee and perigee; `None` if the row has none.
     band
@@ -47,9 +47,9 @@ class Contact:
     variability
         `least` or `most` variable pass of the day, the `only` one, or a `handoff`.
     paths
-        The stations of the path; several paths follow each other.
+        The stations of the path. With handoffs there are several paths, in the order of time.
     start, lasts
-        For handoffs: when it begins (UTC), and how long it lasts [s].
+        For handoffs: when the contact begins (UTC), and how long it lasts [s].
     step
         The time between two points of the stored delay [s].
     scenario
@@ -80,9 +80,9 @@ class Curve:
     Attributes
     ----------
     t_ns
-        Instants from the contact's rise on [ns], shape (n,), int64.
+        Instants since the contact's rise [ns], shape (n,), int64.
     delay_ns
-        The one-way delay at each, with straight lines between them [ns], shape (n,), int64.
+        The one-way delay at each instant [ns], shape (n,), int64; straight lines join the points.
     """
 
     t_ns: NDArray[np.int64]
@@ -102,7 +102,7 @@ class Curve:
         return float(np.trapezoid(self.delay_ns / 1e9, self.t_ns / 1e9)) / self.lasts
 
     def jumps(self) -> list[tuple[float, float]]:
-        """Return the instant of each step [s], and by how much the delay grows there [s]."""
+        """Return the instant of each step [s], and the change of the delay there [s]."""
         steps = np.flatnonzero(np.diff(self.t_ns) <= _STEP_NS)
         return [
             (float(self.t_ns[n + 1]) / 1e9, float(self.delay_ns[n + 1] - self.delay_ns[n]) / 1e9)
@@ -118,7 +118,7 @@ def contacts(paper: Paper) -> dict[str, Contact]:
 
 def _about(paper: Paper) -> Any:
     if not paper.contacts:
-        raise PaperError(f"{paper.key} follows no satellites, so it has no curves of delays")
+        raise PaperError(f"{paper.key} has no satellites, and so no delays to compute")
     return paper.contacts
 
 
@@ -176,7 +176,7 @@ def curve(paper: Paper, contact: Contact) -> Curve:
     Raises
     ------
     PaperError
-        If the day has no such pass, or no path leads on from another one.
+        If the day has no such pass, or if no path continues another one.
     """
     if contact.variability == "handoff":
         return _handoffs(paper, contact)
@@ -197,7 +197,7 @@ def curve(paper: Paper, contact: Contact) -> Curve:
 def _handoffs(paper: Paper, contact: Contact) -> Curve:
     """Return the delay over paths that follow each other.
 
-    The first path is used as long as it has line of sight, and the last one from its rise on.
+    The first path is used as long as it has a line of sight, and the last path from its rise on.
     """
     begin = _core.utc(contact.start)
     end = begin + round(contact.lasts * 1e9)
@@ -224,7 +224,7 @@ def _pass_at(path: OrbitPath, instant: int, contact: Contact) -> Pass:
 
 
 def stored(paper: Paper, contact: Contact) -> Curve:
-    """Return a contact's delay as it is stored beside the paper.
+    """Return a contact's delay from the file that is stored beside the paper.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def stored(paper: Paper, contact: Contact) -> Curve:
 
 
 def written(paper: Paper, contact: Contact, made: Curve) -> str:
-    """Return the file that a link follows."""
+    """Return the text of the file that a link follows."""
     path = ", then ".join(" - ".join(names) for names in contact.paths)
     lines = [
         f"# {contact.name}: {path}; one way.",

@@ -1,4 +1,4 @@
-"""Measures of a queue that data and ACKs share, and of listings that follow from captures."""
+"""Measures of a queue that data and ACKs share, and of listings that are made from captures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Filled:
     path, mss
         The path in words, and the user octets of a segment.
     fill
-        The time that the line takes for a window, over the least round trip.
+        The time that the line takes for a window, divided by the least round trip.
     met
         The share of ACKs that found data in the queue.
     longest, mean
@@ -82,10 +82,10 @@ def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
     """Return the share of the round trip after which ACKs find data in the queue.
 
     A window that fills a share f of the round trip is a train that takes this share to pass. If
-    ACKs return to the queue after a share m, f - m of their train find data there, so that
-    m = f (1 - share of ACKs that find data). It is the median over windows with f from `least`
-    to `most` on all paths. On a path on which the two segments that an ACK waits for take a large
-    part of the round trip, ACKs return later by as much.
+    ACKs return to the queue after a share m, the part f - m of their train finds data there. So
+    m = f (1 - share of ACKs that find data). The result is the median over windows with f from
+    `least` to `most` on all paths. An ACK waits for two segments. If these take a large part of the
+    round trip, ACKs return later by this time.
     """
     rows: list[tuple[str, ...]] = [("path", "mss", "fill", "ACKs that find data", "meeting after")]
     found: dict[tuple[str, int], list[float]] = {}
@@ -104,7 +104,7 @@ def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
 def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
     """Return the greatest share of ACKs that find data in the queue.
 
-    The table compares the queues with those of another grid, in which they may meet.
+    The table compares the queues with those of the grid `beside`, in which data and ACKs may meet.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "fill", "longest", "mean", "longest in the other", "mean")
@@ -119,7 +119,7 @@ def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
 
 
 def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
-    """Return instants [s], the density of packets before a line there, and its queue's length."""
+    """Return instants [s], and at each the packet density before a line and its queue's length."""
     t = run.segments.where(node=BEFORE).seconds()
     at, rate = density(t, gain)
     queue = run.queue.where(link=LINE, direction="forward")
@@ -148,7 +148,7 @@ def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measu
 
 @registered
 def regenerated(bench: Bench, *, runs: str) -> Measured:
-    """Return whether listings from capture files equal those from what the simulator knows.
+    """Return whether listings from capture files equal listings from the simulator's own records.
 
     The listings are `packetdat` and `send-ack`, from the capture beside the source. The simulator's
     own records give the kind of each packet and when each packet was first acknowledged.

@@ -28,7 +28,7 @@ class PaperError(ValueError):
 
 @dataclass(frozen=True)
 class Shape:
-    """The condition that confirms a claim in shape only: a comparison and its yardstick."""
+    """The condition that confirms a claim in shape only: a comparison and a value."""
 
     compare: str
     value: Value
@@ -47,9 +47,9 @@ class Claim:
     threshold
         If the paper has a phrase instead of a number: the value that we use for it.
     measure, arguments
-        How the value is measured in runs; without a measure no run can decide the claim.
+        How the value is measured in runs. Without a measure no run can decide the claim.
     compare, tolerance
-        When the measured value agrees with the printed one.
+        The condition under which the measured value agrees with the printed one.
     corrected
         If the paper contradicts itself: the value that it should have printed.
     shape
@@ -77,7 +77,7 @@ class Claim:
 
     @property
     def yardstick(self) -> Value:
-        """The value that the measured one is compared with: the printed one, or our threshold."""
+        """The value to compare the measured value with: the printed value, or our threshold."""
         return self.printed if self.threshold is None else self.threshold
 
 
@@ -143,9 +143,9 @@ class Paper:
         return load(self.folder / file).replace(self.placed(values))
 
     def placed(self, values: Mapping[str, Any], beside: Path | None = None) -> dict[str, Any]:
-        """Return values of a scenario; files that links follow are in the paper's folder.
+        """Return values of a scenario, with paths of files that links follow in the paper's folder.
 
-        `beside` is another folder to take instead of the paper's.
+        If `beside` is given, these files are in that folder instead.
         """
         folder = beside or self.folder
         return {
@@ -195,7 +195,7 @@ def read_paper(key: str, folder: Path = SHELF) -> Paper:
 def _claim(row: Mapping[str, str]) -> Claim:
     try:
         if row["evidence"] and row["evidence"] not in EVIDENCE:
-            raise ValueError(f"no kind of evidence: {row['evidence']}")
+            raise ValueError(f"unknown kind of evidence: {row['evidence']}")
         pairs = (word.partition("=") for word in row["arguments"].split())
         return Claim(
             id=row["id"],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def crossing(bench: Bench, *, echo: str, split: str, path: str, mss: int) -> Figure:
-    """Draw the queue by the part of the round trip that a window fills, shared or not."""
+    """Draw the queue against the window's share of the round trip, with and without ACKs in it."""
     from netspurt.plots.series import draw_series
 
     def of(grid: str) -> list[Filled]:

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class Path:
-    """The values of a path: the queue's limit [packets], a crossing [s], the line [bit/s]."""
+    """A path: the queue's limit [packets], the time of a crossing [s], the line's rate [bit/s]."""
 
     limit: int
     crossing: float
@@ -78,7 +78,9 @@ def _spread(values: list[float]) -> tuple[str, ...]:
 
 @registered
 def slower_through_echo(bench: Bench, *, echo: str, sink: str, limit: str, case: str) -> Measured:
-    """Return the rate through an echo over that to a sink: the median over paths of a limit.
+    """Return the ratio of the rate through an echo to that to a sink: the median over paths.
+
+    The paths are those with the queue limit `limit`.
 
     A case is `WINDOW/MSS`.
     """
@@ -115,10 +117,11 @@ def _rate_of_packets(case: Case) -> float:
 
 @registered
 def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return what bounds the packets per second behind a queue of `limit` packets.
+    """Return whether a queue of `limit` packets bounds the packets per second behind it.
 
-    *Bounded* means: fewer than without a limit, for short transfers on each path. *Except long and
-    clean* means: a long transfer has more than a short one without losses, and not more with them.
+    *Bounded* means that on each path a short transfer has fewer packets per second than without the
+    limit. *Except long and clean* means that a long transfer has more than a short one if there are
+    no losses, and not more if there are losses.
     """
     rows: list[tuple[str, ...]] = [("limit", "path", "transfer", "loss", "packets/s")]
     rates: dict[tuple[str, str], dict[tuple[bool, bool, bool], float]] = {}
@@ -142,10 +145,10 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
 
 @registered
 def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
-    """Return how many cuts it takes until slow start ends within so many octets: the median.
+    """Return the cuts that it takes until ssthresh is at most `fits` octets: the median.
 
-    Transfers that lose nothing, or end before their threshold is that low, do not count. The table
-    has the first threshold after a cut, and the cuts that halving the window itself would take.
+    Transfers without losses, and transfers that end before ssthresh is that low, are left out. The
+    table has the first ssthresh after a cut, and the cuts that halving the window would take.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
@@ -185,7 +188,7 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
     """Return how much longer a transfer takes with one loss [s]: the mean over paths and losses.
 
-    The table has it in least round trips as well.
+    The table also has this time in least round trips.
     """
     rows: list[tuple[str, ...]] = [
         ("path", "mss", "without", "losses", "longer by", "in round trips")
@@ -212,12 +215,12 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
 
 @registered
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
-    """Return the duration of one case over that of another: the median over paths of a limit.
+    """Return the ratio of the durations of two cases: the median over paths of a queue limit.
 
-    The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table has the share of three
-    causes in the difference between the fast case with ACKs on a path of their own and the slow one
-    through an echo, on average over those paths: the segment size, the window, and the shared
-    queue.
+    The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table divides the difference
+    between two transfers: the slow case through an echo, and the fast case with ACKs on a path of
+    their own. It has the mean shares of three causes over those paths: the segment size, the
+    window, and the shared queue.
     """
     through, apart = durations(bench, echo), durations(bench, split)
     (slow_window, slow_mss), (fast_window, fast_mss) = map(_case, cases.split(","))
@@ -250,9 +253,9 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
 
 @registered
 def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
-    """Return the queue limits read from captures beside the sender: for each limit the median.
+    """Return the queue limits that captures beside the sender show: the median for each true limit.
 
-    The table has other grids as well, whose ACKs share the queue or whose segments are fragments.
+    The table also has other grids, whose ACKs share the queue or whose segments are fragmented.
     """
     rows: list[tuple[str, ...]] = [
         ("transfers", "mss", "limit", "with a usable drop", "least", "median", "most", "right")
@@ -277,7 +280,8 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
 def _limit_seen(case: Case, *, alone: bool) -> int | None:
     """Return the limit that the capture beside the sender shows.
 
-    Where ACKs are not `alone` on their way, or segments are cut, the time of a packet is given.
+    If ACKs are not `alone` on their way, or if segments are fragmented, the time of a packet is
+    given and not inferred.
     """
     run = case.run
     mss = mss_of(case.values)
@@ -290,7 +294,7 @@ def _limit_seen(case: Case, *, alone: bool) -> int | None:
 
 @registered
 def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return the packets that a receiver sent per segment that it got: the median over paths.
+    """Return the packets that a receiver sent per segment that it received: the median over paths.
 
     Two or three of them open and close the connection; all others are ACKs.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: How many instants of a contact a figure shows.
+#: The number of instants of a contact that a figure shows.
 _POINTS = 600
 
 
@@ -47,14 +47,14 @@ def _unloaded(bench: Bench, contact: Contact, delays: Floats) -> Floats:
 
 
 def _times(curve: Curve) -> Floats:
-    """Return instants all over a contact [s], with both sides of each step."""
+    """Return instants over a whole contact [s], with both sides of each step."""
     sides = [(t - 1e-9, t) for t, _ in curve.jumps()]
     even = np.linspace(0.0, curve.lasts, _POINTS)
     return np.sort(np.concatenate([even, np.array(sides).ravel()]))
 
 
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
-    """Draw the unloaded round trip of each contact with a single relay, with its fit; or of one."""
+    """Draw unloaded round trips and their fits: of each contact with one relay, or of `contact`."""
     from netspurt.plots.ranges import draw_panels
 
     panels = []

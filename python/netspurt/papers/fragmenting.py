@@ -1,4 +1,4 @@
-"""Measures of segments in fragments: results of arithmetic, and of runs over a net that cuts."""
+"""Measures of fragmented segments: results of arithmetic, and of runs over a net that fragments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def fragments_of(_bench: Bench, *, mss: str, limit: str, unit: str) -> Measured:
 
 @registered
 def limit_of(_bench: Bench, *, mss: str, fragments: str, most: str) -> Measured:
-    """Return the only limit of datagrams, up to `most`, that cuts a segment into these parts."""
+    """Return the limit of datagrams with which a segment has these fragments.
+
+    The value is `None` unless exactly one limit up to `most` does this.
+    """
     wanted = tuple(_sizes(fragments))
     found = [
         limit
@@ -72,7 +75,7 @@ def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Meas
 
 
 def _bases(a: float, b: float, what: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return by how much the first value is above the second, against either one."""
+    """Return how much the first value exceeds the second, as shares of each of them."""
     return [
         ("measured against", "difference"),
         (f"the smaller, {what[1]}", f"{100 * (a / b - 1):+.1f} %"),
@@ -82,14 +85,14 @@ def _bases(a: float, b: float, what: tuple[str, str]) -> list[tuple[str, str]]:
 
 @registered
 def more_than(_bench: Bench, *, first: str, second: str) -> Measured:
-    """Return by how many percent a number is above another one."""
+    """Return how much a number exceeds another one, in percent."""
     a, b = float(first), float(second)
     return Measured(100 * (a / b - 1), _bases(a, b, (first, second)))
 
 
 @registered
 def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured:
-    """Return by how many percent the first size has more user octets per packet than the second."""
+    """Return how many more user octets per packet the first size has than the second [%]."""
     first, second = _sizes(sizes)
     net = _net(limit, unit)
     a, b = net.per_packet(first), net.per_packet(second)
@@ -135,7 +138,7 @@ def _crossing_packets(mss: int, limit: str) -> tuple[int, int]:
 
 @registered
 def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
-    """Return by how many percent packets per user octet are more with the first segment size.
+    """Return how many more packets per user octet the first segment size needs, in percent.
 
     Packets are those of two segments and their ACK. `runs` are transfers with these sizes, to
     compare.
@@ -157,7 +160,7 @@ def denser(bench: Bench, *, sizes: str, limit: str, runs: str) -> Measured:
 
 
 def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
-    """Return the packets that the line carried per user octet, of a run over those of another."""
+    """Return the ratio of two runs' packets on the line per user octet."""
     found = []
     for name in runs:
         run = bench.run(name)
@@ -168,7 +171,7 @@ def _per_octet(bench: Bench, runs: Sequence[str]) -> float:
 
 @registered
 def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
-    """Return by how many percent fewer user octets fill a queue with the first segment size."""
+    """Return how many fewer user octets fill a queue with the first segment size, in percent."""
     first, second = _sizes(sizes)
     (p, a), (q, b) = (_crossing_packets(mss, limit) for mss in (first, second))
     rows: list[tuple[str, ...]] = [("mss", "user octets per packet in the queue", "in 16 packets")]
@@ -181,10 +184,11 @@ def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
 
 @registered
 def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measured:
-    """Return how far the best number of packets is from that by the closed form, at most.
+    """Return the greatest differences between the best number of packets and the closed form.
 
-    The first number is by trying all, over all limits and losses. The second one is by simulated
-    transfers over the losses of a grid: user octets delivered per packet sent.
+    For the first difference the best number is found by trying all numbers, over all limits and
+    losses. For the second it is that of simulated transfers over the losses of a grid, by the user
+    octets delivered per packet sent.
     """
     rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
     apart = [0.0, 0.0]
@@ -203,7 +207,7 @@ def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measure
 
 
 def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
-    """Return for each limit and loss the packets per segment for which most was delivered."""
+    """Return, for each limit and loss, the packets per segment with which most was delivered."""
     sums: dict[tuple[int, float], dict[int, list[float]]] = {}
     for case in bench.grid(grid):
         run = case.run
@@ -223,7 +227,7 @@ def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
 
 @registered
 def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measured:
-    """Return the most that fragmenting gains, in percent, where headers take at most a share."""
+    """Return the greatest gain of fragmenting [%], if headers take at most a given share."""
     rows: list[tuple[str, ...]] = [
         ("limit", "headers", "loss", "best packets", "gain over one packet")
     ]
@@ -243,7 +247,7 @@ def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measu
 
 @registered
 def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
-    """Return an amount, and the time that it takes at the first of some rates."""
+    """Return an amount, and the time that it takes at the first of several rates."""
     times = [float(amount) / float(rate) for rate in rates.split(",")]
     rows: list[tuple[str, ...]] = [("rate", "time")]
     rows += [
@@ -254,7 +258,7 @@ def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
 
 @registered
 def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
-    """Return how many percent so many times a time is of the first of some durations."""
+    """Return `count` times the time `each`, as a percentage of the first of several durations."""
     whole = [float(word) for word in of.split(",")]
     lost = int(count) * float(each)
     rows: list[tuple[str, ...]] = [("duration", "share")]
@@ -264,7 +268,7 @@ def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
 
 @registered
 def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Measured:
-    """Return the octets of so many full datagrams, in KB.
+    """Return the octets of a number of full datagrams, in KB.
 
     The table has the largest window without a drop among those of a grid, over its paths.
     """

@@ -53,7 +53,7 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 
 @registered
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
-    """Return when the n-th duplicate ACK of a packet came, if exactly these packets left then."""
+    """Return the time of a packet's n-th duplicate ACK, if exactly these packets left then."""
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
     if len(times) < int(nth):
@@ -77,7 +77,7 @@ def first_drop(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
-    """Return when these ACKs came, `KIND:PACKET` each, if they were the first in that order.
+    """Return the times of the ACKs `KIND:PACKET,...`, if they were the first ACKs in that order.
 
     The times are seconds from the first data segment.
     """
@@ -94,7 +94,7 @@ def ack_times_of(bench: Bench, *, run: str, events: str) -> Measured:
 def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     """Return the first difference of two runs, and later causes of sending in one run only.
 
-    Only events up to the n-th ACK of the first run count.
+    Only events up to the n-th ACK of the first run are compared.
     """
     first, second = _since_data(bench, beside), _since_data(bench, run)
     acks = [event.t_s for event in second if event.kind in ("ack", "dupack")]
@@ -111,7 +111,7 @@ def parting(bench: Bench, *, run: str, beside: str, events: str) -> Measured:
     return Measured(why(told, first, second).partition(" (")[0] or None, rows)
 
 
-#: The answer to an ACK has left after this time.
+#: The time within which the sender has answered an ACK [s].
 _REPAIR_S = 0.05
 
 
@@ -192,7 +192,7 @@ def spied_link_rate(bench: Bench, *, run: str, flow: str) -> Measured:
 
 
 def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
-    """Return the events beside the sender by (kind, packet, how often before)."""
+    """Return the events beside the sender by kind, packet, and number of equal events before."""
     segments = at_sender(run)
     seen: dict[tuple[str, int], int] = {}
     events = {}
@@ -205,7 +205,7 @@ def _events(run: Run, until: float) -> dict[tuple[str, int, int], float]:
 
 
 def _best_shift(late: Run, early: Run) -> tuple[int, float, int]:
-    """Return the shift (packets, seconds) for which most events agree to 1 ms, and how many."""
+    """Return the shift with which most events agree to 1 ms: packets, seconds, and their number."""
     a = _events(late, first_retransmission(late))
     b = _events(early, first_retransmission(early))
     best = (0, 0.0, 0)
@@ -244,7 +244,7 @@ def sending_time(bench: Bench, *, run: str, link: str, packets: str) -> Measured
 
 @registered
 def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measured:
-    """Return the lead of the early trace: the shift less the time of the shifted packets."""
+    """Return the lead of the early trace: the shift minus the time of the shifted packets."""
     packets, seconds, _ = _best_shift(bench.run(late), bench.run(early))
     one = packet_time(bench.run(early), link)
     ahead = seconds - packets * one
@@ -260,8 +260,8 @@ def gain(bench: Bench, *, late: str, early: str, link: str, unit: str) -> Measur
 def idle_cause(bench: Bench, *, late: str, early: str, dallying: str, link: str) -> Measured:
     """Return how long a link was idle in one run only, and whether the receiver dallied.
 
-    The receiver dallied if any of its first ACKs left later than its packet came. `dallying` is a
-    run whose receiver dallies.
+    A receiver dallies if it delays one of its first ACKs after the packet has arrived. `dallying`
+    is a run whose receiver dallies.
     """
     a, b = bench.run(late), bench.run(early)
     dally = _dally(a)
@@ -302,7 +302,7 @@ def _slack(run: Run, link: str) -> float:
 
 
 def _pairs(cases: list[Case], modules: str = "") -> list[tuple[dict[str, Any], Run, Run]]:
-    """Return the grid's runs from one packet and from four, in pairs."""
+    """Return pairs of the grid's runs: one that starts with one packet, and one with four."""
     wanted = modules.split(",") if modules else None
     one: dict[str, tuple[dict[str, Any], Run]] = {}
     pairs = []
@@ -380,7 +380,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return the most by which four packets at the start finish later than one, in seconds.
+    """Return how much later a start with four packets finishes than one with one, at most [s].
 
     A run finishes with the first ACK of the last packet that both runs acknowledged.
     """
@@ -437,7 +437,7 @@ def _number(value: Value) -> float:
 
 
 def _time_of(run: Run, arguments: Any) -> float:
-    """Return when the ACK or duplicate ACK of a claim came in another run."""
+    """Return the time of a claim's ACK or duplicate ACK in another run."""
     segments = at_sender(run)
     packet = int(arguments["packet"])
     if "nth" in arguments:
@@ -449,7 +449,7 @@ def _time_of(run: Run, arguments: Any) -> float:
 
 @registered
 def burst(bench: Bench, *, run: str, round: str) -> Measured:  # noqa: A002
-    """Return a number of round trips, and how many packets leave close together after it.
+    """Return a number of round trips, and the packets that leave close together after it.
 
     Close means within a hundredth of a round trip.
     """

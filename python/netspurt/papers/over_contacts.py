@@ -23,12 +23,12 @@ from netspurt.papers.registry import Measured, registered
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
-#: A distance may be so much beyond the bounds, since an orbit is no ellipse around a point [km].
+#: A distance may exceed the bounds by this, because a real orbit is not an exact ellipse [km].
 _WIDER_KM = 20.0
 
 
 def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact, Curve]]:
-    """Return the contacts with their stored delays; those with handoffs if wanted."""
+    """Return the contacts without handoffs, or with `handoffs` all, with their stored delays."""
     found = contacts(bench.paper)
     return {
         name: (one, stored(bench.paper, one))
@@ -40,7 +40,8 @@ def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact,
 def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
     """Return the least and the greatest distance [km] of a satellite from a synchronous relay.
 
-    The least one is in the line with the Earth's centre, the greatest one grazes the Earth.
+    At the least distance both are in a line with the Earth's centre. At the greatest distance the
+    line between them touches the Earth.
     """
     high, low = EARTH_KM + apogee, EARTH_KM + perigee
     if low <= EARTH_KM:
@@ -51,7 +52,7 @@ def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
 
 @registered
 def heights(bench: Bench, *, contact: str) -> Measured:
-    """Return apogee and perigee of a contact's orbit, if its delays are possible for it."""
+    """Return the apogee and the perigee of a contact's orbit, if its delays are possible there."""
     one, curve = _curves(bench)[contact]
     orbit = elements(bench.paper, one.satellite)
     least, most = bounds_km(orbit["apogee"], orbit["perigee"])
@@ -68,7 +69,7 @@ def heights(bench: Bench, *, contact: str) -> Measured:
 
 @registered
 def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
-    """Return how many contacts have both printed heights in the band of their kind of orbit."""
+    """Return the number of contacts whose printed heights are in the band of their orbit's kind."""
     bands = {"LEO": leo, "MEO": meo}
     rows = [("contact", "heights", "band", "in it")]
     count = 0
@@ -84,7 +85,7 @@ def in_their_bands(bench: Bench, *, leo: str, meo: str) -> Measured:
 
 @registered
 def number_of_contacts(bench: Bench) -> Measured:
-    """Return how many contacts there are without handoffs, and with them."""
+    """Return the numbers of contacts without handoffs and with handoffs."""
     return Measured([float(len(_curves(bench))), float(len(_curves(bench, handoffs=True)))])
 
 
@@ -101,9 +102,9 @@ def contacts_of_a_day(bench: Bench) -> Measured:
 
 @registered
 def chosen_contacts(bench: Bench) -> Measured:
-    """Return how many contacts a satellite has, if these are its least and most variable ones.
+    """Return the contacts per satellite, if these are its least and its most variable passes.
 
-    The first number is that of satellites with several passes, the second of those with one.
+    The first number is for satellites with several passes, the second for satellites with one.
     """
     per = Counter(one.satellite for one, _ in _curves(bench).values())
     rows = [("contact", "whole passes", "their swings", "its swing")]
@@ -116,7 +117,7 @@ def chosen_contacts(bench: Bench) -> Measured:
         swings = [1e3 * p.swing for p in whole]
         own = float(np.ptp(curve.delay_ns)) / 1e6
         wanted = {"least": min(swings), "most": max(swings), "only": swings[0]}[one.variability]
-        # The stored points lie some seconds apart, so that they miss the very least delay.
+        # The stored points are some seconds apart, so they may miss the exact least delay.
         right = right and abs(own - wanted) < 0.01 * wanted
         (several if len(passes) > 1 else single).add(per[one.satellite])
         shown = f"{min(swings):.2f} to {max(swings):.2f} ms"
@@ -127,7 +128,7 @@ def chosen_contacts(bench: Bench) -> Measured:
 
 @registered
 def speed_of_signals(bench: Bench, *, contact: str) -> Measured:
-    """Return length over delay on the path of a contact [km/s]."""
+    """Return the length of a contact's path divided by its delay [km/s]."""
     one = contacts(bench.paper)[contact]
     texts = stations(bench.paper)
     path = OrbitPath([texts[name] for name in one.paths[0]])
@@ -154,7 +155,7 @@ def fit_residual(bench: Bench, *, within: str) -> Measured:
 
 
 def as_delays(curve: Curve) -> PathDelays:
-    """Return a stored delay as that of a path, which can be fitted."""
+    """Return a stored delay as the delay of a path, which can be fitted."""
     delay = curve.delay_ns.astype(np.uint64)
     return PathDelays(curve.t_ns, np.asarray(delay * (LIGHT_KM_S / 1e9)), delay)
 
@@ -171,7 +172,7 @@ def step_at(bench: Bench, *, contact: str, way: str) -> Measured:
 
 @registered
 def levels(bench: Bench, *, contact: str) -> Measured:
-    """Return the round trip over a double hop over that before it."""
+    """Return the ratio of the round trip over a double hop to the round trip before it."""
     _, curve = _curves(bench, handoffs=True)[contact]
     up, down = (t for t, _ in curve.jumps())
     before, between = (
@@ -186,7 +187,7 @@ def levels(bench: Bench, *, contact: str) -> Measured:
 def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
     """Return packets lost, packets duplicated and dead time [s] at a run's handoffs.
 
-    The run must be one of stop-and-wait without retransmissions, so that a duplicate is the link's.
+    The run must be stop-and-wait without retransmissions, so that only the link makes duplicates.
     """
     made = bench.run(run)
     _, curve = _curves(bench, handoffs=True)[bench.paper.runs[run]["contact"]]

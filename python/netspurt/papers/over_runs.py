@@ -1,4 +1,4 @@
-"""Measures of single transfers beside a ticking timer, from the tables of their runs."""
+"""Measures of single transfers whose timer counts ticks, from the tables of their runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sender_of(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def ticks_read(bench: Bench, *, runs: str) -> Measured:
-    """Return the greatest time of which all round-trip samples are multiples, for each run [ms]."""
+    """Return, for each run, the greatest common divisor of its round-trip samples [ms]."""
     rows: list[tuple[str, ...]] = [("run", "samples", "least", "most")]
     found = []
     for name in runs.split(","):
@@ -56,9 +56,9 @@ def ticks_read(bench: Bench, *, runs: str) -> Measured:
 
 @registered
 def deviations_in_timer(bench: Bench, *, run: str, least: str) -> Measured:
-    """Return how many rttvar the timer is above srtt: the median.
+    """Return the median of the difference between the timer and srtt, in multiples of rttvar.
 
-    Values with an rttvar below `least` ticks are rounded too much and do not count.
+    Values with an rttvar below `least` ticks are left out, because rounding changes them too much.
     """
     rto = bench.run(run).rto
     srtt, rttvar, timer = (rto.seconds(f"{name}_ns") for name in ("srtt", "rttvar", "rto"))
@@ -90,7 +90,7 @@ def first_timer(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def after_a_timeout(bench: Bench, *, run: str) -> Measured:
-    """Return cwnd after the first timeout in segments, and ssthresh over cwnd before it."""
+    """Return cwnd after the first timeout in segments, and ssthresh divided by cwnd before it."""
     made = bench.run(run)
     fired = float(made.rto.where(fired=True).seconds()[0])
     flow = next(iter(configuration(made)["flows"].values()))
@@ -110,9 +110,9 @@ def after_a_timeout(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def first_timeout(bench: Bench, *, run: str) -> Measured:
-    """Return when a round trip first exceeded the timer and it fired [s].
+    """Return the first instant at which a round trip exceeded the timer and the timer fired [s].
 
-    The first number counts from the contact's rise, the second one from the transfer's start.
+    The first number counts from the contact's rise, the second from the transfer's start.
     """
     made = bench.run(run)
     sent = at_sender(made).where(way="out", kind="retransmission")
@@ -129,7 +129,7 @@ def first_timeout(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def early_by(bench: Bench, *, run: str) -> Measured:
-    """Return how long after the first timeout the next new ACK came [ms]."""
+    """Return the time from the first timeout to the next ACK of new data [ms]."""
     made = bench.run(run)
     fired = made.rto.where(fired=True).seconds()
     if len(fired) == 0:
@@ -142,7 +142,7 @@ def early_by(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def ends_at(bench: Bench, *, run: str) -> Measured:
-    """Return when a transfer ended, since the contact's rise [s]."""
+    """Return the end of a transfer, counted from the contact's rise [s]."""
     made = bench.run(run)
     rows = [("start", "end", "duration")]
     rows.append(
@@ -153,7 +153,7 @@ def ends_at(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def clocks_ratio(bench: Bench, *, runs: str) -> Measured:
-    """Return the ratio of two runs' ends since the contact's rise, and that of their durations."""
+    """Return the ratio of two runs' ends since the contact's rise, and of their durations."""
     fine, coarse = (bench.run(name) for name in runs.split(","))
     lasts = [_end(run) - _start(run) for run in (fine, coarse)]
     rows = [("run", "end", "duration")]
@@ -170,7 +170,7 @@ def spurious_in(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def used_after_step(bench: Bench, *, run: str, at: str, window: str) -> Measured:
-    """Return the least use of the line after an instant over its use before it.
+    """Return the least use of the line after an instant, divided by its use before the instant.
 
     Use is the number of packets that arrive in `window` seconds.
     """
@@ -187,7 +187,7 @@ def used_after_step(bench: Bench, *, run: str, at: str, window: str) -> Measured
 
 @registered
 def spike(bench: Bench, *, runs: str) -> Measured:
-    """Return the longest round-trip sample of one run over that of another one."""
+    """Return the ratio of the longest round-trip samples of two runs."""
     rows = [("run", "least round trip", "longest", "longest queue", "lasts")]
     longest = []
     for name in runs.split(","):

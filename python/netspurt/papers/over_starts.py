@@ -1,4 +1,4 @@
-"""Measures of a study: transfers that start all over a contact, by size and clock."""
+"""Measures of a study: transfers that start at many instants of a contact, by size and clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netspurt.quantities import quantity
 #: A packet of the transfers [octets], and the rate of the slowest link [bit/s].
 PACKET = 1500
 RATE = 1.5e6
-#: How many starts of a contact runs with other values have.
+#: The number of starts of a contact in runs with other values.
 _FEW = 2
 
 
@@ -68,7 +68,7 @@ def all_delivered(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def starts_apart(bench: Bench) -> Measured:
-    """Return the mean time between starts, and the greatest shift of one [s]."""
+    """Return the mean time between starts, and the greatest shift of a start [s]."""
     study = bench.of_study
     gaps, shifts = [], []
     rows = [("contact", "starts", "first", "last", "contact lasts")]
@@ -108,7 +108,7 @@ def any_spurious(bench: Bench, *, contact: str, clock: str, sizes: str) -> Measu
 
 @registered
 def clock_ratio(bench: Bench, *, contact: str, size: str) -> Measured:
-    """Return the mean throughput by the fine clock over that by the coarse one."""
+    """Return the ratio of the mean throughputs by the fine and by the coarse clock."""
     fine, coarse = (_mean(bench, contact, int(size), tick) for tick in fine_and_coarse(bench))
     rows = [("clock", "mean throughput")]
     for tick, value in zip(fine_and_coarse(bench), (fine, coarse), strict=True):
@@ -131,7 +131,7 @@ def clock_difference(bench: Bench, *, sizes: str) -> Measured:
 
 @registered
 def not_growing(bench: Bench) -> Measured:
-    """Return in how many contacts the mean throughput does not rise with each size."""
+    """Return the number of contacts in which the mean throughput does not rise with each size."""
     sizes, (_, coarse) = bench.of_study.sizes, fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in sizes))]
     wrong = 0
@@ -149,7 +149,7 @@ def _spreads(bench: Bench, name: str) -> list[float]:
 
 @registered
 def long_vary_more(bench: Bench) -> Measured:
-    """Return in how many contacts the longest transfers vary more than the shortest, relatively."""
+    """Return the contacts whose longest transfers vary relatively more than the shortest."""
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
     wrong = 0
     for name in single_relay(bench):
@@ -161,10 +161,10 @@ def long_vary_more(bench: Bench) -> Measured:
 
 @registered
 def most_varying(bench: Bench, *, contacts: str) -> Measured:
-    """Return by what factor round trips, and throughputs, of these contacts vary more than others'.
+    """Return how many times more these contacts' round trips and throughputs vary than others'.
 
-    The factor is the least of these over the greatest of the others; of throughputs it is the least
-    over all sizes.
+    A factor is the least variation of these contacts divided by the greatest of the others. The
+    factor of throughputs is the least over all sizes.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -239,7 +239,7 @@ def order_by_throughput(bench: Bench, *, contacts: str, size: str) -> Measured:
 
 @registered
 def order_by_spread(bench: Bench, *, contact: str) -> Measured:
-    """Return the sizes of the two widest ranges of throughput, `>`, and the other sizes."""
+    """Return the two sizes with the widest ranges of throughput, then `>`, then the other sizes."""
     _, coarse = fine_and_coarse(bench)
     rows: list[tuple[str, ...]] = [("segments", "least", "most", "range")]
     ranges = {}
@@ -271,7 +271,7 @@ def _few(  # noqa: PLR0913 - a case of the study, and how it differs
 
 @registered
 def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
-    """Return the fewest spurious retransmissions by the fine clock over a constant mean delay."""
+    """Return the fewest spurious retransmissions by the fine clock with a constant mean delay."""
     fine, _ = fine_and_coarse(bench)
     own = _few(bench, contact, int(size), fine, static=True)
     rows = [("start", "spurious", "timeouts", "lasts")]
@@ -284,11 +284,11 @@ def static_spurious(bench: Bench, *, contact: str, size: str) -> Measured:
 
 @registered
 def static_and_moving(bench: Bench, *, size: str) -> Measured:
-    """Return how constant delays differ from moving ones, and the timeouts of stop-and-wait.
+    """Return the effect of constant instead of moving delays, and the timeouts of stop-and-wait.
 
-    The first number is the share of affected transfers over constant mean delays less that over
-    moving ones, by the fine clock, the mean of all contacts; the second is the number of timeouts
-    of stop-and-wait in all contacts, by both clocks.
+    The first number is the share of affected transfers over constant mean delays minus the share
+    over moving delays, by the fine clock, as the mean of all contacts. The second is the number of
+    timeouts of stop-and-wait in all contacts, by both clocks.
     """
     fine, coarse = fine_and_coarse(bench)
     rows = [("contact", "constant delay", "moving delay", "timeouts of stop-and-wait")]
@@ -307,7 +307,7 @@ def static_and_moving(bench: Bench, *, size: str) -> Measured:
 def static_throughput(bench: Bench) -> Measured:
     """Return the greatest difference of mean throughputs over moving and constant delays.
 
-    By the coarse clock, over all contacts and sizes, as a share.
+    It is a share, by the coarse clock, over all contacts and sizes.
     """
     _, coarse = fine_and_coarse(bench)
     rows = [("contact", *(f"{size} segments" for size in bench.of_study.sizes))]
@@ -336,7 +336,7 @@ def lost_by_fine_clock(bench: Bench, *, size: str) -> Measured:
 
 @registered
 def least_floor(bench: Bench, *, contacts: str, floors: str, size: str) -> Measured:
-    """Return the least minimum RTO [s] from which on the fine clock has no spurious retransmission.
+    """Return the least minimum RTO [s] with which the fine clock has no spurious retransmission.
 
     `floors` are in seconds and ascend.
     """

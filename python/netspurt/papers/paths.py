@@ -1,10 +1,11 @@
 """Scenarios of simulated paths whose probes give the line ends of a printed row.
 
-A row with one line is a serial line. A row with two is a net that cuts long datagrams: a slower
-access line on which a packet's fragments follow each other, a backbone whose frames have an
-overhead, so that each further fragment costs time, and a wait of every datagram above 125 octets,
-as a net has that reserves buffers for messages of several packets. Rates, overhead, wait and delay
-are those with the least relative error of any of the four line ends; nothing else is fitted.
+A row with one line of delay on length becomes a serial line. A row with two lines becomes a net
+that fragments long datagrams. The net has a slower access line, on which a packet's fragments
+follow each other. It has a backbone whose frames have an overhead, so that each further fragment
+costs time. Every datagram above 125 octets waits, as in a net that reserves buffers for messages of
+several packets. Rates, overhead, wait and delay are chosen so that the greatest relative error of
+the four line ends is as small as possible; nothing else is fitted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from netspurt.papers.tables import LAST_SHORT, LONGEST, SHORTEST, PathRow
 
 Floats = NDArray[np.float64]
 
-#: Where a net may cut, in octets: with the last one 256 octets are two fragments, not three.
+#: The limits at which a net may fragment, in octets. With the last limit 256 octets are two
+#: fragments and not three.
 _MTUS = (125, 132, 140)
 #: The least delay per octet on the backbone [s]: 10 Mbit/s.
 _LEAST = 8e-7
@@ -41,15 +43,15 @@ class Path:
     access
         The delay per octet on the access line at the sender's side; zero with one line.
     backbone
-        The delay per octet on the line that both have.
+        The delay per octet on the line that both kinds of paths have.
     frame
         The time that the overhead of a frame on the backbone takes.
     wait
-        How much longer a datagram above 125 octets takes.
+        The additional delay of a datagram above 125 octets.
     mtu
         The largest packet of the access line; `None` with one line.
     error
-        The largest relative error of a line end that is expected, without the scatter of lengths.
+        The largest relative error of a line end that is expected, without random lengths.
     """
 
     row: PathRow
@@ -63,7 +65,7 @@ class Path:
 
 
 def path_for(row: PathRow) -> Path:
-    """Return the path whose probes give a row's line ends best."""
+    """Return the path whose probes come closest to a row's line ends."""
     if len(row.lines) == 1:
         here, there = (end / 1e3 for end in row.lines[0].delay_ms)
         slope = (there - here) / (LONGEST - SHORTEST)
@@ -85,8 +87,8 @@ def fragments(octets: int, mtu: int) -> list[int]:
 def _cut_at(row: PathRow, mtu: int) -> Path:
     """Return the best path with an `mtu`, by a linear program.
 
-    A datagram in fragments takes the first one's time on the access line and all of them on the
-    backbone, as long as the backbone is not faster than the access line.
+    A fragmented datagram takes the time of its first fragment on the access line and the time of
+    all its fragments on the backbone, as long as the backbone is not faster than the access line.
     """
     ends = np.array([end / 1e3 for line in row.lines for end in line.delay_ms])
     lengths = np.arange(SHORTEST, LONGEST + 1)
@@ -94,7 +96,7 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     # Columns: delay, access, backbone, frame, wait.
     times = np.array([[1.0, parts[0], sum(parts), len(parts), 0.0] for parts in parted])
     times[:, 4] = lengths > LAST_SHORT
-    # Lengths are uniform from 0 and raised to 40, so that a sixth of them are 40.
+    # Lengths are uniform from 0, and raised to 40 if they are smaller; so a sixth of them are 40.
     weights = np.where(lengths == SHORTEST, SHORTEST + 1.0, 1.0)
     short = lengths <= LAST_SHORT
     model = np.vstack(
@@ -164,11 +166,11 @@ capture = false
 
 
 def _two_lines(path: Path) -> list[str]:
-    """Return an access line at each end, which cuts and is fast inwards, and the backbone."""
+    """Return the links: an access line at each end, which fragments, and the backbone."""
     access, backbone = (_rate(slope) for slope in (path.access, path.backbone))
     slow, fast = access.partition(" = ")[2], '"10 Gbit/s"'
     if path.wait > 0:
-        # A datagram waits before it is cut, at either end.
+        # A datagram waits before it is fragmented, at either end.
         long = f'{{ above = "{LAST_SHORT} B", by = "{1e3 * path.wait:.6g} ms" }}'
         near, far = "source", "sink"
         waits = [

@@ -8,7 +8,7 @@ from netspurt.papers.registry import Measured, registered
 
 @registered
 def gain_of_durations(_: Bench, *, before: str, after: str) -> Measured:
-    """Return by how much a duration is shorter than another one [% of the longer]."""
+    """Return how much shorter one duration is than another [% of the longer]."""
     longer, shorter = float(before), float(after)
     saved = 100 * (longer - shorter) / longer
     rows = [
@@ -41,6 +41,6 @@ def quotient(_: Bench, *, of: str, by: str) -> Measured:
 
 @registered
 def name_in_full(bench: Bench, *, table: str, word: str) -> Measured:
-    """Return what an abbreviation stands for by its authority."""
+    """Return the full name of an abbreviation, according to its authority."""
     (row,) = (row for row in bench.paper.rows(table) if row["abbreviation"] == word)
     return Measured(row["name"], [tuple(row), tuple(row.values())])

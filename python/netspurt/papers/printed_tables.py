@@ -109,7 +109,7 @@ def halving(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def one_line_paths(bench: Bench, *, table: str) -> Measured:
-    """Return how many paths have only one line."""
+    """Return the number of paths with only one line of delay on length."""
     paths = path_rows(bench.paper, table).values()
     groups = Counter((path.group, len(path.lines)) for path in paths)
     rows = [("group", "one line", "two lines")]
@@ -120,7 +120,7 @@ def one_line_paths(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def steeper_short_lines(bench: Bench, *, table: str) -> Measured:
-    """Return for how many paths with two lines that of the short probes is steeper."""
+    """Return the number of paths with two lines on which the line of short probes is steeper."""
     two = [path for path in path_rows(bench.paper, table).values() if len(path.lines) > 1]
     steeper = [path for path in two if path.lines[0].rate_bps < path.lines[1].rate_bps]
     return Measured(len(steeper), [("two lines", str(len(two))), ("steeper", str(len(steeper)))])
@@ -133,7 +133,7 @@ def _ratio_rows(paths: list[PathRow]) -> list[tuple[str, str]]:
 
 @registered
 def length_ratios(bench: Bench, *, table: str) -> Measured:
-    """Return the least and the greatest ratio of the longest probes' delay to the shortest's."""
+    """Return the least and greatest ratio of the longest probes' delay to that of the shortest."""
     paths = list(path_rows(bench.paper, table).values())
     ratios = [path.ratio for path in paths]
     rows = _ratio_rows(paths)
@@ -144,7 +144,10 @@ def length_ratios(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) -> Measured:
-    """Return the range of length ratios of some paths, if all others but a few exceed a bound."""
+    """Return the range of length ratios of some paths.
+
+    The value is `None` unless the ratios of all other paths, except `aside`, exceed `others`.
+    """
     paths = path_rows(bench.paper, table)
     flat = [paths[name].ratio for name in _names(rows)]
     rest = set(paths) - set(_names(rows)) - set(_names(aside))
@@ -154,7 +157,7 @@ def flat_paths(bench: Bench, *, table: str, rows: str, aside: str, others: str) 
 
 @registered
 def length_beats_load(bench: Bench, *, table: str, hosts: str) -> Measured:
-    """Return the hosts at which length changes the delay more than load does."""
+    """Return the hosts for which length changes the delay more than load does."""
     paths = path_rows(bench.paper, table)
     rows: list[tuple[str, ...]] = [("host", "busy to quiet, 40 B", "256 B", "256 B to 40 B")]
     found = []
@@ -185,7 +188,7 @@ def longest_delays(bench: Bench, *, table: str, rows: str, reference: str) -> Me
 
 @registered
 def fitting_probes(bench: Bench, *, table: str) -> Measured:
-    """Return the number of probes for which most rows satisfy their identities."""
+    """Return the number of probes with which most rows satisfy the account's equations."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     kept = {n: sum(not contradictions(row, n) for row in rows) for n in range(256, 1025)}
     best = max(kept, key=lambda n: kept[n])
@@ -195,7 +198,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return how many rows satisfy an identity of the account; the table names the others."""
+    """Return the number of rows that satisfy an equation of the account; the table has the rest."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     wrong = [contradictions(row, int(probes)).get(rule) for row in rows]
     failed = [(sentence,) for sentence in wrong if sentence]
@@ -244,7 +247,7 @@ def cells(bench: Bench, *, table: str, rows: str, column: str) -> Measured:
 
 @registered
 def losses_of(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
-    """Return how many probes a run lost, and of how many."""
+    """Return the number of probes that a run lost, and the number that it sent."""
     rows = account_rows(bench.paper, table)
     lost = rows[row].account.lost
     host = rows[row].run.host
@@ -255,7 +258,7 @@ def losses_of(bench: Bench, *, table: str, row: str, probes: str) -> Measured:
 
 @registered
 def rank(bench: Bench, *, table: str, row: str, column: str) -> Measured:
-    """Return the share of rows whose number in a column is below that of one row."""
+    """Return the share of rows whose number in a column is below the number of a given row."""
     rows = [r.account for r in account_rows(bench.paper, table).values()]
     own = float(getattr(account_rows(bench.paper, table)[row].account, column))
     ordered = sorted(rows, key=lambda r: -float(getattr(r, column)))
@@ -288,7 +291,7 @@ def correlation(bench: Bench, *, table: str, columns: str) -> Measured:
     first, second = (
         np.array([float(getattr(row, column)) for row in rows]) for column in _names(columns)
     )
-    # A single row may make or hide a correlation, so the most extreme row is left out once.
+    # A single row may cause or hide a correlation, so it is also computed without the extreme row.
     kept = np.arange(len(rows)) != np.argmax(first)
     value = _pearson(first, second)
     shown = [
@@ -317,7 +320,7 @@ def loss_rates(bench: Bench, *, table: str, probes: str, most: str) -> Measured:
 
 @registered
 def wait_ratios(bench: Bench, *, table: str, probes: str, aside: str) -> Measured:
-    """Return a loss's wait over the mean delay: lowest, median and highest of the rows."""
+    """Return the wait per loss divided by the mean delay: lowest, median and highest of rows."""
     ratios = {
         row.key: 1000
         * row.account.lost_s
@@ -345,10 +348,10 @@ def longest_waits(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
-    """Return for how many rows the spurious time can be the delays of the retransmitted probes.
+    """Return the number of rows whose spurious time can be the delays of the retransmitted probes.
 
-    n delays of an average m' among N with mean m and coefficient of variation c have n (m' - m)² <=
-    N (c m)². Rounding may hide a hundredth of c and of m.
+    Take N delays with mean m and coefficient of variation c. For n of them with mean m',
+    n (m' - m)² <= N (c m)². Rounding may hide a hundredth of c and of m.
     """
     n_all = int(probes)
     fits = 0
@@ -392,7 +395,7 @@ def suffixes(bench: Bench, *, table: str, hosts: str) -> Measured:
 
 @registered
 def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
-    """Return the means of busy runs and their quiet ones, if the busy are less efficient."""
+    """Return the means of busy runs and of their quiet runs, if busy runs are less efficient."""
     rows = {key: row.account for key, row in account_rows(bench.paper, table).items()}
     pairs = busy_against_quiet(rows)
     shown = [("busy", "quiet", "means", "efficiencies")]
@@ -409,7 +412,7 @@ def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
 
 
 def _clamped() -> list[int]:
-    """Return all lengths, equally likely: from 0 to 256, raised to 40."""
+    """Return all lengths, which are equally likely: from 0 to 256, with 40 instead of less."""
     return [max(octets, SHORTEST) for octets in range(LONGEST + 1)]
 
 
@@ -422,7 +425,7 @@ def _random_runs(
 ) -> list[tuple[AccountRow, PathRow]]:
     """Return the runs with random lengths, each with its path's line if one is printed."""
     paths, known = path_rows(bench.paper, lines), aliases(bench.paper, hosts)
-    # The line to UCL is the one from the usual host.
+    # The line to UCL is that from the usual host.
     return [
         (row, path_of(row, paths, known))
         for row in account_rows(bench.paper, table).values()
@@ -432,9 +435,10 @@ def _random_runs(
 
 @registered
 def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measured:
-    """Return the bounds of random lengths, and the minimum they are raised to, that fit the means.
+    """Return the bounds and the minimum of random lengths that fit the means.
 
-    Lengths uniform from 0 and raised to 40 are compared with lengths uniform from 40.
+    Two rules are compared: lengths uniform from 0 that are raised to at least 40, and lengths
+    uniform from 40.
     """
     table, lines, hosts = tables.split(",")
     rules = {"0 to 256, raised to 40": _clamped(), "40 to 256": list(range(SHORTEST, LONGEST + 1))}
@@ -454,7 +458,7 @@ def length_rule(bench: Bench, *, tables: str, rows: str, probes: str) -> Measure
 
 @registered
 def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Measured:
-    """Return the largest difference of a line at random lengths from a run's mean, in percent."""
+    """Return the largest difference of a line's mean at random lengths from a run's mean [%]."""
     table, lines, hosts = tables.split(",")
     shown = [("run", "line", "from the line", "printed", "off")]
     worst = 0.0
@@ -470,7 +474,10 @@ def predicted_means(bench: Bench, *, tables: str, aside: str, probes: str) -> Me
 
 @registered
 def table_ratio(bench: Bench, *, tables: str, host: str) -> Measured:
-    """Return a host's delays in the first table over its means in the second, 40 and 256 B."""
+    """Return the mean ratio of a host's delays in the first table to its means in the second.
+
+    The ratios are those at 40 and at 256 octets.
+    """
     table, lines, _ = tables.split(",")
     runs, path = account_rows(bench.paper, table), path_rows(bench.paper, lines)[host]
     means = [runs[f"{host}-{n}"].account.mean_ms for n in (1, 2)]
@@ -494,7 +501,7 @@ def order_of(bench: Bench, *, tables: str, source: str) -> Measured:
 
 @registered
 def catalogue(bench: Bench, *, table: str) -> Measured:
-    """Return how many hosts are catalogued, in all and by group."""
+    """Return the number of catalogued hosts, in all and by group."""
     groups = Counter(row["group"] for row in bench.paper.rows(table))
     shown = [("group", "hosts"), *((group, str(n)) for group, n in groups.items())]
     return Measured([float(groups.total()), *(float(n) for n in groups.values())], shown)

@@ -14,14 +14,14 @@ from netspurt.table import Table
 
 
 def one_way(echo_probes: Table) -> NDArray[np.float64]:
-    """Return half of each round trip, in seconds; NaN if there is none."""
+    """Return half of each round trip, in seconds; NaN if there was no answer."""
     trips: Any = np.ma.asarray(echo_probes["rtt_ns"], dtype=float)
     return np.asarray(np.ma.filled(trips, np.nan)) / 2e9
 
 
 @registered
 def break_of(bench: Bench, *, run: str) -> Measured:
-    """Return the length from which probes of a simulated path follow another line."""
+    """Return the length from which on probes of a simulated path follow a second line."""
     echo_probes = bench.run(run).echo_probes
     fit = fit_lengths(echo_probes["size_bytes"], one_way(echo_probes), break_at="find")
     shown = [("octets", "probes", "rate")]
@@ -34,7 +34,7 @@ def break_of(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def longest_probe(bench: Bench, *, run: str) -> Measured:
-    """Return the length of the longest probe, if all crossed."""
+    """Return the length of the longest probe, if all probes were answered."""
     echo_probes = bench.run(run).echo_probes
     answered = np.isfinite(one_way(echo_probes)).all()
     return Measured(int(echo_probes["size_bytes"].max()) if answered else None)
@@ -42,7 +42,7 @@ def longest_probe(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def most_outstanding(bench: Bench, *, run: str) -> Measured:
-    """Return the greatest number of probes that waited for an answer at once."""
+    """Return the greatest number of probes that waited for an answer at the same time."""
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     trips = np.ma.asarray(echo_probes["rtt_ns"])
@@ -55,7 +55,7 @@ def most_outstanding(bench: Bench, *, run: str) -> Measured:
 
 @registered
 def given_up_after(bench: Bench, *, run: str, lost: str) -> Measured:
-    """Return how long a lost probe delayed the next, in seconds, if this many were lost."""
+    """Return how long a lost probe delayed the next probe [s], if `lost` probes were lost."""
     echo_probes = bench.run(run).echo_probes
     sent = echo_probes["t_ns"].astype(np.int64)
     gone = np.flatnonzero(echo_probes["lost"])

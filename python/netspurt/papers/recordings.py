@@ -29,10 +29,10 @@ Setting = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Variant:
-    """A model of how a row's delays and losses followed each other."""
+    """A model of the order of a row's delays and losses."""
 
     structure: Structure
-    #: How many losses come together.
+    #: The number of losses in a row.
     burst: int
 
     def __str__(self) -> str:
@@ -46,11 +46,11 @@ class Replays:
     Attributes
     ----------
     efficiency
-        Shape (seeds, settings).
+        The efficiency of each setting on each recording, shape (seeds, settings).
     spurious
         The number of spurious retransmissions, of the same shape.
     waited
-        A loss's wait over the mean delay, of the same shape; NaN with no loss.
+        The mean wait per loss divided by the mean delay, of the same shape; NaN without a loss.
     """
 
     efficiency: NDArray[np.float64]
@@ -86,17 +86,17 @@ class Recordings:
         return self._made[name, variant]
 
     def fitted(self, row: AccountRow, burst: int = 1, lengths: Lengths | None = None) -> Row:
-        """Return what a surrogate of a printed row must fit.
+        """Return the values that a surrogate of a printed row must fit.
 
         Parameters
         ----------
         row
             The printed row.
         burst
-            How many losses come together.
+            The number of losses in a row.
         lengths
-            The lengths of the probes; by default those of the row's run. Where they are mixed, the
-            delay depends on them as on the path's printed line.
+            The lengths of the probes; by default those of the row's run. If they are mixed, the
+            delay depends on them by the path's printed line.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Measures by name: functions from runs and data to the value that decides a claim.
 
 A measure takes the bench and the claim's arguments by name. It returns a `Measured`: a value, and
-rows of a table that show where the value comes from. It knows no claim.
+rows of a table that show how it was found. A measure does not know the claim.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from netspurt.papers.data import PaperError, Value
 
-#: The least and the greatest value that a number may stand for.
+#: The range of a number: the least and the greatest value that it may have.
 Band = tuple[float, float]
 
 
@@ -24,9 +24,9 @@ class Measured:
     value
         `None` if the claimed event does not occur.
     table
-        The rows behind it; the first is the heading.
+        Rows that show how the value was found; the first row is the heading.
     bands
-        For each number of the value its range, if its source is rounded or random.
+        The range of each number of the value, if its source is rounded or random.
     """
 
     value: Value | None

@@ -1,4 +1,4 @@
-"""Stop-and-wait over a contact: one segment under way at a time, so that no queue builds up."""
+"""Stop-and-wait over a contact: only one segment is in flight at a time, so no queue builds up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netspurt.run import Run
 from netspurt.scenario import Scenario
 from netspurt.sweep import Sweep, run_sweep
 
-#: How close to a step of the delay a retransmission belongs to it [s].
+#: A retransmission belongs to a step of the delay if it is this close to the step [s].
 _NEAR_S = 10.0
 
 
@@ -30,7 +30,7 @@ class Waited:
 
 
 def scenario(study: Study, contact: Contact) -> Scenario:
-    """Return the scenario: a window of one segment and an ACK for each, all over the contact."""
+    """Return the scenario: a window of one segment, and an ACK for each, over the whole contact."""
     values = {
         "stop": f"{study.lasts(contact):.6f} s",
         f"{FLOW}.start": "0 s",

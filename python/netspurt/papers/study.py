@@ -1,7 +1,7 @@
-"""A study: transfers of several sizes, by several clocks, that start all over a contact.
+"""A study: transfers of several sizes, by several clocks, that start at many instants of a contact.
 
-Each contact is a sweep. A quick study takes a few of the starts; the whole one is run once into a
-folder, and read from there.
+Each contact is a sweep. A quick study takes a few of the starts. The whole study is run once into a
+folder, and its results are read from there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 FLOW = "flows.transfer"
 _SPACE = "space"
 LINK = f"links.{_SPACE}"
-#: A run ends so long after its contact [s]; no transfer of a study takes longer.
+#: A run ends this long after its contact [s]; no transfer of a study takes longer.
 _AFTER_S = 1000
 
 
@@ -49,13 +49,13 @@ class Transfers:
     clock
         The tick in text form, shape (n,).
     start, seconds
-        When it started, and how long it took [s]; NaN if it did not end.
+        The start of each transfer, and its duration [s]; NaN if it did not end.
     delivered
         Segments that the receiver got, each counted once.
     sent, spurious, timeouts
         Segments sent, spurious retransmissions, timeouts.
     window_limited
-        How often the receive window held back data that cwnd allowed.
+        How many times the receive window held back data that cwnd allowed.
     """
 
     size: Ints
@@ -126,9 +126,9 @@ class Study:
     every, shift
         The time between two starts, and the greatest shift of a start [s].
     seed
-        Of the shifts.
+        The seed of the shifts.
     quick
-        How many starts of a contact a quick study has.
+        The number of starts of a contact in a quick study.
     """
 
     paper: Paper
@@ -171,19 +171,19 @@ class Study:
         return stored(self.paper, contact).lasts
 
     def swing(self, contact: Contact) -> float:
-        """Return the greatest delay of a contact less the least [s], one way."""
+        """Return the greatest one-way delay of a contact minus the least [s]."""
         return float(np.ptp(stored(self.paper, contact).delay_ns)) / 1e9
 
     def fixed_delay(self, contact: Contact) -> float:
-        """Return the delay of the links of a contact's scenario that do not move [s], one way."""
+        """Return the one-way delay of the links of a contact's scenario that do not move [s]."""
         links = tomllib.loads(read_text(self.paper.folder / contact.scenario))["links"]
         return sum(quantity(link["delay"])[1] for link in links.values() if "delay" in link)
 
     def starts(self, contact: Contact, *, whole: bool) -> Floats:
         """Return when transfers start [s].
 
-        They start all over the contact, the last one at least `every` less `shift` before its end.
-        A quick study has evenly spaced ones of the same starts.
+        The starts are spread over the whole contact. The last is at least `every` minus `shift`
+        before its end. A quick study takes some of these starts, evenly spaced.
         """
         count = int(self.lasts(contact) // self.every) - 1
         nominal = self.every * np.arange(1, count + 1)
@@ -249,7 +249,7 @@ class Study:
         return tomllib.loads(self.scenario(contact)._core.text)
 
     def quickly(self, sweep: Sweep) -> Transfers:
-        """Run a sweep of transfers, and keep no files of it."""
+        """Run a sweep of transfers without keeping its files."""
         with tempfile.TemporaryDirectory() as scratch:
             folder, _ = run_sweep(sweep, Path(scratch) / "sweep")
             return Transfers.of(folder.read())
@@ -264,7 +264,7 @@ class Study:
         progress
             Called with the number of finished transfers and the number in all.
         threads
-            How many threads run; 0 for one per core.
+            The number of threads; 0 for one per core.
 
         Returns
         -------
@@ -301,9 +301,9 @@ class Study:
         folder = open_sweep(out / contact.name)
         made = tomllib.loads(read_text(out / contact.name / SCENARIO))
         axes = made.pop("sweep", {}).get("over", {})
-        # Making the sweep again would check each of its starts; its parts say the same.
+        # To make the sweep again would take long, because it checks each start. Its parts suffice.
         if axes != self._axes(contact, whole=True) or made != self._document(contact):
-            raise PaperError(f"{folder.where} is of another study")
+            raise PaperError(f"{folder.where} belongs to another study")
         cases = folder.read()
         if len(cases) < folder.cases:
             again = f"`netspurt papers study {self.paper.key} --out {out}` continues it"

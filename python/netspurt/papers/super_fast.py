@@ -20,7 +20,7 @@ def _text(argument: str) -> str:
 
 
 def _case(bench: Bench, grid: str, at: str) -> Run:
-    """Return the run of a grid's case with a value, in text form."""
+    """Return the run of the grid's case that has the value `at`, in text form."""
     for case in bench.grid(grid):
         if _text(at) in map(str, case.values.values()):
             return case.run
@@ -34,19 +34,19 @@ def _handshake(run: Run) -> float:
 
 
 def _repairs(run: Run, cause: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the times at which the sender retransmitted for a cause [s]."""
+    """Return the times of the sender's retransmissions with a cause [s]."""
     return at_sender(run).where(way="out", cause=cause).seconds()
 
 
 def _since_ack(run: Run) -> float:
-    """Return how long the first SFR retransmission came after the last ACK of new octets [s]."""
+    """Return the time from the last ACK of new octets to the first SFR retransmission [s]."""
     at = _first(run)
     acks = at_sender(run).where(kind="ack").seconds()
     return float(at - acks[acks < at][-1])
 
 
 def _since_sent(run: Run) -> float:
-    """Return how long the first SFR retransmission came after the first segment of data [s]."""
+    """Return the time from the first segment of data to the first SFR retransmission [s]."""
     return float(_first(run) - at_sender(run).where(way="out", kind="data").seconds()[0])
 
 
@@ -59,7 +59,7 @@ def _first(run: Run) -> float:
 
 @registered
 def sfr_timer(bench: Bench, *, grid: str, at: str) -> Measured:
-    """Return how long SFR's timer runs in one case of a grid [ms], from an ACK that restarts it."""
+    """Return the time of SFR's timer in one case of a grid [ms], from an ACK that restarts it."""
     run = _case(bench, grid, at)
     trip, waited = 1e3 * _handshake(run), 1e3 * _since_ack(run)
     rows = [
@@ -98,8 +98,8 @@ def timer_after_sending(bench: Bench, *, grid: str) -> Measured:
 def timer_after_acks(bench: Bench, *, grid: str, clean: str) -> Measured:
     """Return SFR's timer in round trips from the last ACK of new octets, the least over a grid.
 
-    The second number is how many SFR retransmissions the case of the grid `clean` has that loses
-    nothing: the timer must have been cancelled when nothing was outstanding.
+    The second number counts the SFR retransmissions in the case of the grid `clean` without losses.
+    It is 0 if the timer is cancelled when nothing is outstanding.
     """
     least = min(_since_ack(case.run) / _handshake(case.run) for case in bench.grid(grid))
     (run,) = (case.run for case in bench.grid(clean) if not run_lost(case.run))
@@ -113,7 +113,7 @@ def run_lost(run: Run) -> int:
 
 @registered
 def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
-    """Return how often SFR repaired one segment that was lost twice, if a timeout did the rest."""
+    """Return how often SFR sent a segment that was lost twice, if a timeout repaired it then."""
     (case,) = bench.grid(grid)
     sent = at_sender(case.run).where(way="out", kind="retransmission")
     rows = [("at", "packet", "cause")]
@@ -127,9 +127,9 @@ def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
 
 @registered
 def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
-    """Return the acknowledged octets from which SFR is off [kB], with the band that cases give.
+    """Return the acknowledged octets from which on SFR is off [kB], with the range from the cases.
 
-    In each case one segment is lost, when all octets before it were acknowledged.
+    In each case one segment is lost after all octets before it were acknowledged.
     """
     rows = [("lost", "acknowledged", "repaired by")]
     on, off = [0.0], list[float]()
@@ -160,7 +160,7 @@ def line_of(bench: Bench, *, grid: str, link: str) -> Measured:
 
 @registered
 def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
-    """Return how many of the last segments need a timeout when one is lost, and no other does."""
+    """Return the number of last segments whose loss needs a timeout, if no other loss needs one."""
     swept = bench.swept(sweep)
     timeouts = _by_place(swept, "timeouts")
     senders = [str(label) for label in swept.order["sender"]]
@@ -177,7 +177,7 @@ def tail_of_timeouts(bench: Bench, *, sweep: str, sender: str) -> Measured:
 
 
 def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
-    """Return a measure of each case by its place and its sender."""
+    """Return a measure of each case, by the place of the loss and the sender."""
     first, second = swept.order
     cases = swept.cases
     return {
@@ -188,9 +188,9 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 
 @registered
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
-    """Return the most that SFR shortens transfers with several losses [% of Reno's time].
+    """Return how much SFR shortens transfers with several losses, at most [% of Reno's time].
 
-    `without` names the place with a single loss, which does not count.
+    `without` names the place with a single loss, which is left out.
     """
     most = -np.inf
     rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]

@@ -39,12 +39,12 @@ def _rows(recordings: Recordings, rows: str) -> list[str]:
 
 
 def _mean_of(values: NDArray[np.float64]) -> Interval:
-    """Return the mean over surrogates. They are independent, so a block is one of them."""
+    """Return the mean over surrogates. They are independent, so a block is one surrogate."""
     return block_bootstrap(values, lambda sums: sums[0] / sums[-1], length=1)
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return which of two is better for all structures, if it is always the same one."""
+    """Return which of two settings is better, if it is the same for all structures."""
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}
@@ -175,7 +175,7 @@ def regret(bench: Bench, *, rows: str, setting: str, grid: str) -> Measured:
 
 @registered
 def best_weights_apart(bench: Bench, *, rows: str, grid: str) -> Measured:
-    """Return F1 less F2 of the best setting, for each variant."""
+    """Return F1 minus F2 of the best setting, for each variant."""
     axes = _axes(grid)
     settings = _settings(axes)
     table = [("variant", "best setting", "best with F1 = F2", "points behind")]
@@ -213,7 +213,7 @@ def tradeoff(bench: Bench, *, rows: str, setting: str, g: str) -> Measured:
 
 @registered
 def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured:
-    """Return which change of F2 lengthens the waits for losses, if it is the same for all."""
+    """Return the change of F2 that lengthens the waits for losses, if it is the same for all."""
     recordings = _recordings(bench)
     f1, _, g = _setting(setting)
     weights = sorted(_numbers(rising))
@@ -231,9 +231,9 @@ def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured
 
 @registered
 def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
-    """Return for how many variants the first setting's waits for losses are the closest.
+    """Return the number of variants in which the first setting's waits for losses are closest.
 
-    Closest means that the median over the runs is nearest to the printed one.
+    Closest means that the median over the runs is nearest to the printed median.
     """
     recordings = _recordings(bench)
     tried = [_setting(text.replace(":", ",")) for text in settings.split(",")]
@@ -264,7 +264,7 @@ def _printed_wait(recordings: Recordings, name: str) -> float:
 
 @registered
 def heeding_length(bench: Bench, *, algorithm: str, against: str) -> Measured:
-    """Return the lead of one estimator over another on runs of mixed lengths and losses.
+    """Return the lead of one estimator over another on runs with mixed lengths and with losses.
 
     The table also has the runs without losses.
     """
@@ -310,7 +310,7 @@ def _algorithm_ahead(
 
 @registered
 def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
-    """Return the largest relative difference of a surrogate's spread from the row's."""
+    """Return the largest relative difference between a surrogate's spread and its row's spread."""
     recordings = _recordings(bench)
     worst = 0.0
     for variant, name in recordings.each(_rows(recordings, rows)):
@@ -356,7 +356,7 @@ def spurious_ones(bench: Bench, *, algorithm: str, delays: str) -> Measured:  # 
 
 @registered
 def time_constants(bench: Bench, *, algorithm: str) -> Measured:  # noqa: ARG001
-    """Return how many samples a timer needs to follow a step up, and one down, to within 1/e."""
+    """Return the samples that a timer needs to follow a step up and a step down, to within 1/e."""
     _, waits = _waits(algorithm, "1x200,2x200,1x200")
     constants = []
     for start, end in ((201, 4.0), (401, 2.0)):

@@ -1,7 +1,7 @@
 """Sweeps of a paper, as its `[sweeps]` name them: whole ones in a folder, or quick ones.
 
-A quick sweep has fewer seeds and ends sooner; the whole ones are run once into a folder, and read
-from there.
+A quick sweep has fewer seeds and ends sooner. The whole sweeps are run once into a folder, and
+their results are read from there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from netspurt.sweep import Cases, Sweep, SweepFolder, Threads, open_sweep, run_s
 #: A function that takes the number of finished cases and the number in all.
 Progress = Callable[[float, float], None]
 
-#: The axis whose first label is what the others are compared with.
+#: The axis of senders. The other labels are compared with the first.
 SENDER = "sender"
 
 
@@ -54,10 +54,10 @@ class Swept:
         return next(one.mean for one in found if one.labels == labels)
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
-        """Return for each cell of a sender by how much a measure is below the base's [%].
+        """Return how much lower a measure is than the base's, for each cell of a sender [%].
 
-        Runs with one seed are compared, so the interval is that of their difference; the base's
-        mean, by which it is divided, is taken as known.
+        Runs with the same seed are compared, so the interval is that of their difference. The
+        difference is divided by the base's mean, as if this mean were exact.
         """
         found = {}
         means = {
@@ -121,7 +121,7 @@ class Sweeps:
         progress
             Called with the number of finished cases and the number in all.
         threads
-            How many threads run; 0 for one per core.
+            The number of threads; 0 for one per core.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class Sweeps:
         return sum(len(self.read(out, name).cases) for name in self.paper.sweeps)
 
     def quickly(self, name: str) -> Swept:
-        """Run the quick form of a sweep and keep no file of it."""
+        """Run the quick form of a sweep without keeping its files."""
         with tempfile.TemporaryDirectory() as scratch:
             folder, _ = run_sweep(self.sweep(name, whole=False), Path(scratch) / "sweep")
             return _swept(folder)
@@ -162,7 +162,7 @@ class Sweeps:
         """
         folder = open_sweep(out / name)
         if folder.fingerprint != self.sweep(name, whole=True).fingerprint:
-            raise PaperError(f"{folder.where} is of another study")
+            raise PaperError(f"{folder.where} belongs to another study")
         return _swept(folder, f"`netspurt papers study {self.paper.key} --out {out}` continues it")
 
 

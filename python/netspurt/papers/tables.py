@@ -1,4 +1,4 @@
-"""Printed tables of probed paths: delay against length, and the account of a timer."""
+"""Printed tables of probed paths: delay against length, and accounts of a timer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class PrintedLine:
     octets
         The lengths of its ends.
     delay_ms
-        The delays there, printed in whole milliseconds.
+        The delays at these lengths, printed in whole milliseconds.
     rate_bps
-        The rate printed for the line.
+        The printed rate of the line.
     """
 
     octets: tuple[int, int]
@@ -56,7 +56,7 @@ class PathRow:
 
     @property
     def ratio(self) -> float:
-        """The longest probes' delay over the shortest ones'."""
+        """The ratio of the longest probes' delay to the shortest probes' delay."""
         return self.ends_ms[1] / self.ends_ms[0]
 
     def at(self, octets: int) -> float:
@@ -102,7 +102,7 @@ class AccountRow:
 
     @property
     def run(self) -> RunName:
-        """The properties of the run that its name tells."""
+        """The properties of the run that its name contains."""
         return RunName.parse(self.account.name)
 
     @property
@@ -138,7 +138,7 @@ def aliases(paper: Paper, table: str) -> dict[str, str]:
 
 
 def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -> PathRow:
-    """Return the line of a run's path: for a busy run the busy one, if there are two.
+    """Return the line of a run's path. If there are a busy and a quiet line, it is the run's kind.
 
     Raises
     ------

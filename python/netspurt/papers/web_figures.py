@@ -1,4 +1,4 @@
-"""Figures of connections to sites, and of what a sender gains with web traffic."""
+"""Figures of connections to sites, and of a sender's gains with web traffic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netspurt.pictures.ranges import Range
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What a connection to a site has, with its unit.
+#: The values of a connection to a site, with their units.
 _VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
     "round trip": ("mean round trip", "s", lambda one: one.rtt_mean_s),
     "throughput": ("throughput", "bit/s", lambda one: one.throughput_bps),
@@ -30,7 +30,7 @@ _VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
 }
 #: A longest later round trip of more than this many times the handshake's is unusual.
 _TIMES = 3.0
-#: A longer idle time that nothing else explains is taken for a timeout [s].
+#: An idle time longer than this is taken for a timeout if nothing else explains it [s].
 _TIMEOUT_S = 0.5
 
 
@@ -78,7 +78,7 @@ def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
 
 
 def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Figure:
-    """Draw by how much less a measure is than the base's, by delay and load, with intervals."""
+    """Draw how much lower a measure is than the base's, by delay and load, with intervals."""
     from netspurt.plots.ranges import draw_ranges
 
     swept = bench.swept(sweep)

@@ -1,4 +1,4 @@
-"""Measures of sweeps and runs of web traffic: durations, gains of a sender, what a link is used."""
+"""Measures of sweeps and runs of web traffic: durations, gains of a sender, use of a link."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def mean_duration(bench: Bench, *, sweep: str, cell: str) -> Measured:
 
 @registered
 def gain_of_sender(bench: Bench, *, sweep: str, cell: str) -> Measured:
-    """Return by how much the mean duration of a cell is below that of the base [%]."""
+    """Return how much shorter a cell's mean duration is than the base's [%]."""
     swept = bench.swept(sweep)
     found = swept.gains(MEAN)[_labels(cell)]
     return Measured(found.value, gain_rows(swept), [(found.low, found.high)])
@@ -66,9 +66,9 @@ def gain_of_sender(bench: Bench, *, sweep: str, cell: str) -> Measured:
 
 @registered
 def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
-    """Return by how many points each cell's gain is at least above the next one's.
+    """Return the least difference between the gain of a cell and that of the next cell, in points.
 
-    None if any of these differences could be chance: its 95 % interval holds zero.
+    None if one of these differences could be chance, because its 95 % interval contains zero.
     """
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
@@ -82,12 +82,12 @@ def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
 
 
 def _beneath(rows: Sequence[Sequence[str]], *cells: str) -> tuple[str, ...]:
-    """Return a row of fewer cells beneath rows of more."""
+    """Return a row of a few cells, with empty cells to the length of the rows above it."""
     return (*cells, *[""] * (len(rows[0]) - len(cells)))
 
 
 def _less(one: Interval, other: Interval) -> Interval:
-    """Return the difference of two gains; their errors are taken as independent."""
+    """Return the difference of two gains, as if their errors were independent."""
     value = one.value - other.value
     reach = hypot(one.high - one.value, other.high - other.value)
     return Interval(value, value - reach, value + reach, one.level, 1)
@@ -105,7 +105,7 @@ def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
 def best_sender(bench: Bench, *, sweep: str) -> Measured:
     """Return the label of the sender with the least mean duration, as a number.
 
-    None if the difference from another one, other than the base, could be chance.
+    None if the difference from another sender, except the base, could be chance.
     """
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
@@ -124,7 +124,7 @@ def best_sender(bench: Bench, *, sweep: str) -> Measured:
 
 @registered
 def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Measured:
-    """Return how far two senders' mean durations are apart [%], and SFR's retransmissions.
+    """Return the difference of two senders' mean durations [%], and their SFR retransmissions.
 
     The second number is the first sender's retransmissions by SFR, as a share of the second's.
     """
@@ -137,7 +137,7 @@ def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Mea
 
 @registered
 def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
-    """Return a label, if the gain is largest there and falls from each label to the next.
+    """Return a label, if the gain is largest at it and falls from each label to the next.
 
     None if a step could be chance.
     """
@@ -153,7 +153,7 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
     """Return the share of connections that end before each of several limits [% of all].
 
-    Both directions count, since each of a connection's ends has a limit of its own.
+    Both directions count, because each end of a connection has a limit of its own.
     """
     made = bench.run(run).table("connections")
     most = np.maximum(made["forward_bytes"], made["reverse_bytes"])
@@ -171,10 +171,10 @@ def _percent(share: float) -> str:
 def link_use(  # noqa: PLR0913 - each is a choice of its own
     bench: Bench, *, sweep: str, cells: str, link: str, rate: str, seeds: str
 ) -> Measured:
-    """Return what share of a link of some rate the base's packets take in several cells [%].
+    """Return the share of a link's time that the base's packets take in several cells [%].
 
-    It is that of the busier direction, the mean over whole runs with Student's 95 %
-    interval. Without the folder of a study so many seeds are taken.
+    It is the share of the busier direction: the mean over whole runs, with Student's 95 % interval.
+    Without the folder of a study `seeds` runs are made.
     """
     from scipy.special import stdtrit
 
@@ -206,14 +206,14 @@ def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
 
 
 def _used(run: Run, link: str, rate_bps: float) -> float:
-    """Return the share of a link's time that its busier direction transmits."""
+    """Return the share of the time in which the busier direction of a link transmits."""
     carried = float(run.links.where(link=link)["carried_bytes"].max())
     return 8 * carried / (rate_bps * quantity(str(configuration(run)["stop"]))[1])
 
 
 @registered
 def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
-    """Return what the largest replies have of all octets, `share` being how many are large."""
+    """Return the share of all octets in the largest replies; `share` of the replies are large."""
     made = bench.run(run)
     table = made.table("connections")
     sizes = np.sort(table["reverse_bytes"].astype(np.float64))[::-1]
@@ -263,7 +263,8 @@ def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
 def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured:
     """Return the share of connections rightly labelled as with or without a timeout [%].
 
-    A timeout is told by a longest idle time above a threshold [ms] that nothing else explains.
+    A connection is labelled if its longest idle time exceeds a threshold [ms] and nothing else
+    explains that time.
     """
     found = label_timeouts(of_run(bench.run(run)), threshold_s=float(threshold) / 1e3)
     low, high = (100 * end for end in found.right.between)

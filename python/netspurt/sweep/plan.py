@@ -96,8 +96,8 @@ class Sweep:
     ) -> Sweep:
         """Return a sweep over scenarios that Python made, for sweeps that need logic.
 
-        Scenarios with the same labels are repeats of each other: thousands of random paths need
-        no label of their own, and each has its own seed.
+        Scenarios with the same labels are repeats of each other, each with its own seed. So
+        thousands of random paths need no labels of their own.
 
         Parameters
         ----------
@@ -105,8 +105,8 @@ class Sweep:
             Labels by name, and a scenario made by `Scenario.replace`; all cases have the same
             names.
         seeds, paired
-            How many times each is run, and whether the n-th runs of all share their seeds if the
-            scenarios do.
+            The number of runs of each scenario; and whether the n-th runs of all scenarios have the
+            same seed if the scenarios have.
         events, time
             A case is cut after this many wake-ups or seconds of wall-clock time.
         title
@@ -185,12 +185,12 @@ class Sweep:
 
     @property
     def seeds(self) -> int:
-        """How many times each combination is run."""
+        """The number of runs of each combination."""
         return self._core.seeds
 
     @property
     def budget(self) -> tuple[int | None, int | None]:
-        """After how many wake-ups, and how many nanoseconds of real time, a case is cut."""
+        """The wake-ups, and the nanoseconds of real time, after which a case is cut."""
         return self._core.budget
 
     @property
@@ -200,7 +200,7 @@ class Sweep:
 
     @property
     def fingerprint(self) -> str:
-        """A fingerprint; sweeps with equal ones have equal results."""
+        """The fingerprint of the sweep. Sweeps with equal fingerprints have equal results."""
         return self._core.fingerprint()
 
     def scenario(self, case: int) -> Scenario:
@@ -221,7 +221,7 @@ class Sweep:
 
 
 def html_axes(labels: Mapping[str, list[Label]]) -> str:
-    """Return the axes of a sweep with their labels, of long axes the first and the last."""
+    """Return the axes of a sweep with their labels; of long axes only the first and last labels."""
     rows = []
     for name, own in labels.items():
         few = [str(label) for label in own]

@@ -1,8 +1,8 @@
-"""Captures whose retransmissions are known, and how right explanations of captures are.
+"""Captures whose retransmissions are known, and scores for explanations of captures.
 
-`make_collection` runs many cases, on the kernel's TCP or simulated, and keeps their captures
-beside the cause and the verdict of each retransmission. `check_collection` compares those
-with what an explanation of the captures says.
+`make_collection` runs many cases, on the kernel's TCP or simulated. It keeps their captures with
+the cause and the verdict of each retransmission. `check_collection` explains the captures and
+compares the explanations with these causes and verdicts.
 """
 
 from netspurt.truth.cases import Case, TruthError, cases

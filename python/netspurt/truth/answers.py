@@ -50,7 +50,7 @@ class Answer:
     t_ns
         The packet's time stamp, in nanoseconds since 1970.
     seq
-        Its first octet, counted from the SYN.
+        The packet's first octet, counted from the SYN.
     cause, cause_confidence
         The cause, or `unknown`, and the probability that this is right.
     verdict, verdict_confidence

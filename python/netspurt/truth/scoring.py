@@ -1,4 +1,4 @@
-"""How right explanations are: counts, the bars that they must reach, and calibration."""
+"""Scores for explanations: right and wrong answers, the bars to reach, and calibration."""
 
 from __future__ import annotations
 
@@ -53,32 +53,34 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """The number of answers."""
         return self.right + self.unknown + self.wrong
 
 
 @dataclass
 class SideScore:
-    """How right explanations are of segments that captures see on one side of the path.
+    """The score of explanations for segments that captures see on one side of the path.
+
+    A retransmission is *unseen* if the capture does not contain an earlier transmission of it.
 
     Attributes
     ----------
     held
-        Retransmissions in captures.
+        The number of retransmissions in captures.
     found, missed, invented
-        Those with an answer; those without, although the capture holds an earlier transmission;
-        answers about other packets.
+        The numbers of retransmissions with an answer, of retransmissions without an answer that are
+        not unseen, and of answers about packets that are no retransmissions.
     unseen_not_found
-        Those without an answer whose earlier transmissions the capture does not hold.
+        The number of unseen retransmissions without an answer.
     confusion
-        By true cause and what was said; `missed` for no answer. Those whose earlier transmissions
-        the capture does not hold are counted only if a cause was said.
+        Counts by the true cause and the answered cause. The answer is `missed` if there is none.
+        Unseen retransmissions are counted only if their answer names a cause.
     unseen_unknown
-        Of these, those of unknown cause, which is right.
+        The number of unseen retransmissions whose answer is `unknown`, which is right.
     loss_not_told
-        Those whose original is missing, where the explanation does not say so.
+        The number of unseen retransmissions whose answer does not say that the original is missing.
     verdicts
-        Verdicts, by the true one.
+        The answers about verdicts, by the true verdict.
     """
 
     held: int = 0
@@ -92,7 +94,7 @@ class SideScore:
     verdicts: dict[str, Tally] = field(default_factory=dict)
 
     def by_class(self) -> dict[str, Tally]:
-        """Return how right causes are, by class; a missed retransmission is a wrong answer."""
+        """Return the answers about causes, by class. A missed retransmission is a wrong answer."""
         tallies: dict[str, Tally] = {}
         for cause, said in self.confusion.items():
             tally = tallies.setdefault(class_of(cause), Tally())
@@ -104,10 +106,10 @@ class SideScore:
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers whose confidence is from `low` to `high`: how many, and how many are right.
+    """The answers whose confidence is from `low` to `high`: their number, and the right ones.
 
-    `mean` is their mean confidence, `share` the share of right ones, and `interval` Wilson's
-    interval of 95 % for that share.
+    `mean` is their mean confidence, `share` is the share of right answers, and `interval` is
+    Wilson's interval of 95 % for that share.
     """
 
     low: float
@@ -130,7 +132,7 @@ class Wrong:
 
 
 class Score:
-    """How right explanations of captures are."""
+    """The score of explanations of captures."""
 
     def __init__(self) -> None:
         self.captures = 0
@@ -180,13 +182,13 @@ class Score:
             self._confidence["verdict"].append((answer.verdict_confidence, answer.verdict == truth))
 
     def calibration(self, question: str) -> list[Bin]:
-        """Return the bins of confidence of answers to `cause` or `verdict` that say something."""
+        """Return the bins of confidence of answers to `cause` or `verdict`, without `unknown`."""
         return bins(self._confidence[question])
 
     def failures(self) -> list[str]:
         """Return which bars are not reached, in words.
 
-        They are about what captures see at the sender's side, with TCP's options.
+        The bars apply to captures at the sender's side that have TCP's options.
         """
         side = self.sides.get("sender")
         if side is None:
@@ -200,7 +202,7 @@ class Score:
         return told
 
     def as_json(self) -> dict[str, Any]:
-        """Return all that is counted."""
+        """Return all counts."""
         return {
             "captures": self.captures,
             "failures": self.failures(),
@@ -221,7 +223,7 @@ class Score:
 
 
 def _why_wrong(label: Label, answer: Answer | None) -> str:
-    """Return what is wrong about an answer; nothing if it is right or admits not to know."""
+    """Return what is wrong about an answer; an empty text if it is right or may be `unknown`."""
     unseen = label.original == "unseen"
     if answer is None:
         return "" if unseen else "missed"
@@ -235,7 +237,7 @@ def _why_wrong(label: Label, answer: Answer | None) -> str:
 
 
 def bins(confidences: Iterable[tuple[float, bool]]) -> list[Bin]:
-    """Return the bins that have answers, of pairs of a confidence and whether it was right."""
+    """Return the bins that have answers, from pairs of a confidence and whether it was right."""
     every = list(confidences)
     found = []
     for low, high in pairwise(BINS):

@@ -1,6 +1,6 @@
-"""What a capture keeps of the packets at a node: all of them, or less.
+"""Views: captures that keep all packets at a node, and captures that keep less.
 
-A capture that is less than whole is made from the whole one, so that what it lacks is known.
+A capture that keeps less is made from the whole capture, so it is known what it lacks.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class View:
     lost
         The share of packets that the capture misses.
     burst
-        How many it misses in a row.
+        The number of packets that it misses in a row.
     without_options
-        Whether each packet is cut behind the fixed part of TCP's header.
+        Whether each packet is cut after the fixed part of TCP's header.
     """
 
     name: str = ""
@@ -43,7 +43,7 @@ class View:
         return f"{node}.{self.name}.pcapng" if self.name else f"{node}.pcapng"
 
     def snap_bytes(self, octets: bytes) -> int:
-        """Return how much of each packet is kept, in a file whose first packet is given."""
+        """Return the octets that are kept of each packet, in a file whose first packet is given."""
         version = octets[0] >> 4 if octets else 4
         return _IP_HEADER.get(version, 20) + _TCP_HEADER if self.without_options else HEADERS
 
@@ -59,7 +59,7 @@ class View:
         return np.flatnonzero(~missed).tolist()
 
 
-#: The whole capture, and those that lack something.
+#: The whole capture, and the captures that keep less.
 WHOLE = View()
 LOSSY = View("lossy", lost=0.02)
 GAPS = View("gaps", lost=0.05, burst=10)
