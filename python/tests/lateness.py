@@ -95,8 +95,15 @@ def _processor_times() -> tuple[int, int]:
     return fields[7], sum(fields[:8])
 
 
+class TimelessError(AssertionError):
+    """A failure of what does not depend on time: a late machine does not excuse it."""
+
+
 def real_time(test: Callable[..., None]) -> Callable[..., None]:
-    """Try a test again when it fails on a machine that was late; skip it when it stays late."""
+    """Try a test again when it fails on a machine that was late; skip it when it stays late.
+
+    A :class:`TimelessError` fails the test at once.
+    """
 
     @functools.wraps(test)
     def tried(*words: Any, **fixtures: Any) -> None:
@@ -106,6 +113,8 @@ def real_time(test: Callable[..., None]) -> Callable[..., None]:
                 with lateness:
                     test(*words, **fixtures)
                 return
+            except TimelessError:
+                raise
             except Exception as error:
                 if not lateness.says_nothing:
                     raise

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lateness
-from lateness import Lateness, real_time
+from lateness import Lateness, TimelessError, real_time
 
 HERE = Path(__file__).parent
 
@@ -71,6 +71,20 @@ def test_what_never_has_a_machine_in_time_is_skipped_and_says_how_late_it_was(
     with pytest.raises(pytest.skip.Exception, match=r"up to 50\.0 ms late.*AssertionError wrong"):
         fails()
     assert len(tries) == lateness.TRIES
+
+
+def test_what_does_not_depend_on_time_fails_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_machine(0.05, monkeypatch)
+    tries = []
+
+    @real_time
+    def fails() -> None:
+        tries.append(1)
+        raise TimelessError("wrong")
+
+    with pytest.raises(TimelessError, match="wrong"):
+        fails()
+    assert len(tries) == 1
 
 
 def test_a_skip_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
