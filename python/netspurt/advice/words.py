@@ -300,11 +300,11 @@ def _deploy(advice: Advice) -> list[str]:
     elif advice.linux != advice.pick and advice.suits:
         cheaper = advice.cost(advice.linux)
         if cheaper.total.value < advice.cost(advice.pick).total.value:
-            words += [
+            words.append(
                 f"{advice.linux}, computed from these delays, would cost "
-                f"{_per_thousand(cheaper.total)}.",
-                linux_commands(floor_of(advice.linux))[0],
-            ]
+                f"{_per_thousand(cheaper.total)}."
+            )
+            words += [one for one in linux_commands(floor_of(advice.linux)) if one not in words]
     return [*said, f"In Linux TCP: {' '.join(words)}"]
 
 
