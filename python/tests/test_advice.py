@@ -211,6 +211,23 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
     assert "BPF" not in " ".join(linux_commands(5.0)), "the kernel refuses more than 200 ms there"
 
 
+def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_told() -> None:
+    """On 50 ms without spikes 200 ms is too long: the table has a row that costs less."""
+    told = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
+    (first, *_) = told.paragraphs()
+    costs = {name: told.cost(name).total.value for name in ("rfc6298", told.linux, told.pick)}
+    assert costs["rfc6298"] > costs[told.pick] > costs[told.linux]
+    assert re.search(r"rfc6298 \([^)]*\) costs measurably more\.", first), first
+    less = rf"{told.linux} \([^)]*\) costs less, but its constant was computed from these delays"
+    assert re.search(less, first), first
+    many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
+    assert "The other 7 with bounds and backoff cost measurably more." in str(
+        advice_on(rare(), many)
+    )
+    alone = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
+    assert "costs measurably more" not in alone, "mills-single may not be taken at all"
+
+
 def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
     """On delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 know whole milliseconds."""
     rng = np.random.default_rng(3)
