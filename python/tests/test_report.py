@@ -256,6 +256,37 @@ def _capture(netspurt: Command) -> Path:
     return Path("slow/server.pcapng")
 
 
+@pytest.mark.parametrize(("share", "spurious"), [(0.0, False), (0.004, True)])
+def test_the_page_of_a_recording_has_the_recommended_timer(
+    tmp_path: Path, netspurt: Command, share: float, spurious: bool
+) -> None:
+    """Delays on which the usual timers are too long, so that the constants of the best are new."""
+    rng = np.random.default_rng(2)
+    rtt = rng.uniform(20e-6, 60e-6, 600) + np.where(rng.random(600) < share, 0.3, 0.0)
+    file = tmp_path / "ping.txt"
+    said = [
+        f"64 bytes from a: icmp_seq={n} ttl=56 time={1e3 * x:.3f} ms" for n, x in enumerate(rtt)
+    ]
+    file.write_text("\n".join(["PING a (192.0.2.7) 56(84) bytes of data.", *said, ""]))
+    (recording,) = ns.read_delays(file)
+    told = ns.advise([ns.replay(recording)])
+    made = told.replays[0][told.pick]
+    assert (made.spurious > 0) == spurious, told.pick
+    out = tmp_path / "page.html"
+    netspurt("report", file, "--out", out)
+    text = out.read_text()
+    if spurious:
+        rows = rows_of(text, f"Spurious retransmissions of {told.pick}, which is recommended")
+        assert len(rows) == made.spurious
+    else:
+        assert f"{told.pick}, which is recommended, retransmits no probe spuriously." in text
+    (timeline, *_) = description(text)["groups"]
+    (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
+    lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
+    assert told.pick in lines
+    assert len(lines) == 6, "a colour each"
+
+
 def test_two_runs_stand_side_by_side_and_part_where_compare_says(
     early: Path, netspurt: Command
 ) -> None:

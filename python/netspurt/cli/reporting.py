@@ -133,4 +133,5 @@ def _recordings(path: Path, name: str) -> Iterator[Section]:
         for one in reading:
             found = replay(one)
             told = name if len(reading) == 1 and file == path else one.name
-            yield replay_section(found, told, list(lines(advise([found]))), str(file))
+            advice = advise([found])
+            yield replay_section(found, told, list(lines(advice)), str(file), advice.pick)
