@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import netspurt as ns
+from netspurt.captures import explain
 from netspurt.pictures import picture
 from netspurt.pictures.marks import Line, Picture, Points, Scale
 from netspurt.report import Section, page, run_section
@@ -24,7 +25,7 @@ from netspurt.report.parts import Flow, Group, Panel, Part, Rows, Side
 from netspurt.report.payload import Payload, decoded
 from netspurt.report.thinning import thinned
 
-from conftest import Command, refused
+from conftest import ROOT, Command, refused
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +250,25 @@ def test_a_capture_without_retransmissions_is_reported(netspurt: Command) -> Non
     text = Path("page.html").read_text()
     assert "No retransmission is known to be spurious." in text
     assert "No loss is known to have waited for a timeout." in text
+
+
+def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) -> None:
+    folder = ROOT / "data" / "captures" / "tails-02-acks-at-once-s1"
+    pages = {}
+    for name in ("sender", "sender.short"):
+        netspurt("report", folder / f"{name}.pcapng", "--out", f"{name}.html")
+        pages[name] = unescape(Path(f"{name}.html").read_text())
+    data = int(explain(folder / "sender.pcapng").table("connections")["data_packets"].sum())
+    words = re.search(
+        r"The snap length of the capture cut ([\d,]+) of ([\d,]+) data", pages["sender"]
+    )
+    assert words, "the kernel's captures of the corpus have headers alone"
+    assert words.groups() == (f"{data:,}", f"{data:,}")
+    assert pages["sender"].index(words[0]) < pages["sender"].index("<pre"), "above all figures"
+    said = "the snap length cut the TCP headers of 33 packets"
+    assert said in pages["sender.short"].partition("</pre>")[0]
+    assert said not in pages["sender"]
+    assert said in netspurt("explain", folder / "sender.short.pcapng").stdout
 
 
 def _capture(netspurt: Command) -> Path:
