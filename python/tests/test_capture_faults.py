@@ -166,3 +166,15 @@ def test_a_window_that_was_not_captured_is_not_zero(
     file = pcap(tmp_path / "cut.pcap", packets, snap=snap)
     (document,) = json.loads(netspurt("explain", "--json", file).stdout)["captures"]
     assert document["connections"][0]["zero_windows"] == zeros
+
+
+def test_the_least_window_beside_zero_windows_is_called_the_least_above_zero(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    windows = enumerate([0, 500, 1000])
+    packets = [(0.1 * n, segment(ACK, 1, payload=bytes(100), window=one)) for n, one in windows]
+    lines = netspurt("explain", pcap(tmp_path / "zero.pcap", packets)).stdout.splitlines()
+    told = next(line for line in lines if "window advertised" in line)
+    assert told.split("  ")[1] == "window advertised, least above 0 / mean / most"
+    assert "500 B / 500 B / 1,000 B" in told
+    assert next(line for line in lines if "zero windows" in line).split()[2] == "1"

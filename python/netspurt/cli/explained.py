@@ -169,7 +169,10 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("RTT samples", lambda r: number(r["rtt_samples"])),
     ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),
-    ("window advertised, least / mean / most", lambda r: _three(r, "window_bytes", _octets)),
+    (
+        "window advertised, least above 0 / mean / most",
+        lambda r: _three(r, "window_bytes", _octets),
+    ),
     ("zero windows", lambda r: number(r["zero_windows"])),
     ("window probes", lambda r: number(r["window_probes"])),
     ("longest idle", lambda r: _time(r["idle_ns_max"])),
