@@ -178,3 +178,25 @@ def test_the_least_window_beside_zero_windows_is_called_the_least_above_zero(
     assert told.split("  ")[1] == "window advertised, least above 0 / mean / most"
     assert "500 B / 500 B / 1,000 B" in told
     assert next(line for line in lines if "zero windows" in line).split()[2] == "1"
+
+
+def answer(number: int) -> bytes:
+    """Return an acknowledgement of the octets before `number`, from 10.0.0.2:80."""
+    sent = segment(ACK, 1)
+    ends = sent[16:20] + sent[12:16] + sent[22:24] + sent[20:22]
+    return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]
+
+
+def test_the_two_kinds_of_round_trips_are_named_where_they_differ(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """An ACK covers a segment sent 50 ms before and another one sent 20 ms before."""
+    first, second = (segment(ACK, 1 + 100 * n, payload=bytes(100)) for n in range(2))
+    file = pcap(tmp_path / "two.pcap", [(0.0, first), (0.03, second), (0.05, answer(201))])
+    explained = netspurt("explain", file).stdout.splitlines()
+    (newest,) = (line for line in explained if "RTT of the newest segment" in line)
+    assert "20 ms / 20 ms / 20 ms" in newest
+    (told,) = json.loads(netspurt("delays", file, "--json").stdout)
+    (oldest,) = (one for one in told["recordings"] if one["sent"])
+    assert oldest["max_ms"] == pytest.approx(50)
+    assert "`netspurt explain` times the newest segment" in oldest["notes"][0]

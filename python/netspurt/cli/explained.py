@@ -165,7 +165,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("largest segment", lambda r: _octets(r["segment_bytes_max"])),
     ("MSS offered", lambda r: _octets(r["mss_bytes"])),
     ("RTT of the handshake", lambda r: _time(r["handshake_rtt_ns"])),
-    ("RTT min / mean / max", lambda r: _three(r, "rtt_ns", _time)),
+    ("RTT of the newest segment, min / mean / max", lambda r: _three(r, "rtt_ns", _time)),
     ("RTT samples", lambda r: number(r["rtt_samples"])),
     ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),

@@ -77,13 +77,14 @@ impl Trips {
         }
         delays.notes.push(
             "a sample for each acknowledgement with news, of the oldest segment it is the first to \
-             cover; what was lost is not told"
+             cover, so delayed ACKs count in full (`netspurt explain` times the newest segment); \
+             what was lost is not told"
                 .into(),
         );
         if retransmissions > 0 {
             delays.notes.push(format!(
-                "{retransmissions} segments were sent again: {} acknowledgements gave no sample \
-                 (Karn)",
+                "segments sent again: {retransmissions}; acknowledgements without a sample for \
+                 that (Karn): {}",
                 self.ambiguous
             ));
         }
