@@ -139,9 +139,9 @@ pub struct RecordSpec {
     /// Which tables.
     #[serde(default = "TableName::all")]
     pub tables: Vec<TableName>,
-    /// Whether to write a pcapng file for each spied node.
-    #[serde(default = "yes")]
-    pub capture: bool,
+    /// Whether to write a pcapng file for each spied node; by default where `tables` has `segments`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<bool>,
     /// The octets that captures keep of each packet.
     #[serde(default = "headers")]
     pub snap: ByteCount,
@@ -158,16 +158,12 @@ fn headers() -> ByteCount {
     ByteCount(128)
 }
 
-fn yes() -> bool {
-    true
-}
-
 impl Default for RecordSpec {
     fn default() -> Self {
         Self {
             spy: None,
             tables: TableName::all(),
-            capture: true,
+            capture: None,
             snap: headers(),
             rows: None,
             shadows: Vec::new(),
