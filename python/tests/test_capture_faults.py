@@ -149,6 +149,16 @@ def test_what_cannot_be_drawn_names_the_capture(netspurt: Command, tmp_path: Pat
     assert "syns.pcap: no data of flow c0 was seen" in told.stderr
 
 
+def test_the_only_connection_and_none_are_worded(netspurt: Command, tmp_path: Path) -> None:
+    for packets, told in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
+        file = pcap(tmp_path / "few.pcap", packets)
+        ran = netspurt("explain", file, "--connection", "5")
+        assert ran.returncode == 2
+        assert f"no connection 5; {told}" in ran.stderr
+    file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
+    assert "no connection c5; the only one is c0" in netspurt("plot", file, "--flow", "c5").stderr
+
+
 def test_one_row_is_one_row(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
     assert "connections: 1 row of" in netspurt("table", file).stdout

@@ -326,6 +326,9 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     Path("page.html").write_text("mine")
     refused(netspurt("report", early, "--out", "page.html"), "page.html exists already")
     assert Path("page.html").read_text() == "mine"
+    Path("report.html").write_text("mine")
+    said = "report.html exists already: name another file with --out, or remove it"
+    refused(netspurt("report", early, early), said)
 
 
 @pytest.mark.parametrize(

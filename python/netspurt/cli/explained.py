@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import pooled_lines
 from netspurt.wording import counted, number, rate
@@ -78,8 +79,7 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
     numbers = list(dict.fromkeys(table["connection"].tolist()))
     if connection is not None:
         if connection not in numbers:
-            there = f"0 to {numbers[-1]}" if numbers else "none"
-            raise ValueError(f"{found.path}: no connection {connection}; there are {there}")
+            raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
         yield from _connection(found, connection)
         yield from _retransmissions(found, connection)
         return

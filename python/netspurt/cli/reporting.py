@@ -45,7 +45,7 @@ def report(
     from netspurt.report import page
     from netspurt.stored import check_free, write_new
 
-    file = check_free(out or _usual(paths), "file")
+    file = check_free(out or _usual(paths), "file" if out else "file with --out")
     write_new(file, page(list(_sections(paths)), file))
     typer.echo(file)
 
