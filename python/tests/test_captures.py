@@ -154,6 +154,16 @@ def test_the_wait_beside_a_cause_is_the_silence_before_its_timer(
     assert float(told) * {"s": 1, "ms": 1e-3}[unit] == pytest.approx(silence_s, rel=0.01)
 
 
+def test_time_of_the_applications_is_said_to_be_of_both_ends(netspurt: Command) -> None:
+    capture = ROOT / "data" / "captures" / "requests-09-no-options-s1" / "sender.pcapng"
+    spent = explain(capture).table("spent")
+    parts = {name: float(spent[name].sum()) for name in spent if name.endswith("_ns")}
+    share = parts["application_ns"] / sum(parts.values())
+    assert share > 0.01
+    told = f"the applications (neither end had data to send) {share:.0%}"
+    assert told in netspurt("explain", capture).stdout
+
+
 def test_waits_for_probes_and_syns_are_not_what_a_lower_rto_saves() -> None:
     from netspurt.analysis.remedies import remedies
 
