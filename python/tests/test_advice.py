@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import netspurt as ns
 from netspurt import _core
 from netspurt.advice import Advice, Price, advise
-from netspurt.advice.deploying import lacking, linux_commands, shortcomings, span
+from netspurt.advice.deploying import lacking, linux_commands, quic_words, shortcomings, span
 from netspurt.advice.weighing import Terms, Weighing, cost, cost_of
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.replayed import Tally, bounded
@@ -209,6 +209,59 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
     assert "In Linux TCP: its estimator has one constant" in quic
     assert linux_commands(0.2) == ["200 ms is Linux's own rto_min: there is nothing to set."]
     assert "BPF" not in " ".join(linux_commands(5.0)), "the kernel refuses more than 200 ms there"
+
+
+def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_told() -> None:
+    """On 50 ms without spikes 200 ms is too long: the table has a row that costs less."""
+    told = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
+    (first, *_) = told.paragraphs()
+    costs = {name: told.cost(name).total.value for name in ("rfc6298", told.linux, told.pick)}
+    assert costs["rfc6298"] > costs[told.pick] > costs[told.linux]
+    assert re.search(r"rfc6298 \([^)]*\) costs measurably more\.", first), first
+    less = rf"{told.linux} \([^)]*\) costs less, but its constant was computed from these delays"
+    assert re.search(less, first), first
+    many = [f"fixed:rto={n}s,max=60s" for n in range(1, 9)]
+    assert "The other 7 with bounds and backoff cost measurably more." in str(
+        advice_on(rare(), many)
+    )
+    alone = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
+    assert "costs measurably more" not in alone, "mills-single may not be taken at all"
+
+
+def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:
+    """On delays of 30 µs and of 1.2 ms: routes and RFC 9000 §18.2 know whole milliseconds."""
+    rng = np.random.default_rng(3)
+    for scale in (30e-6, 1.2e-3):
+        told = advise(
+            [ns.replay(path_of(scale * rng.uniform(0.7, 2, 400)), ["linux", "quic"])], tune=True
+        )
+        constants = {text: dict(_core.Estimator(text).settings) for text in told.tuned}
+        linux, quic = (
+            next(of for text, of in constants.items() if text.startswith(name))
+            for name in ("linux", "quic")
+        )
+        assert re.fullmatch(r"\d+ms", linux["rto_min"]), linux
+        assert re.fullmatch(r"\d+ms", quic["max_ack_delay"]), quic
+        least = linux["rto_min"]
+        assert f"rto_min {least}`" in str(told)
+        assert f"tcp_rto_min_us={least[:-2]}000`" in str(told)
+        assert "4 ms at 250 Hz" in str(told)
+
+
+def test_a_value_that_cannot_be_set_says_so_and_names_the_next() -> None:
+    short = linux_commands(73e-6)
+    assert short[0].startswith("An rto_min of 0.073 ms cannot be set")
+    assert short[0].endswith("1 ms can be set.")
+    assert "rto_min 1ms`" in short[1]
+    assert "tcp_rto_min_us=1000`" in short[1]
+    assert "rto_min 13ms`" in linux_commands(0.0125)[1]
+    assert "TCP_BPF_RTO_MIN, 13000 µs" in " ".join(linux_commands(0.0125))
+    assert linux_commands(0.0)[0].startswith("An rto_min of 0 ms cannot be set")
+    for settable in (0.001, 0.007, 0.093, 1.3):
+        assert "cannot be set" not in " ".join(linux_commands(settable))
+    assert "100us cannot be set, 1ms can" in " ".join(quic_words("quic:max_ack_delay=0.1ms"))
+    assert "20s cannot be set, 16383ms can" in " ".join(quic_words("quic:max_ack_delay=20s"))
+    assert "cannot be set" not in " ".join(quic_words("quic:max_ack_delay=0ms"))
 
 
 @given(st.floats(1e-6, 1e3))

@@ -149,6 +149,16 @@ def test_what_cannot_be_drawn_names_the_capture(netspurt: Command, tmp_path: Pat
     assert "syns.pcap: no data of flow c0 was seen" in told.stderr
 
 
+def test_the_only_connection_and_none_are_worded(netspurt: Command, tmp_path: Path) -> None:
+    for packets, told in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
+        file = pcap(tmp_path / "few.pcap", packets)
+        ran = netspurt("explain", file, "--connection", "5")
+        assert ran.returncode == 2
+        assert f"no connection 5; {told}" in ran.stderr
+    file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
+    assert "no connection c5; the only one is c0" in netspurt("plot", file, "--flow", "c5").stderr
+
+
 def test_one_row_is_one_row(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
     assert "connections: 1 row of" in netspurt("table", file).stdout
@@ -166,3 +176,37 @@ def test_a_window_that_was_not_captured_is_not_zero(
     file = pcap(tmp_path / "cut.pcap", packets, snap=snap)
     (document,) = json.loads(netspurt("explain", "--json", file).stdout)["captures"]
     assert document["connections"][0]["zero_windows"] == zeros
+
+
+def test_the_least_window_beside_zero_windows_is_called_the_least_above_zero(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    windows = enumerate([0, 500, 1000])
+    packets = [(0.1 * n, segment(ACK, 1, payload=bytes(100), window=one)) for n, one in windows]
+    lines = netspurt("explain", pcap(tmp_path / "zero.pcap", packets)).stdout.splitlines()
+    told = next(line for line in lines if "window advertised" in line)
+    assert told.split("  ")[1] == "window advertised, least above 0 / mean / most"
+    assert "500 B / 500 B / 1,000 B" in told
+    assert next(line for line in lines if "zero windows" in line).split()[2] == "1"
+
+
+def answer(number: int) -> bytes:
+    """Return an acknowledgement of the octets before `number`, from 10.0.0.2:80."""
+    sent = segment(ACK, 1)
+    ends = sent[16:20] + sent[12:16] + sent[22:24] + sent[20:22]
+    return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]
+
+
+def test_the_two_kinds_of_round_trips_are_named_where_they_differ(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    """An ACK covers a segment sent 50 ms before and another one sent 20 ms before."""
+    first, second = (segment(ACK, 1 + 100 * n, payload=bytes(100)) for n in range(2))
+    file = pcap(tmp_path / "two.pcap", [(0.0, first), (0.03, second), (0.05, answer(201))])
+    explained = netspurt("explain", file).stdout.splitlines()
+    (newest,) = (line for line in explained if "RTT of the newest segment" in line)
+    assert "20 ms / 20 ms / 20 ms" in newest
+    (told,) = json.loads(netspurt("delays", file, "--json").stdout)
+    (oldest,) = (one for one in told["recordings"] if one["sent"])
+    assert oldest["max_ms"] == pytest.approx(50)
+    assert "`netspurt explain` times the newest segment" in oldest["notes"][0]

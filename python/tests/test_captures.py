@@ -131,6 +131,48 @@ def test_what_would_have_saved_waits_is_summed_over_connections(folder: Path) ->
     assert all(0 < value <= float(waits.seconds("waited_ns").sum()) for value in saved)
 
 
+@pytest.mark.parametrize(
+    ("name", "cause", "timer"),
+    [
+        ("tails-16-default-s1", "tail loss probe", "probe"),
+        ("handshakes-06-no-tlp-s1", "SYN", "syn"),
+        ("acks-04-no-options-s1", "timeout", "retransmission"),
+    ],
+)
+def test_the_wait_beside_a_cause_is_the_silence_before_its_timer(
+    name: str, cause: str, timer: str, netspurt: Command
+) -> None:
+    capture = ROOT / "data" / "captures" / name / "sender.pcapng"
+    found = explain(capture)
+    waits = found.table("waits").where(timer=timer)
+    silence_s = float(found.table("spent").seconds("timeout_ns").sum())
+    assert float(waits.seconds("waited_ns").sum()) == pytest.approx(silence_s)
+    (row,) = (
+        line for line in netspurt("explain", capture).stdout.splitlines() if line.startswith(cause)
+    )
+    told, unit = row.split()[-2:]
+    assert float(told) * {"s": 1, "ms": 1e-3}[unit] == pytest.approx(silence_s, rel=0.01)
+
+
+def test_time_of_the_applications_is_said_to_be_of_both_ends(netspurt: Command) -> None:
+    capture = ROOT / "data" / "captures" / "requests-09-no-options-s1" / "sender.pcapng"
+    spent = explain(capture).table("spent")
+    parts = {name: float(spent[name].sum()) for name in spent if name.endswith("_ns")}
+    share = parts["application_ns"] / sum(parts.values())
+    assert share > 0.01
+    told = f"the applications (neither end had data to send) {share:.0%}"
+    assert told in netspurt("explain", capture).stdout
+
+
+def test_waits_for_probes_and_syns_are_not_what_a_lower_rto_saves() -> None:
+    from netspurt.analysis.remedies import remedies
+
+    for name in ("tails-16-default-s1", "handshakes-06-no-tlp-s1"):
+        found = explain(ROOT / "data" / "captures" / name / "sender.pcapng")
+        assert len(found.table("waits")) > 0
+        assert remedies(found.tables) == []
+
+
 def test_the_time_of_a_connection_is_spent_on_one_thing_at_a_time(folder: Path) -> None:
     found = explain(folder / "source.pcapng")
     spent, connections = found.table("spent"), found.table("connections")

@@ -437,6 +437,16 @@ def test_a_command_that_the_stop_ended_is_told(process: Command, tmp_path: Path)
     assert "the scenario's stop, 1 s, ended the command" in ran.stderr
 
 
+def test_a_capture_that_would_not_be_written_is_refused(netspurt: Command, tmp_path: Path) -> None:
+    record = '[record]\ntables = ["drops"]\ncapture = true\n'
+    (tmp_path / "path.toml").write_text(PATH + record)
+    ran = netspurt("live", "exec", "path.toml", "--out", "r", "--", "true")
+    assert ran.returncode == 2
+    assert "captures need the table `segments`" in ran.stderr
+    assert "add `segments` to `tables`" in ran.stderr
+    assert not (tmp_path / "r").exists()
+
+
 def test_what_is_no_timer_is_no_shim(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     ran = netspurt("live", "exec", "path.toml", "--shim", "linx:min=3ms", "--", "true")

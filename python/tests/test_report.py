@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import netspurt as ns
+from netspurt.captures import explain
 from netspurt.pictures import picture
 from netspurt.pictures.marks import Line, Picture, Points, Scale
 from netspurt.report import Section, page, run_section
@@ -24,7 +25,7 @@ from netspurt.report.parts import Flow, Group, Panel, Part, Rows, Side
 from netspurt.report.payload import Payload, decoded
 from netspurt.report.thinning import thinned
 
-from conftest import Command, refused
+from conftest import ROOT, Command, refused
 
 
 @pytest.fixture(scope="module")
@@ -251,9 +252,59 @@ def test_a_capture_without_retransmissions_is_reported(netspurt: Command) -> Non
     assert "No loss is known to have waited for a timeout." in text
 
 
+def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) -> None:
+    folder = ROOT / "data" / "captures" / "tails-02-acks-at-once-s1"
+    pages = {}
+    for name in ("sender", "sender.short"):
+        netspurt("report", folder / f"{name}.pcapng", "--out", f"{name}.html")
+        pages[name] = unescape(Path(f"{name}.html").read_text())
+    data = int(explain(folder / "sender.pcapng").table("connections")["data_packets"].sum())
+    words = re.search(
+        r"The snap length of the capture cut ([\d,]+) of ([\d,]+) data", pages["sender"]
+    )
+    assert words, "the kernel's captures of the corpus have headers alone"
+    assert words.groups() == (f"{data:,}", f"{data:,}")
+    assert pages["sender"].index(words[0]) < pages["sender"].index("<pre"), "above all figures"
+    said = "the snap length cut the TCP headers of 33 packets"
+    assert said in pages["sender.short"].partition("</pre>")[0]
+    assert said not in pages["sender"]
+    assert said in netspurt("explain", folder / "sender.short.pcapng").stdout
+
+
 def _capture(netspurt: Command) -> Path:
     netspurt("run", "slow-download", "--out", "slow")
     return Path("slow/server.pcapng")
+
+
+@pytest.mark.parametrize(("share", "spurious"), [(0.0, False), (0.004, True)])
+def test_the_page_of_a_recording_has_the_recommended_timer(
+    tmp_path: Path, netspurt: Command, share: float, spurious: bool
+) -> None:
+    """Delays on which the usual timers are too long, so that the constants of the best are new."""
+    rng = np.random.default_rng(2)
+    rtt = rng.uniform(20e-6, 60e-6, 600) + np.where(rng.random(600) < share, 0.3, 0.0)
+    file = tmp_path / "ping.txt"
+    said = [
+        f"64 bytes from a: icmp_seq={n} ttl=56 time={1e3 * x:.3f} ms" for n, x in enumerate(rtt)
+    ]
+    file.write_text("\n".join(["PING a (192.0.2.7) 56(84) bytes of data.", *said, ""]))
+    (recording,) = ns.read_delays(file)
+    told = ns.advise([ns.replay(recording)])
+    made = told.replays[0][told.pick]
+    assert (made.spurious > 0) == spurious, told.pick
+    out = tmp_path / "page.html"
+    netspurt("report", file, "--out", out)
+    text = out.read_text()
+    if spurious:
+        rows = rows_of(text, f"Spurious retransmissions of {told.pick}, which is recommended")
+        assert len(rows) == made.spurious
+    else:
+        assert f"{told.pick}, which is recommended, retransmits no probe spuriously." in text
+    (timeline, *_) = description(text)["groups"]
+    (picture_of,) = timeline["sides"][0]["flows"][0]["panels"]
+    lines = [mark["label"] for mark in picture_of["marks"] if mark["type"] == "Line"]
+    assert told.pick in lines
+    assert len(lines) == 6, "a colour each"
 
 
 def test_two_runs_stand_side_by_side_and_part_where_compare_says(
@@ -275,6 +326,9 @@ def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     Path("page.html").write_text("mine")
     refused(netspurt("report", early, "--out", "page.html"), "page.html exists already")
     assert Path("page.html").read_text() == "mine"
+    Path("report.html").write_text("mine")
+    said = "report.html exists already: name another file with --out, or remove it"
+    refused(netspurt("report", early, early), said)
 
 
 @pytest.mark.parametrize(

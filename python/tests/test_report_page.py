@@ -357,6 +357,25 @@ def test_no_width_makes_the_page_scroll_sideways(browser: Any, two: Path, width:
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
+def test_sentences_wrap_in_a_narrow_window_and_columns_stay_in_line(
+    browser: Any, netspurt: Command
+) -> None:
+    netspurt("run", "slow-download", "--out", "slow")
+    netspurt("report", "slow/server.pcapng", "--out", "page.html")
+    opened(browser, Path("page.html").resolve(), 500)
+    script = """
+    const pre = document.querySelector('pre'), edge = pre.getBoundingClientRect().right;
+    const sentences = [...pre.querySelectorAll('.prose')];
+    const spent = sentences.find((one) => one.textContent.startsWith('Time went to'));
+    const lines = [...spent.getClientRects()], inside = lines.every((one) => one.right <= edge);
+    return [lines.length, inside, pre.scrollWidth > pre.clientWidth];
+    """
+    lines, inside, scrolls = browser.execute_script(script)
+    assert lines > 1
+    assert inside, "no word of the sentence is beyond the edge"
+    assert scrolls, "the table of causes keeps its columns"
+
+
 def test_what_takes_the_focus_has_a_name(browser: Any, two: Path) -> None:
     opened(browser, two)
     script = """

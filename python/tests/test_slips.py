@@ -188,6 +188,9 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
         ("replay delays.csv --interval 1 -e words.txt:Timer", "no module `words.txt`"),
         ("match absent delays.csv", "absent: No such file"),
         ("match words.txt delays.csv", "neither pcap nor pcapng: is the file complete?"),
+        ("explain delays.csv", "`netspurt delays delays.csv` shows it, and `netspurt replay"),
+        ("explain --csv delays.csv", "delays.csv: a recording of delays, not a capture"),
+        ("explain words.txt", "words.txt: neither pcap nor pcapng"),
     ],
 )
 def test_a_recording_that_cannot_be_read_so_is_told_why(

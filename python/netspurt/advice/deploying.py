@@ -13,6 +13,10 @@ from netspurt.grids import number
 LONGEST = "60s"
 #: The least and greatest floor that BPF may set [s]: two jiffies at 250 Hz, and Linux's own.
 _BPF = (0.008, 0.2)
+#: Below this [s] a jiffy of 4 ms changes rto_min by more than a fifth.
+_COARSE = 0.02
+#: The greatest `max_ack_delay` [ms] (RFC 9000 §18.2).
+LONGEST_DELAY_MS = 2**14 - 1
 
 
 def shortcomings(text: str) -> list[str]:
@@ -109,6 +113,20 @@ def span(seconds: float) -> str:
     return f"{number(rounded)}s" if rounded >= 1 else f"{number(rounded * 1000, 6)}ms"
 
 
+def whole_ms(seconds: float) -> str:
+    """Return a time in whole milliseconds, at least one, as the value of a key; longer if rounded.
+
+    Both `rto_min` of `ip route` and `max_ack_delay` of QUIC are whole milliseconds.
+
+    Examples
+    --------
+    >>> whole_ms(0.0372), whole_ms(0.0011), whole_ms(0.00041)
+    ('37ms', '2ms', '1ms')
+    """
+    # Two digits of ten milliseconds or more have no decimals.
+    return span(seconds) if seconds >= 0.01 else f"{max(1, math.ceil(seconds * 1000))}ms"
+
+
 def floor_of(text: str) -> float:
     """Return Linux's `rto_min` of a `linux` timer [s].
 
@@ -122,17 +140,19 @@ def floor_of(text: str) -> float:
 
 
 def linux_commands(floor_s: float) -> list[str]:
-    """Return how Linux is told its least variation, a sentence each."""
+    """Return how Linux is told its least variation, a sentence each.
+
+    A time that Linux cannot keep is replaced by the next longer one, and the sentences say so.
+    """
     if abs(floor_s - 0.2) < 1e-9:
         return ["200 ms is Linux's own rto_min: there is nothing to set."]
-    us = number(Fraction(floor_s) * 10**6, 0)
-    ms = number(Fraction(floor_s) * 1000, 3)
-    said = [
-        f"By route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
-        f"Linux 6.11: `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
-    ]
-    if _BPF[0] <= floor_s <= _BPF[1]:
-        said.append(f"From a BPF program: bpf_setsockopt TCP_BPF_RTO_MIN, {us} µs.")
+    exact_ms = Fraction(floor_s).limit_denominator(10**9) * 1000
+    ms = max(1, math.ceil(exact_ms))
+    said = [*_not_settable(exact_ms, ms), *_settings(ms)]
+    if ms < 1000 * _COARSE:
+        said.append(
+            "Linux rounds rto_min up to whole jiffies: 1 ms at 1000 Hz, 4 ms at 250 Hz (CONFIG_HZ)."
+        )
     said.append(
         "Linux adds rto_min to srtt: the timer is srtt + rttvar, and rttvar is at least rto_min."
     )
@@ -145,10 +165,38 @@ def linux_commands(floor_s: float) -> list[str]:
     return said
 
 
+def _not_settable(exact_ms: Fraction, ms: int) -> list[str]:
+    if exact_ms == ms:
+        return []
+    return [
+        f"An rto_min of {number(exact_ms, 6)} ms cannot be set: `ip route` takes whole "
+        f"milliseconds, and the kernel counts jiffies of at least 1 ms. {ms} ms can be set."
+    ]
+
+
+def _settings(ms: int) -> list[str]:
+    """Return the commands that set `rto_min`, a sentence each."""
+    us = 1000 * ms
+    said = [
+        f"By route: `ip route change ROUTE rto_min {ms}ms`. For all connections, since "
+        f"Linux 6.11: `sysctl -w net.ipv4.tcp_rto_min_us={us}`."
+    ]
+    if _BPF[0] <= us / 10**6 <= _BPF[1]:
+        said.append(f"From a BPF program: bpf_setsockopt TCP_BPF_RTO_MIN, {us} µs.")
+    return said
+
+
 def quic_words(text: str) -> list[str]:
     """Return how a QUIC stack is told of a `quic` timer, a sentence each."""
     delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
-    return [
+    said = [
         "stacks compute this probe timeout as it is (RFC 9002 §6.2). Its one constant is "
         f"max_ack_delay, here {delay}, which the receiver announces (RFC 9000 §18.2)."
     ]
+    ms = Fraction(_core.quantity(delay)[1], 10**6)
+    if ms.denominator > 1 or ms > LONGEST_DELAY_MS:
+        said.append(
+            f"It announces whole milliseconds, {LONGEST_DELAY_MS:,} at most: {delay} cannot be "
+            f"set, {min(math.ceil(ms), LONGEST_DELAY_MS)}ms can."
+        )
+    return said

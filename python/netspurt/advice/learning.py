@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netspurt import _core
-from netspurt.advice.deploying import LONGEST, lacking, span, with_settings
+from netspurt.advice.deploying import (
+    LONGEST,
+    LONGEST_DELAY_MS,
+    lacking,
+    span,
+    whole_ms,
+    with_settings,
+)
 from netspurt.advice.weighing import Terms, cost, prudent
 from netspurt.analysis.bootstrap import Floats
 from netspurt.analysis.replayed import Tally, learnt
@@ -111,10 +118,13 @@ def _parts(replays: Sequence[Replay]) -> list[_Part]:
     return halves if enough else whole
 
 
-def floors(lessons: Lessons, places: Sequence[int]) -> list[str]:
+def floors(
+    lessons: Lessons, places: Sequence[int], word: Callable[[float], str] = span
+) -> list[str]:
     """Return least timers to try: from above the longest delay of some parts to half the shortest.
 
-    Other parts are not looked at: what is learnt must not know them.
+    Other parts are not looked at: what is learnt must not know them. `word` makes a value of a
+    time [s].
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
     known = rtt[np.isfinite(rtt) & (rtt > 0)]
@@ -122,7 +132,7 @@ def floors(lessons: Lessons, places: Sequence[int]) -> list[str]:
         return ["1s"]
     low = min(max(float(known.min()) / 2, 1e-6), 30.0)
     high = min(max(1.2 * float(known.max()), 2 * low), float(LONGEST.rstrip("s")))
-    return list(dict.fromkeys(span(float(x)) for x in np.geomspace(high, low, _FLOORS)))
+    return list(dict.fromkeys(word(float(x)) for x in np.geomspace(high, low, _FLOORS)))
 
 
 Search = Callable[[Lessons, Sequence[int]], str]
@@ -131,7 +141,8 @@ Learn = Callable[[Lessons, Sequence[int]], list[str]]
 
 def linux_floor(lessons: Lessons, places: Sequence[int]) -> str:
     """Return Linux's timer with the `rto_min` that costs least at worst on some parts."""
-    tried = ["linux", *(f"linux:rto_min={least}" for least in floors(lessons, places))]
+    least = floors(lessons, places, whole_ms)
+    tried = ["linux", *(f"linux:rto_min={one}" for one in least)]
     return lessons.best(map(_named, tried), places)
 
 
@@ -163,7 +174,12 @@ def mills_constants(lessons: Lessons, places: Sequence[int]) -> str:
 
 def quic_delay(lessons: Lessons, places: Sequence[int]) -> str:
     """Return QUIC's timer with the `max_ack_delay` that costs least at worst on some parts."""
-    tried = ["quic", *(f"quic:max_ack_delay={least}" for least in floors(lessons, places))]
+
+    def announced(seconds: float) -> str:
+        return whole_ms(min(seconds, LONGEST_DELAY_MS / 1000))
+
+    least = floors(lessons, places, announced)
+    tried = ["quic", *(f"quic:max_ack_delay={one}" for one in least)]
     return lessons.best(map(_named, tried), places)
 
 

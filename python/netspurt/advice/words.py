@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FEW_LOSSES = 10
 #: The probes to which costs in words refer.
 THOUSAND = 1000
+#: More timers than this are counted, not named.
+MANY = 6
 #: Costs whose ratio is within this factor count as equal.
 ALIKE = 1.05
 
@@ -90,9 +92,7 @@ def _bare(advice: Advice) -> list[str]:
 def _others(advice: Advice) -> list[str]:
     others = [name for name in advice.alike if name != advice.pick]
     if not others:
-        several = advice.pick and len(advice.asked) > 1 and advice.suits
-        told = "Every other timer that was asked for and may be deployed costs measurably more."
-        return [told] * bool(several)
+        return _dearer(advice) if advice.pick and advice.suits else []
     said = []
     asked = [name for name in others if name in advice.asked]
     if asked:
@@ -109,6 +109,22 @@ def _others(advice: Advice) -> list[str]:
         if advice.pick in advice.asked:
             told += "; of equals, a timer that was not made from the recording is taken"
         said.append(told + ".")
+    return said
+
+
+def _dearer(advice: Advice) -> list[str]:
+    """Say which timers cost measurably more than the one to take, and which costs less."""
+    sound = [name for name in advice.asked if name != advice.pick and not shortcomings(name)]
+    said = []
+    if len(sound) > MANY:
+        said.append(f"The other {len(sound):,} with bounds and backoff cost measurably more.")
+    elif sound:
+        said.append(f"{_costs(advice, sound)} cost{'s' * (len(sound) == 1)} measurably more.")
+    if advice.cost(advice.linux).total.value < advice.cost(advice.pick).total.value:
+        said.append(
+            f"{_costs(advice, [advice.linux])} costs less, but its constant was computed from "
+            "these delays: only with --tune may it be taken."
+        )
     return said
 
 
@@ -300,11 +316,11 @@ def _deploy(advice: Advice) -> list[str]:
     elif advice.linux != advice.pick and advice.suits:
         cheaper = advice.cost(advice.linux)
         if cheaper.total.value < advice.cost(advice.pick).total.value:
-            words += [
+            words.append(
                 f"{advice.linux}, computed from these delays, would cost "
-                f"{_per_thousand(cheaper.total)}.",
-                linux_commands(floor_of(advice.linux))[0],
-            ]
+                f"{_per_thousand(cheaper.total)}."
+            )
+            words += [one for one in linux_commands(floor_of(advice.linux)) if one not in words]
     return [*said, f"In Linux TCP: {' '.join(words)}"]
 
 

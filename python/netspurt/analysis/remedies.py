@@ -65,7 +65,7 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     ----------
     RFC 6298 §2 (timer), RFC 8985 §6.2 and §7.2 (RACK and its probe).
     """
-    waits = tables["waits"]
+    waits = tables["waits"].where(timer="retransmission")
     connections = tables["spent"]["connection"]
     found = [_probe(waits, connections), _rack(waits, connections)]
     floors = tables["floors"]

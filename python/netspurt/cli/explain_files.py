@@ -40,9 +40,31 @@ def explain_files(
     found = list(_files(files))
     captures = [found] if as_one else [[file] for file in found]
     _check(captures, as_csv, parquet, connection, as_json=as_json)
-    if as_csv is not None:
-        return _print_rows(captures, as_csv)
-    return _print_captures(captures, parquet, connection, as_json=as_json)
+    try:
+        if as_csv is not None:
+            return _print_rows(captures, as_csv)
+        return _print_captures(captures, parquet, connection, as_json=as_json)
+    except OSError as error:
+        if recording := next(filter(_is_recording, found), None):
+            name = named(recording)
+            raise ValueError(
+                f"{name}: a recording of delays, not a capture: `netspurt delays {name}` shows it, "
+                f"and `netspurt replay {name}` tries timers on it"
+            ) from error
+        raise
+
+
+def _is_recording(file: str) -> bool:
+    """Return whether a file is no capture, but a recording of delays."""
+    from netspurt.captures import is_capture
+    from netspurt.delays import read_delays
+
+    if not Path(file).is_file() or is_capture(file):
+        return False
+    try:
+        return len(read_delays(file)) > 0
+    except (ValueError, OSError):
+        return False
 
 
 def _check(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import pooled_lines
 from netspurt.wording import counted, number, rate
@@ -78,8 +79,7 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
     numbers = list(dict.fromkeys(table["connection"].tolist()))
     if connection is not None:
         if connection not in numbers:
-            there = f"0 to {numbers[-1]}" if numbers else "none"
-            raise ValueError(f"{found.path}: no connection {connection}; there are {there}")
+            raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
         yield from _connection(found, connection)
         yield from _retransmissions(found, connection)
         return
@@ -165,11 +165,14 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("largest segment", lambda r: _octets(r["segment_bytes_max"])),
     ("MSS offered", lambda r: _octets(r["mss_bytes"])),
     ("RTT of the handshake", lambda r: _time(r["handshake_rtt_ns"])),
-    ("RTT min / mean / max", lambda r: _three(r, "rtt_ns", _time)),
+    ("RTT of the newest segment, min / mean / max", lambda r: _three(r, "rtt_ns", _time)),
     ("RTT samples", lambda r: number(r["rtt_samples"])),
     ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),
-    ("window advertised, least / mean / most", lambda r: _three(r, "window_bytes", _octets)),
+    (
+        "window advertised, least above 0 / mean / most",
+        lambda r: _three(r, "window_bytes", _octets),
+    ),
     ("zero windows", lambda r: number(r["zero_windows"])),
     ("window probes", lambda r: number(r["window_probes"])),
     ("longest idle", lambda r: _time(r["idle_ns_max"])),

@@ -38,9 +38,21 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
         complain(ValueError(f"{named(str(path))}: {note}"), "note:")
     count = len(set(found.table("connections")["connection"].tolist()))
     if only is not None and only >= count:
-        there = f"c0 to c{count - 1}" if count else "none"
-        raise ValueError(f"{path}: no connection {flow}; there are {there}")
+        raise ValueError(f"{path}: no connection {flow}; {there('c', count)}")
     return found
+
+
+def there(prefix: str, count: int) -> str:
+    """Return which connections there are, numbered from 0 behind a prefix.
+
+    Examples
+    --------
+    >>> there("c", 3), there("", 1), there("", 0)
+    ('there are c0 to c2', 'the only one is 0', 'there is none')
+    """
+    if count > 1:
+        return f"there are {prefix}0 to {prefix}{count - 1}"
+    return f"the only one is {prefix}0" if count else "there is none"
 
 
 def is_explained(opened: Run | Explained) -> TypeGuard[Explained]:

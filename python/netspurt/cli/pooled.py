@@ -34,7 +34,7 @@ CAUSES = {
 #: The words for the parts of the time.
 SPENT = {
     "handshake": "the handshake",
-    "application": "the application",
+    "application": "the applications (neither end had data to send)",
     "delivery": "the path (all data was sent)",
     "congestion_window": "the congestion window",
     "receive_window": "the receive window",

@@ -45,7 +45,7 @@ def report(
     from netspurt.report import page
     from netspurt.stored import check_free, write_new
 
-    file = check_free(out or _usual(paths), "file")
+    file = check_free(out or _usual(paths), "file" if out else "file with --out")
     write_new(file, page(list(_sections(paths)), file))
     typer.echo(file)
 
@@ -133,4 +133,5 @@ def _recordings(path: Path, name: str) -> Iterator[Section]:
         for one in reading:
             found = replay(one)
             told = name if len(reading) == 1 and file == path else one.name
-            yield replay_section(found, told, list(lines(advise([found]))), str(file))
+            advice = advise([found])
+            yield replay_section(found, told, list(lines(advice)), str(file), advice.pick)

@@ -83,16 +83,17 @@ class Judged(Protocol):
         """Return the algorithms that no other one beats in both measures."""
 
 
-def timeline(replay: Judged) -> Picture:
+def timeline(replay: Judged, first: str = "") -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most six algorithms are shown; the spurious retransmissions of each have its colour.
+    At most six algorithms are shown, among them the one named `first`; the spurious
+    retransmissions of each have its colour.
     """
     delays = replay.delays
     rtt = delays.rtt_s
     counted = delays.send_times == "unknown"
     t = np.arange(len(rtt), dtype=float) if counted else delays.sent_s
-    algorithms = _drawn(replay)
+    algorithms = _drawn(replay, first)
     # Timers before the first known delay would stretch the axis.
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
     waits = [algorithm.waits[start:] for algorithm in algorithms]
@@ -119,10 +120,13 @@ def _of_legend(label: str, shape: Shape) -> Points:
     return Points(label=label, ink="grey", x=none, y=none, shape=shape, size=5)
 
 
-def histogram(replay: Judged) -> Picture:
-    """Show the distributions of the delays and of each algorithm's timers."""
+def histogram(replay: Judged, first: str = "") -> Picture:
+    """Show the distributions of the delays and of the timers of at most six algorithms.
+
+    The one named `first` is among them.
+    """
     known = _answered(replay)
-    algorithms = _drawn(replay)
+    algorithms = _drawn(replay, first)
     everything = np.concatenate([known, *(algorithm.waits for algorithm in algorithms)])
     low, high = max(float(everything.min()), 1e-6), max(float(everything.max()), 2e-6)
     edges = np.geomspace(low, high * 1.001, 80)
@@ -228,16 +232,19 @@ def _named(replay: Judged) -> list[JudgedBy]:
     return front[:: -(-len(front) // _NAMED)]
 
 
-def _drawn(replay: Judged) -> list[JudgedBy]:
-    """Return the estimators to show, at most one for each colour, those of the front first."""
+def _drawn(replay: Judged, first: str = "") -> list[JudgedBy]:
+    """Return the estimators to show, at most one for each colour.
+
+    The one named `first` has precedence, then those of the front.
+    """
     if len(replay.algorithms) <= len(SERIES):
         return list(replay.algorithms)
     front = list(replay.front())
     step = max(1, -(-len(front) // len(SERIES)))
-    chosen = [
-        *front[::step],
-        *(algorithm for algorithm in replay.algorithms if algorithm not in front),
-    ][: len(SERIES)]
+    others = [algorithm for algorithm in replay.algorithms if algorithm not in front]
+    ahead = [algorithm for algorithm in replay.algorithms if algorithm.estimator == first]
+    rest = [algorithm for algorithm in [*front[::step], *others] if algorithm not in ahead]
+    chosen = [*ahead, *rest][: len(SERIES)]
     return [algorithm for algorithm in replay.algorithms if algorithm in chosen]
 
 

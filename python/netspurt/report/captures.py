@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from netspurt.report.parts import Group, Link, Part, Place, Rows, Section, Side
 from netspurt.report.repairs import BY_TIMER, MOST_ROWS
 from netspurt.report.words import instant, span
 from netspurt.table import Table
-from netspurt.wording import number, plain, rate
+from netspurt.wording import counted, number, plain, rate
 
 #: The kinds of pictures that can be drawn from a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
@@ -59,10 +59,9 @@ def capture_part(
     shown = {flow.name for flow in flows.flows}
     here = [way for way in ways(found) if way.name in shown]
     notes = [f"{note}." for note in found.notes]
-    if found.fault:
-        notes.insert(0, f"{found.fault}; what came before is shown.")
     part = Part(
         name=name,
+        words=list(_lacking(found)),
         lines=[plain(line) for line in lines],
         tables=[_directions(found)],
         places=[_spurious(found, here, side), _missed(found, here, side)] if here else [],
@@ -71,6 +70,20 @@ def capture_part(
         foot=[f"netspurt {_version()}"],
     )
     return part, flows
+
+
+def _lacking(found: Explained) -> Iterator[str]:
+    """Yield sentences on what the file lacks: its end, and what the snap length cut."""
+    if found.fault:
+        yield f"{found.fault}; what came before is shown."
+    connections = found.table("connections")
+    cut, data = (int(connections[name].sum()) for name in ("cut_packets", "data_packets"))
+    if cut:
+        yield (
+            f"The snap length of the capture cut {number(cut)} of {counted(data, 'data packet')}. "
+            "Their lengths come from their headers, so the figures count whole packets; what was "
+            "in them is not known."
+        )
 
 
 def _version() -> str:

@@ -56,12 +56,18 @@ def _text(text: str) -> str:
     return escape(plain(text))
 
 
+def _line(line: str) -> str:
+    """Return a line as a command prints it; a sentence may wrap, the cells of a table may not."""
+    in_columns = "  " in line.strip()
+    return _text(line) if in_columns or not line else f'<span class="prose">{_text(line)}</span>'
+
+
 def _part(part: Part, *, named: bool) -> str:
     """Return the words and the tables that precede the pictures."""
     lines = ["<div>", f"<h3>{_text(part.name)}</h3>" if named else ""]
     lines += [f"<p>{_text(words)}</p>" for words in part.words]
     if part.lines:
-        told = "\n".join(map(_text, part.lines))
+        told = "\n".join(map(_line, part.lines))
         lines.append(f'<pre tabindex="0" role="region" aria-label="Summary">{told}</pre>')
     lines += [_table(rows, None) for rows in part.tables]
     return "\n".join([*lines, "</div>"])

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from netspurt.pictures import Picture
-from netspurt.pictures.replay import Judged, histogram, pareto, timeline
+from netspurt.pictures.replay import histogram, pareto, timeline
 from netspurt.report.parts import Flow, Group, Link, Panel, Part, Place, Rows, Section, Side
 from netspurt.report.repairs import MOST_ROWS
 from netspurt.report.words import instant, span
 from netspurt.timers import Algorithm, Replay
 from netspurt.wording import plain
 
-#: The pictures below the picture over time, each with its heading.
-_APART: dict[str, tuple[str, Callable[[Judged], Picture]]] = {
-    "apart-histogram": ("Distributions", histogram),
-    "apart-pareto": ("Spurious retransmissions against the timer", pareto),
-}
 
-
-def replay_section(replay: Replay, name: str, lines: Sequence[str], path: str) -> Section:
+def replay_section(
+    replay: Replay, name: str, lines: Sequence[str], path: str, pick: str = ""
+) -> Section:
     """Return the section of a recording.
 
     Parameters
@@ -34,35 +29,44 @@ def replay_section(replay: Replay, name: str, lines: Sequence[str], path: str) -
         The lines that `netspurt replay` prints of the recording.
     path
         The file of the recording.
+    pick
+        The timer that is recommended. It is replayed, too, if `replay` does not have it.
     """
+    replay = replay.again([pick] if pick else [])
     part = Part(
         name=name,
         lines=[plain(line) for line in lines],
-        places=[_spurious(replay, one) for one in _best(replay)],
+        places=[_spurious(replay, one, pick) for one in _told(replay, pick)],
         links=[Link("the recording", path)],
     )
-    return Section(plain(name), [part], groups=list(_groups(replay)))
+    return Section(plain(name), [part], groups=list(_groups(replay, pick)))
 
 
-def _groups(replay: Replay) -> Iterator[Group]:
+def _groups(replay: Replay, pick: str) -> Iterator[Group]:
     """Yield the picture over time, and the other pictures that can be drawn from the replay."""
-    over = Panel("timeline", "Delays and timers", timeline(replay))
+    over = Panel("timeline", "Delays and timers", timeline(replay, pick))
     yield _group(over, replay.delays.name, "time")
     if not np.isnan(replay.delays.rtt_s).all():
-        for kind, (title, drawn) in _APART.items():
-            yield _group(Panel(kind, title, drawn(replay)), replay.delays.name, "")
+        apart = histogram(replay, pick)
+        yield _group(Panel("apart-histogram", "Distributions", apart), replay.delays.name, "")
+        title, front = "Spurious retransmissions against the timer", pareto(replay)
+        yield _group(Panel("apart-pareto", title, front), replay.delays.name, "")
 
 
 def _group(panel: Panel, name: str, x: str) -> Group:
     return Group([Side(name, [Flow(name, [panel])])], x)
 
 
-def _best(replay: Replay) -> list[Algorithm]:
-    """Return up to three timers of the front that have spurious retransmissions."""
-    return [one for one in replay.front() if one.spurious][:3]
+def _told(replay: Replay, pick: str) -> list[Algorithm]:
+    """Return the timers that have tables: the recommended one, and up to three of the front.
+
+    Those of the front have spurious retransmissions. The recommended one may have none.
+    """
+    best = [one for one in replay.front() if one.spurious and one.estimator != pick]
+    return [*([replay[pick]] if pick else []), *best[:3]]
 
 
-def _spurious(replay: Replay, one: Algorithm) -> Rows:
+def _spurious(replay: Replay, one: Algorithm, pick: str) -> Rows:
     """Return a table of a timer's spurious retransmissions. Rows link to places in the picture."""
     delays = replay.delays
     with np.errstate(invalid="ignore"):
@@ -74,11 +78,13 @@ def _spurious(replay: Replay, one: Algorithm) -> Rows:
         delay, timer = float(delays.rtt_s[n]), float(one.waits[n])
         rows.append((f"{n:,}" if counted else instant(at), span(delay), span(timer)))
         places.append(Place(0, delays.name, at, delay))
+    told = one.estimator + (", which is recommended" if one.estimator == pick else "")
     return Rows(
-        f"Spurious retransmissions of {one.estimator}: {len(early):,}",
+        f"Spurious retransmissions of {told}: {len(early):,}",
         ("probe" if counted else "sent", "delay", "timer"),
         rows,
         (0, 1, 2),
         places,
         len(early) - len(rows),
+        f"{told}, retransmits no probe spuriously.",
     )

@@ -127,8 +127,8 @@ impl Target {
         let mut delays = Delays::new(name, "fping");
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
         if !self.stamped {
-            let whose = if hints.interval.is_some() { "as given" } else { "fping's own" };
-            delays.notes.push(ping::reckoned(interval, whose));
+            let paced = ping::Paced::of(hints.interval.is_some(), "fping");
+            delays.notes.push(paced.note(interval));
         }
         delays.notes.extend(self.unread.note());
         let mut tally = self.tally;

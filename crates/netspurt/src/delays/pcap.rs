@@ -77,13 +77,14 @@ impl Trips {
         }
         delays.notes.push(
             "a sample for each ACK of new octets: the round trip of the oldest segment that it is \
-             the first to cover; losses are not recorded"
+             the first to cover, so a delayed ACK counts in full (`netspurt explain` times the \
+             newest segment); losses are not recorded"
                 .into(),
         );
         if retransmissions > 0 {
             delays.notes.push(format!(
-                "{retransmissions} segments were sent again: {} acknowledgements gave no sample \
-                 (Karn)",
+                "segments sent again: {retransmissions}; acknowledgements without a sample for \
+                 that (Karn): {}",
                 self.ambiguous
             ));
         }

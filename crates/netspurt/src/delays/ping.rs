@@ -255,8 +255,8 @@ impl PingRun {
             return summary(delays, sent, counted);
         }
         let range = self.range();
-        let (interval, whose) = self.interval(hints);
-        self.remark(range, (interval, whose), &mut delays);
+        let (interval, paced) = self.interval(hints);
+        self.remark(range, (interval, paced), &mut delays);
         self.tally.finish(&mut delays, range, Some(interval))?;
         Ok(delays)
     }
@@ -286,28 +286,29 @@ impl PingRun {
         }
     }
 
-    /// Returns the interval of the probes, and its source in words.
-    fn interval(&self, hints: &Hints) -> (Duration, &'static str) {
+    /// Returns the interval of the probes, and its source.
+    fn interval(&self, hints: &Hints) -> (Duration, Paced) {
         const USUAL: Duration = Duration::from_secs(1);
         let usual = USUAL.as_nanos();
         match (hints.interval, self.pace()) {
-            (Some(interval), _) => (interval, "as given"),
+            (Some(interval), _) => (interval, Paced::AsGiven),
             (None, Some(told)) if told > 0 && told.abs_diff(usual) > usual / 20 => {
-                (Duration::from_nanos(told), "by the statistics line")
+                (Duration::from_nanos(told), Paced::ByStatistics)
             }
-            (None, _) => (USUAL, "ping's own"),
+            (None, Some(told)) if told > 0 => (USUAL, Paced::ByStatistics),
+            (None, _) => (USUAL, Paced::Usual("ping")),
         }
     }
 
     fn remark(
         &self,
         range: Option<(u64, u64)>,
-        (interval, whose): (Duration, &str),
+        (interval, paced): (Duration, Paced),
         delays: &mut Delays,
     ) {
         let notes = &mut delays.notes;
         if !self.stamped {
-            notes.push(reckoned(interval, whose));
+            notes.push(paced.note(interval));
         }
         notes.extend(self.rounds.note());
         notes.extend(self.unread.note());
@@ -372,10 +373,46 @@ fn rounded(ns: u64) -> u64 {
     if to(2).abs_diff(ns) <= ns / 50 { to(2) } else { to(3) }
 }
 
-/// Returns the note that times of sending are computed, because the file has none.
-pub(super) fn reckoned(interval: Duration, whose: &str) -> String {
-    let other = if whose == "as given" { "" } else { "; `--interval TIME` sets another" };
-    format!("times of sending reckoned: one probe each {interval}, {whose}{other}")
+/// How the interval between probes is known if their times of sending are not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paced {
+    /// The user gave it.
+    AsGiven,
+    /// It follows from the statistics line.
+    ByStatistics,
+    /// It is the usual one of this tool, a guess.
+    Usual(&'static str),
+}
+
+impl Paced {
+    /// As given if `given`, or else the usual one of `tool`.
+    pub(super) fn of(given: bool, tool: &'static str) -> Self {
+        if given { Self::AsGiven } else { Self::Usual(tool) }
+    }
+
+    /// The note that times of sending are not recorded.
+    pub(super) fn note(self, interval: Duration) -> String {
+        match self {
+            Self::AsGiven => {
+                format!("times of sending reckoned: one probe each {interval}, as given")
+            }
+            Self::ByStatistics => format!(
+                "times of sending reckoned: one probe each {interval}, by the statistics line; \
+                 `--interval TIME` sets another"
+            ),
+            Self::Usual(tool) => {
+                let stamps = match tool {
+                    "ping" => "; `ping -D` of Linux records the times",
+                    "fping" => "; `fping -D` records the times",
+                    _ => "",
+                };
+                format!(
+                    "times of sending guessed: one probe each {interval}, the usual interval of \
+                     {tool}; `--interval TIME` sets the true one{stamps}"
+                )
+            }
+        }
+    }
 }
 
 /// Makes a recording of which only the counts are known.

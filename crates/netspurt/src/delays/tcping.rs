@@ -4,7 +4,7 @@
 use crate::units::Duration;
 
 use super::Delays;
-use super::ping::reckoned;
+use super::ping::Paced;
 use super::reading::{Hints, Malformed, Reading, RecordingError};
 use super::tally::Tally;
 use super::text::{MILLISECOND, decimal, integer, lines};
@@ -138,8 +138,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     }
     let mut delays = Delays::new(name, "connects (tcping)");
     let interval = hints.interval.unwrap_or(Duration::from_secs(1));
-    let whose = if hints.interval.is_some() { "as given" } else { "the usual one" };
-    delays.notes.push(reckoned(interval, whose));
+    delays.notes.push(Paced::of(hints.interval.is_some(), "tcping").note(interval));
     delays.notes.push(
         "delays of opening a connection: the kernel sends a lost SYN again, so a loss may show as \
          a delay of a second or more"

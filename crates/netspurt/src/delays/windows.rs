@@ -319,9 +319,9 @@ impl WindowsRun {
         }
         let range = (!self.probes.is_empty()).then_some((1, self.probes.len() as u64));
         let interval = hints.interval.unwrap_or(Duration::from_secs(1));
-        let whose = if hints.interval.is_some() { "as given" } else { "ping's own" };
         if self.probes.iter().all(|one| one.sent_ns.is_none()) {
-            delays.notes.push(super::ping::reckoned(interval, whose));
+            let paced = super::ping::Paced::of(hints.interval.is_some(), "Windows' ping");
+            delays.notes.push(paced.note(interval));
         }
         delays.notes.push("delays are whole milliseconds".into());
         self.tally().finish(&mut delays, range, Some(interval))?;

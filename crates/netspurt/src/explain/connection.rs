@@ -7,7 +7,7 @@ use crate::units::Time;
 use crate::wire::TcpView;
 
 use super::resting::RestingWay;
-use super::{CapturedSegment, CapturedWay, EndedWay, SpareWays, TimeSpent, WaitingFor};
+use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpent, WaitingFor};
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
 /// be missing.
@@ -160,12 +160,13 @@ impl CapturedConnection {
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
         let timeout = transmission.again.then(|| sender.latest()).flatten();
-        let waited = timeout.filter(|again| again.at == at && again.is_timed());
-        if let Some(again) = waited.filter(|again| again.is_timeout()) {
-            floors.waited(again, limits.progress, octets);
+        let again = timeout.filter(|again| again.at == at);
+        let timer = again.and_then(|again| EndedBy::of(again.cause.get()));
+        if let (Some(again), Some(timer)) = (again, timer) {
+            floors.waited(again, timer, limits.progress, octets);
         }
         limits.sent(at, packet, transmission, octets);
-        waited.map(|_| WaitingFor::Timeout)
+        timer.map(|_| WaitingFor::Timeout)
     }
 
     /// Handles a packet as an acknowledgement of the direction in which `side` sends.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::observe::{Flows, Lifetimes, Passing, Retired};
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedPacket, Datagrams, TcpView};
+use crate::wire::{CapturedPacket, Datagrams, Fault, TcpView};
 
 use super::hosts::{find_timer_grids, settle};
 use super::{CaptureNotes, CapturedConnection, EndedConnection, SpareWays, Transcript};
@@ -149,11 +149,21 @@ impl Explainer {
             self.passed.fragments += 1;
             return;
         };
-        let Ok(view) = TcpView::of(ip.bytes, ip.original_bytes as usize) else {
-            self.passed.other += 1;
-            return;
+        let snapped = ip.bytes.len() < ip.original_bytes as usize;
+        let view = match TcpView::of(ip.bytes, ip.original_bytes as usize) {
+            Ok(view) => view,
+            Err(error) => {
+                self.passed.other += 1;
+                if snapped && error.what == Fault::Truncated {
+                    self.notes.headers_cut();
+                }
+                return;
+            }
         };
         self.passed.tcp += 1;
+        if snapped && view.header_is_cut() {
+            self.notes.headers_cut();
+        }
         let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
         self.start.get_or_insert(at);
         self.last = self.last.max(at);

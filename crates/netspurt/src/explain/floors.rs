@@ -3,6 +3,7 @@
 use crate::observe::OneWay;
 use crate::rto::MeanDeviation;
 use crate::sample::RttSample;
+use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
 use super::ExplainedRetransmission;
@@ -17,11 +18,40 @@ pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(200),
 ];
 
-/// A wait that a retransmission timer ended.
+/// The timer that ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EndedBy {
+    /// The retransmission timer.
+    Retransmission,
+    /// The timer of tail loss probes.
+    Probe,
+    /// The timer of a SYN.
+    Syn,
+}
+
+impl EndedBy {
+    /// The names in tables, in the order of the values.
+    pub const NAMES: [&str; 3] = ["retransmission", "probe", "syn"];
+
+    /// The timer of a cause, if a timer is the cause.
+    pub fn of(cause: Option<Cause>) -> Option<Self> {
+        match cause? {
+            Cause::Rto => Some(Self::Retransmission),
+            Cause::Tlp => Some(Self::Probe),
+            Cause::Syn => Some(Self::Syn),
+            _ => None,
+        }
+    }
+}
+
+/// A wait that a timer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerWait {
     /// When the retransmission was captured.
     pub at: Time,
+    /// The timer.
+    pub timer: EndedBy,
     /// Its first octet.
     pub left: u64,
     /// The time since data was last sent or acknowledged, which is when the timer started at the
@@ -95,19 +125,23 @@ impl OtherFloors {
         }
     }
 
-    /// Records that a timer fired and sent `again`. The timer was started at `progress` at the
+    /// Records that `timer` fired and sent `again`. The timer was started at `progress` at the
     /// latest; `octets` has the outstanding segments.
     #[cold]
     pub fn waited<T: Copy>(
         &mut self,
         again: &ExplainedRetransmission,
+        timer: EndedBy,
         progress: Option<Time>,
         octets: &OneWay<T>,
     ) {
         let outstanding = octets.outstanding();
-        let last = self.waits.last().filter(|last| last.left == again.left);
+        // A probe does not back off the timer.
+        let of_timer = |wait: &&TimerWait| wait.timer == EndedBy::Retransmission;
+        let last = self.waits.iter().rev().find(of_timer).filter(|last| last.left == again.left);
         self.waits.push(TimerWait {
             at: again.at,
+            timer,
             left: again.left,
             waited: progress.map_or(Duration::ZERO, |since| again.at.saturating_since(since)),
             backoffs: last.map_or(0, |last| last.backoffs + 1),

@@ -41,7 +41,7 @@ pub use connection::CapturedConnection;
 pub use ended::{EndedConnection, Ending};
 pub use ended_way::EndedWay;
 pub use explainer::{Explainer, Explanation, Passed};
-pub use floors::{FLOORS, OtherFloors, TimerWait};
+pub use floors::{EndedBy, FLOORS, OtherFloors, TimerWait};
 pub use habits_table::habits_table;
 pub use infer::{AckHabits, Habits, StampTicks, TimerGrid, Traits, Vantage};
 pub use joined::JoinedCaptures;

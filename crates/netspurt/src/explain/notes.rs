@@ -31,6 +31,8 @@ pub struct CaptureNotes {
     pub back_ns_max: u64,
     /// Packets whose time is before 1970; they count as of 1970.
     pub early: u64,
+    /// Packets of TCP, or of what may be TCP, whose headers the snap length cut.
+    pub cut: u64,
     /// The first link type that cannot be read, and the packets of such types.
     pub unread: Option<(LinkType, u64)>,
     /// The time of the last packet.
@@ -66,12 +68,26 @@ impl CaptureNotes {
         }
     }
 
+    /// Counts a packet whose TCP header was not captured in full.
+    #[cold]
+    pub fn headers_cut(&mut self) {
+        self.cut += 1;
+    }
+
     /// The notes in words, one per line. Empty if there is nothing to note.
     pub fn lines(&self) -> Vec<String> {
         let counted = |count: u64| format!("{count} packet{}", if count == 1 { "" } else { "s" });
         let mut lines = Vec::new();
         if let Some((LinkType(number), count)) = self.unread {
             lines.push(format!("link type {number} cannot be read: {}", counted(count)));
+        }
+        if self.cut > 0 {
+            lines.push(format!(
+                "the snap length cut the TCP headers of {}: SACK blocks and time stamps may be \
+                 missing, so causes and verdicts may be wrong; capture at least 128 octets of each \
+                 packet",
+                counted(self.cut)
+            ));
         }
         if self.untimed > 0 {
             lines.push(format!(
@@ -108,6 +124,7 @@ impl Add for CaptureNotes {
             back: self.back + other.back,
             back_ns_max: self.back_ns_max.max(other.back_ns_max),
             early: self.early + other.early,
+            cut: self.cut + other.cut,
             unread,
             last_ns: None,
         }

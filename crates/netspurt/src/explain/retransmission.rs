@@ -103,9 +103,4 @@ impl ExplainedRetransmission {
     pub fn is_timeout(&self) -> bool {
         self.cause.get() == Some(Cause::Rto)
     }
-
-    /// Whether a timer sent it: the retransmission timer, that of a SYN, or that of a probe.
-    pub fn is_timed(&self) -> bool {
-        matches!(self.cause.get(), Some(Cause::Rto | Cause::Syn | Cause::Tlp))
-    }
 }

@@ -3,8 +3,8 @@
 mod causes;
 mod hostile;
 
-use crate::segment::{Flags, Segment};
-use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
+use crate::wire::{CaptureReader, CapturedPacket, Packet, PcapngWriter, encode};
 
 use super::{Explainer, Explanation, retransmissions_table};
 
@@ -43,11 +43,38 @@ fn a_segment_with_octets_seen_before_is_a_retransmission() {
     assert_eq!(retransmissions_table(&found).rows(), 1);
 }
 
+/// A SYN and an acknowledgement with a SACK block, of which `snap` octets were captured each.
+fn cut_to(snap: usize) -> Explanation {
+    let mut ack = Segment { ack: 1, flags: Flags::ACK, ..Segment::default() };
+    let mut blocks = SackBlocks::default();
+    blocks.add(SackBlock { left: 101, right: 201 });
+    ack.set_sack(&blocks);
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    let bytes = file_of(&[(0, 0, syn), (1, 5, ack), (0, 6, data(1, 100))]);
+    let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+    let mut explainer = Explainer::default();
+    while let Some(packet) = reader.next_packet().unwrap() {
+        let bytes = &packet.bytes[..snap.min(packet.bytes.len())];
+        explainer.take(&CapturedPacket { bytes, ..packet });
+    }
+    explainer.finish()
+}
+
+#[test]
+fn headers_that_the_snap_length_cut_are_noted_and_cut_payload_is_not() {
+    for (snap, cut) in [(128, 0), (60, 0), (45, 1), (38, 3), (20, 3)] {
+        let found = cut_to(snap);
+        assert_eq!(found.notes.cut, cut, "{snap}");
+        let said = found.notes.lines().iter().any(|line| line.contains("cut the TCP headers of"));
+        assert_eq!(said, cut > 0, "{snap}");
+    }
+}
+
 mod statistics {
     use super::*;
     use crate::explain::{EndedConnection, RowLayout, Statistics};
     use crate::ids::Side;
-    use crate::segment::{SackBlock, SackBlocks, SynOptions};
+    use crate::segment::SynOptions;
     use crate::units::Duration;
 
     const SYN_ACK: Flags = Flags(0x12);

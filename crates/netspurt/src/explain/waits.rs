@@ -6,7 +6,7 @@ use crate::rto::MeanDeviation;
 use crate::units::{Duration, Time};
 
 use super::columns::DIRECTIONS;
-use super::{ConnectionRow, EndedWay, Explanation, FLOORS, TimerWait, WaitingFor};
+use super::{ConnectionRow, EndedBy, EndedWay, Explanation, FLOORS, TimerWait, WaitingFor};
 
 /// The directions of all connections: the connection's number, the side that sends, and what it
 /// sends.
@@ -31,11 +31,19 @@ pub fn spent_table(explanation: &Explanation) -> Table {
     Table::new("spent", columns)
 }
 
-/// The table `waits`: a row for each wait that a retransmission timer ended.
+/// A wait with the timer that the cause of its retransmission names. What came later may have
+/// changed that cause.
+fn settled(way: &EndedWay, wait: TimerWait) -> TimerWait {
+    let place = way.retransmissions.binary_search_by_key(&wait.at, |again| again.at);
+    let cause = place.ok().and_then(|place| way.retransmissions[place].cause.get());
+    TimerWait { timer: EndedBy::of(cause).unwrap_or(wait.timer), ..wait }
+}
+
+/// The table `waits`: a row for each wait that a timer ended.
 pub fn waits_table(explanation: &Explanation) -> Table {
     let rows: Vec<(u64, Side, TimerWait)> = ways(explanation)
         .flat_map(|(number, side, way)| {
-            way.floors.waits().iter().map(move |wait| (number, side, *wait))
+            way.floors.waits().iter().map(move |wait| (number, side, settled(way, *wait)))
         })
         .collect();
     let instant = |at: Time| at.as_nanos().cast_signed();
@@ -43,6 +51,7 @@ pub fn waits_table(explanation: &Explanation) -> Table {
         Data::OptionalI64(rows.iter().map(|row| row.2.estimate.map(of).map(span)).collect())
     };
     let sides = rows.iter().map(|row| row.1.index() as u8).collect();
+    let timers = rows.iter().map(|row| row.2.timer as u8).collect();
     let number = |of: fn(&TimerWait) -> u32| Data::U32(rows.iter().map(|row| of(&row.2)).collect());
     Table::new(
         "waits",
@@ -50,6 +59,7 @@ pub fn waits_table(explanation: &Explanation) -> Table {
             Column::new("t_ns", Data::I64(rows.iter().map(|row| instant(row.2.at)).collect())),
             Column::new("connection", Data::U64(rows.iter().map(|row| row.0).collect())),
             Column::new("direction", Data::Tag { codes: sides, texts: &DIRECTIONS }),
+            Column::new("timer", Data::Tag { codes: timers, texts: &EndedBy::NAMES }),
             Column::new(
                 "waited_ns",
                 Data::I64(rows.iter().map(|row| span(row.2.waited)).collect()),

@@ -94,7 +94,7 @@ fn lay_bare(spec: &mut Spec) {
     spec.seed = Whole(0);
     spec.record.tables.clear();
     spec.record.shadows.clear();
-    spec.record.capture = false;
+    spec.record.capture = Some(false);
     spec.record.rows = None;
 }
 

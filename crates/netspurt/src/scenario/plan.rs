@@ -63,12 +63,13 @@ impl Spec {
     pub(super) fn fill_in(&mut self) {
         self.flows.values_mut().for_each(FlowSpec::fill_in);
         self.populations.values_mut().for_each(PopulationSpec::fill_in);
-        self.fill_in_spied();
+        self.fill_in_record();
     }
 
-    /// Fills in the nodes at which segments are recorded, if the file names none. These are the
-    /// nodes that send data or echo probes.
-    pub(super) fn fill_in_spied(&mut self) {
+    /// Fills in the nodes at which segments are recorded, if the file names none, and whether they
+    /// are captured. These nodes are those that send data or echo probes.
+    pub(super) fn fill_in_record(&mut self) {
+        self.record.capture.get_or_insert(self.record.tables.contains(&TableName::Segments));
         if self.record.spy.is_some() {
             return;
         }
@@ -88,7 +89,7 @@ impl Spec {
 impl Plan {
     /// The captures of a run.
     pub(super) fn captured(&self) -> Capturing {
-        let nodes = if self.capture && self.wanted.seen { self.spied.clone() } else { Vec::new() };
+        let nodes = if self.capture { self.spied.clone() } else { Vec::new() };
         Capturing { nodes, snap_bytes: Some(self.snap_bytes) }
     }
 
@@ -134,7 +135,7 @@ impl Plan {
             wanted: wanted(&spec.record.tables),
             shadows: shadows(&spec.record)?,
             connections: spec.record.tables.contains(&TableName::Connections),
-            capture: spec.record.capture,
+            capture: capture(&spec.record)?,
             snap_bytes: snap_bytes(&spec.record)?,
             most_rows: spec.record.rows,
             nodes: nodes.into_iter().collect(),
@@ -196,6 +197,17 @@ fn tell_links(links: &mut [PlannedLink], flows: &[PlannedFlow]) {
     for effects in links.iter_mut().filter_map(|link| link.config.effects.as_mut()) {
         effects.know_messages(&messages);
     }
+}
+
+/// Whether captures are written. Their packets are those of the table `segments`.
+fn capture(record: &RecordSpec) -> Result<bool, Problem> {
+    let recorded = record.tables.contains(&TableName::Segments);
+    if record.capture == Some(true) && !recorded {
+        let message = "captures need the table `segments`, which `tables` lacks";
+        let fix = "add `segments` to `tables`, or set `capture` to false";
+        return Err(Problem::at(["record", "capture"], message).fix(fix));
+    }
+    Ok(record.capture.unwrap_or(recorded))
 }
 
 /// The octets that captures keep of each packet. They must have room for the headers of IPv4 and

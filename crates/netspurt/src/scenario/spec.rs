@@ -140,9 +140,10 @@ pub struct RecordSpec {
     /// The tables that are recorded.
     #[serde(default = "TableName::all")]
     pub tables: Vec<TableName>,
-    /// Whether a pcapng file is written for each spied node.
-    #[serde(default = "yes")]
-    pub capture: bool,
+    /// Whether a pcapng file is written for each spied node. By default it is where `tables` has
+    /// `segments`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<bool>,
     /// The octets that captures keep of each packet.
     #[serde(default = "headers")]
     pub snap: ByteCount,
@@ -159,16 +160,12 @@ fn headers() -> ByteCount {
     ByteCount(128)
 }
 
-fn yes() -> bool {
-    true
-}
-
 impl Default for RecordSpec {
     fn default() -> Self {
         Self {
             spy: None,
             tables: TableName::all(),
-            capture: true,
+            capture: None,
             snap: headers(),
             rows: None,
             shadows: Vec::new(),

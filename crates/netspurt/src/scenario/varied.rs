@@ -119,7 +119,7 @@ impl Varied {
                 _ => drop(spec.echo_probes.insert(name, read_table::<EchoProbesSpec>(part).ok()?)),
             }
         }
-        spec.fill_in_spied();
+        spec.fill_in_record();
         Some(spec)
     }
 

@@ -171,6 +171,13 @@ impl TcpView {
         })
     }
 
+    /// Whether octets of the header are missing. Malformed options count, too, if there is no payload.
+    #[inline]
+    pub fn header_is_cut(&self) -> bool {
+        self.captured_bytes == 0
+            && (usize::from(self.header_bytes) < TcpHead::BYTES || !self.options.whole)
+    }
+
     /// The advertised window, before scaling; `None` if the header was cut before it.
     #[inline]
     pub fn advertised(&self) -> Option<u16> {

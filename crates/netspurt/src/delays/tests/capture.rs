@@ -93,7 +93,7 @@ fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_what_wa
     assert!(delays.notes[0].contains("the oldest segment"));
     assert_eq!(
         delays.notes[1],
-        "1 segments were sent again: 1 acknowledgements gave no sample (Karn)"
+        "segments sent again: 1; acknowledgements without a sample for that (Karn): 1"
     );
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }

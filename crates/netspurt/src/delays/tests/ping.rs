@@ -117,6 +117,20 @@ fn stamps_give_the_times_of_sending() {
 }
 
 #[test]
+fn a_guessed_interval_is_called_a_guess_and_one_by_the_statistics_line_is_not() {
+    let bare = replies([1, 2, 3]);
+    let guessed = &one(&bare).notes[0];
+    assert!(guessed.starts_with("times of sending guessed: one probe each 1 s"), "{guessed}");
+    assert!(guessed.contains("`--interval TIME`") && guessed.contains("`ping -D`"), "{guessed}");
+    for (millis, interval) in [(2020, "1 s"), (420, "200 ms")] {
+        let line = format!("3 packets transmitted, 3 received, 0% packet loss, time {millis}ms");
+        let told = &one(&format!("{bare}\n--- 10.0.0.1 ping statistics ---\n{line}\n")).notes[0];
+        let reckoned = format!("reckoned: one probe each {interval}, by the statistics line");
+        assert!(told.contains(&reckoned), "{told}");
+    }
+}
+
+#[test]
 fn what_is_broken_or_foreign_is_told_with_its_line() {
     let text = format!(
         "{HEADER}64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\r\n\

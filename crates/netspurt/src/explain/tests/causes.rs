@@ -1,13 +1,14 @@
 //! Causes and verdicts of small packet lists.
 
 use crate::ids::Side;
+use crate::record::Data;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
 
 use super::super::hosts::settle;
 use super::super::{
     CauseRule, EndedWay, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict,
-    VerdictEvidence,
+    VerdictEvidence, waits_table,
 };
 
 /// Octets of a segment.
@@ -214,6 +215,34 @@ fn the_last_of_several_segments_after_a_silence_is_a_probe_only_with_sack() {
     let mut talk = Talk::opened(false, false);
     talk.flight(101.0, 0, 4).data(303.0, 3000);
     assert_ne!(talk.causes(), [Some(Cause::Tlp)]);
+}
+
+/// The table `waits` of a talk: the timers, and the waits in milliseconds.
+fn waits(talk: &Talk) -> Vec<(String, i64)> {
+    let table = waits_table(&talk.explained());
+    let data = |name| &table.columns.iter().find(|column| column.name == name).unwrap().data;
+    let (Data::Tag { codes, texts }, Data::I64(waited)) = (data("timer"), data("waited_ns")) else {
+        panic!("the columns have other types");
+    };
+    let timers = codes.iter().map(|code| texts[usize::from(*code)].to_string());
+    timers.zip(waited.iter().map(|ns| ns / 1_000_000)).collect()
+}
+
+#[test]
+fn the_silence_before_a_probe_a_timeout_and_a_syn_is_a_wait() {
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 4).data(303.0, 3000);
+    assert_eq!(waits(&talk), [("probe".to_string(), 202)]);
+    // The second wait tells that the first was a probe's.
+    let mut talk = Talk::opened(true, false);
+    talk.data(101.0, 0).data(381.0, 0).data(665.0, 0);
+    let [probe, timeout] = ["probe", "retransmission"].map(str::to_string);
+    assert_eq!(waits(&talk), [(probe, 280), (timeout, 284)]);
+    let mut talk = Talk::midway();
+    for at in [0.0, 1000.0] {
+        talk.packet(Side::From, at, Segment { flags: Flags::SYN, ..Segment::default() });
+    }
+    assert_eq!(waits(&talk), [("syn".to_string(), 1000)]);
 }
 
 /// RFC 6298 §5.5 doubles the wait; RFC 8985 §7.3 leaves it.

@@ -507,6 +507,22 @@ fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
 }
 
 #[test]
+fn captures_need_the_table_of_segments() {
+    let with =
+        |tables, capture: &[_]| chain().with(&[&[("record.tables", tables)], capture].concat());
+    let asked = [("record.capture", "true")];
+    let error = with("[\"drops\"]", &asked).unwrap_err().to_string();
+    assert!(error.starts_with("captures need the table `segments`"), "{error}");
+    assert!(error.contains("add `segments` to `tables`, or set `capture` to false"), "{error}");
+    assert!(with("[\"drops\", \"segments\"]", &asked).is_ok());
+    for (tables, capture) in [("[\"drops\"]", "false"), ("[\"segments\"]", "true")] {
+        let resolved = with(tables, &[]).unwrap().resolved();
+        assert!(resolved.contains(&format!("capture = {capture}\n")), "{resolved}");
+        assert!(Scenario::parse("again.toml", &resolved).is_ok(), "{tables}");
+    }
+}
+
+#[test]
 fn a_packet_without_room_for_a_payload_behind_the_time_stamps_is_refused() {
     let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
     let error = with("{ packet_size = \"52 B\" }").unwrap_err().to_string();
