@@ -43,7 +43,14 @@ impl Keys for Ns2Config {
 
     fn check(&self) -> Result<(), Contradiction> {
         above_zero("tick", self.tick)?;
-        ordered(("min", self.min), ("max", self.max))
+        ordered(("min", self.min), ("max", self.max))?;
+        if self.tick * MIN_TICKS <= self.max {
+            return Ok(());
+        }
+        let message =
+            format!("the timer is at least {MIN_TICKS} ticks, which is above `max`, {}", self.max);
+        let fix = format!("write at most {}, or raise `max`", self.max / MIN_TICKS);
+        Err(Contradiction { key: "tick", message, fix })
     }
 }
 

@@ -395,6 +395,11 @@ mod tests {
             ("mills:rising=5/4", "mills: `rising`: 5/4 is above 1: write a ratio from 0 to 1"),
             ("ns2:tick=0 s", "ns2: `tick`: a unit of zero: write a time above zero"),
             (
+                "ns2:tick=2h",
+                "ns2: `tick`: the timer is at least 2 ticks, which is above `max`, 60 s: write at \
+                 most 30 s, or raise `max`",
+            ),
+            (
                 "quic:initial_rtt=0 s",
                 "quic: `initial_rtt`: a timer that fires at once: write a time above zero",
             ),

@@ -61,10 +61,15 @@ impl<'a, 'v> Expressions<'a, 'v> {
     pub(super) fn skip(&mut self) -> Result<(), Mistake> {
         loop {
             self.cursor.skip(if self.parentheses > 0 { Blank::Lines } else { Blank::Line })?;
-            if !self.cursor.take("\\\n") && !self.cursor.take("\\\r\n") {
+            if !self.continues() {
                 return Ok(());
             }
         }
+    }
+
+    /// Steps over a `\` at the end of a line if it is next. Returns whether it was.
+    pub(super) fn continues(&mut self) -> bool {
+        self.cursor.take("\\\n") || self.cursor.take("\\\r\n")
     }
 
     /// Steps over an opening parenthesis.

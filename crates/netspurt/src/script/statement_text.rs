@@ -42,7 +42,7 @@ impl StatementReader<'_, '_> {
         loop {
             self.inner.skip()?;
             self.inner.cursor.skip(Blank::Lines)?;
-            if self.inner.cursor.take(";") || self.inner.cursor.starts_with("\\") {
+            if self.inner.cursor.take(";") || self.inner.continues() {
                 continue;
             }
             if self.inner.cursor.rest().is_empty() {

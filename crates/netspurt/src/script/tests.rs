@@ -433,6 +433,7 @@ const MISTAKES: &[Case] = &[
     ("0 %{ assert 1 = 1 }%", 1, 15, "`=` is not a comparison", "`==`"),
     ("0 %{ assert 1 2 }%", 1, 15, "expected an operator", "end of the line"),
     ("0 %{ import os }%", 1, 6, "`import` is not a statement", "assert"),
+    ("0 %{ \\ss }%", 1, 6, "expected a statement, found `\\`", "assert"),
     ("0 %{ print 1 }%", 1, 12, "expected `(`", "print(tcpi_rtt)"),
     ("0 %{ x += 1 }%", 1, 8, "`x` is not set", "x = "),
     ("0 %{ assert 1, '%d %d' % 1 }%", 1, 16, "2 `%d` for 1 values", "each value"),
