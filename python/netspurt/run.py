@@ -131,15 +131,15 @@ class Run:
             flow_count = len(set(flows["flow"].tolist()))
             count = "1 flow" if flow_count == 1 else f"{flow_count} flows"
             yield (
-                f"{count}: {int(flows['sent'].sum())} sent, {int(flows['retransmissions'].sum())} "
-                f"retransmitted, "
-                f"timeouts: {int(flows['timeouts'].sum())}"
+                f"{count}: {int(flows['sent'].sum()):,} sent, "
+                f"{int(flows['retransmissions'].sum()):,} retransmitted, "
+                f"timeouts: {int(flows['timeouts'].sum()):,}"
             )
         if populations is not None:
             made, complete = (int(populations[c].sum()) for c in ("connections", "complete"))
-            yield f"{made} connections of populations: {complete} complete"
+            yield f"{made:,} connections of populations: {complete:,} complete"
         if echo_probes is not None:
-            yield f"{len(echo_probes)} echo_probes: {int(echo_probes['lost'].sum())} lost"
+            yield f"{len(echo_probes):,} echo probes: {int(echo_probes['lost'].sum()):,} lost"
 
     def __repr__(self) -> str:
         return f"<Run {self.title or self.source!r}, {self.stop_ns / 1e9:g} s, {self.digest[:16]}>"

@@ -188,6 +188,11 @@ def test_a_timer_without_bounds_or_backoff_is_never_taken_as_it_is(bare: str) ->
         assert shortcomings(name) == []
 
 
+def test_a_lone_timer_that_cannot_be_completed_leaves_nothing_to_recommend() -> None:
+    told = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"])
+    assert told.pick == ""
+
+
 def test_what_a_timer_lacks_is_added_by_keys_of_its_own() -> None:
     for name in _core.ALGORITHMS:
         added = lacking(name, "40ms")

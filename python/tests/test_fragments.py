@@ -106,7 +106,7 @@ def test_echo_probes_are_saved_and_opened_again(folder: Path, narrow: ns.Run) ->
     assert list(again.echo_probes) == list(narrow.echo_probes)
     assert list(again.echo_probes.texts()) == list(narrow.echo_probes.texts())
     assert again.echo_probes.seconds("rtt_ns").min() > 0.04
-    assert "20 echo_probes: 0 lost" in str(again)
+    assert "20 echo probes: 0 lost" in str(again)
 
 
 def test_every_kind_of_segment_is_documented(narrow: ns.Run) -> None:

@@ -322,6 +322,55 @@ def test_two_runs_stand_side_by_side_and_part_where_compare_says(
     assert "First divergence at 8.9540 s" in text
 
 
+TWO = """
+title = "Two transfers"
+stop = "5 s"
+[links]
+line = { between = ["a", "b"], rate = "8 Mbit/s", delay = "20 ms", queue = "20 packets" }
+[flows]
+large = { from = "a", to = "b", send = "400 kB", profile = "linux-6" }
+small = { from = "a", to = "b", send = "100 kB", profile = "linux-6", start = "3 s" }
+"""
+
+
+def test_directions_of_two_runs_are_compared_by_their_names(netspurt: Command) -> None:
+    Path("two.toml").write_text(TWO)
+    netspurt("run", "two.toml", "--out", "first")
+    netspurt("run", "two.toml", "--set", "flows.small.send=600 kB", "--out", "second")
+    netspurt("report", "first", "second", "--out", "page.html")
+    text = Path("page.html").read_text()
+    assert re.search(r"1 of 2 directions with data differ, .*the first to differ is small", text)
+    netspurt("run", "two.toml", "--set", "flows.small.start=4 s", "--out", "later")
+    netspurt("report", "first", "later", "--out", "same.html")
+    text = Path("same.html").read_text()
+    assert "The 2 directions with data never differ, with times counted from the first" in text
+
+
+def test_a_run_without_losses_claims_no_repair(netspurt: Command) -> None:
+    Path("two.toml").write_text(TWO)
+    netspurt("run", "two.toml", "--set", "links.line.queue=unlimited", "--out", "calm")
+    netspurt("report", "calm", "--out", "page.html")
+    text = Path("page.html").read_text()
+    assert "Nothing was retransmitted." in text
+    assert "No packet was lost." in text
+
+
+def test_a_page_of_a_replay_has_its_timers_and_other_timers_can_be_named(
+    netspurt: Command,
+) -> None:
+    ping = ROOT / "data" / "ping.txt"
+    netspurt("replay", ping, "-e", "quic", "-e", "linux:rto_min=77ms", "--out", "replayed")
+    netspurt("report", "replayed", "--out", "first.html")
+    netspurt("report", ping, "-e", "linux:rto_min=78ms", "--out", "second.html")
+    first, second = (Path(name).read_text() for name in ("first.html", "second.html"))
+    assert "linux:rto_min=77ms" in first
+    assert "mills" not in first
+    assert "linux:rto_min=78ms" in second
+    assert "mills" not in second
+    base = ns.load("early-timeout").run().save("run")
+    refused(netspurt("report", base, "-e", "linux", "--out", "third.html"), "--estimator")
+
+
 def test_a_page_is_never_overwritten(early: Path, netspurt: Command) -> None:
     Path("page.html").write_text("mine")
     refused(netspurt("report", early, "--out", "page.html"), "page.html exists already")
@@ -387,7 +436,7 @@ def test_flows_with_retransmissions_have_precedence_where_not_all_are_drawn(tmp_
     assert len(spurious) == int(flows["spurious"].sum())
     assert spurious[0][5] == "rto, FIN"
     # The pages' servers are not spied, so nothing is claimed of their late repairs.
-    assert "sent was observed elsewhere" in text
+    assert "were recorded at another node" in text
     assert "Every loss was repaired" not in text
 
 

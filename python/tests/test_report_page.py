@@ -214,6 +214,12 @@ def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one
         assert f"packet {cells[2]}" in spoken
 
 
+def seconds(text: str) -> float:
+    """Return a time that is shown with its unit, in seconds."""
+    value, unit = text.split()
+    return float(value) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
+
+
 def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early: ns.Run) -> None:
     opened(browser, one)
     over = canvas(browser, "Round trip and RTO")
@@ -222,14 +228,14 @@ def test_the_cursor_reads_the_values_of_the_table(browser: Any, one: Path, early
         readings = [one.text for one in all_of(browser, ".readout")]
         at = {text.split(" · ")[0] for text in readings if text}
         assert len(at) == 1, "all pictures have one cursor"
-        t = float(at.pop().removeprefix("at ").removesuffix(" s"))
+        t = seconds(at.pop().removeprefix("at "))
         states = early.rto
         last = int(np.searchsorted(states.seconds(), t, side="right") - 1)
         for name in ("srtt", "rttvar", "rto"):
             value = float(states.seconds(f"{name}_ns")[last])
-            read = re.search(rf"\b{name} (\S+) s", readings[1])
+            read = re.search(rf"\b{name} (\S+ \S+)", readings[1])
             assert read
-            assert float(read[1]) == pytest.approx(value, abs=1e-9)
+            assert seconds(read[1]) == pytest.approx(value, abs=1e-9)
         cwnd = early.cwnd
         last = int(np.searchsorted(cwnd.seconds(), t, side="right") - 1)
         assert f"cwnd {int(cwnd['cwnd_bytes'][last]):,} B" in readings[2]
@@ -436,9 +442,14 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     row.find_element("css selector", "button").click()
     settled(browser)
     (told,) = [one.text for one in all_of(browser, ".tip:not([hidden])")]
-    read = re.search(r"^(\S+) s$", told, re.MULTILINE)
+    read = re.search(r"^(\S+ m?s)$", told, re.MULTILINE)
     assert read
-    assert float(read[1]) == pytest.approx(float(cells[0].removesuffix(" s")), abs=1e-6)
+    assert seconds(read[1]) == pytest.approx(seconds(cells[0]), abs=1e-6)
+    # On a logarithmic axis the cursor reads the value, not its logarithm.
+    hover(browser, canvas(browser, "Distributions"), 0, 40)
+    at = all_of(browser, ".readout")[1].text.split(" · ")[0]
+    rtt = found.delays.rtt_s
+    assert 0 < seconds(at.removeprefix("at ")) < 10 * np.nanmax(rtt)
 
 
 def open_pictures(browser: Any, shown: dict[str, Picture], file: Path) -> None:
@@ -515,8 +526,10 @@ def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_pa
     opened(browser, tmp_path / "sweep" / "report.html")
     assert browser.get_log("browser") == []
     rows = [row.text for row in all_of(browser, "tbody tr")]
-    assert len(rows) == 4
+    assert len(rows) == 4 + 2
     assert rows[0].startswith("2400 bit/s 1 segment")
+    assert rows[4].startswith("9600 bit/s")
+    assert re.search(r" better| worse| cannot tell| same", rows[4])
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert "Goodput, by rate and window" in titles
     assert "without mean completion time, such as those that did not finish" in browser.page_source

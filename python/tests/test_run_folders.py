@@ -227,9 +227,9 @@ def test_a_run_tells_of_its_flows_and_of_its_echo_probes(probed: ns.Run) -> None
     assert lines[0] == "Echo probes beside a transfer"
     assert lines[1].startswith("3 s simulated, seed 9, digest ")
     sent, again = (int(probed.flows[name].sum()) for name in ("sent", "retransmissions"))
-    assert lines[2].startswith(f"1 flow: {sent} sent, {again} retransmitted, timeouts: ")
+    assert lines[2].startswith(f"1 flow: {sent:,} sent, {again:,} retransmitted, timeouts: ")
     lost = int(probed.echo_probes["lost"].sum())
-    assert lines[3] == f"{len(probed.echo_probes)} echo_probes: {lost} lost"
+    assert lines[3] == f"{len(probed.echo_probes):,} echo probes: {lost:,} lost"
     only = (
         probed.scenario.partition("[flows")[0]
         + "[echo_probes"

@@ -222,6 +222,8 @@ class Judged:
 def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = None) -> list[Judged]:
     """Return what is chosen on all parts but one, and what it costs there, for each part.
 
+    There is nothing without candidates.
+
     Parameters
     ----------
     lessons
@@ -237,6 +239,8 @@ def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = No
     for place in places:
         rest = [other for other in places if other != place]
         texts = [*candidates, *(learn(lessons, rest) if learn else [])]
+        if not texts:
+            return []
         choice = lessons.best(texts, rest)
         costs = {text: lessons.cost(text, [place]) for text in texts}
         if not all(map(math.isfinite, costs.values())):

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _PICTURES = {*ENDINGS, ".jpg", ".jpeg"}
 
 
+#: The file with all numbers of a replay.
+REPLAYED = "replay.parquet"
+
+
 @dataclass(frozen=True)
 class How:
     """How files are read.
@@ -46,8 +50,8 @@ def files_of(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    if (path / "replay.parquet").is_file():
-        return [path / "replay.parquet"]
+    if (path / REPLAYED).is_file():
+        return [path / REPLAYED]
     if (path / "run.json").is_file():
         tables = [path / f"{name}.parquet" for name in ("echo_probes", "rtt")]
         kept = next((table for table in tables if table.is_file()), None)

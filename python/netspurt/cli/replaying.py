@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from netspurt.cli.one_way import Rfc889
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
 from netspurt.cli.output import complain, progress
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
-from netspurt.cli.recordings import How, read_all
+from netspurt.cli.recordings import REPLAYED, How, read_all
 from netspurt.cli.replay_report import (
     as_data,
     count,
@@ -69,7 +69,7 @@ def replay(
     late = RFC889_LOST_AFTER if rfc889 and lost_after is None else lost_after
     read = How(read_as, interval, columns_of(column), late)
     form = Form(as_json, as_csv)
-    how = _How(order, clock, told, quiet=not form.for_people)
+    how = Replaying(order, clock, told, quiet=not form.for_people)
     show = _Show(Price(cost, loss), tune, pool, every, rfc889, versus, adaptation, form)
     _fit_together(out, pictures, show)
     delays, wrong = _recordings(files, read, how)
@@ -138,7 +138,7 @@ RFC889_LOST_AFTER = 30.0
 
 
 @dataclass(frozen=True)
-class _How:
+class Replaying:
     """The options for the replay."""
 
     order: str | None
@@ -147,7 +147,7 @@ class _How:
     quiet: bool
 
 
-def _recordings(files: list[Path], read: How, how: _How) -> tuple[list[Delays], bool]:
+def _recordings(files: list[Path], read: How, how: Replaying) -> tuple[list[Delays], bool]:
     """Return all recordings, and whether a file had an error. Errors are printed."""
     found: list[Delays] = []
     wrong = False
@@ -163,16 +163,16 @@ def _recordings(files: list[Path], read: How, how: _How) -> tuple[list[Delays], 
 
 
 def _replays(
-    delays: list[Delays], named: list[str], how: _How, *, pool: bool
+    delays: list[Delays], named: list[str], how: Replaying, *, pool: bool
 ) -> tuple[list[Replay], bool]:
     """Return replays of all recordings, and whether one had an error. Errors are printed."""
     from netspurt.timers import replay as run
 
     replays, wrong = [], False
-    together = _algorithms(delays, named, how) if pool and delays else []
+    together = algorithms_of(delays, named, how) if pool and delays else []
     for one in delays:
         try:
-            algorithms = together or _algorithms([one], named, how)
+            algorithms = together or algorithms_of([one], named, how)
             replays.append(run(one, algorithms, order=how.order, clock=how.clock, told=how.told))
         except _core.ReplayError as error:
             complain(error)
@@ -221,7 +221,7 @@ def _echo(text: Iterator[str]) -> None:
         typer.echo(line)
 
 
-def _tell_settings(delays: list[Delays], named: list[str], how: _How, show: _Show) -> None:
+def _tell_settings(delays: list[Delays], named: list[str], how: Replaying, show: _Show) -> None:
     """Print every setting of all estimators: for all recordings together, or for each."""
     groups = [delays] if show.pool or show.rfc889 else [[one] for one in delays]
     if not show.form.for_people:
@@ -241,7 +241,7 @@ def _tell_settings(delays: list[Delays], named: list[str], how: _How, show: _Sho
 
 
 def _settings(
-    delays: Sequence[Delays], named: list[str], how: _How, price: Price
+    delays: Sequence[Delays], named: list[str], how: Replaying, price: Price
 ) -> Iterator[tuple[list[Algorithm], float]]:
     """Yield the results of each setting on all recordings, and its cost per probe [s]."""
     from netspurt.advice.weighing import cost_of
@@ -286,7 +286,7 @@ def _left_out(file: Path, malformed: list[Malformed]) -> Iterator[str]:
         yield f"{file}: {more} more lines left out; `netspurt delays --json` lists all"
 
 
-def _algorithms(delays: list[Delays], named: list[str], how: _How) -> list[str]:
+def algorithms_of(delays: list[Delays], named: Iterable[str], how: Replaying) -> list[str]:
     """Return the estimators to show. For a grid this is its front, and a note is printed."""
     from netspurt.grids import is_grid
     from netspurt.timers import grid_front
@@ -330,7 +330,7 @@ def _save(replays: list[Replay], out: Path, kinds: list[str]) -> Iterator[Path]:
     from netspurt.timers import save_records
 
     out.mkdir(parents=True, exist_ok=True)
-    yield save_records(replays, out / "replay.parquet")
+    yield save_records(replays, out / REPLAYED)
     for place, one in enumerate(replays, start=1):
         which = "replay" if len(replays) == 1 else f"replay-{place}"
         for plot in _PLOTS:

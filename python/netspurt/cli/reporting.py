@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netspurt.cli import replay_options as option
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.output import named
 
 if TYPE_CHECKING:
+    from netspurt.delays import Delays
     from netspurt.report import Section
     from netspurt.report.compared import Subject
+    from netspurt.timers import Replay
 
 #: The name of a page without `--out`.
 _PAGE = "report.html"
@@ -37,6 +40,7 @@ def report(
             "here.",
         ),
     ] = None,
+    estimators: option.Estimators = None,
 ) -> None:
     """Write a page of HTML with words, tables and linked pictures, which opens without a network.
 
@@ -46,7 +50,7 @@ def report(
     from netspurt.stored import check_free, write_new
 
     file = check_free(out or _usual(paths), "file" if out else "file with --out")
-    write_new(file, page(list(_sections(paths)), file))
+    write_new(file, page(list(_sections(paths, estimators or [])), file))
     typer.echo(file)
 
 
@@ -58,7 +62,7 @@ def _usual(paths: Sequence[Path]) -> Path:
     return only / _PAGE if only.is_dir() else only.with_name(f"{only.name}-{_PAGE}")
 
 
-def _sections(paths: Sequence[Path]) -> Iterator[Section]:
+def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Section]:
     """Yield the sections for the paths, in their order. Two runs or captures are compared."""
     from netspurt.report import compared_section
     from netspurt.report.drawn import BUDGET
@@ -66,6 +70,8 @@ def _sections(paths: Sequence[Path]) -> Iterator[Section]:
     for path in paths:
         if not path.exists():
             raise ValueError(f"{path} does not exist")
+    if estimators and not any(map(_has_recordings, paths)):
+        raise ValueError("--estimator names a timer for recordings of delays, and there is none")
     names = [named(path.resolve().name) for path in paths]
     if len(set(names)) < len(names):
         names = [named(str(path)) for path in paths]
@@ -74,24 +80,34 @@ def _sections(paths: Sequence[Path]) -> Iterator[Section]:
         yield compared_section([_subject(*one) for one in both])
         return
     for path, name in both:
-        yield from _alone(path, name, BUDGET // len(both))
+        if _has_recordings(path):
+            yield from _recordings(path, name, estimators)
+        else:
+            yield from _alone(path, name, BUDGET // len(both))
 
 
 def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
-    """Yield the sections of a path: one, or one for each recording in it."""
+    """Yield the section of a sweep, a run or a capture."""
     from netspurt.report import capture_section, run_section, sweep_section
     from netspurt.sweep import open_sweep
 
-    if (path / "sweep.json").is_file():
+    if _is_sweep(path):
         yield sweep_section(open_sweep(path), name)
-    elif _has_packets(path):
-        one = _subject(path, name)
-        if is_run(one.run):
-            yield run_section(one.run, name, one.lines, room)
-        elif is_explained(one.run):
-            yield capture_section(one.run, name, one.lines, room)
-    else:
-        yield from _recordings(path, name)
+        return
+    one = _subject(path, name)
+    if is_run(one.run):
+        yield run_section(one.run, name, one.lines, room)
+    elif is_explained(one.run):
+        yield capture_section(one.run, name, one.lines, room)
+
+
+def _is_sweep(path: Path) -> bool:
+    return (path / "sweep.json").is_file()
+
+
+def _has_recordings(path: Path) -> bool:
+    """Return whether a path is neither a sweep, a run's folder nor a capture."""
+    return not (_is_sweep(path) or _has_packets(path))
 
 
 def _has_packets(path: Path) -> bool:
@@ -113,25 +129,43 @@ def _subject(path: Path, name: str) -> Subject:
     return Subject(opened, name, list(lines_beside_flows(opened)) if is_run(opened) else [])
 
 
-def _recordings(path: Path, name: str) -> Iterator[Section]:
-    """Yield a section for each recording of a file or of a folder, with the usual timers.
+def _recordings(path: Path, name: str, estimators: Sequence[str]) -> Iterator[Section]:
+    """Yield a section for each recording of a file or of a folder.
+
+    The timers are `estimators`, or those of a replay's folder, or the usual ones.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no recording.
     """
     from netspurt.advice import advise
     from netspurt.cli.recordings import How, read_all
     from netspurt.cli.replay_report import lines
     from netspurt.report import replay_section
-    from netspurt.timers import replay
 
     for file, reading in read_all([path], How(None, None, {})):
         if isinstance(reading, Exception):
             raise reading
         for one in reading:
-            found = replay(one)
+            found = _replay(file, one, estimators)
             told = name if len(reading) == 1 and file == path else one.name
             advice = advise([found])
             yield replay_section(found, told, list(lines(advice)), str(file), advice.pick)
+
+
+def _replay(file: Path, delays: Delays, estimators: Sequence[str]) -> Replay:
+    """Replay timers on a recording: the given ones, those of its file, or the usual ones."""
+    from netspurt import _core
+    from netspurt.cli.recordings import REPLAYED
+    from netspurt.cli.replaying import Replaying, algorithms_of
+    from netspurt.table import Table
+    from netspurt.timers import USUAL, replay
+
+    order, named = None, list(estimators)
+    if not named and file.name == REPLAYED:
+        name = delays.name.removeprefix(f"{file}: ")
+        of = Table(_core.Table.read("replay", str(file))).where(recording=name)
+        order, named = str(of["order"][0]), list(dict.fromkeys(map(str, of["estimator"])))
+    how = Replaying(order, "exact", told=False, quiet=False)
+    return replay(delays, algorithms_of([delays], named or USUAL, how), order=order)

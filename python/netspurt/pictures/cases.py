@@ -236,5 +236,11 @@ def _heat(
 def _cell(figure: Interval | None) -> str:
     if figure is None or not np.isfinite(figure.value):
         return ""
-    half = (figure.high - figure.low) / 2
-    return f"{figure.value:.3g}" + (f"\n±{half:.2g}" if half > 0 else "")
+    if not figure.high > figure.low:
+        return _brief(figure.value)
+    return f"{_brief(figure.value)}\n{_brief(figure.low)} .. {_brief(figure.high)}"
+
+
+def _brief(value: float) -> str:
+    """Return a number with three digits, without an exponent."""
+    return np.format_float_positional(float(f"{value:.3g}"), trim="-")

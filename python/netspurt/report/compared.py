@@ -41,8 +41,8 @@ class Subject:
 def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section:
     """Return the section of two runs or captures, drawn on the same axes.
 
-    Times count from the first data of each. The flow with the most data in one is compared with
-    that in the other, segment by segment.
+    Times count from the first data of each. Directions of two runs that have the same name are
+    compared segment by segment; of captures, and if no name is shared, those with the most data.
     """
     told = [_part(one, side, room // 2) for side, one in enumerate(subjects)]
     sides = [
@@ -72,23 +72,94 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
 
 
+#: The most directions of two runs that are compared.
+_MOST_COMPARED = 50
+
+
 def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]:
-    """Compare the flows with the most data; return sentences, and where the flows first differ."""
+    """Compare two runs; return sentences, and where a direction first differs."""
+    first, second = subjects
     try:
-        seen = [_seen(one.run) for one in subjects]
+        pairs = _pairs(first.run, second.run)
     except ValueError as error:
         return [f"The two are not compared segment by segment: {error}."], None
+    several = len(pairs) > 1
+    found = [
+        _of_pair(pair, [_seen(one.run, way) for one, way in zip(subjects, pair, strict=True)])
+        for pair in pairs
+    ]
+    parted = [one for one in found if one.at_s is not None]
+    if not parted:
+        kept = list(found[0].words) if not several else []
+        which = f"The {len(pairs)} directions with data" if several else "The two"
+        return [*_named(pairs, subjects), *kept, f"{which} never differ{_FROM_FIRST}."], None
+    earliest = min(parted, key=lambda one: one.at_s or 0.0)
+    words = list(_named(pairs, subjects))
+    if several:
+        words.append(
+            f"{len(parted)} of {len(pairs)} directions with data differ{_FROM_FIRST}; the first "
+            f"to differ is {earliest.way.name}."
+        )
+    parting = earliest.sentence(subjects)
+    return [*words, *earliest.words, parting], Parting(earliest.at_s or 0.0, parting)
+
+
+#: What times of a comparison count from.
+_FROM_FIRST = ", with times counted from the first data of each"
+
+
+def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, Way]]:
+    """Return the directions to compare: of two runs those of equal names, or else the largest.
+
+    Raises
+    ------
+    ValueError
+        If a run has no direction with data.
+    """
+    every = [ways(one) for one in (first, second)]
+    for one, found in zip((first, second), every, strict=True):
+        if not found:
+            raise ValueError(f"{one.title} has no flow with data")
+    if isinstance(first, Run) and isinstance(second, Run):
+        there = {way.name for way in every[1]}
+        shared = [(way, way) for way in every[0] if way.name in there]
+        if shared:
+            return shared[:_MOST_COMPARED]
+    return [(every[0][0], every[1][0])]
+
+
+def _named(pairs: Sequence[tuple[Way, Way]], subjects: Sequence[Subject]) -> Iterator[str]:
+    """Say which direction is compared with which, if their names differ."""
+    first, second = subjects
+    for one, other in pairs:
+        if one.name != other.name:
+            yield f"{one.name} of {first.name} is compared with {other.name} of {second.name}."
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """The comparison of a direction: what it says, and when it first differs, if it does [s]."""
+
+    way: Way
+    words: Sequence[str]
+    told: Comparison
+    cause: str
+    at_s: float | None
+
+    def sentence(self, subjects: Sequence[Subject]) -> str:
+        """Say where the two first differ, and what each does there."""
+        both = zip(subjects, self.told.parted, strict=True)
+        doing = "; ".join(f"{one.name} {event or 'has ended'}" for one, event in both)
+        cause = f": {self.cause}" if self.cause else ""
+        return f"First divergence at {self.at_s:.4f} s{cause}. {doing}."
+
+
+def _of_pair(pair: tuple[Way, Way], seen: Sequence[list[Seen]]) -> _Compared:
     first, second = seen
     told = compare(first, second)
-    words = list(_alike(told, first))
     parted = [event.t_s for event in told.parted if event is not None]
-    if not parted:
-        return [*words, "The two never differ."], None
-    named = why(told, first, second)
-    both = zip(subjects, told.parted, strict=True)
-    doing = "; ".join(f"{one.name} {event or 'has ended'}" for one, event in both)
-    parting = f"First divergence at {min(parted):.4f} s{': ' if named else ''}{named}. {doing}."
-    return [*words, parting], Parting(min(parted), parting)
+    cause = why(told, first, second) if parted else ""
+    return _Compared(pair[0], list(_alike(told, first)), told, cause, min(parted, default=None))
 
 
 def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:
@@ -103,18 +174,8 @@ def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:
     )
 
 
-def _seen(run: Run | Explained) -> list[Seen]:
-    """Return the events of the direction with the most data, as seen at its sender.
-
-    Raises
-    ------
-    ValueError
-        If no direction has data.
-    """
-    every = ways(run)
-    if not every:
-        raise ValueError(f"{run.title} has no flow with data")
-    way = every[0]
+def _seen(run: Run | Explained, way: Way) -> list[Seen]:
+    """Return the events of a direction, as seen at its sender."""
     segments = run.table("segments")
     seen = events(segments, way.flow, _node(run, way))
     if not isinstance(run, Explained) or way.direction == "forward":

@@ -123,4 +123,4 @@ def _not_drawn(missing: dict[str, str], flows: Sequence[Flow]) -> Iterator[str]:
     there = {panel.kind for flow in flows for panel in flow.panels}
     for kind, why in missing.items():
         if kind not in there:
-            yield f"{TITLES[kind]} is not drawn: {why}."
+            yield f"Not drawn: {TITLES[kind].lower()}. {why[0].upper()}{why[1:]}."

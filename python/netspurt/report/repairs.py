@@ -47,10 +47,12 @@ def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
     """Return a table of the spurious retransmissions, including SYNs and FINs."""
     cells: list[tuple[float, tuple[str, ...], Place]] = []
     names = ("packet", "seq", "len_bytes", "cause", "kind")
+    some = False
     for way in every:
         seen = _seen(run, way)
         if seen is None:
             continue
+        some = some or any(seen["cause"].tolist())
         again = seen.select(seen["spurious"])
         columns = (again[name].tolist() for name in names)
         rows = zip(again.seconds().tolist(), *columns, strict=True)
@@ -63,7 +65,7 @@ def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
         ("time", "flow", "packet", "first octet", "octets", "cause"),
         cells,
         (0, 2, 3, 4),
-        "No retransmission was spurious.",
+        "No retransmission was spurious." if some else "Nothing was retransmitted.",
     )
 
 
@@ -77,6 +79,8 @@ def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
     if not every or optional(run, "segments") is None or optional(run, "drops") is None:
         return None
     cells: list[tuple[float, tuple[str, ...], Place]] = []
+    drops = run.table("drops")
+    some = any(len(drops.where(flow=way.flow, direction=way.direction)) for way in every)
     for way in every:
         for one in _missed(run, way):
             waited = span(one.again_s - one.t_s)
@@ -92,9 +96,13 @@ def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
         ),
         cells,
         (0, 2, 3, 4, 6, 8),
-        f"Every loss{' of the senders that were spied' if unseen else ''} was repaired without a "
-        "timeout.",
+        _without_timeout(some=some, unseen=bool(unseen)),
     )
+
+
+def _without_timeout(*, some: bool, unseen: bool) -> str:
+    of = " of the senders that were spied" if unseen else ""
+    return f"Every loss{of} was repaired without a timeout." if some else f"No packet{of} was lost."
 
 
 def _rows(

@@ -58,7 +58,7 @@ def run_part(
         lines=[plain(line) for line in lines],
         tables=[table for table in (_directions(run), _links(run)) if table.rows],
         places=places,
-        notes=[*found.notes, *_unseen(run, shown)],
+        notes=[*found.notes, *_not_recorded(run), *_unseen(run, shown)],
         links=list(_files(run)),
         foot=[f"netspurt {run.version}", f"seed {run.seed}", f"digest {run.digest}"],
     )
@@ -75,9 +75,24 @@ def _words(run: Run) -> Iterator[str]:
         yield f"{number(spurious)} of {counted(again, 'retransmission')} were spurious."
     waited = int(flows["waited_ns"].sum()) / 1e9
     if waited:
-        yield f"The flows waited {span(waited)} for timeouts."
+        whose = "The flow" if len(set(flows["flow"].tolist())) == 1 else "All flows together"
+        yield f"{whose} waited {span(waited)} for timeouts."
     if run.live is not None and not run.live.valid:
         yield f"This live run does not count: {run.live.why_not()}."
+
+
+def _not_recorded(run: Run) -> Iterator[str]:
+    """Yield sentences on tables that the scenario did not record, and what they would show."""
+    if len(run.flows) == 0 and "populations" in run.tables:
+        yield (
+            "Connections of populations are not drawn. `netspurt table` shows the table "
+            "`populations`, and the table `connections` if it is in `tables` under [record]."
+        )
+    elif len(run.flows) and int(run.flows["timeouts"].sum()) and optional(run, "drops") is None:
+        yield (
+            "Losses that waited for a timeout are not listed: the run recorded no drops. Add "
+            "`drops` to `tables` under [record]."
+        )
 
 
 def _unseen(run: Run, shown: list[Way]) -> Iterator[str]:
@@ -86,9 +101,9 @@ def _unseen(run: Run, shown: list[Way]) -> Iterator[str]:
     if unseen:
         names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")
         yield (
-            f"What {names} sent was observed elsewhere: what was lost before is not in the tables "
-            "of retransmissions, nor are late repairs. Add them to `spy` under [record] to have "
-            "all."
+            f"The packets of {names} were recorded at another node. Packets that were lost on the "
+            "way to it are missing from the tables of retransmissions, and losses that waited for "
+            f"a timeout are not shown. Add {names} to `spy` under [record] to see all."
         )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from netspurt.analysis.cases import Summary, measures, summarise
+from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.cases import Summary, compare, measures, summarise
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import fitting_unit, in_words
 from netspurt.report.parts import Flow, Group, Link, Panel, Part, Rows, Section, Side
@@ -36,6 +37,9 @@ _MOST_MEASURES = 6
 _GROUPS = 200
 _LINES = 8
 
+#: The most labels of an axis that are compared.
+_COMPARED = 24
+
 
 def sweep_section(folder: SweepFolder, name: str) -> Section:
     """Return the section of a sweep.
@@ -47,10 +51,11 @@ def sweep_section(folder: SweepFolder, name: str) -> Section:
     """
     cases = folder.read()
     chosen = _chosen(cases)
+    verdicts = [rows for axis in folder.names if (rows := _verdicts(cases, folder, axis, chosen))]
     part = Part(
         name=name,
         words=list(_words(folder)),
-        tables=[_table(cases, folder, chosen)] if folder.names else [],
+        tables=[*([_table(cases, folder, chosen)] if folder.names else []), *verdicts],
         links=[Link("the sweep's folder", folder.where)],
         notes=[*_without(cases, folder, chosen), *_notes(folder, chosen)],
         foot=[f"fingerprint {folder.fingerprint}"],
@@ -122,6 +127,32 @@ def _table(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Rows:
     return Rows("Means and 95 % intervals", head, rows, tuple(right), more=more)
 
 
+def _verdicts(cases: Cases, folder: SweepFolder, axis: str, chosen: Sequence[str]) -> Rows | None:
+    """Return the table that compares the labels of an axis with its first label, over all groups.
+
+    Return `None` if the axis has one label, or more than a table can show.
+    """
+    labels = folder.labels[axis]
+    if not 2 <= len(labels) <= _COMPARED or not chosen:
+        return None
+    cells: dict[str, list[str]] = {}
+    head, baseline = [axis], ""
+    for measure in chosen:
+        rows = compare(cases, measure, axis, folder.labels, paired=folder.paired, by=[])
+        known = [abs(row.difference.value) for row in rows if np.isfinite(row.difference.value)]
+        words, factor, unit = in_words(measure)
+        size, unit = fitting_unit(unit, factor * max(known, default=0.0))
+        head.append(f"{words} [{unit}]" if unit else words)
+        for row in rows:
+            baseline = row.baseline
+            told = _interval(row.difference.scaled(factor / size))
+            cells.setdefault(row.label, []).append(f"{told} {row.verdict}")
+    whole = [(label, *told) for label, told in cells.items() if len(told) == len(chosen)]
+    pairing = "pair by pair" if folder.paired else "between groups"
+    caption = f"Differences from {axis} {baseline}, {pairing}: better, worse or cannot tell"
+    return Rows(caption, tuple(head), whole, tuple(range(1, 1 + len(chosen)))) if whole else None
+
+
 def _unit(rows: Sequence[Summary], measure: str) -> tuple[float, str]:
     """Return the factor for a measure's figures, and the measure's name with the unit."""
     words, factor, unit = in_words(measure)
@@ -131,7 +162,10 @@ def _unit(rows: Sequence[Summary], measure: str) -> tuple[float, str]:
 
 
 def _cell(row: Summary, factor: float) -> str:
-    mean = row.mean.scaled(factor)
+    return _interval(row.mean.scaled(factor))
+
+
+def _interval(mean: Interval) -> str:
     if not np.isfinite(mean.value):
         return "-"
     around = f" ({mean.low:.4g} .. {mean.high:.4g})" if np.isfinite(mean.low) else ""

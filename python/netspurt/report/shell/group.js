@@ -278,7 +278,7 @@ class Group {
     const panel = this.cursor && this.cursor.panel;
     if (!panel) return;
     const x = bent(this.cursor.at + panel.zero, panel.log);
-    const mark = this.cursor.found ? tellMark(panel, this.cursor.found) : [exact(this.cursor.at, unitOf(panel.picture.x))];
+    const mark = this.cursor.found ? tellMark(panel, this.cursor.found) : [tellPlace(panel, this.cursor.at)];
     this.spoken.value = `${panel.picture.title}: ${[...mark, ...readLines(panel, x)].join(", ")}`;
   }
 

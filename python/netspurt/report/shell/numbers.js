@@ -24,7 +24,10 @@ function exact(value, unit) {
     const [size, name] = fitting(unit, 2 * value);
     return `${Number((value / size).toPrecision(4))} ${name}`;
   }
-  if (unit === "s") return `${Number(value.toFixed(9))} s`;
+  if (unit === "s" && value) {
+    const [size, name] = fitting(unit, 2 * Math.abs(value));
+    return `${Number((value / size).toFixed(Math.round(9 + Math.log10(size))))} ${name}`;
+  }
   const text = Number.isInteger(value) ? grouped(value) : grouped(Number(value.toPrecision(6)));
   return unit ? `${text} ${unit}` : text;
 }
@@ -34,4 +37,12 @@ function unitOf(scale) {
   if (scale.unit) return scale.unit;
   const found = /\[(s|B|bit\/s)\]$/.exec(scale.label);
   return found ? found[1] : "";
+}
+
+// A place on the x axis in words: the name of the nearest tick, or the value.
+function tellPlace({ picture: { x } }, at) {
+  if (!x.ticks.length) return x.log ? brief(bent(at, true), x.unit) : exact(Number(at.toPrecision(9)), unitOf(x));
+  const far = ([value]) => Math.abs(straight(value, x.log) - at);
+  const [, name] = x.ticks.reduce((best, one) => (far(one) < far(best) ? one : best));
+  return `${x.label} ${name}`;
 }

@@ -22,7 +22,7 @@ function drawOver(panel, cursor, marked) {
   strokeTo(pen, [px, map.top], [px, map.top + map.height]);
   pen.stroke();
   pen.globalAlpha = 1;
-  const at = exact(Number(cursor.at.toPrecision(9)), unitOf(panel.picture.x));
+  const at = tellPlace(panel, cursor.at);
   panel.readout.value = [`at ${at}`, ...readLines(panel, x)].join(" · ");
   if (cursor.panel === panel && cursor.found) drawFound(panel, pen, cursor.found);
 }
