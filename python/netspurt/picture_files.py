@@ -11,8 +11,10 @@ ENDINGS = (".png", ".svg", ".pdf")
 IN_WORDS = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 
 
-def check_ending(file: Path) -> None:
+def check_ending(file: Path, besides: str = "") -> None:
     """Check the name of a picture's file, before anything is computed or written.
+
+    The message names the endings `besides`, which the caller also takes.
 
     Raises
     ------
@@ -20,4 +22,4 @@ def check_ending(file: Path) -> None:
         If the name has none of the endings.
     """
     if file.suffix not in ENDINGS:
-        raise ValueError(f"{file}: the name of a plot's file must end in {IN_WORDS}")
+        raise ValueError(f"{file}: the name of a plot's file must end in {IN_WORDS}{besides}")

@@ -470,6 +470,11 @@ def _manifest(folder: Path) -> Manifest:
         content = file.read_bytes()
         told = parse(content)
     except (FileNotFoundError, NotADirectoryError):
+        if (folder / "sweep.json").is_file():
+            raise RunError(
+                f"{folder} holds a sweep, which keeps figures and no runs: `netspurt run SCENARIO "
+                "--out DIR` makes a run"
+            ) from None
         what = "holds no finished run" if folder.is_dir() else "is not a folder"
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
     except OSError as error:

@@ -108,7 +108,7 @@ def test_runs_that_part_at_an_ack_have_no_known_reason() -> None:
     ("cause", "named"),
     [
         ("rto", "timeout"),
-        ("go-back-n", "sent again in order, after a timeout"),
+        ("go-back-n", "sent again in order, go-back-N"),
         ("tlp", "tail loss probe (RFC 8985)"),
         ("sfr", "Super Fast Retransmit"),
         ("syn", "SYN sent again"),

@@ -233,7 +233,7 @@ def test_retransmissions_have_a_colour_for_each_kind_of_cause(start_run: ns.Run)
     again = start_run.segments.where(node="source", kind="retransmission")
     for label, causes in (
         ("retransmitted: timeout", {"rto"}),
-        ("retransmitted: in order after a timeout", {"go-back-n"}),
+        ("retransmitted: in order, go-back-N", {"go-back-n"}),
     ):
         count = sum(cause in causes for cause in again["cause"].tolist())
         assert len(shown[label].get_segments()) == count > 0

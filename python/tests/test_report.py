@@ -340,10 +340,21 @@ def test_directions_of_two_runs_are_compared_by_their_names(netspurt: Command) -
     netspurt("report", "first", "second", "--out", "page.html")
     text = Path("page.html").read_text()
     assert re.search(r"1 of 2 directions with data differ, .*the first to differ is small", text)
+    assert description(text)["groups"][0]["parting"]["flows"] == ["small", "small"]
     netspurt("run", "two.toml", "--set", "flows.small.start=4 s", "--out", "later")
     netspurt("report", "first", "later", "--out", "same.html")
     text = Path("same.html").read_text()
     assert "The 2 directions with data never differ, with times counted from the first" in text
+
+
+def test_going_back_after_a_fast_retransmit_waited_for_no_timer(netspurt: Command) -> None:
+    netspurt("new", "tahoe.toml")
+    netspurt("run", "tahoe.toml", "--set", "flows.transfer.tcp.recovery=tahoe", "--out", "tahoe")
+    netspurt("report", "tahoe", "--out", "page.html")
+    again = ns.open_run("tahoe").table("retransmissions")
+    assert "go-back-n" in again["cause"]
+    rows = rows_of(Path("page.html").read_text(), "Losses that waited for a timeout")
+    assert len(rows) <= int(ns.open_run("tahoe").flows["timeouts"].sum())
 
 
 def test_a_run_without_losses_claims_no_repair(netspurt: Command) -> None:

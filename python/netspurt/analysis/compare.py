@@ -176,7 +176,7 @@ PARTIAL_ACK = "repair through a partial ACK (RFC 6582)"
 #: Causes of retransmissions.
 _BY_CAUSE = {
     "rto": "timeout",
-    "go-back-n": "sent again in order, after a timeout",
+    "go-back-n": "sent again in order, go-back-N",
     "tlp": "tail loss probe (RFC 8985)",
     "sfr": "Super Fast Retransmit",
     "syn": "SYN sent again",

@@ -14,6 +14,7 @@ from netspurt.cli.crossing import crossing_lines
 from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, one_of
 from netspurt.cli.output import named
+from netspurt.picture_files import check_ending
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -75,8 +76,7 @@ def plot(
     from netspurt.plots.xplot import write_xplot
 
     opened = open_tables(run, flow)
-    if kind == _ALL and out:
-        raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
+    _check_out(out, kind)
     captured = is_explained(opened)
     if captured and kind in ("cwnd", "queue", "path"):
         raise ValueError(f"a capture does not show {kind}: choose among {', '.join(_OF_CAPTURES)}")
@@ -137,6 +137,22 @@ def _hint_at_the_other(run: Run) -> None:
     what = f"shown: data from {flows['from'][int(reverse)]} in flow {flows['flow'][0]}"
     other = "forward" if reverse else "reverse"
     print(f"{what}, which has more; for the other use --direction {other}", file=sys.stderr)
+
+
+def _check_out(out: Path | None, kind: str) -> None:
+    """Check the file of a picture.
+
+    Raises
+    ------
+    ValueError
+        If the pictures are several, or the file's ending is not one of a picture or of xplot.
+    """
+    if out is None:
+        return
+    if kind == _ALL:
+        raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
+    if out.suffix != ".xpl":
+        check_ending(out, ", or in .xpl for xplot")
 
 
 def _name_the_connection(opened: Explained, flow: str | None) -> None:

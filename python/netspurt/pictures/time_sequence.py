@@ -28,7 +28,7 @@ _FEW = 400
 CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
     "retransmitted: loss seen in ACKs": ("red", ("fast", "sack-recovery", "rack")),
     "retransmitted: timeout": ("blue", ("rto", "syn", "sfr", "shim")),
-    "retransmitted: in order after a timeout": ("sky", ("go-back-n",)),
+    "retransmitted: in order, go-back-N": ("sky", ("go-back-n",)),
     "retransmitted: tail loss probe": ("brown", ("tlp",)),
     "retransmitted: cause unknown": ("grey", ("unknown", "")),
 }

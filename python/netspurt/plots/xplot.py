@@ -37,7 +37,9 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
     }[kind]
     lines = list(drawn(run, view))
     flow = pick(run.table("segments"), "flow", view.flow, "flow")
-    head = ["double double", "title", f"{view.titled(flow)}_==>_{run.title} ({what})"]
+    sums = run.table("flows").where(flow=flow, direction=view.sends)
+    ends = "_==>_".join(str(sums[name][0]) for name in ("from", "to"))
+    head = ["double double", "title", f"{ends} ({what} of {view.titled(flow)}, {run.title})"]
     head += ["xlabel", "time", "ylabel", label]
     part = file.with_name(f"{file.name}.part")
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.causes import begun
 from netspurt.qlog.events import Events
 from netspurt.qlog.forms import Form
 from netspurt.qlog.texts import Texts, grouped, member, of, pairs, quoted, texts
@@ -26,14 +27,13 @@ _SENT = {
     "shim": "pto_probe",
 }
 
-#: QUIC's word for the reason why the sender gave up the earlier transmission, by the cause of the
-#: retransmission. A tail loss probe gives nothing up, and a shim's timer is not the sender's.
+#: QUIC's word for the reason why the sender gave up the earlier transmission, by the cause with
+#: which the repair began. A tail loss probe gives nothing up. A shim's timer is not the sender's.
 _LOST = {
     "fast": "reordering_threshold",
     "sack-recovery": "reordering_threshold",
     "rack": "time_threshold",
     "rto": "pto_expired",
-    "go-back-n": "pto_expired",
     "syn": "pto_expired",
     "sfr": "pto_expired",
 }
@@ -156,9 +156,10 @@ def _lost(sent: Table) -> Events:
     same = np.diff(sent["seq"][order], prepend=-1) == 0
     before = np.full(len(sent), -1)
     before[order] = np.where(same, np.roll(order, 1), -1)
-    again = np.flatnonzero(np.isin(sent["cause"], list(_LOST)))
+    cause = np.array(begun(sent["cause"].tolist()))
+    again = np.flatnonzero(np.isin(cause, list(_LOST)))
     earlier = before[again]
     header = _header(sent["id"][np.maximum(earlier, 0)])
-    trigger = quoted(_words(sent["cause"][again], _LOST))
+    trigger = quoted(_words(cause[again], _LOST))
     data = of(member("header", header, earlier >= 0), member("trigger", trigger))
     return Events("lost", sent["t_ns"][again], data)

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.captures import CaptureError, Explained
+from netspurt.causes import TIMERS, begun
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, flows_of, ways
 from netspurt.report.parts import Group, Link, Part, Place, Rows, Section, Side
-from netspurt.report.repairs import BY_TIMER, MOST_ROWS
+from netspurt.report.repairs import MOST_ROWS
 from netspurt.report.words import instant, span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain, rate
@@ -144,7 +146,7 @@ def _spurious(found: Explained, here: Sequence[Way], side: int) -> Rows:
 def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
     """Return the table of the retransmissions that were necessary and waited for a timer."""
     again = found.table("retransmissions")
-    late = np.isin(again["cause"], BY_TIMER)
+    late = _by_timer(again)
     return _table(
         found,
         again.select((again["verdict"] != "spurious") & late),
@@ -156,6 +158,19 @@ def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
             "and never sent again.",
         ),
     )
+
+
+def _by_timer(again: Table) -> NDArray[np.bool_]:
+    """Return, for each retransmission, whether a timer began the repair."""
+    late = np.zeros(len(again), dtype=np.bool_)
+    names = zip(again["connection"].tolist(), again["direction"].tolist(), strict=True)
+    own: dict[tuple[int, str], list[int]] = {}
+    for row, name in enumerate(names):
+        own.setdefault(name, []).append(row)
+    for rows in own.values():
+        rows.sort(key=again["t_ns"].__getitem__)
+        late[rows] = np.isin(begun(again["cause"][rows].tolist()), TIMERS)
+    return late
 
 
 def _table(

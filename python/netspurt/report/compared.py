@@ -101,7 +101,9 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
             f"to differ is {earliest.way.name}."
         )
     parting = earliest.sentence(subjects)
-    return [*words, *earliest.words, parting], Parting(earliest.at_s or 0.0, parting)
+    return [*words, *earliest.words, parting], Parting(
+        earliest.at_s or 0.0, parting, earliest.names
+    )
 
 
 #: What times of a comparison count from.
@@ -141,6 +143,7 @@ class _Compared:
     """The comparison of a direction: what it says, and when it first differs, if it does [s]."""
 
     way: Way
+    names: tuple[str, str]
     words: Sequence[str]
     told: Comparison
     cause: str
@@ -159,7 +162,9 @@ def _of_pair(pair: tuple[Way, Way], seen: Sequence[list[Seen]]) -> _Compared:
     told = compare(first, second)
     parted = [event.t_s for event in told.parted if event is not None]
     cause = why(told, first, second) if parted else ""
-    return _Compared(pair[0], list(_alike(told, first)), told, cause, min(parted, default=None))
+    names = (pair[0].name, pair[1].name)
+    words = list(_alike(told, first))
+    return _Compared(pair[0], names, words, told, cause, min(parted, default=None))
 
 
 def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:

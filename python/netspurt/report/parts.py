@@ -46,10 +46,21 @@ class Side:
 
 @dataclass(frozen=True)
 class Parting:
-    """The first difference of two runs: its time in seconds from the first data, and a sentence."""
+    """The first difference of two runs.
+
+    Attributes
+    ----------
+    at_s
+        Its time from the first data [s].
+    words
+        A sentence.
+    flows
+        The name of the compared direction in each of the two.
+    """
 
     at_s: float
     words: str
+    flows: tuple[str, str]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netspurt.causes import TIMERS, begun
 from netspurt.pictures import Tables
 from netspurt.report.flows import Way
 from netspurt.report.parts import Place, Rows
@@ -15,9 +16,6 @@ from netspurt.table import Table, optional
 
 #: The most rows of a table on a page.
 MOST_ROWS = 500
-
-#: Causes of retransmissions that a timer started, or that follow such a retransmission in order.
-BY_TIMER = ("rto", "syn", "go-back-n", "shim")
 
 
 @dataclass(frozen=True)
@@ -151,6 +149,7 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
     rows = {one: n for n, one in enumerate(sent["id"].tolist())}
     seq, end = sent["seq"], sent["seq"] + sent["len_bytes"]
     t, cause = sent.seconds(), sent["cause"].tolist()
+    began = begun(cause)
     order = np.argsort(seq, kind="stable")
     in_order, longest = seq[order], int(sent["len_bytes"].max())
     acked = _acked(run, way)
@@ -168,7 +167,7 @@ def _missed(run: Tables, way: Way) -> Iterator[_Missed]:
         if later is None:
             if acked < int(end[n]):
                 yield _Missed(at, *facts, np.nan, "")
-        elif cause[later] in BY_TIMER:
+        elif began[later] in TIMERS:
             yield _Missed(at, *facts, float(t[later]), cause[later])
 
 

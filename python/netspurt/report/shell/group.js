@@ -7,7 +7,7 @@ const HELP =
 class Group {
   constructor(root, told, look) {
     Object.assign(this, { root, told, look, fit: true, side: null, chosen: 0, cursor: null });
-    this.picks = told.sides.map(() => 0);
+    this.picks = this.compared() || told.sides.map(() => 0);
     this.hand = new Hand(this);
     this.frame = element("div", {
       class: "frame", tabindex: "0", role: "application", "aria-label": `Linked pictures. ${HELP}`,
@@ -52,6 +52,7 @@ class Group {
     if (side.flows.length < 2) return null;
     const options = side.flows.map((flow, place) => element("option", { value: place }, [flow.name]));
     const made = element("select", {}, options);
+    made.value = this.picks[n];
     made.addEventListener("change", () => this.pick(n, Number(made.value)));
     const words = this.told.sides.length > 1 ? `Flow of ${side.name}` : "Flow";
     return element("label", {}, [words, made]);
@@ -80,7 +81,16 @@ class Group {
     if (this.told.sides.length > 1) this.showSide(this.side === 0 ? 1 : 0);
   }
 
+  // The places of the flows that were compared, or null if the page lacks one.
+  compared() {
+    const { parting, sides } = this.told;
+    const places = sides.map(({ flows }, n) => (parting ? flows.findIndex((one) => one.name === parting.flows[n]) : -1));
+    return places.includes(-1) ? null : places;
+  }
+
   toParting() {
+    const places = this.compared();
+    if (places && places.some((one, n) => one !== this.picks[n])) this.picks.forEach((_, n) => this.pick(n, places[n]));
     const at = this.told.parting.at_s;
     const width = Math.max((this.span.ends[1] - this.span.ends[0]) / 20, this.span.least);
     this.span.show(at - width / 2, at + width / 2);
@@ -107,6 +117,7 @@ class Group {
   // Make the panels of the chosen flows.
   build() {
     const before = this.span;
+    const places = this.compared();
     this.panels = this.told.sides.flatMap((_, side) => {
       const flow = this.flow(side);
       const name = this.told.sides.length > 1 ? this.told.sides[side].name : "";
@@ -114,7 +125,7 @@ class Group {
     });
     for (const panel of this.panels) {
       panel.changed = () => this.redraw();
-      if (this.told.parting && this.picks.every((one) => one === 0)) panel.parting = this.told.parting.at_s;
+      if (places && this.picks.every((one, n) => one === places[n])) panel.parting = this.told.parting.at_s;
       this.hand.watch(panel);
     }
     // Queues belong to the run, and a flow may be a small part of it.
