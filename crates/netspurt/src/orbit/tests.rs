@@ -342,10 +342,10 @@ mod bad_input {
         assert!(unknown.contains("orbit:1:12") && unknown.contains("`perigee`"), "{unknown}");
         assert!(error("apogee=400,perigee=380").contains("has no `inclination`"));
         assert!(error("apogee=400,apogee=380").contains("given twice"));
-        assert!(error("apogee=high").contains("apogee is no number"));
+        assert!(error("apogee=high").contains("apogee is not a number"));
         assert!(error("apogee=400,epoch=now").contains("`now` is not an instant"));
-        assert!(error("geo:east").contains("is no relay"));
-        assert!(error("1,2,3,4").contains("is no site"));
+        assert!(error("geo:east").contains("is not a relay"));
+        assert!(error("1,2,3,4").contains("is not a site"));
     }
 }
 

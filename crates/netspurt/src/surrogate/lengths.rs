@@ -6,20 +6,21 @@ use crate::units::Duration;
 /// How the lengths of probes are chosen, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
-    /// All equal.
+    /// All probes have this length.
     Same(u32),
-    /// Uniform from zero to `highest`, raised to `lowest` if below it (RFC 889 §2.1).
+    /// Each length is drawn uniformly from zero to `highest`. Lengths below `lowest` become
+    /// `lowest` (RFC 889 §2.1).
     Clamped {
         /// The least length.
         lowest: u32,
         /// The greatest length.
         highest: u32,
     },
-    /// Alternately a number of probes of the length `first`, and a number of the length `then`.
+    /// Runs of probes with one length and runs with another length alternate.
     Runs {
-        /// The first length, and its number of probes.
+        /// The first length, and the number of probes in its runs.
         first: (u32, u32),
-        /// The second length, and its number of probes.
+        /// The second length, and the number of probes in its runs.
         then: (u32, u32),
     },
 }
@@ -57,39 +58,37 @@ impl Lengths {
     }
 }
 
-/// A number below `n`, uniform to within 2^-32.
+/// Draws a number below `n`, uniformly to within 2^-32.
 #[expect(clippy::cast_possible_truncation, reason = "below n")]
 pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
     ((u128::from(stream.bits()) * u128::from(n)) >> 64) as u32
 }
 
-/// The delay of an undisturbed probe by its length: linear between points.
+/// The delay of a probe without noise, as a function of its length. It is linear between points.
 ///
-/// Paths that divide longer packets in two have four points: RFC 889 §2.1 has a break at 126
+/// A path that divides longer packets in two needs four points: RFC 889 §2.1 has a break at 126
 /// octets.
 ///
 /// ```
-/// use netspurt::surrogate::DelayByLength;
-/// use netspurt::units::Duration;
-/// let line = DelayByLength::through(&[(40, Duration::from_millis(10)), (240, Duration::from_millis(30))]);
-/// assert_eq!(line.at(140), 20e6);
-/// assert_eq!(DelayByLength::flat().at(140), 1.0);
+/// use netspurt::surrogate::DelayByLength; use netspurt::units::Duration; let line =
+/// DelayByLength::through(&[(40, Duration::from_millis(10)), (240, Duration::from_millis(30))]);
+/// assert_eq!(line.at(140), 20e6); assert_eq!(DelayByLength::flat().at(140), 1.0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayByLength(Vec<(u32, Duration)>);
 
 impl DelayByLength {
-    /// Independent of the length.
+    /// Makes a delay that does not depend on the length.
     pub const fn flat() -> Self {
         Self(Vec::new())
     }
 
-    /// Through points of octets and delays.
+    /// Makes a line through points, each with a number of octets and a delay.
     pub fn through(points: &[(u32, Duration)]) -> Self {
         Self(points.to_vec())
     }
 
-    /// The delay at a length, in nanoseconds; one if it does not depend on the length.
+    /// Returns the delay at a length, in nanoseconds. Without points, it returns 1.
     #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
     pub fn at(&self, octets: u32) -> f64 {
         let Some(&(_, last)) = self.0.last() else { return 1.0 };
