@@ -12,9 +12,10 @@ use super::engine::{Replay, ReplayError, check};
 /// use netspurt::replay::TwoGainGrid;
 /// use netspurt::units::{Duration, Time};
 ///
-/// let ms = Duration::from_millis; let probes = [40, 40, 90, 40].map(|rtt| Probe::answered(0,
-/// Time::ZERO, ms(rtt))); let delays = Delays::of("example", probes.to_vec(), ProbeOrder::Sequence,
-/// SendTimeSource::Unknown); let grid = TwoGainGrid {
+/// let ms = Duration::from_millis;
+/// let probes = [40, 40, 90, 40].map(|rtt| Probe::answered(0, Time::ZERO, ms(rtt)));
+/// let delays = Delays::of("example", probes.to_vec(), ProbeOrder::Sequence, SendTimeSource::Unknown);
+/// let grid = TwoGainGrid {
 ///     falling: vec![15.0 / 16.0],
 ///     rising: vec![0.75],
 ///     g: vec![1.5, 2.0, 2.5],

@@ -70,9 +70,11 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 /// octets.
 ///
 /// ```
-/// use netspurt::surrogate::DelayByLength; use netspurt::units::Duration; let line =
-/// DelayByLength::through(&[(40, Duration::from_millis(10)), (240, Duration::from_millis(30))]);
-/// assert_eq!(line.at(140), 20e6); assert_eq!(DelayByLength::flat().at(140), 1.0);
+/// use netspurt::surrogate::DelayByLength;
+/// use netspurt::units::Duration;
+/// let line = DelayByLength::through(&[(40, Duration::from_millis(10)), (240, Duration::from_millis(30))]);
+/// assert_eq!(line.at(140), 20e6);
+/// assert_eq!(DelayByLength::flat().at(140), 1.0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayByLength(Vec<(u32, Duration)>);
