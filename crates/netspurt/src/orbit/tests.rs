@@ -6,7 +6,7 @@ fn at(text: &str) -> Utc {
 
 const START: &str = "1999-07-01";
 
-/// A circular orbit without a place of its own on it.
+/// A satellite in a circular orbit, with an arbitrary place on it.
 fn circular(height: f64, inclination: f64, node: f64) -> Station {
     let heights = Heights {
         apogee: height,
@@ -49,8 +49,9 @@ fn relays_at_two_longitudes_are_a_chord_apart() {
     assert!((apart.km - chord(radius, radius, 133_f64.to_radians())).abs() < 1e-6);
 }
 
-/// A circular orbit in the equator, its radius, and how long it takes from one passing under a
-/// geostationary relay to the next [s]: there, SGP4's gravity neither tilts nor stretches it.
+/// A satellite in a circular orbit in the plane of the equator, the radius of that orbit, and the
+/// time from one pass under a geostationary relay to the next [s]. In this plane, SGP4's gravity
+/// neither tilts nor stretches the orbit.
 fn equatorial() -> (Station, f64, f64) {
     let low = circular(2000.0, 0.0, 0.0);
     let radii: Vec<f64> = (0..1440)
@@ -77,7 +78,7 @@ fn a_circular_orbit_has_the_analytic_distance_to_a_relay_within_a_kilometre() {
         let turned = core::f64::consts::TAU * f64::from(second) / synodic;
         let state = both.at(under.after(f64::from(second))).unwrap();
         worst = worst.max((state.km - chord(radius, 42_164.17, turned)).abs());
-        // The Earth is in the way where the angle between both exceeds that of a tangent.
+        // The Earth blocks sight if the angle between both exceeds that of a tangent.
         let apart = libm::acos(libm::cos(turned));
         hidden += usize::from(!state.clear());
         assert!(state.clear() == (apart < most) || (apart - most).abs() < 1e-4, "{second} s");
@@ -119,7 +120,8 @@ fn rise_and_set_are_found_within_a_millisecond() {
 
 #[test]
 fn a_pass_shorter_than_the_step_is_found() {
-    // The same passes with steps of 10 s and of 2 min, the shortest of which lasts less than that.
+    // Two searches with different steps find the same passes. The shortest pass is shorter than
+    // the greater step.
     let both = path(&[site(52.5, 13.4, 35.0), circular(550.0, 53.0, 100.0)]);
     let (fine, coarse) = (day(5).passes(&both).unwrap(), day(150).passes(&both).unwrap());
     assert!(fine.iter().any(|pass| pass.seconds() < 150.0), "{fine:?}");

@@ -1,4 +1,4 @@
-//! Observations of nodes, in tables and captures.
+//! Tests of the tables and captures of the segments that nodes see.
 
 use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ fn a_connection_with_a_handshake_is_told_from_end_to_end() {
     let segments = table(&tables, "segments");
     let expected = ["syn", "syn", "syn", "ack", "data", "ack", "data", "fin", "ack", "rst"];
     assert_eq!(texts(segments, "kind"), expected);
-    // The FIN's number belongs to no packet.
+    // The sequence number of the FIN belongs to no packet.
     assert_eq!(longs(segments, "packet"), [0, 0, 0, 0, 1, 1, 2, 2, 0, 0]);
     assert_eq!(longs(segments, "seq"), [0, 0, 0, 1, 1, 1, 1001, 1, 1502, 2]);
     assert_eq!(texts(segments, "cause")[..3], ["", "syn", ""]);

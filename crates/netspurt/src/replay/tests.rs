@@ -136,8 +136,9 @@ fn what_cannot_be_replayed_says_why() {
     );
 }
 
-/// RFC 889 §3.3 again: 3.5 samples up, 15.5 down to 1/e. Here: until the timer of 2 E is long
-/// enough, and until it is within a tenth of its final value.
+/// RFC 889 §3.3 gives 3.5 samples for a rise and 15.5 for a fall to 1/e. This test counts the
+/// samples until the timer of 2 E is long enough, and until it is within a tenth of its final
+/// value.
 #[test]
 fn a_step_is_followed_as_fast_as_the_gains_say() {
     let mut algorithm = Mills::new(MillsConfig::default());
