@@ -100,8 +100,8 @@ pub struct PacketCounts {
 }
 
 impl PacketCounts {
-    /// Takes the numbers from a log. `read_damaged` is the number of damaged packets that
-    /// applications found, which is added.
+    /// Takes the numbers from a log. `read_damaged` is the number of reads in which applications
+    /// found damaged octets; it is added to the damaged packets.
     pub(super) fn of(log: &Log, read_damaged: u64) -> Self {
         Self {
             strange: log.strange,

@@ -1,4 +1,4 @@
-//! All programs that an end of a flow may run, as one type, so that a world can hold each of them.
+//! One type for all programs that an end of a flow may run, so that a world can hold each of them.
 
 use crate::event::Events;
 use crate::segment::Segment;

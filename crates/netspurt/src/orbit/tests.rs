@@ -96,7 +96,8 @@ fn a_satellite_in_the_equator_is_hidden_for_the_angle_that_the_earth_covers() {
     let half = libm::acos(EARTH_KM / radius) + libm::acos(EARTH_KM / 42_164.17);
     for pass in passes.iter().filter(|pass| pass.whole()) {
         assert!((pass.seconds() - synodic * half / core::f64::consts::PI).abs() < 0.1);
-        // From a tangent to the least distance, where both are on one line from the centre.
+        // The distance is between that of a tangent and the least one, at which both are on one
+        // line from the centre.
         let most = chord(radius, 42_164.17, half);
         assert!((pass.km[1] - most).abs() < 1.0 && (pass.km[0] - 42_164.17 + radius).abs() < 0.1);
     }
@@ -206,7 +207,7 @@ mod bad_input {
         assert_eq!((set.argument, set.anomaly, set.revolutions), (10.0, 20.0, 15.5));
     }
 
-    /// The text of the error of a set with the columns of one line, from 1, replaced.
+    /// The text of the error after the columns of one line of a set, counted from 1, are replaced.
     fn damaged(line: usize, column: usize, by: &str) -> String {
         let mut lines = [FIRST.to_owned(), SECOND.to_owned()];
         lines[line - 1].replace_range(column - 1..column - 1 + by.len(), by);

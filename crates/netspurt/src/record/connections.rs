@@ -76,7 +76,8 @@ struct ConnectionOutcome {
     failed: bool,
 }
 
-/// The sums over the connections of a population. Its size does not depend on their number.
+/// The sums over the connections of a population. Their size in memory does not depend on the
+/// number of connections.
 #[derive(Clone, Debug)]
 struct PopulationSum {
     connections: u64,
@@ -241,7 +242,7 @@ impl PopulationSums {
     }
 
     /// Returns the sums of each population: one for each direction, with the end that stands for
-    /// it.
+    /// that direction.
     pub fn senders(&self) -> Vec<(EndId, FlowSum)> {
         let ends = |(id, sum): (FlowId, &PopulationSum)| {
             Side::BOTH.map(|side| (id.end(side), sum.ends[side.index()]))

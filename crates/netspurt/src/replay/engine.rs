@@ -165,7 +165,7 @@ struct Bench<'a> {
     rounds: Rounds,
 }
 
-/// What happens to a probe in flight.
+/// An event of a probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Reply,

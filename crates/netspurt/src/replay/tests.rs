@@ -11,7 +11,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// One probe a second; `None` is lost.
+/// A recording with one probe in each second. `None` is a lost probe.
 fn recording(rtts: &[Option<u64>]) -> Delays {
     let probe = |(n, rtt): (usize, &Option<u64>)| {
         let sent = Time::ZERO + ms(1000) * n as u64;
@@ -69,8 +69,8 @@ fn five_probes_are_judged_as_by_hand() {
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
 
-/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order the second
-/// probe's timer includes it, in the causal order the fourth's.
+/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, the timer of the
+/// second probe includes this reply. In the causal order, the timer of the fourth probe does.
 #[test]
 fn a_sample_is_known_once_its_reply_is_there() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
@@ -83,7 +83,7 @@ fn a_sample_is_known_once_its_reply_is_there() {
     assert_eq!(sequence[1], 2_750_000);
 }
 
-/// At one instant the reply is processed before the next probe leaves.
+/// If a reply arrives when the next probe leaves, the reply is processed first.
 #[test]
 fn a_reply_at_the_instant_of_a_sending_comes_first() {
     let delays = recording(&[Some(1000), Some(10)]);

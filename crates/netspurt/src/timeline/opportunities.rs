@@ -128,8 +128,9 @@ mod tests {
         assert_eq!(refused(&[at(3)], 0), OpportunitiesError::Nothing);
     }
 
-    /// The format's definition, opportunity by opportunity: at each, what waits is delivered, up to
-    /// so many octets; what came at that instant waits for the next.
+    /// Follows the definition of the format, opportunity by opportunity. Each opportunity delivers
+    /// up to `octets` of the waiting packets. A packet that comes at its instant waits for the next
+    /// opportunity.
     fn by_the_definition(list: &[u64], octets: u32, packets: &[(u64, u32)]) -> Vec<u64> {
         let round = list[list.len() - 1];
         let mut delivered = Vec::new();

@@ -162,7 +162,7 @@ mod tests {
         let silent = rates(&[(0, 1_000_000)]).silent(&[(at(10), Duration::from_millis(5))]);
         let ends = |start, bits| silent.clone().transmit(from(start), bits).at;
         assert_eq!([ends(0, 4000), ends(8, 4000), ends(12, 1000)], [at(4), at(17), at(16)]);
-        // Ends exactly where the silence begins, and where it ends.
+        // These transmissions end exactly when the silence begins, and begin when it ends.
         assert_eq!([ends(6, 4000), ends(15, 1000)], [at(10), at(16)]);
         let begins = |ms| silent.clone().begin(at(ms)).0;
         assert_eq!([9, 10, 14, 15].map(begins), [9, 15, 15, 15].map(at));
@@ -180,8 +180,8 @@ mod tests {
     }
 
     proptest! {
-        /// One rate in many steps is that rate; frames one behind the other take the time of their
-        /// bits together.
+        /// Many steps of the same rate act as one step. Frames that follow each other take the time
+        /// of all their bits together.
         #[test]
         fn steps_of_one_rate_change_nothing(
             rate in 1_u64..10_000_000_000,
@@ -201,7 +201,8 @@ mod tests {
             prop_assert_eq!(u128::from(now.rest), bits % u128::from(rate));
         }
 
-        /// What a transmission takes equals the integral of the rate, step by step.
+        /// The bits of a transmission equal the integral of the rate over the time of the
+        /// transmission.
         #[test]
         fn a_transmission_ends_when_the_integral_of_the_rate_has_its_bits(
             steps in prop::collection::vec((1_u64..30, 1_u64..1_000_000), 1..10),
