@@ -72,7 +72,7 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
     let socket =
         socket_with(AddressFamily::PACKET, SocketType::DGRAM, flags, None).map_err(|error| {
             ProbeError::Forbidden {
-                what: "a socket of packets, which captures need,",
+                what: "a packet socket, which captures need,",
                 error: error.into(),
                 fix: "leave captures out, or run it as root or with cap_net_raw",
             }

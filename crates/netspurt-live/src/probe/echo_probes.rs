@@ -332,7 +332,7 @@ pub(super) fn returned(by: Option<std::net::IpAddr>, told: (u8, u8), six: bool) 
         (false, (3, 1)) | (true, (1, 3)) => "host unreachable".into(),
         (false, (3, 2)) => "protocol unreachable".into(),
         (false, (3, 3)) | (true, (1, 4)) => "port unreachable".into(),
-        (false, (3, 4)) | (true, (2, 0)) => "too long, and not to be cut".into(),
+        (false, (3, 4)) | (true, (2, 0)) => "too long, and fragmentation is not allowed".into(),
         (false, (3, 9 | 10 | 13)) | (true, (1, 1 | 5)) => "forbidden".into(),
         (false, (11, 0)) | (true, (3, 0)) => "hop limit exceeded".into(),
         (_, (kind, code)) => format!("ICMP type {kind} code {code}"),

@@ -37,9 +37,9 @@ impl ProbeLengths {
     pub fn check(self) -> Result<(), String> {
         match self {
             Self::Uniform { low, high } if low > high => {
-                Err(format!("no length lies from {low} to {high} octets"))
+                Err(format!("the range of lengths from {low} to {high} octets is empty"))
             }
-            Self::Bursts { each: 0 } => Err("a burst has one probe at least".to_owned()),
+            Self::Bursts { each: 0 } => Err("a burst needs at least one probe".to_owned()),
             _ => Ok(()),
         }
     }

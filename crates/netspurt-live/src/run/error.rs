@@ -28,6 +28,6 @@ pub enum LiveError {
     #[error("{0}")]
     Overfull(String),
     /// No flow has an end on the kernel's TCP.
-    #[error("no flow has an end of the kernel's: add `endpoint = \"kernel\"` to one")]
+    #[error("no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to a flow")]
     NothingReal,
 }

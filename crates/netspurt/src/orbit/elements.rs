@@ -132,7 +132,7 @@ impl Elements {
         let wrong = |message: String, fix: &str| Err(OrbitError::new(message, fix));
         let name = &self.name;
         if !(self.revolutions > 0.0 && self.revolutions < 100.0) {
-            let message = format!("{name} turns {} times a day", self.revolutions);
+            let message = format!("{name} has {} revolutions a day", self.revolutions);
             return wrong(message, "a mean motion above 0 and below 17.1 revolutions a day");
         }
         if !(0.0..1.0).contains(&self.eccentricity) {

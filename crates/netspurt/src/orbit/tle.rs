@@ -110,11 +110,11 @@ impl TleSet<'_> {
         self.check_form()?;
         let catalogue = self.field(0, 2..7);
         if self.field(1, 2..7) != catalogue {
-            let fix = format!("the first line is of {catalogue}");
+            let fix = format!("the first line has the number {catalogue}");
             return Err(self.wrong(1, 2..7, "the second line is of another satellite", fix));
         }
         if ![" ", "0", "2"].contains(&&self.0[0].text[62..63]) {
-            let fix = "0 or a blank; type 4 is for SGP4-XP, which this is not";
+            let fix = "0 or a blank; type 4 is for SGP4-XP, which is not supported";
             return Err(self.wrong(0, 62..63, "elements of this type are not for SGP4", fix));
         }
         let eccentricity = self.after_point(1, 26..33, "the eccentricity")?;
@@ -137,7 +137,7 @@ impl TleSet<'_> {
         for (nth, line) in self.0.iter().enumerate() {
             if let Some(at) = line.text.bytes().position(|byte| !(b' '..=b'~').contains(&byte)) {
                 let fix = "digits, letters, blanks, `.`, `+` and `-`";
-                return Err(self.wrong(nth, at..at + 1, "no such character belongs here", fix));
+                return Err(self.wrong(nth, at..at + 1, "this character is not allowed", fix));
             }
             let length = line.text.len();
             if length != LENGTH {

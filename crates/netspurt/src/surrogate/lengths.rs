@@ -45,12 +45,14 @@ impl Lengths {
             Self::Runs { first, then } => (first.0.min(then.0), first.0.max(then.0)),
         };
         if lowest > highest || highest > 65_535 {
-            return Err(format!("lengths from {lowest} to {highest} B: not in order up to 65535"));
+            return Err(format!(
+                "lengths from {lowest} to {highest} B: they must ascend, and be at most 65535 B"
+            ));
         }
         line.check()?;
         match (line.0.first(), line.0.last()) {
             (Some(first), Some(last)) if lowest < first.0 || highest > last.0 => Err(format!(
-                "lengths from {lowest} to {highest} B: the line is known from {} to {} B",
+                "lengths from {lowest} to {highest} B: the line gives delays only from {} to {} B",
                 first.0, last.0
             )),
             _ => Ok(()),

@@ -83,7 +83,7 @@ pub enum SurrogateError {
     },
     /// The coefficient of variation is too great for the number of delays, or is not a number from
     /// zero on.
-    #[error("cov = {cov}: {answered} delays above zero have one from 0 to below {limit:.3}")]
+    #[error("cov = {cov}: with {answered} answered probes it must be from 0 to below {limit:.3}")]
     Spread {
         /// The coefficient of variation.
         cov: f64,
