@@ -19,7 +19,7 @@ const STOP: Time = Time::from_nanos(60_000_000_000);
 const FROM: EndId = EndId::at(0);
 const TO: EndId = EndId::at(1);
 
-/// A packet of the end numbered `side`, counted from its initial number 0.
+/// A packet of the end on `side`. Its initial sequence number is 0.
 fn packet(side: Side, segment: Segment) -> Vec<u8> {
     let ends = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let (source, destination) = (ends[side.index()], ends[side.peer().index()]);

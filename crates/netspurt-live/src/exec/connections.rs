@@ -40,7 +40,7 @@ pub struct Connections {
     flows: Flows<()>,
     seen: Vec<SeenConnection>,
     most: usize,
-    /// Packets that belong to no connection with a flow of its own.
+    /// The number of packets that belong to no connection with a flow of its own.
     pub others: u64,
 }
 

@@ -413,7 +413,8 @@ mod tests {
         assert!(!is_of_a_probe(&io::Error::other("without a number")));
     }
 
-    /// What comes first besides stamps of what left; loopback may be busy.
+    /// Waits for the first message that is not a stamp of sending. The wait may be long, because
+    /// the machine may be busy.
     fn first_answer(socket: &mut ProbeSocket) -> SeenReply {
         loop {
             match socket.take().unwrap() {

@@ -29,7 +29,7 @@ use super::scene::{LastHeard, Progress};
 use super::sockets::Sockets;
 use super::trips::{Trip, round_trips};
 
-/// A node's capture.
+/// The capture of a node.
 pub(super) struct Capture {
     pub(super) node: u32,
     pub(super) file: PcapngWriter<BufWriter<File>>,
@@ -174,7 +174,7 @@ impl Watcher {
         }
     }
 
-    /// Records what the kernel reported on its connections.
+    /// Records the kernel's reports on its connections.
     pub(super) fn polled(&mut self, polls: &[Poll]) {
         let mut timeouts: HashMap<EndId, u32> = HashMap::new();
         for Poll { at, end, info } in polls {

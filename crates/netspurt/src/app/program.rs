@@ -25,9 +25,9 @@ pub enum Program {
     Client(Client),
     /// The end that sends replies.
     Server(Server),
-    /// A prober.
+    /// The end that sends echo probes.
     EchoProbes(EchoProbes),
-    /// The host that a prober probes.
+    /// The end that echoes probes.
     Echo(Echo),
 }
 

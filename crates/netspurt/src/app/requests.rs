@@ -83,12 +83,12 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// The state of a client with this plan, before its first request.
+    /// Makes the state of a client with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, exchanges: Vec::new(), before: 0, next: None }
     }
 
-    /// Its requests so far, in order.
+    /// The requests of the client so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         &self.exchanges
     }
@@ -103,7 +103,7 @@ impl Asking {
         self.next = Some(at);
     }
 
-    /// Writes a request at `at`; returns its octets.
+    /// Writes a request at `at`, and returns the octets of the request.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         if let Some(number) = self.exchanges.len().checked_sub(1) {
@@ -152,7 +152,7 @@ pub struct Answering {
 }
 
 impl Answering {
-    /// The state of a server with this plan, before its first request.
+    /// Makes the state of a server with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, answered: 0, before: 0, next: None }
     }
@@ -171,7 +171,7 @@ impl Answering {
         }
     }
 
-    /// Writes a reply; returns its octets.
+    /// Writes a reply, and returns the octets of the reply.
     pub fn answer(&mut self) -> u64 {
         let request = self.plan.request(self.answered as usize);
         self.next = None;
@@ -229,7 +229,7 @@ impl Client {
         Self { connection, book: Asking::new(plan), step: ClientStep::Waits, finished: None }
     }
 
-    /// Its requests so far, in order.
+    /// The requests of the client so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         self.book.exchanges()
     }
@@ -239,7 +239,7 @@ impl Client {
         &self.book.plan
     }
 
-    /// Its results so far.
+    /// The results of the client so far.
     pub fn result(&self) -> FlowResult {
         let wrote = self.book.exchanges.first().map(|first| first.asked);
         FlowResult::of(&self.connection, wrote, self.finished)
@@ -340,7 +340,7 @@ impl Server {
         Self { connection, book, wrote: None, finished: None, closed: false }
     }
 
-    /// Its results so far.
+    /// The results of the server so far.
     pub fn result(&self) -> FlowResult {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }

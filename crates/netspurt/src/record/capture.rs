@@ -33,7 +33,7 @@ pub struct Capturing {
 /// Why a capture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// Writing failed.
+    /// Writing to the file failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A table that the capture needs is missing.

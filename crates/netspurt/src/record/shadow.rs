@@ -141,7 +141,7 @@ impl<'a> Timer<'a> {
 mod tests {
     use super::*;
 
-    /// Rows of samples at 30 and 70 ms, each sent in its direction.
+    /// A table with rows at 30 and 70 ms. Each row belongs to the sender of its direction.
     fn table(name: &'static str, directions: [Direction; 2], columns: Vec<Column>) -> Table {
         let flow = Data::Text { codes: vec![0; 2], texts: vec!["f".to_owned()].into() };
         let codes = directions.map(|direction| direction as u8).to_vec();
@@ -160,7 +160,8 @@ mod tests {
         table("rtt", directions, vec![number("sent_ns", [0, 40_000_000]), rtt])
     }
 
-    /// RFC 6298 §2.2: three times the first round trip; §2.3 with the second.
+    /// After the first round trip the timer is three times that round trip (RFC 6298 §2.2). After
+    /// the second one, it follows §2.3.
     #[test]
     fn every_algorithm_is_told_every_sample_and_stands_beside_the_senders_timer() {
         let forward = [Direction::Forward; 2];
@@ -179,7 +180,8 @@ mod tests {
         assert_eq!(sender[1..3], [Some(204_000_000), Some(208_000_000)]);
     }
 
-    /// Each sample is its sender's first: three times the round trip (RFC 6298 §2.2).
+    /// Each sample is the first of its sender, so the timer is three times the round trip (RFC 6298
+    /// §2.2).
     #[test]
     fn the_two_ends_of_a_flow_have_shadows_of_their_own() {
         let algorithm = EstimatorConfig::parse("rfc6298:min=0s").unwrap();

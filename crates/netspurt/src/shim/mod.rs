@@ -40,7 +40,7 @@ pub struct Retransmission {
     pub id: TransmissionId,
     /// The first octet of the segment, counted from the SYN.
     pub left: u64,
-    /// The cause.
+    /// The cause: `shim` for an estimator's timer, `sfr` for Super Fast Retransmit.
     pub cause: Cause,
     /// The backoff of the timer after this retransmission.
     pub backoff: u32,

@@ -178,7 +178,7 @@ fn first_links(graph: &Graph, leaving: &[Vec<u32>], start: u32) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// 0 - 1 - 2 - 3 and a shortcut 0 -> 3 one way; 4 stands alone.
+    /// A graph with the chain 0 - 1 - 2 - 3, a one-way shortcut from 0 to 3, and the lone node 4.
     fn net() -> Graph {
         let mut graph = Graph::new(5);
         for (a, b) in [(0, 1), (1, 2), (2, 3)] {

@@ -180,7 +180,7 @@ impl Row {
     }
 }
 
-/// Nanoseconds as a span.
+/// Rounds nanoseconds to a span of time.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero, rounded")]
 fn span(ns: f64) -> Duration {
     Duration::from_nanos(libm::round(ns) as u64)

@@ -62,7 +62,7 @@ fn arrivals() -> Vec<PacketArrival> {
     first.chain(again).chain([last]).collect()
 }
 
-/// The outcome of these arrivals; each delivery is `late` after it was due.
+/// The outcome of these arrivals. Each delivery comes `late` after it was due.
 fn outcome(late: Duration) -> (Outcome, Watcher) {
     let network = scenario().network();
     let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());
