@@ -60,7 +60,7 @@ pub struct PacketDelivery {
     pub actual: Time,
 }
 
-/// What the driver recorded during a run.
+/// The record that the driver keeps of a run.
 #[derive(Debug, Default)]
 pub struct Log {
     /// The packets that entered the path.
@@ -69,7 +69,7 @@ pub struct Log {
     pub deliveries: Vec<PacketDelivery>,
     /// The number of packets that a host's device refused.
     pub refused: u64,
-    /// The number of packets that were lost before the driver read them, for want of room.
+    /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
     /// The number of packets that are not TCP segments of their flow.
     pub strange: u64,
@@ -94,7 +94,7 @@ pub trait Watch {
     /// Writes the octets of a packet from an end in the simulator. Its sequence numbers are those
     /// of the wire.
     fn encode(&mut self, segment: &Segment, out: &mut Vec<u8>);
-    /// Notes that a packet was delivered to its host.
+    /// Takes notice that a packet was delivered to its host.
     fn delivered(&mut self, due: Time, segment: &Segment);
     /// Returns whether the run continues at `now`.
     fn goes_on(&mut self, now: Time) -> bool;
@@ -156,7 +156,8 @@ impl Driver {
         self
     }
 
-    /// Lets packets leave more than once, as copies or in fragments.
+    /// With `keeps`, packets may leave more than once, as copies or in fragments. The driver then
+    /// keeps their octets.
     #[must_use]
     pub fn keeping_packets(mut self, keeps: bool) -> Self {
         self.hold.keeps = keeps;
@@ -336,7 +337,7 @@ impl Driver {
         let mut fds: Vec<PollFd<'_>> =
             self.ports.iter().map(|(_, port)| PollFd::new(port, PollFlags::IN)).collect();
         fds.extend(self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)));
-        // An interrupted wait is no error: the next turn checks again what there is to do.
+        // An interrupted wait is not an error, because the next turn checks again what is due.
         let came = poll(&mut fds, Some(&timespec(sleep))).unwrap_or(0);
         if came == 0 && !self.spin.is_zero() {
             while self.clock.now() < next {
@@ -346,7 +347,8 @@ impl Driver {
     }
 }
 
-/// The end whose port `end` uses. Flows from `programs` on share the ports of the first of them.
+/// Returns the end whose port `end` uses. All flows from `programs` on use the ports of the flow
+/// `programs`.
 fn home(programs: Option<FlowId>, end: EndId) -> EndId {
     programs.filter(|first| *first <= end.flow()).map_or(end, |first| first.end(end.side()))
 }

@@ -1,5 +1,5 @@
-//! The driver between two hosts that are the far ends of socket pairs. Links decide in logical
-//! time; no test here depends on how much of the real one passes.
+//! Tests of the driver between two hosts, which are the far ends of socket pairs. Links work in
+//! logical time, so no test depends on how much real time passes.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -13,13 +13,13 @@ use super::*;
 use crate::content;
 use crate::sandbox::{Wire, Wiring};
 
-/// Far beyond the end of each of these runs.
+/// An instant far beyond the end of each of these runs.
 const STOP: Time = Time::from_nanos(60_000_000_000);
 
 const FROM: EndId = EndId::at(0);
 const TO: EndId = EndId::at(1);
 
-/// A packet of the end numbered `side`, counted from its initial number 0.
+/// A packet of the end on `side`. Its initial sequence number is 0.
 fn packet(side: Side, segment: Segment) -> Vec<u8> {
     let ends = ["10.0.0.1:10000", "10.0.0.2:5001"].map(|end| end.parse().unwrap());
     let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
@@ -40,7 +40,7 @@ fn data(number: u32) -> Vec<u8> {
     packet(Side::From, Segment { seq: 1 + 500 * number, len: 500, flags, ..Segment::default() })
 }
 
-/// What is told of packets, until so many were delivered.
+/// An observer that records what it is told of packets, until `wanted` packets were delivered.
 #[derive(Default)]
 struct Seen {
     captures: bool,
@@ -103,11 +103,11 @@ spy = ["a"]
     Scenario::parse("here", &text).unwrap().network()
 }
 
-/// What the kernel counts of devices while none is full.
+/// The kernel's counters of devices, none of which has missed a packet.
 const NONE_MISSED: &str = "  eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
 
-/// A run in which these packets wait at the first host, until `seen` has enough; what it kept, and
-/// the second host's end.
+/// Runs the driver while the packets `waiting` wait at the first host, until `seen` ends the run.
+/// Returns the log, and the far end of the second host.
 fn driven(link: &str, waiting: &[Vec<u8>], seen: &mut Seen) -> (Log, UnixDatagram) {
     let wiring = Wiring { wire: Wire::Tun, offload: false };
     let [(near, from), (far, to)] = [(); 2].map(|()| PacketPort::paired(wiring, 1500, NONE_MISSED));

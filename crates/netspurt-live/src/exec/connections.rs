@@ -1,4 +1,5 @@
-//! Assigns packets of programs to connections; each connection has a flow of its own in the tables.
+//! Assigns the packets of programs to connections. Each connection has a flow of its own in the
+//! tables.
 
 use std::net::SocketAddr;
 
@@ -9,7 +10,7 @@ use netspurt::segment::{Flags, Segment};
 use netspurt::units::Time;
 use netspurt::wire::{IpHead, TcpHead};
 
-/// A connection that was seen.
+/// What was seen of a connection.
 #[derive(Clone, Debug)]
 struct SeenConnection {
     /// The ports at the two hosts.
@@ -21,13 +22,13 @@ struct SeenConnection {
     syn: Option<Time>,
     /// When each side's first octets entered the path.
     began: [Option<Time>; 2],
-    /// What reached each side.
+    /// The octets that reached each side.
     arrived: [Arrivals; 2],
     /// When new octets last reached each side without a gap before them.
     grew: [Option<Time>; 2],
     /// When the first octets reached each side.
     first: [Option<Time>; 2],
-    /// When the FIN of each side reached the other.
+    /// When the FIN of each side reached the other side.
     closed: [Option<Time>; 2],
     /// When a packet of the connection last left the path.
     last: Time,
@@ -39,12 +40,12 @@ pub struct Connections {
     flows: Flows<()>,
     seen: Vec<SeenConnection>,
     most: usize,
-    /// Packets that belong to no connection with a flow of its own.
+    /// The number of packets that belong to no connection with a flow of its own.
     pub others: u64,
 }
 
-/// What the headers of a packet say about its connection; the packet was seen at `at`. `None` if
-/// the octets are not the beginning of a TCP segment in IPv4, or the packet is a fragment.
+/// Reads what the headers of a packet, seen at `at`, say about its connection. `None` if the octets
+/// are not the beginning of a TCP segment in IPv4, or the packet is a fragment.
 fn passing(octets: &[u8], at: Time) -> Option<Passing> {
     let ip = IpHead::of(octets).filter(|ip| matches!(ip, IpHead::V4(_)) && ip.part().is_whole())?;
     let (_, tcp) = TcpHead::behind_ip(octets)?;
@@ -108,7 +109,8 @@ impl Connections {
         Some(place)
     }
 
-    /// Notes that a segment of connection `place` from the host on `side` entered the path at `at`.
+    /// Takes notice that a segment of connection `place` from the host on `side` entered the path
+    /// at `at`.
     pub fn entered(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         if side == seen.opener {
@@ -122,7 +124,7 @@ impl Connections {
         }
     }
 
-    /// Notes that a segment of connection `place` reached the host on `side` at `at`.
+    /// Takes notice that a segment of connection `place` reached the host on `side` at `at`.
     pub fn reached(&mut self, place: usize, side: Side, at: Time, segment: &Segment) {
         let Some(seen) = self.seen.get_mut(place) else { return };
         seen.last = at;
@@ -138,12 +140,12 @@ impl Connections {
     }
 }
 
-/// Counts of one connection, each for both sides: the octets that reached the side, and the
-/// segments that the side's shim sent again.
+/// Two counts of a connection, each for both sides: the octets that reached the side, and the
+/// segments that the shim of the side retransmitted.
 pub type Counts = [[u64; 2]; 2];
 
-/// The table `connections`: one row for each connection, in the order in which they were opened.
-/// Their flows are called `name.0`, `name.1`, and so on.
+/// Makes the table `connections`: one row for each connection, in the order in which they were
+/// opened. Their flows are called `name.0`, `name.1`, and so on.
 pub fn connections_table(name: &str, all: &Connections, counts: &[Counts]) -> Table {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let optional = |of: &dyn Fn(&SeenConnection) -> Option<Time>| {

@@ -8,20 +8,21 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::kernel::TcpInfo;
 
-/// Asks one host's kernel about connections.
+/// A socket that asks the kernel of one host about connections.
 #[derive(Debug)]
 pub struct Diag {
     socket: OwnedFd,
 }
 
 const HEADER: usize = 16;
-/// `struct inet_diag_msg`.
+/// The octets of `struct inet_diag_msg`.
 const ANSWER: usize = 72;
 
 impl Diag {
     /// Opens a socket for questions to the host of the calling thread.
     ///
-    /// # Errors When the kernel does not provide `sock_diag`.
+    /// # Errors
+    /// When the kernel does not provide `sock_diag`.
     pub fn open() -> io::Result<Self> {
         let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
         let flags = SocketFlags::CLOEXEC;
@@ -29,8 +30,8 @@ impl Diag {
         Ok(Self { socket })
     }
 
-    /// Returns what the kernel says about the connection from `own` to `peer`. `None` if it knows
-    /// no such connection.
+    /// Returns the kernel's information on the connection from `own` to `peer`. `None` if the
+    /// kernel knows no such connection.
     pub fn ask(&self, own: SocketAddr, peer: SocketAddr) -> Option<TcpInfo> {
         rustix::net::send(&self.socket, &request(own, peer), SendFlags::empty()).ok()?;
         let mut answer = [0; 2048];
@@ -61,16 +62,16 @@ fn request(own: SocketAddr, peer: SocketAddr) -> Vec<u8> {
             IpAddr::V6(address) => octets.extend(address.octets()),
         }
     }
-    // Any device, no cookie.
+    // Zero stands for any device. A cookie of ones stands for no cookie.
     octets.extend([0; 4]);
     octets.extend([0xff; 8]);
     octets
 }
 
-/// The attribute that is a `struct tcp_info`.
+/// The kind of the attribute that is a `struct tcp_info`.
 const TCP_INFO: u8 = 2;
 
-/// The state in an answer.
+/// Returns the state of the connection in an answer.
 fn info(answer: &[u8]) -> Option<TcpInfo> {
     const BY_FAMILY: u16 = 20;
     let kind = answer.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]))?;

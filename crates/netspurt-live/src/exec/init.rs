@@ -46,7 +46,7 @@ impl Ended {
     }
 }
 
-/// The longest time until a server listens, in steps of 10 ms.
+/// The greatest number of checks, 10 ms apart, until a server listens.
 const LISTEN_STEPS: u32 = 500;
 
 /// Runs as the holder and never returns.

@@ -37,7 +37,7 @@ use crate::sys;
 /// The file in the run folder that takes the output of the server.
 pub const SERVER_OUTPUT: &str = "server.log";
 
-/// The most connections that have flows of their own.
+/// The greatest number of connections that have flows of their own.
 const MOST: usize = 1 << 28;
 
 /// The file in the run folder that has the names of hosts.
@@ -49,7 +49,7 @@ pub const TIMED_OUT: i32 = 124;
 /// The two hosts of programs.
 #[derive(Debug)]
 pub struct ProgramPair {
-    /// Their first flow in the network.
+    /// The first flow of programs in the network.
     pub first: FlowId,
     /// The hosts.
     pub hosts: [KernelHost; 2],
@@ -148,7 +148,8 @@ impl Waiting {
 
     /// Starts the programs.
     ///
-    /// # Errors When the processes have ended.
+    /// # Errors
+    /// When the processes have ended.
     pub fn go(self) -> io::Result<Running> {
         rustix::io::write(&self.lifeline, b"g")?;
         Ok(Running { lifeline: self.lifeline, status: self.status, holder: self.holder })

@@ -11,7 +11,7 @@ use crate::kernel::{Poll, TcpInfo};
 use crate::labels::Labels;
 use crate::offload::Shape;
 
-/// How often the kernel is asked about lively connections while packets pass.
+/// The time between two questions to the kernel about lively connections, while packets pass.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// A connection is lively for this span after its last packet.
@@ -24,7 +24,8 @@ pub struct ProgramsWatch {
     pub first: FlowId,
     /// The connections so far.
     pub connections: Connections,
-    /// Packets that the path carried without understanding them.
+    /// The number of packets that the path carried without reading them as segments of a
+    /// connection.
     pub others: u64,
     /// The answers of the kernels.
     pub polls: Vec<Poll>,
@@ -106,13 +107,13 @@ impl ProgramsWatch {
         Some(flow.0.checked_sub(self.first.0 + 1)? as usize)
     }
 
-    /// Notes that a segment left the path.
+    /// Takes notice that a segment left the path.
     pub fn delivered(&mut self, at: Time, segment: &Segment) {
         let Some(place) = self.place_of(segment.flow()) else { return };
         self.connections.reached(place, segment.dest.side(), at, segment);
     }
 
-    /// The time is now `now`.
+    /// Sets the time of the observer to `now`.
     pub fn tell_time(&mut self, now: Time) {
         self.now = now;
         if now < self.next {
@@ -131,7 +132,7 @@ impl ProgramsWatch {
     }
 }
 
-/// The sockets of a connection, `side`'s own first.
+/// Returns the addresses and ports of a connection, first those of the host on `side`.
 fn sockets(addresses: &[IpAddr; 2], ports: [u16; 2], side: Side) -> [SocketAddr; 2] {
     let socket = |place: usize| SocketAddr::new(addresses[place], ports[place]);
     [side, side.peer()].map(|side| socket(side.index()))

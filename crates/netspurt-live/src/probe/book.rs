@@ -1,6 +1,7 @@
-//! The data file: a header and a line for each echo probe, each written immediately.
+//! The data file of a prober: a header and a line for each echo probe. Each line is written at
+//! once.
 //!
-//! If the process is killed, the file contains whole lines, except perhaps the last.
+//! If the process is killed, all lines of the file are whole, except perhaps the last one.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,7 +15,7 @@ use super::lines::{
     ClockStepLine, ContinuedLine, EchoProbeLine, ProbeHeader, ReplyFields, StampedBy, StrayLine,
 };
 
-/// An answer with its stamps.
+/// An answer to an echo probe, with the time stamps of both.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EchoReply {
     pub left: ClockReading,
@@ -22,27 +23,28 @@ pub(super) struct EchoReply {
     pub kernel_left_ns: Option<u64>,
     pub kernel_came_ns: Option<u64>,
     pub hops_left: Option<u8>,
-    /// By how much the machine's clock was set meanwhile.
+    /// By how much the machine's clock was set between probe and answer, in nanoseconds.
     pub step_ns: i64,
 }
 
 impl EchoReply {
-    /// The round trip as the program saw it.
+    /// The round trip by the program's stamps, in nanoseconds.
     pub(super) fn by_user(&self) -> u64 {
         self.came.raw_ns.saturating_sub(self.left.raw_ns)
     }
 
-    /// The round trip as the kernel saw it, where its stamps can be trusted: there, in order, not
-    /// outside of the program's, and on a clock that nobody set meanwhile.
+    /// The round trip by the kernel's stamps, in nanoseconds. `None` if they cannot be trusted: a
+    /// stamp is missing, they are out of order, the round trip is longer than the program's, or the
+    /// machine's clock was set between them.
     pub(super) fn by_kernel(&self) -> Option<u64> {
         let span = self.kernel_came_ns?.checked_sub(self.kernel_left_ns?)?;
-        // Steering, and the readings of two clocks.
+        // The steering of the clock, and the time between the readings of two clocks.
         const APART_NS: u64 = 200_000;
         let most = self.by_user() + self.by_user() / 1000 + APART_NS;
         (self.step_ns == 0 && span <= most).then_some(span)
     }
 
-    /// What a line tells of it.
+    /// The fields of the answer in its line of the file.
     fn fields(&self) -> ReplyFields {
         let (rtt_ns, by) = match self.by_kernel() {
             Some(span) => (span, StampedBy::Kernel),
@@ -60,16 +62,16 @@ impl EchoReply {
     }
 }
 
-/// What became of an echo probe.
+/// The outcome of an echo probe.
 #[derive(Clone, Debug)]
 pub(super) enum ProbeOutcome {
     Answered(EchoReply),
     Lost,
-    /// Given back, or not even sent: why.
+    /// The reason for which the probe was returned or could not be sent.
     Failed(String),
 }
 
-/// An echo probe that is over.
+/// A finished echo probe: it was answered, lost or returned, or could not be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EchoProbeRow<'a> {
     pub number: u64,
@@ -79,24 +81,25 @@ pub(super) struct EchoProbeRow<'a> {
     pub outcome: &'a ProbeOutcome,
 }
 
-/// Somebody who is told what becomes of echo probes.
+/// A receiver of the outcomes of echo probes.
 pub(super) trait Keep {
-    /// An echo probe is over; whether anybody still wants to know.
+    /// Takes notice of a finished echo probe. Returns whether the probing goes on.
     fn row(&mut self, row: &EchoProbeRow<'_>) -> io::Result<bool>;
 
-    /// An answer came to the echo probe `number` that is over: a late one, or a duplicate.
+    /// Takes notice of an answer to the finished echo probe `number`. If it is not `late`, it is a
+    /// duplicate.
     fn stray(&mut self, number: u64, late: bool, answer: &EchoReply) -> io::Result<()>;
 
-    /// The machine's clock was set before the echo probe `number` left.
+    /// Takes notice that the machine's clock was set before the echo probe `number` left.
     fn step(&mut self, number: u64, step_ns: i64) -> io::Result<()>;
 }
 
-/// When a new file is begun.
+/// The limits of a data file. When one of them is reached, a new file begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rotation {
-    /// After so many echo probes.
+    /// The number of echo probes in a file.
     pub echo_probes: Option<u64>,
-    /// After so long.
+    /// The time for which a file is used.
     pub span: Option<Duration>,
 }
 
@@ -106,26 +109,26 @@ impl Rotation {
     }
 }
 
-/// The data files of a run, and whoever watches: both get the same lines.
+/// The data files of a run and the process that watches the run. Both get the same lines.
 pub(super) struct Book {
-    /// The file without its number; `None` keeps nothing.
+    /// The path of the file, without the number of a part; `None` if no file is written.
     path: Option<PathBuf>,
     header: ProbeHeader,
     rotation: Rotation,
     watcher: Box<dyn Write>,
     file: Option<File>,
     part: u64,
-    /// Echo probes in this part, and when it was begun.
+    /// The number of echo probes in this part, and when the part was begun.
     rows: u64,
     begun_ns: u64,
     line: String,
 }
 
 impl Book {
-    /// Begins a book at `path` with `header`, to which it adds the part's number.
+    /// Begins the data file at `path` with `header`, to which the part's number is added.
     ///
     /// # Errors
-    /// When there is such a file, or it cannot be made.
+    /// When the file exists or cannot be made.
     pub(super) fn begin(
         path: Option<&Path>,
         header: ProbeHeader,
@@ -147,7 +150,7 @@ impl Book {
         Ok(book)
     }
 
-    /// The name of a part.
+    /// The path of a part's file; `None` if no file is written.
     fn name(&self, part: u64) -> Option<PathBuf> {
         let path = self.path.as_deref()?;
         if !self.rotation.is_on() {
@@ -158,7 +161,7 @@ impl Book {
         Some(path.with_file_name(format!("{stem}-{part:03}.{end}")))
     }
 
-    /// Begins the next part.
+    /// Begins the file of the next part.
     fn next_part(&mut self) -> io::Result<()> {
         self.part += 1;
         (self.rows, self.begun_ns) = (0, raw_ns());
@@ -173,7 +176,8 @@ impl Book {
         self.put().map(|_| ())
     }
 
-    /// Writes the line into the file, then to the watcher; whether one is still there.
+    /// Writes the line to the file and then to the watcher. Returns whether a watcher is still
+    /// there.
     fn put(&mut self) -> io::Result<bool> {
         if let Some(file) = &mut self.file {
             file.write_all(self.line.as_bytes())?;
@@ -182,16 +186,16 @@ impl Book {
         Ok(told.is_ok())
     }
 
-    /// Keeps a line; whether anybody still watches.
+    /// Writes `what` as a line. Returns whether a watcher is still there.
     ///
     /// # Errors
-    /// When the file fails.
+    /// When writing to the file fails.
     pub(super) fn say(&mut self, what: &impl Serialize) -> io::Result<bool> {
         self.line = line(what)?;
         self.put()
     }
 
-    /// Whether the next echo probe belongs into a new file.
+    /// Whether the next echo probe needs a new file.
     fn is_full(&self) -> bool {
         let long = |span: Duration| raw_ns().saturating_sub(self.begun_ns) >= span.as_nanos();
         self.rotation.echo_probes.is_some_and(|most| self.rows >= most)
@@ -245,7 +249,7 @@ impl EchoProbeRow<'_> {
     }
 }
 
-/// A value of JSON in a line of its own.
+/// Returns `what` as a line of JSON.
 fn line(what: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string(what)? + "\n")
 }

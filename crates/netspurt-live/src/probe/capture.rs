@@ -1,4 +1,4 @@
-//! Captures the packets to and from one address.
+//! The capture of the packets to and from one address.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -16,16 +16,16 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 use crate::sys::{self, Batch};
 
-/// Octets that may wait to be written.
+/// The size of the socket's receive buffer in octets.
 const ROOM: i32 = 8 << 20;
-/// The longest packet there is.
+/// The octets of the longest packet.
 const PACKET: usize = 1 << 16;
 
-/// Writes what crosses this host's device between it and `peer` into a new file until `halt` can
-/// be read; how many packets these were. `ready` is called once nothing is missed any more.
+/// Captures the packets between this host and `peer` into a new file, until `halt` can be read.
+/// Returns the number of packets. `ready` is called when the capture has begun.
 ///
 /// # Errors
-/// When sockets of packets are not allowed, or the file fails.
+/// When packet sockets are not allowed, or writing to the file fails.
 pub fn capture(
     peer: SocketAddr,
     path: &Path,
@@ -54,10 +54,10 @@ pub fn capture(
             return Ok(count);
         }
         let mut fds = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&halt, PollFlags::IN)];
-        // Interrupted or not: what there is to do is looked at again.
+        // The loop checks its work again even if the wait was interrupted.
         let _ = poll(&mut fds, None);
         if !fds[1].revents().is_empty() {
-            // What ends a connection may still be on its way.
+            // The last packets of a connection may still be on their way.
             const LINGER: Duration = Duration::from_millis(50);
             let _ = poll(&mut [], Some(&timespec(LINGER)));
             last = true;
@@ -65,14 +65,14 @@ pub fn capture(
     }
 }
 
-/// A socket of the packets of a device.
+/// Opens a packet socket on a device.
 fn open(device: &str) -> Result<OwnedFd, ProbeError> {
     const IGNORE_OUTGOING: i32 = 23;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket =
         socket_with(AddressFamily::PACKET, SocketType::DGRAM, flags, None).map_err(|error| {
             ProbeError::Forbidden {
-                what: "a socket of packets, which captures need,",
+                what: "a packet socket, which captures need,",
                 error: error.into(),
                 fix: "leave captures out, or run it as root or with cap_net_raw",
             }
@@ -80,7 +80,7 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
     let set_up = || -> io::Result<()> {
         let set = |level, name, value| sys::set_option(socket.as_fd(), level, name, value);
         if device == "lo" {
-            // There every packet goes out and comes in.
+            // On loopback, the socket would see every packet twice, going out and coming in.
             set(libc::SOL_PACKET, IGNORE_OUTGOING, 1)?;
         }
         set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
@@ -92,7 +92,7 @@ fn open(device: &str) -> Result<OwnedFd, ProbeError> {
     Ok(socket)
 }
 
-/// Whether a packet is to or from `peer`: TCP with its port, 0 for any, or anything but TCP.
+/// Whether a packet is to or from `peer`. TCP packets must have its port, unless that is 0.
 fn is_of(peer: SocketAddr, packet: &[u8]) -> bool {
     let Some(ip) = IpHead::of(packet) else { return false };
     let there = ip.addresses().map(|address| address == peer.ip());

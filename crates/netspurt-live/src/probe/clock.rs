@@ -1,9 +1,9 @@
-//! Two clocks read at the same instant: the machine's time, and a clock that cannot be set.
+//! Readings of two clocks at the same instant: the machine's time, and a clock that cannot be set.
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// What both clocks said.
+/// The readings of both clocks at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC_RAW`, in nanoseconds: it has no steps and is not steered.
@@ -12,7 +12,8 @@ pub struct ClockReading {
     pub unix_ns: u64,
 }
 
-/// Two readings of one clock may be so far apart before the other one, in between, is read anew.
+/// The greatest time between two readings of one clock, in nanoseconds. If it is longer, the
+/// reading of the other clock in between is repeated.
 const APART_NS: u64 = 20_000;
 
 /// Reads both clocks.
@@ -34,7 +35,7 @@ pub fn read() -> ClockReading {
     }
 }
 
-/// The clock that nobody sets, alone.
+/// Reads only the clock that cannot be set, in nanoseconds.
 pub(super) fn raw_ns() -> u64 {
     nanos(ClockId::MonotonicRaw)
 }
@@ -46,10 +47,11 @@ fn nanos(clock: ClockId) -> u64 {
 }
 
 impl ClockReading {
-    /// By how much the machine's clock was set between `earlier` and this, in nanoseconds; zero
-    /// where both clocks went on alike, as far as steering and readings let one tell.
+    /// By how much the machine's clock was set between `earlier` and this reading, in nanoseconds.
+    /// Zero if both clocks advanced equally, up to the steering of the clock and the errors of the
+    /// readings.
     pub fn step_since(self, earlier: ClockReading) -> i64 {
-        // Steering changes the pace by 500 parts in a million at most.
+        // Steering changes the rate of the clock by 500 parts in a million at most.
         const STEERED: u64 = 2000;
         let (raw, unix) = (
             i128::from(self.raw_ns) - i128::from(earlier.raw_ns),

@@ -10,39 +10,41 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// What a host does with what it gets.
+/// What a host does with the data that it receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Service {
-    /// Sends it back.
+    /// The host sends the data back.
     Echo,
-    /// Swallows it.
+    /// The host discards the data.
     Sink,
 }
 
-/// Octets that a connection may hold at a time.
+/// The octets that are read at a time.
 const ROOM: usize = 1 << 16;
 
-/// Connections that are served at a time; further ones are closed.
+/// The greatest number of connections that are served at a time. Further connections are closed.
 const STREAMS: usize = 128;
 
-/// How long a connection may be silent.
+/// The time after which a silent connection is closed.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// How long to wait where the machine lacks descriptors or threads.
+/// The wait before the next attempt, if the machine lacks descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How many times datagrams of the same octets are answered at one address. The next one is not, and
-/// counting begins anew, so that a datagram that two echo hosts send each other goes out.
+/// How many datagrams with the same octets from one address are answered. The next one is not
+/// answered, and the count begins again. This ends a loop in which two echo hosts send a datagram
+/// to each other.
 const ANSWERS: u32 = 1000;
 
-/// Datagrams that are told apart.
+/// The greatest number of different datagrams that are counted.
 const TOLD_APART: usize = 1 << 16;
 
-/// Serves UDP and TCP at `address`, for ever; `ready` is told the address once both are there.
+/// Serves UDP and TCP at `address`, without end. Calls `ready` with the address when both sockets
+/// are open.
 ///
 /// # Errors
-/// When the address cannot be had.
+/// When the address cannot be used.
 pub fn serve(
     service: Service,
     address: SocketAddr,
@@ -58,14 +60,14 @@ pub fn serve(
         loop {
             match listener.accept() {
                 Ok((stream, _)) => serve_apart(service, stream, &served),
-                // No descriptor is free, or the connection failed: that is its client's business.
+                // No descriptor is free, or the connection failed. Its client sees the failure.
                 Err(_) => thread::sleep(PAUSE),
             }
         }
     })
 }
 
-/// Serves a connection on a thread of its own, or closes it where too many are served.
+/// Serves a connection on a thread of its own, or closes it if too many are served.
 fn serve_apart(service: Service, stream: TcpStream, served: &Arc<()>) {
     if Arc::strong_count(served) > STREAMS {
         return;
@@ -75,7 +77,7 @@ fn serve_apart(service: Service, stream: TcpStream, served: &Arc<()>) {
         serve_stream(service, stream);
         drop(one);
     };
-    // Without a thread the connection is closed, too.
+    // If no thread can be made, the connection is closed, too.
     if thread::Builder::new().spawn(serve).is_err() {
         thread::sleep(PAUSE);
     }
@@ -87,7 +89,7 @@ fn serve_datagrams(service: Service, socket: &UdpSocket) {
     loop {
         match (socket.recv_from(&mut room), service) {
             (Ok((length, from)), Service::Echo) if answered.may(&room[..length], from) => {
-                // What is lost is lost.
+                // The prober counts a reply that cannot be sent as lost.
                 let _ = socket.send_to(&room[..length], from);
             }
             (Ok(_), _) => {}
@@ -99,13 +101,13 @@ fn serve_datagrams(service: Service, socket: &UdpSocket) {
 /// How many times each datagram was answered.
 #[derive(Default)]
 struct Answered {
-    /// By the octets and the address they came from.
+    /// The key is a hash of the octets and the address of the sender.
     counts: HashMap<u64, u32>,
     keys: RandomState,
 }
 
 impl Answered {
-    /// Whether to answer `octets` from an address, and counts them.
+    /// Counts a datagram of `octets` from an address. Returns whether to answer it.
     fn may(&mut self, octets: &[u8], from: SocketAddr) -> bool {
         if self.counts.len() >= TOLD_APART {
             self.counts.retain(|_, count| *count > 1);
@@ -125,7 +127,7 @@ impl Answered {
 
 fn serve_stream(service: Service, mut stream: TcpStream) {
     let mut room = vec![0; ROOM];
-    // What was echoed leaves at once, as it came.
+    // Echoed data leaves at once.
     let _ = stream.set_nodelay(true);
     let waits = [stream.set_read_timeout(Some(SILENCE)), stream.set_write_timeout(Some(SILENCE))];
     if waits.iter().any(Result::is_err) {

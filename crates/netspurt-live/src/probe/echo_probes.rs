@@ -1,4 +1,4 @@
-//! A series of echo probes with one in flight.
+//! A series of echo probes with only one in flight.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -16,26 +16,27 @@ use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
-/// When the next probe leaves. None leaves before the last was answered or given up.
+/// The rule for the time at which the next probe leaves. No probe leaves before the probe before it
+/// was answered or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
-    /// At once, as RFC 889's did.
+    /// The next probe leaves at once, as in RFC 889.
     Immediate,
-    /// So long after the last one left.
+    /// The next probe is due a fixed time after the probe before it was due.
     Every {
-        /// In nanoseconds.
+        /// The time between two probes, in nanoseconds.
         gap_ns: u64,
     },
-    /// The same on average, in steps of a Poisson process.
+    /// Probes are due at the instants of a Poisson process.
     Poisson {
-        /// In nanoseconds.
+        /// The mean time between two probes, in nanoseconds.
         gap_ns: u64,
     },
 }
 
 impl Pace {
-    /// What orders call it.
+    /// The name of the rule, as in orders.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Immediate => "immediate",
@@ -44,7 +45,8 @@ impl Pace {
         }
     }
 
-    /// The time from one probe to the next, in nanoseconds.
+    /// The time, or mean time, from one probe to the next, in nanoseconds; `None` if the next probe
+    /// leaves at once.
     pub const fn gap_ns(self) -> Option<u64> {
         match self {
             Self::Immediate => None,
@@ -53,34 +55,35 @@ impl Pace {
     }
 }
 
-/// What is to be done.
+/// The plan of a series of echo probes.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbingPlan {
-    /// How many echo probes; `None` for as many as there is time for.
+    /// The number of echo probes; `None` for as many as there is time for.
     pub count: Option<u64>,
-    /// How long.
+    /// The duration of the series; `None` for no limit.
     pub span: Option<Duration>,
-    /// How long an answer is waited for; then the echo probe is lost, and its answer late.
+    /// The give-up time for an answer. After it, the echo probe counts as lost, and its answer as
+    /// late.
     pub timeout: Duration,
-    /// How long each probe is.
+    /// The rule for the lengths of probes.
     pub lengths: ProbeLengths,
-    /// When it leaves.
+    /// The rule for the times at which probes leave.
     pub pace: Pace,
-    /// Of lengths and pace.
+    /// The seed of the random lengths and times.
     pub seed: u64,
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// All was done.
+    /// The whole plan was carried out.
     Complete,
-    /// It was told to.
+    /// The process was told to end.
     Interrupted,
 }
 
 impl Until {
-    /// In a word.
+    /// The reason in a word.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -89,10 +92,11 @@ impl Until {
     }
 }
 
-/// Does what `plan` says, and keeps every echo probe in `book`; ends early once `halt` can be read.
+/// Carries out `plan`, and writes every echo probe to `book`. It ends early when `halt` can be
+/// read.
 ///
 /// # Errors
-/// When a socket or the book fails.
+/// When the socket or the data file fails.
 pub(super) fn run(
     plan: &ProbingPlan,
     socket: &mut ProbeSocket,
@@ -122,11 +126,11 @@ struct Probing<'a> {
     pace: Stream,
     draw: Draw,
     ledger: PastProbes,
-    /// The clocks when last read.
+    /// The last reading of the clocks.
     last: ClockReading,
 }
 
-/// An echo probe that is not over.
+/// An echo probe in flight.
 #[derive(Clone, Copy)]
 struct Flying {
     number: u64,
@@ -159,14 +163,15 @@ impl Probing<'_> {
         }
     }
 
-    /// A gap of a Poisson process, in nanoseconds.
+    /// Draws a gap of a Poisson process, in nanoseconds.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     fn gap(&mut self, mean_ns: u64) -> u64 {
         let share = -(1.0 - self.pace.uniform()).ln();
         (mean_ns as f64 * share) as u64
     }
 
-    /// Waits, and takes what comes for echo probes that are over; whether to go on.
+    /// Waits until the clock reads `until_ns`, and takes the answers to finished echo probes.
+    /// Returns whether to go on.
     fn rest(&mut self, until_ns: u64) -> Result<bool, ProbeError> {
         loop {
             while let Some(seen) = self.next()? {
@@ -182,7 +187,7 @@ impl Probing<'_> {
         }
     }
 
-    /// One echo probe; whether to go on.
+    /// Sends an echo probe and waits for its outcome. Returns whether to go on.
     fn echo_probe(&mut self, number: u64) -> Result<bool, ProbeError> {
         let octets = self.draw.draw();
         let key = self.socket.key(number, raw_ns());
@@ -220,7 +225,7 @@ impl Probing<'_> {
         }
     }
 
-    /// The echo probe was answered at `now`.
+    /// Finishes an echo probe that was answered at `now`. Returns whether to go on.
     fn answered(
         &mut self,
         mut flying: Flying,
@@ -260,15 +265,15 @@ impl Probing<'_> {
         self.book.row(&row).map_err(tried("the data file"))
     }
 
-    /// The machine did not send it.
+    /// Finishes an echo probe that the kernel did not send. Returns whether to go on.
     fn failed(&mut self, flying: &Flying, error: &io::Error) -> Result<bool, ProbeError> {
         let why = format!("not sent: {error}");
         let goes_on = self.over(flying, ProbeOutcome::Failed(why))?;
-        // A route that is gone comes back in its time.
+        // The pause avoids many failures in a row while there is no route.
         Ok(goes_on && !self.halted(Duration::from_millis(100))?)
     }
 
-    /// Something that is of no echo probe in flight.
+    /// Processes a message that does not belong to the echo probe in flight.
     fn stray(&mut self, seen: SeenReply) -> Result<(), ProbeError> {
         let SeenReply::Reply { key, unix_ns, hops_left } = seen else { return Ok(()) };
         if let Some(known) = self.ledger.find(key) {
@@ -292,7 +297,7 @@ impl Probing<'_> {
         self.socket.take().map_err(tried("the probes' socket"))
     }
 
-    /// Reads the clocks, and keeps it where the machine's was set since the last time.
+    /// Reads the clocks. If the machine's clock was set since the last reading, it writes a line.
     fn clocks(&mut self, number: u64) -> Result<ClockReading, ProbeError> {
         let now = read();
         let step = now.step_since(self.last);
@@ -304,7 +309,7 @@ impl Probing<'_> {
         Ok(now)
     }
 
-    /// Waits for something to come, `span` at most; whether the run is told to end.
+    /// Waits until a message arrives, `span` at most. Returns whether the process was told to end.
     fn halted(&self, span: Duration) -> Result<bool, ProbeError> {
         let mut fds = vec![PollFd::new(&*self.socket, PollFlags::IN)];
         if let Some(halt) = &self.halt {
@@ -319,14 +324,15 @@ impl Probing<'_> {
     }
 }
 
-/// What came back instead of an answer, in words (RFC 792, RFC 4443).
+/// Returns an ICMP error in words (RFC 792, RFC 4443): its type and code, and the address that sent
+/// it.
 pub(super) fn returned(by: Option<std::net::IpAddr>, told: (u8, u8), six: bool) -> String {
     let what = match (six, told) {
         (false, (3, 0)) | (true, (1, 0)) => "network unreachable".into(),
         (false, (3, 1)) | (true, (1, 3)) => "host unreachable".into(),
         (false, (3, 2)) => "protocol unreachable".into(),
         (false, (3, 3)) | (true, (1, 4)) => "port unreachable".into(),
-        (false, (3, 4)) | (true, (2, 0)) => "too long, and not to be cut".into(),
+        (false, (3, 4)) | (true, (2, 0)) => "too long, and fragmentation is not allowed".into(),
         (false, (3, 9 | 10 | 13)) | (true, (1, 1 | 5)) => "forbidden".into(),
         (false, (11, 0)) | (true, (3, 0)) => "hop limit exceeded".into(),
         (_, (kind, code)) => format!("ICMP type {kind} code {code}"),

@@ -1,29 +1,29 @@
-//! Finished echo probes, kept so that their late and duplicate answers are recognised.
+//! The memory of finished echo probes, which shows which answers are late and which are duplicates.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::book::ProbeOutcome;
 use super::clock::ClockReading;
 
-/// What came of a run.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EchoCounts {
-    /// Echo probes that are over.
+    /// The number of finished echo probes.
     pub echo_probes: u64,
-    /// Of these answered in time.
+    /// The number of echo probes that were answered in time.
     pub answered: u64,
-    /// Answers after an echo probe was given up.
+    /// The number of first answers that came after their echo probe was given up.
     pub late: u64,
-    /// Answers beyond the first.
+    /// The number of answers after the first one to an echo probe.
     pub duplicates: u64,
     /// How often the machine's clock was set.
     pub steps: u64,
 }
 
-/// Answered echo probes that are remembered, for their duplicates.
+/// The number of finished echo probes that are remembered.
 const REMEMBERED: usize = 1 << 16;
 
-/// An echo probe that is over.
+/// A finished echo probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PastProbe {
     pub number: u64,
@@ -33,7 +33,7 @@ pub(super) struct PastProbe {
     answered: bool,
 }
 
-/// All that are.
+/// The finished echo probes that are remembered, by their keys.
 #[derive(Debug, Default)]
 pub(super) struct PastProbes {
     known: HashMap<u64, PastProbe>,
@@ -42,7 +42,7 @@ pub(super) struct PastProbes {
 }
 
 impl PastProbes {
-    /// An echo probe is over.
+    /// Adds a finished echo probe.
     pub fn over(
         &mut self,
         number: u64,
@@ -63,12 +63,13 @@ impl PastProbes {
         }
     }
 
-    /// The echo probe with a key.
+    /// Returns the finished echo probe with this key, if it is remembered.
     pub fn find(&self, key: u64) -> Option<PastProbe> {
         self.known.get(&key).copied()
     }
 
-    /// An answer came for an echo probe that is over; whether it is its first, and so late.
+    /// Counts an answer to a finished echo probe. Returns whether it is the first answer, which
+    /// makes it late; otherwise it is a duplicate.
     pub fn came_again(&mut self, key: u64) -> bool {
         let Some(known) = self.known.get_mut(&key) else { return false };
         let late = !known.answered;

@@ -14,33 +14,34 @@ use super::socket::{ProbeSocket, SeenReply};
 use super::{ProbeError, tried};
 use crate::kernel::timespec;
 
-/// What is to be done.
+/// The plan of a survey of hops.
 #[derive(Clone, Copy, Debug)]
 pub struct HopPlan {
-    /// Hops to look at, at most.
+    /// The greatest number of hops.
     pub most: u8,
-    /// Echo probes for each.
+    /// The number of echo probes for each hop.
     pub echo_probes: u32,
-    /// How long an answer is waited for.
+    /// The give-up time for an answer.
     pub timeout: Duration,
-    /// Octets of each probe.
+    /// The octets of each probe, with its IP header.
     pub octets: u16,
 }
 
-/// What came of a probe.
+/// An answer to a probe with a hop limit.
 struct HopReply {
     by: Option<IpAddr>,
-    /// Whether the way ends there.
+    /// Whether the path ends at the address that answered.
     last: bool,
     why: Option<String>,
     came: ClockReading,
     kernel_came_ns: Option<u64>,
 }
 
-/// Looks at hop after hop, and keeps a line for each echo probe in `book`.
+/// Surveys hop after hop, and writes a line for each echo probe to `book`. It ends early when
+/// `halt` can be read.
 ///
 /// # Errors
-/// When a socket or the book fails.
+/// When the socket or the data file fails.
 pub(super) fn survey(
     plan: &HopPlan,
     socket: &mut ProbeSocket,
@@ -67,7 +68,7 @@ pub(super) fn survey(
     Ok(Until::Complete)
 }
 
-/// One probe; `None` where the survey is told to end.
+/// Sends a probe and waits for its outcome. `None` if the process was told to end.
 fn echo_probe(
     plan: &HopPlan,
     socket: &mut ProbeSocket,
@@ -98,7 +99,7 @@ fn echo_probe(
         }
         let mut fds = vec![PollFd::new(&*socket, PollFlags::IN)];
         fds.extend(halt.as_ref().map(|halt| PollFd::new(halt, PollFlags::IN)));
-        // Interrupted or not: what there is to do is looked at again.
+        // The loop checks its work again even if the wait was interrupted.
         let _ = poll(&mut fds, Some(&timespec(Duration::from_nanos(deadline - now))));
         if fds.get(1).is_some_and(|halt| !halt.revents().is_empty()) {
             return Ok(None);
@@ -110,7 +111,7 @@ fn echo_probe(
 }
 
 impl HopReply {
-    /// What a line tells of it, by the probe's stamps of leaving.
+    /// Makes the fields of the answer in its line, from the stamps of the probe's sending.
     fn seen_from(self, left: ClockReading, kernel_left_ns: Option<u64>) -> HopAnswer {
         let user_rtt_ns = self.came.raw_ns.saturating_sub(left.raw_ns);
         let stamps = self.kernel_came_ns.zip(kernel_left_ns);
@@ -127,7 +128,8 @@ impl HopReply {
     }
 }
 
-/// What an answer says of the hop.
+/// Returns the answer that `seen` is to the probe with the key `own`; `None` if it is not an answer
+/// to it.
 fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
     let came = read();
     match seen {
@@ -141,7 +143,7 @@ fn answer(seen: SeenReply, own: u64, target: IpAddr) -> Option<HopReply> {
         SeenReply::Returned { key, by, told, unix_ns } if key.is_none_or(|key| key == own) => {
             let six = target.is_ipv6();
             let on_the_way = told == if six { (3, 0) } else { (11, 0) };
-            // A closed port of the target's is an answer of the target.
+            // An error from the target, as for a closed port, counts as an answer.
             let why = (!on_the_way && by != Some(target)).then(|| returned(None, told, six));
             Some(HopReply { by, last: !on_the_way, why, came, kernel_came_ns: unix_ns })
         }

@@ -7,51 +7,51 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "rule", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ProbeLengths {
-    /// RFC 889 §2.1: drawn from 0 to 256, and what is too short for a probe made as long as the
-    /// shortest one, 40 octets.
+    /// The rule of RFC 889 §2.1: lengths are drawn from 0 to 256, and lengths below 40 become 40,
+    /// the shortest probe.
     Rfc889,
-    /// Drawn from `low` to `high`, both included.
+    /// Lengths are drawn from `low` to `high`, both included.
     Uniform {
-        /// The shortest.
+        /// The least length.
         low: u16,
-        /// The longest.
+        /// The greatest length.
         high: u16,
     },
-    /// All the same.
+    /// All probes have the same length.
     Fixed {
-        /// How long.
+        /// The length.
         octets: u16,
     },
-    /// `each` of 40 octets, then as many of 256, and again.
+    /// Bursts of probes of 40 octets and bursts of probes of 256 octets alternate.
     Bursts {
-        /// How many follow each other.
+        /// The number of probes in a burst.
         each: u32,
     },
 }
 
 impl ProbeLengths {
-    /// Whether there is any length, and why not.
+    /// Checks that the rule allows at least one length.
     ///
     /// # Errors
-    /// What is wrong with the rule.
+    /// The mistake in the rule, as a text.
     pub fn check(self) -> Result<(), String> {
         match self {
             Self::Uniform { low, high } if low > high => {
-                Err(format!("no length lies from {low} to {high} octets"))
+                Err(format!("the range of lengths from {low} to {high} octets is empty"))
             }
-            Self::Bursts { each: 0 } => Err("a burst has one probe at least".to_owned()),
+            Self::Bursts { each: 0 } => Err("a burst needs at least one probe".to_owned()),
             _ => Ok(()),
         }
     }
 }
 
-/// The longest probe of RFC 889.
+/// The octets of RFC 889's longest probe.
 const LONGEST: u16 = 256;
 
-/// The shortest.
+/// The octets of RFC 889's shortest probe.
 const SHORTEST: u16 = 40;
 
-/// Lengths in their order, from a seed.
+/// A sequence of lengths that follows from a rule and a seed.
 ///
 /// ```
 /// use netspurt_live::probe::{Draw, ProbeLengths};
@@ -63,18 +63,19 @@ const SHORTEST: u16 = 40;
 pub struct Draw {
     rule: ProbeLengths,
     stream: Stream,
-    /// Octets of the shortest probe of its kind.
+    /// The octets of the shortest probe of the kind in use.
     least: u16,
     drawn: u64,
 }
 
 impl Draw {
-    /// The lengths by `rule` from `seed`, none shorter than `least`.
+    /// Makes the sequence that follows from `rule` and `seed`. Lengths below `least` become
+    /// `least`.
     pub fn new(rule: ProbeLengths, seed: u64, least: u16) -> Self {
         Self { rule, stream: Stream::named(seed, "probe/lengths"), least, drawn: 0 }
     }
 
-    /// The next length.
+    /// Returns the next length in octets.
     pub fn draw(&mut self) -> u16 {
         let drawn = match self.rule {
             ProbeLengths::Rfc889 => self.between(0, LONGEST).max(SHORTEST),

@@ -1,4 +1,5 @@
-//! The lines of a data file, and of what the process tells besides: each is an object of JSON.
+//! The lines of a data file, and the other lines that the process writes to its standard output.
+//! Each line is an object of JSON.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,13 +10,13 @@ use super::lengths::ProbeLengths;
 use super::packet::ProbeKind;
 use crate::lateness::{Lateness, QuantilesNs};
 
-/// The version of this layout.
+/// The version of the layout of a data file.
 pub(super) const VERSION: u32 = 1;
 
-/// The first line of a data file: all that is known before the first echo probe.
+/// The first line of a data file: everything that is known before the first echo probe.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ProbeHeader {
-    /// What tells the file from others.
+    /// The mark by which readers recognise the format.
     pub netspurt: &'static str,
     pub version: u32,
     pub made_by: &'static str,
@@ -23,19 +24,19 @@ pub(super) struct ProbeHeader {
     pub asked: Asked,
     pub kernel: String,
     pub clocks: Clocks,
-    /// What probes leave from, in words.
+    /// The kind of socket that sends the probes, in words.
     pub socket: &'static str,
     pub least_octets: u16,
     pub noise: Option<NoiseReport>,
     pub path: PathReport,
     pub began: ClockReading,
-    /// Which file of the run it is, from 1.
+    /// The number of this file in the run, from 1.
     pub part: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// What the order asked for.
+/// The settings from the order.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Asked {
     pub task: &'static str,
@@ -51,7 +52,7 @@ pub(super) struct Asked {
     pub timeout_s: f64,
 }
 
-/// What the clocks of the stamps are.
+/// The clocks of the time stamps, in words.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Clocks {
     raw_ns: &'static str,
@@ -62,7 +63,7 @@ pub(super) struct Clocks {
     rtt_ns: &'static str,
 }
 
-/// The way to the target, as the machine knows it.
+/// The path to the target, as the machine knows it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PathReport {
     pub source: IpAddr,
@@ -72,7 +73,7 @@ pub(super) struct PathReport {
     pub warmed: Warmed,
 }
 
-/// What came back for the probe that lived for one hop.
+/// The outcome of the first probe, which had a hop limit of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Warmed {
@@ -81,7 +82,7 @@ pub(super) enum Warmed {
     Silent { answer: () },
 }
 
-/// What round trips over loopback take.
+/// The round trips over loopback, or why there are none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum NoiseReport {
@@ -96,7 +97,7 @@ pub(super) enum NoiseReport {
     },
 }
 
-/// How many spans there were, and their quantiles.
+/// The number of spans of time, and their quantiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct SpanCounts {
     pub count: u64,
@@ -104,7 +105,7 @@ pub(super) struct SpanCounts {
     pub spans: QuantilesNs,
 }
 
-/// An echo probe that is over.
+/// The line of a finished echo probe.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct EchoProbeLine<'a> {
     pub echo_probe: u64,
@@ -121,7 +122,7 @@ pub(super) struct EchoProbeLine<'a> {
     pub why: Option<&'a str>,
 }
 
-/// What every answer has.
+/// The fields of every answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ReplyFields {
     pub rtt_ns: u64,
@@ -130,14 +131,14 @@ pub(super) struct ReplyFields {
     pub user_rx_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_rx_ns: Option<u64>,
-    /// What was left of its hop limit.
+    /// The hop limit that was left when the answer arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u8>,
     #[serde(skip_serializing_if = "is_zero")]
     pub clock_step_ns: i64,
 }
 
-/// Whose stamps a round trip is of.
+/// The source of the stamps of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum StampedBy {
@@ -145,7 +146,7 @@ pub(super) enum StampedBy {
     User,
 }
 
-/// An answer to an echo probe that was over: the first one, late, or one more.
+/// The line of an answer to a finished echo probe: a late answer or a duplicate.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum StrayLine {
@@ -161,14 +162,14 @@ pub(super) enum StrayLine {
     },
 }
 
-/// The machine's clock was set before an echo probe left.
+/// The line that says that the machine's clock was set before an echo probe left.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ClockStepLine {
     pub clock_step_ns: i64,
     pub before: u64,
 }
 
-/// A probe that lived for some hops.
+/// The line of a probe with a hop limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct HopLine {
     pub hop: u8,
@@ -181,27 +182,27 @@ pub(super) struct HopLine {
     pub answer: Option<HopAnswer>,
 }
 
-/// Who answered from there, and when.
+/// The fields of an answer to a probe with a hop limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct HopAnswer {
     pub rtt_ns: u64,
     pub by: StampedBy,
     pub user_rtt_ns: u64,
     pub from: Option<IpAddr>,
-    /// Whether the way ends there.
+    /// Whether the path ends at the address that answered.
     pub last: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// The last line of a file that another one goes on with.
+/// The last line of a data file that is continued in another file.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ContinuedLine {
     pub end: &'static str,
     pub next: Option<String>,
 }
 
-/// The last line of all.
+/// The last line of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct EndLine {
     pub end: &'static str,
@@ -209,7 +210,7 @@ pub(super) struct EndLine {
     pub counts: Option<EndCounts>,
 }
 
-/// What came of a run of echo probes.
+/// The counts of a run of echo probes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct EndCounts {
     pub echo_probes: u64,
@@ -220,26 +221,26 @@ pub(super) struct EndCounts {
     pub raw_ns: u64,
 }
 
-/// A host serves at this address now.
+/// The line that says that a host now serves at this address.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ServingLine {
     pub serving: SocketAddr,
 }
 
-/// Nothing is missed from now on.
+/// The line that says that a capture has begun.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct ReadyLine {
     pub ready: bool,
 }
 
-/// A capture is over.
+/// The line that says that a capture has ended.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct CapturedLine {
     pub packets: u64,
 }
 
 impl Clocks {
-    /// Those of this program.
+    /// The clocks of this program.
     pub(super) const OURS: Self = Self {
         raw_ns: "CLOCK_MONOTONIC_RAW, the program's",
         user: "CLOCK_REALTIME, the program's",

@@ -1,8 +1,8 @@
-//! RFC 889's instrument: echo probes on a real path, one in flight, each stored.
+//! RFC 889's measurement: echo probes on a real path, with one in flight. Each is stored.
 //!
-//! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. Each
-//! has four time stamps, by the program and by the kernel, on sending and on receiving, so that the
-//! host's delay can be distinguished from the network's.
+//! A probe is an ICMP echo, a datagram to a host that echoes, or the SYN of a TCP connection. An
+//! echo probe has four time stamps: the program and the kernel each stamp the sending and the
+//! arrival. They distinguish the delay in the host from the delay in the network.
 
 mod book;
 mod capture;
@@ -34,33 +34,33 @@ pub use socket::{ProbeSocket, SeenReply};
 
 use std::io;
 
-/// Why there is no probing.
+/// Why a process cannot probe, serve or capture.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// The machine allows no such socket.
+    /// The machine does not allow a socket of this kind.
     #[error("{what} is not allowed here: {error}; {fix}")]
     Forbidden {
-        /// The socket.
+        /// The kind of socket.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
-        /// The way out.
+        /// What the user can do.
         fix: &'static str,
     },
-    /// Something failed.
+    /// A system call failed.
     #[error("{what}: {error}")]
     Failed {
-        /// What was tried.
+        /// The thing that failed.
         what: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
-    /// The order makes no sense.
+    /// The order is invalid.
     #[error("{0}")]
     Order(String),
 }
 
-/// Says what was tried beside what the kernel said.
+/// Makes an error from the thing that failed and the kernel's error.
 fn tried(what: impl Into<String>) -> impl FnOnce(io::Error) -> ProbeError {
     let what = what.into();
     move |error| ProbeError::Failed { what, error }

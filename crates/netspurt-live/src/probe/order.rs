@@ -1,5 +1,5 @@
-//! The process that probes: started by another one, told what to do by one order of JSON in a line
-//! of its standard input. It ends once that input does, and with the one that started it.
+//! The probing process. Another process starts it and writes one order, a line of JSON, to its
+//! standard input. It ends when that input ends, or when the other process ends.
 
 use std::io::{self, BufRead, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -29,7 +29,7 @@ use super::{ProbeError, tried};
 use crate::kernel::timespec;
 use crate::sandbox::end_with;
 
-/// What the process is asked to do.
+/// An order to the probing process.
 ///
 /// ```
 /// use netspurt_live::probe::ProbingOrder;
@@ -42,61 +42,61 @@ use crate::sandbox::end_with;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbingOrder {
-    /// The process with which this one ends.
+    /// The id of the process that started this one. When that process ends, this one ends, too.
     pub parent: u32,
-    /// What to do.
+    /// The task.
     pub task: ProbingTask,
 }
 
-/// What the process can do.
+/// The tasks of the probing process.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ProbingTask {
-    /// Echo probes, one after the other.
+    /// Sends echo probes, one after the other.
     EchoProbes(EchoProbesTask),
-    /// Echo probes that live for one hop, then for two, up to the target.
+    /// Sends echo probes with a hop limit of one, then two, up to the target.
     Hops(HopsTask),
-    /// A host that echoes, or swallows.
+    /// Is a host that echoes or discards data.
     Serve(ServeTask),
-    /// A capture of what crosses the device to a peer.
+    /// Captures the packets to and from a peer.
     Capture(CaptureTask),
 }
 
-/// Whom probes are sent to, and how.
+/// The target of probes, and their kind.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeTarget {
-    /// What people call it.
+    /// The name of the target, as the user gave it.
     pub host: String,
-    /// Its address.
+    /// The address of the target.
     pub address: IpAddr,
-    /// Its port, of UDP and TCP.
+    /// The port of the target, for UDP and TCP.
     pub port: u16,
     /// The kind of probes.
     pub kind: ProbeKind,
 }
 
-/// Echo probes, one after the other. Spans are in nanoseconds.
+/// A series of echo probes. Spans are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EchoProbesTask {
-    /// Whom they go to.
+    /// The target of the probes.
     pub target: ProbeTarget,
-    /// How many; `None` for as many as there is time for.
+    /// The number of echo probes; `None` for as many as there is time for.
     pub count: Option<u64>,
-    /// For how long; `None` for no limit.
+    /// The duration of the series; `None` for no limit.
     pub span_ns: Option<u64>,
-    /// How long an answer is waited for.
+    /// The give-up time for an answer.
     pub timeout_ns: u64,
-    /// How long each probe is.
+    /// The rule for the lengths of probes.
     pub lengths: ProbeLengths,
-    /// When each leaves.
+    /// The rule for the times at which probes leave.
     pub pace: Pace,
-    /// Of lengths and pace.
+    /// The seed of the random lengths and times.
     pub seed: u64,
-    /// Echo probes over loopback beforehand.
+    /// The number of echo probes over loopback before the series.
     pub calibrate: u64,
-    /// The data file; `None` keeps nothing.
+    /// The path of the data file; `None` if no file is written.
     pub out: Option<PathBuf>,
     /// After how many echo probes a new file is begun.
     pub rotate_echo_probes: Option<u64>,
@@ -108,52 +108,53 @@ pub struct EchoProbesTask {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HopsTask {
-    /// Whom it leads to.
+    /// The target of the path.
     pub target: ProbeTarget,
-    /// Hops at most.
+    /// The greatest number of hops.
     pub most: u8,
-    /// Echo probes for each.
+    /// The number of echo probes for each hop.
     pub count: u32,
-    /// Octets of each.
+    /// The octets of each probe, with its IP header.
     pub octets: u16,
-    /// How long an answer is waited for.
+    /// The give-up time for an answer.
     pub timeout_ns: u64,
-    /// What marks the probes.
+    /// The seed of the mark that the probes of this run carry.
     pub seed: u64,
-    /// Echo probes over loopback beforehand.
+    /// The number of echo probes over loopback before the survey.
     pub calibrate: u64,
-    /// The data file; `None` keeps nothing.
+    /// The path of the data file; `None` if no file is written.
     pub out: Option<PathBuf>,
 }
 
-/// A host that echoes, or swallows.
+/// A host that echoes or discards data.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServeTask {
-    /// Which of the two.
+    /// What the host does with data.
     pub service: Service,
-    /// Where it listens.
+    /// The address at which the host listens.
     pub address: IpAddr,
-    /// At which port; 0 for any.
+    /// The port at which the host listens; 0 for any free port.
     pub port: u16,
 }
 
-/// A capture of what crosses the device to a peer.
+/// A capture of the packets to and from a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureTask {
-    /// The peer.
+    /// The address of the peer.
     pub address: IpAddr,
-    /// Its port of TCP; 0 for all.
+    /// The TCP port of the peer; 0 for all ports.
     pub port: u16,
-    /// The file, which is not there.
+    /// The path of the capture file, which must not exist.
     pub out: PathBuf,
 }
 
-/// Does what the standard input says. Lines of the data file go to the standard output, too.
+/// Reads an order from the standard input and carries it out. Lines of the data file also go to the
+/// standard output.
 ///
 /// # Errors
-/// What went wrong, in a line for people.
+/// The failure, as a line for the user.
 pub fn work() -> Result<(), String> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
@@ -161,10 +162,10 @@ pub fn work() -> Result<(), String> {
 }
 
 impl ProbingOrder {
-    /// Reads an order.
+    /// Reads an order from a line of JSON.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// When the order is malformed, or its rule for lengths allows no length.
     pub fn read(text: &str) -> Result<Self, ProbeError> {
         let wrong = |what: String| ProbeError::Order(format!("the order of a probe: {what}"));
         let order: Self = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
@@ -296,7 +297,8 @@ fn end(book: &mut Book, line: EndLine) -> Result<(), ProbeError> {
     book.say(&line).map(|_| ()).map_err(tried("the data file"))
 }
 
-/// The socket, and a book whose header tells all that is known before the first echo probe.
+/// Opens the socket and the data file. The file's header has everything that is known before the
+/// first echo probe.
 fn begin(
     asked: Asked,
     calibrate: u64,
@@ -336,7 +338,7 @@ fn begin(
     Ok((socket, book.map_err(tried("the data file"))?))
 }
 
-/// What round trips over loopback take, by `count` of them; `None` without any.
+/// Measures `count` round trips over loopback; `None` if `count` is zero.
 fn noise(target: &ProbeTarget, count: u64) -> Result<Option<NoiseReport>, ProbeError> {
     if count == 0 {
         return Ok(None);
@@ -348,7 +350,8 @@ fn noise(target: &ProbeTarget, count: u64) -> Result<Option<NoiseReport>, ProbeE
     }
 }
 
-/// The way to the target, once the first neighbour's address is known.
+/// Describes the path to the target. Before, it makes sure that the link-layer address of the first
+/// hop is known.
 fn path(socket: &mut ProbeSocket, target: IpAddr) -> Result<PathReport, ProbeError> {
     let warmed = warm(socket)?;
     let way = way(target).unwrap_or_default();
@@ -361,8 +364,8 @@ fn path(socket: &mut ProbeSocket, target: IpAddr) -> Result<PathReport, ProbeErr
     })
 }
 
-/// Sends a probe that lives for one hop, so that the first neighbour's address is known before the
-/// first echo probe; what came back within a second.
+/// Sends a probe with a hop limit of one, so that the link-layer address of the first hop is known
+/// before the first echo probe. Returns the outcome within a second.
 fn warm(socket: &mut ProbeSocket) -> Result<Warmed, ProbeError> {
     let failed = || tried("a first probe");
     socket.set_hops(Some(1)).map_err(failed())?;
@@ -376,7 +379,7 @@ fn warm(socket: &mut ProbeSocket) -> Result<Warmed, ProbeError> {
     Ok(warmed)
 }
 
-/// What comes first for the probe that left at `left_ns`.
+/// Waits for the first answer to the probe that left at `left_ns`.
 fn first_answer(socket: &mut ProbeSocket, left_ns: u64) -> Result<Warmed, ProbeError> {
     const ANSWER_WAIT: Duration = Duration::from_secs(1);
     loop {
@@ -393,7 +396,7 @@ fn first_answer(socket: &mut ProbeSocket, left_ns: u64) -> Result<Warmed, ProbeE
             None => {
                 let left = Duration::from_nanos(ANSWER_WAIT.as_nanos() - after_ns);
                 let mut fds = [PollFd::new(&*socket, PollFlags::IN)];
-                // Interrupted or not: what there is to do is looked at again.
+                // The loop checks its work again even if the wait was interrupted.
                 let _ = poll(&mut fds, Some(&timespec(left)));
             }
         }

@@ -18,11 +18,12 @@ pub enum ProbeKind {
     Tcp,
 }
 
-/// Octets of what all probes but TCP's carry first: the run's mark, and the key.
+/// The octets of the run's mark and the probe's key, with which the payload of ICMP and UDP probes
+/// begins.
 const CARRIED: u16 = 12;
 
 impl ProbeKind {
-    /// Octets of the shortest probe: headers, and what tells one from another.
+    /// The octets of the shortest probe: the headers, and the mark and the key if there are any.
     ///
     /// ```
     /// use netspurt_live::probe::ProbeKind;
@@ -30,16 +31,16 @@ impl ProbeKind {
     /// ```
     pub const fn least_octets(self, six: bool) -> u16 {
         let ip = if six { 40 } else { 20 };
-        // TCP has 20 octets of header; ICMP and UDP 8, and the mark and the key.
+        // TCP has 20 octets of header. ICMP and UDP have 8, and carry the mark and the key.
         ip + if matches!(self, Self::Tcp) { 20 } else { 8 + CARRIED }
     }
 }
 
-/// What probes of a run have in common.
+/// The properties that all probes of a run have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     pub kind: ProbeKind,
-    /// The run's own, in every probe and every answer.
+    /// The mark of the run. ICMP and UDP probes carry it, and so do their answers.
     pub cookie: u32,
     /// The identifier of ICMP echoes.
     pub ident: u16,
@@ -53,7 +54,8 @@ impl Marks {
         self.target.is_ipv6()
     }
 
-    /// The probe with `key`, of `octets` octets with its IP header, which is left out.
+    /// Writes the probe with `key` to `out`, without the headers that the kernel adds. `octets` is
+    /// the length of the probe with its IP header.
     pub fn build(&self, key: u64, number: u64, from_port: u16, octets: u16, out: &mut Vec<u8>) {
         let length = usize::from(octets) - if self.six() { 40 } else { 20 };
         out.clear();
@@ -84,7 +86,7 @@ impl Marks {
         }
     }
 
-    /// Adds the mark and the key, and fills up with octets that tell their place.
+    /// Adds the mark and the key, and fills the rest with octets that count their place.
     fn carry(&self, key: u64, length: usize, out: &mut Vec<u8>) {
         out.extend(self.cookie.to_be_bytes());
         out.extend(key.to_be_bytes());
@@ -92,7 +94,7 @@ impl Marks {
         out.extend((out.len()..length).map(|place| place as u8));
     }
 
-    /// What TCP's checksum covers before the segment (RFC 9293 §3.1, RFC 8200 §8.1).
+    /// Returns the pseudo-header of TCP's checksum (RFC 9293 §3.1, RFC 8200 §8.1).
     fn pseudo_header(&self, length: usize) -> Vec<u8> {
         let mut header = Vec::new();
         for address in [self.source, self.target] {
@@ -107,8 +109,8 @@ impl Marks {
         header
     }
 
-    /// The key of the probe that `bytes` answer; `None` where they answer none. `header` tells that
-    /// they begin with an IP header.
+    /// Returns the key of the probe that `bytes` answer; `None` if they answer none. With `header`,
+    /// the bytes begin with an IP header.
     pub fn answered(&self, bytes: &[u8], header: bool, ports: &[u16]) -> Option<u64> {
         let skip = if header { usize::from(bytes.first()? & 15) * 4 } else { 0 };
         let bytes = bytes.get(skip..)?;
@@ -122,8 +124,8 @@ impl Marks {
         }
     }
 
-    /// The key of the probe that came back with an error, which quotes it; `Ok(None)` where the
-    /// quotation is too short to tell, and an error where it is somebody else's.
+    /// Returns the key of the probe that an ICMP error quotes. `Ok(None)` if the quotation is too
+    /// short to tell, and an error if it quotes a packet that is not a probe of this run.
     pub fn returned(&self, quoted: &[u8], ports: &[u16]) -> Result<Option<u64>, ()> {
         match self.kind {
             ProbeKind::Icmp => {
@@ -148,19 +150,21 @@ impl Marks {
         Some(u64::from_be_bytes(*rest.first_chunk()?))
     }
 
-    /// The key of the opening that a segment answers.
+    /// Returns the key of the SYN that a segment answers, if it answers one.
     fn opened(&self, segment: &[u8], ports: &[u16]) -> Option<u64> {
         let head = TcpHead::of(segment)?;
         let ([from, to], flags) = (head.ports(), head.flags());
         let mine = from == self.port && ports.contains(&to);
         let answers = flags.has(Flags::ACK) && (flags.has(Flags::SYN) || flags.has(Flags::RST));
         let ack = head.ack();
-        // An RST acknowledges the octets of the opening, too; keys are far enough apart.
+        // An RST also acknowledges the octets of payload that the SYN carried. The keys are
+        // further apart than these octets.
         (mine && answers).then(|| u64::from(ack.wrapping_sub(1) & !0xffff))
     }
 }
 
-/// The checksum of RFC 1071 over parts that follow each other; all but the last are of even length.
+/// Returns the checksum of RFC 1071 over parts that follow each other. All parts except the last
+/// must have an even length.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u32;
     for part in parts {

@@ -5,24 +5,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netdevice};
 
-/// What the kernel's routes say.
+/// A route of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteInfo {
-    /// The device that packets leave by.
+    /// The device through which packets leave.
     pub device: Option<String>,
-    /// The router they go to first; `None` where the address is on the device's own net.
+    /// The first router; `None` if the target is on the network of the device.
     pub gateway: Option<IpAddr>,
 }
 
 const NEW_ROUTE: u16 = libc::RTM_NEWROUTE;
 const GET_ROUTE: u16 = libc::RTM_GETROUTE;
-/// Octets of the headers of a message and of a route.
+/// The octets of the netlink header and of the route header behind it.
 const HEADERS: usize = 16 + 12;
 
-/// Asks the kernel for the way to `target`.
+/// Asks the kernel for the route to `target`.
 ///
 /// # Errors
-/// When it has none.
+/// When the kernel has no route to it.
 pub fn way(target: IpAddr) -> io::Result<RouteInfo> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
@@ -50,7 +50,7 @@ pub fn way(target: IpAddr) -> io::Result<RouteInfo> {
     Ok(way)
 }
 
-/// The message that asks for it.
+/// Returns the netlink message that asks for a route.
 fn question(target: IpAddr) -> Vec<u8> {
     let (family, octets) = match target {
         IpAddr::V4(four) => (libc::AF_INET, four.octets().to_vec()),
@@ -72,7 +72,7 @@ fn question(target: IpAddr) -> Vec<u8> {
     message
 }
 
-/// The attributes of a message: kinds and values.
+/// Returns the attributes of a message: their kinds and values.
 fn attributes(mut rest: &[u8]) -> Vec<(u16, &[u8])> {
     let mut all = Vec::new();
     while let Some(head) = rest.first_chunk::<4>() {

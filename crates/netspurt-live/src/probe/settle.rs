@@ -1,5 +1,5 @@
-//! Waits until kernel time stamps work: the kernel stamps arrivals only some milliseconds after the
-//! first request for stamps.
+//! The wait until kernel time stamps work. The kernel starts to stamp arrivals some milliseconds
+//! after the first socket has asked for stamps.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd;
@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use crate::sys;
 
-/// How often, and how many times, it is tried.
+/// The time between two attempts.
 const STEP: Duration = Duration::from_millis(5);
+/// The greatest number of attempts.
 const TRIES: u32 = 100;
 
-/// Waits until datagrams over loopback have a stamp of their arrival; whether they have. Any socket
-/// that wants stamps keeps it so.
+/// Waits until datagrams over loopback have a stamp of their arrival. Returns whether they have.
+/// The kernel then goes on to stamp arrivals while any socket asks for stamps.
 pub(super) fn stamps_come() -> bool {
     let Ok(own) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return false };
     let Ok(address) = own.local_addr() else { return false };

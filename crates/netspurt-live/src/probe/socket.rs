@@ -15,32 +15,32 @@ use super::settle::stamps_come;
 use super::{ProbeError, tried};
 use crate::sys::{self, Trouble};
 
-/// Something that a socket saw.
+/// A message that the socket received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeenReply {
-    /// The probe that left last was handed to the device, at this time since 1970.
+    /// The kernel has given the last probe to the device.
     Sent {
-        /// The kernel's stamp, in nanoseconds.
+        /// The kernel's stamp of the sending, in nanoseconds since 1970.
         unix_ns: u64,
     },
-    /// An answer.
+    /// An answer to a probe.
     Reply {
-        /// The probe's key.
+        /// The key of the probe.
         key: u64,
-        /// The kernel's stamp of its arrival, in nanoseconds since 1970.
+        /// The kernel's stamp of the arrival, in nanoseconds since 1970.
         unix_ns: Option<u64>,
-        /// What was left of its hop limit.
+        /// The hop limit that was left when the answer arrived.
         hops_left: Option<u8>,
     },
-    /// A probe came back with an error.
+    /// An ICMP error that a probe caused.
     Returned {
-        /// The probe's key, where the error quotes it.
+        /// The key of the probe, if the error quotes it.
         key: Option<u64>,
-        /// Who sent it back.
+        /// The address that sent the error.
         by: Option<IpAddr>,
-        /// The message's type and code.
+        /// The ICMP type and code.
         told: (u8, u8),
-        /// The kernel's stamp, in nanoseconds since 1970.
+        /// The kernel's stamp of the arrival, in nanoseconds since 1970.
         unix_ns: Option<u64>,
     },
 }
@@ -50,38 +50,40 @@ pub enum SeenReply {
 pub struct ProbeSocket {
     fd: OwnedFd,
     marks: Marks,
-    /// Whether what comes begins with an IP header.
+    /// Whether received packets begin with an IP header.
     header: bool,
     raw: bool,
-    /// Ports of one's own that openings leave from, held so that nobody else gets them.
+    /// The sockets that hold `ports`, so that no other program gets these ports.
     _held: Vec<OwnedFd>,
+    /// The ports from which SYNs leave.
     ports: Vec<u16>,
-    /// Datagrams that left, as the kernel counts them.
+    /// The number of datagrams that left, as the kernel counts them.
     sent: u32,
     room: Vec<u8>,
     packet: Vec<u8>,
 }
 
-/// Openings leave from so many ports in turn, so that one is forgotten before its port is used
+/// The number of ports from which SYNs leave in turn. So a SYN is forgotten before its port is used
 /// again.
 const PORTS: usize = 16;
 
 impl ProbeSocket {
-    /// Opens one: ICMP raw, else by datagrams, as the machine allows.
+    /// Opens a socket for probes of `kind`. For ICMP it tries a raw socket, and then a datagram
+    /// socket.
     ///
     /// # Errors
-    /// When the machine allows none, or has no way to the target.
+    /// When the machine does not allow the socket, or has no route to the target.
     pub fn open(kind: ProbeKind, target: SocketAddr, cookie: u32) -> Result<Self, ProbeError> {
         let six = target.is_ipv6();
         let family = if six { AddressFamily::INET6 } else { AddressFamily::INET };
         let (fd, raw) = open(kind, family, six)?;
-        // A raw socket's port is its protocol.
+        // In the address of a raw socket, the port means the protocol.
         let port = if kind == ProbeKind::Udp { target.port() } else { 0 };
         let to = SocketAddr::new(target.ip(), port);
         let way = format!("{}: no route", target.ip());
         connect(&fd, &to).map_err(|error| tried(way)(error.into()))?;
         let own = own_address(&fd).map_err(tried("the socket's own address"))?;
-        // The kernel puts its own identifier into echoes by datagram.
+        // A datagram socket for ICMP uses an identifier that the kernel chooses.
         let ident = if raw { (cookie >> 8) as u16 } else { own.port() };
         let (source, target, port) = (own.ip(), target.ip(), target.port());
         let marks = Marks { kind, cookie, ident, source, target, port };
@@ -91,7 +93,7 @@ impl ProbeSocket {
         let (room, packet) = (vec![0; 1 << 16], Vec::new());
         let socket = Self { fd, marks, header, raw, _held: held, ports, sent: 0, room, packet };
         socket.set_up(six).map_err(tried("the probes' socket"))?;
-        // Where they never come, the program's stamps serve.
+        // If the kernel's stamps never come, the program's stamps are used.
         let _ = stamps_come();
         Ok(socket)
     }
@@ -101,7 +103,7 @@ impl ProbeSocket {
             |four, six_name, value| sys::set_ip_option(&self.fd, six, (four, six_name), value);
         set(libc::IP_RECVERR, libc::IPV6_RECVERR, 1)?;
         set(libc::IP_RECVTTL, libc::IPV6_RECVHOPLIMIT, 1)?;
-        // Probes longer than a device takes are cut, not refused.
+        // The kernel fragments a probe that is longer than the MTU, and does not refuse it.
         set(libc::IP_MTU_DISCOVER, libc::IPV6_MTU_DISCOVER, libc::IP_PMTUDISC_DONT)?;
         if self.raw && six && self.marks.kind == ProbeKind::Icmp {
             const ECHO_REPLY: u8 = 129;
@@ -110,12 +112,12 @@ impl ProbeSocket {
         sys::stamp_datagrams(self.fd.as_fd())
     }
 
-    /// Octets of the shortest probe.
+    /// The octets of the shortest probe.
     pub fn least_octets(&self) -> u16 {
         self.marks.kind.least_octets(self.marks.target.is_ipv6())
     }
 
-    /// What it is, in words.
+    /// The kind of the socket, in words.
     pub fn describe(&self) -> &'static str {
         match (self.marks.kind, self.raw) {
             (ProbeKind::Icmp, true) => "ICMP echo, raw socket",
@@ -125,12 +127,12 @@ impl ProbeSocket {
         }
     }
 
-    /// The address that probes leave from.
+    /// The address from which probes leave.
     pub fn source(&self) -> IpAddr {
         self.marks.source
     }
 
-    /// Octets of the largest packet that the way takes uncut, as the kernel knows it.
+    /// The MTU of the path in octets, as far as the kernel knows it.
     pub fn mtu(&self) -> Option<u32> {
         let six = self.marks.target.is_ipv6();
         let (level, name) = if six {
@@ -143,37 +145,37 @@ impl ProbeSocket {
         Some(u32::from_ne_bytes(value))
     }
 
-    /// Lets probes live for so many hops; `None` for as many as usual.
+    /// Sets the hop limit of probes; `None` for the usual one.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// When the kernel refuses the hop limit.
     pub fn set_hops(&self, hops: Option<u8>) -> io::Result<()> {
         let value = hops.map_or(-1, i32::from);
         let six = self.marks.target.is_ipv6();
         sys::set_ip_option(&self.fd, six, (libc::IP_TTL, libc::IPV6_UNICAST_HOPS), value)
     }
 
-    /// The key of the probe numbered `number` that leaves at `raw_ns`: its time of sending, or
-    /// what fits the sequence number of an opening.
+    /// Returns the key of the probe numbered `number` that leaves at `raw_ns`. The key of a SYN is
+    /// its sequence number, and the key of another probe is its time of sending.
     pub fn key(&self, number: u64, raw_ns: u64) -> u64 {
         match self.marks.kind {
-            // Sixteen bits that count and sixteen of room for the octets of an opening.
+            // The upper sixteen bits count. The lower ones leave room for the octets of a SYN.
             ProbeKind::Tcp => (number.wrapping_add(u64::from(self.marks.cookie)) & 0xffff) << 16,
             ProbeKind::Icmp | ProbeKind::Udp => raw_ns,
         }
     }
 
-    /// Makes the probe that [`send`](Self::send) sends.
+    /// Makes the probe that [`send`](Self::send) will send.
     pub fn prepare(&mut self, key: u64, number: u64, octets: u16) {
         let turn = usize::try_from(number).unwrap_or(0) % PORTS;
         let port = self.ports.get(turn).copied().unwrap_or(0);
         self.marks.build(key, number, port, octets, &mut self.packet);
     }
 
-    /// Sends what was prepared.
+    /// Sends the prepared probe.
     ///
     /// # Errors
-    /// When the kernel refuses twice: the first time it may only speak of an earlier probe.
+    /// When the kernel refuses twice. The first refusal may report an error of an earlier probe.
     pub fn send(&mut self) -> io::Result<()> {
         for last in [false, true] {
             match send(&self.fd, &self.packet, SendFlags::empty()) {
@@ -182,7 +184,8 @@ impl ProbeSocket {
                     return Ok(());
                 }
                 Err(error) => {
-                    // Some kernels count what they refuse.
+                    // Some kernels also count a datagram that they refuse, so the count starts
+                    // again.
                     sys::stamp_datagrams(self.fd.as_fd())?;
                     self.sent = 0;
                     if last {
@@ -194,17 +197,17 @@ impl ProbeSocket {
         unreachable!("the second time ends it")
     }
 
-    /// The next thing that has come, if any.
+    /// Returns the next message for these probes, if one has arrived.
     ///
     /// # Errors
-    /// When the kernel fails.
+    /// When the socket fails.
     pub fn take(&mut self) -> io::Result<Option<SeenReply>> {
         for errors in [true, false] {
             loop {
                 let got = match sys::receive_stamped(&self.fd, &mut self.room, errors) {
                     Ok(Some(message)) => message,
                     Ok(None) => break,
-                    // An error of an earlier probe, of which the queue tells more.
+                    // An error of an earlier probe, which the error queue reports in full.
                     Err(error) if is_of_a_probe(&error) => continue,
                     Err(error) => return Err(error),
                 };
@@ -223,7 +226,7 @@ impl AsFd for ProbeSocket {
     }
 }
 
-/// What a message means to the probes; `None` where it is none of theirs.
+/// Interprets a received message; `None` if it does not belong to these probes.
 fn meant(
     marks: &Marks,
     ports: &[u16],
@@ -248,7 +251,7 @@ fn meant(
     }
 }
 
-/// Whether an error of the socket's only repeats what the queue of errors tells of a probe.
+/// Whether an error of the socket only repeats an error of a probe that is in the error queue.
 fn is_of_a_probe(error: &io::Error) -> bool {
     let known = [
         Errno::CONNREFUSED,
@@ -304,7 +307,7 @@ fn own_address(fd: &OwnedFd) -> io::Result<SocketAddr> {
     SocketAddr::try_from(getsockname(fd)?).map_err(io::Error::from)
 }
 
-/// Ports of this host that nothing listens at.
+/// Reserves ports of this host at which no program listens. Each returned socket holds one port.
 fn hold_ports(source: IpAddr) -> Result<(Vec<OwnedFd>, Vec<u16>), ProbeError> {
     let one = || -> io::Result<(OwnedFd, u16)> {
         let family = if source.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
@@ -317,7 +320,7 @@ fn hold_ports(source: IpAddr) -> Result<(Vec<OwnedFd>, Vec<u16>), ProbeError> {
     Ok(all.map_err(tried("ports of one's own"))?.into_iter().unzip())
 }
 
-/// A port of this host that nothing listens at, for as long as the socket lives.
+/// Returns a port of this host at which no program listens while the returned socket exists.
 pub(super) fn closed_port(source: IpAddr) -> Result<(OwnedFd, u16), ProbeError> {
     let (mut held, ports) = hold_ports(source)?;
     let fd = held.pop().ok_or_else(|| ProbeError::Order("no ports".into()))?;
@@ -410,7 +413,8 @@ mod tests {
         assert!(!is_of_a_probe(&io::Error::other("without a number")));
     }
 
-    /// What comes first besides stamps of what left; loopback may be busy.
+    /// Waits for the first message that is not a stamp of sending. The wait may be long, because
+    /// the machine may be busy.
     fn first_answer(socket: &mut ProbeSocket) -> SeenReply {
         loop {
             match socket.take().unwrap() {

@@ -1,4 +1,4 @@
-//! The probes' book keeping: lines, parts of a run, what came late, and what hops answered.
+//! Tests of the data files of probes: lines, parts of a run, late answers, and answers of hops.
 
 use std::fs;
 use std::io::{self, Write};
@@ -53,7 +53,8 @@ fn the_kernels_stamps_count_where_they_can_be_trusted() {
     ] {
         assert_eq!(answer.by_kernel(), None, "{what}");
     }
-    // Two clocks are read one after the other, and one is steered.
+    // The two clocks are read one after the other, and one of them is steered. So the kernel's
+    // round trip may be slightly longer.
     assert_eq!(reply(Some(20_150)).by_kernel(), Some(20_150_000));
 }
 
@@ -119,7 +120,7 @@ fn header() -> ProbeHeader {
     }
 }
 
-/// A folder of its own, which goes with the test.
+/// A folder for one test, which is removed after the test.
 struct Place(PathBuf);
 
 impl Place {
@@ -289,7 +290,7 @@ fn a_new_part_begins_after_so_many_echo_probes() {
     let (mut book, shown) = book(Some(&place.0.join("long.jsonl")), rotation);
     for number in 1..=5 {
         book.row(&row(number, &ProbeOutcome::Lost)).unwrap();
-        // What comes late belongs to the part that is open.
+        // A late answer belongs to the part that is open.
         book.stray(number, true, &reply(None)).unwrap();
     }
     let numbers = |name: &str| {
@@ -342,7 +343,7 @@ fn a_data_file_is_never_written_over_and_a_part_is_named() {
     assert!(begin(Rotation { echo_probes: Some(9), span: None }).is_ok(), "parts have other names");
 }
 
-/// A watcher who is gone.
+/// A watcher that has ended.
 struct Gone;
 
 impl Write for Gone {
@@ -393,8 +394,8 @@ fn what_came_back_is_told_in_the_words_of_its_protocol() {
         (false, (3, 2), "protocol unreachable"),
         (false, (3, 3), "port unreachable"),
         (true, (1, 4), "port unreachable"),
-        (false, (3, 4), "too long, and not to be cut"),
-        (true, (2, 0), "too long, and not to be cut"),
+        (false, (3, 4), "too long, and fragmentation is not allowed"),
+        (true, (2, 0), "too long, and fragmentation is not allowed"),
         (false, (3, 13), "forbidden"),
         (true, (1, 1), "forbidden"),
         (false, (11, 0), "hop limit exceeded"),

@@ -40,7 +40,7 @@ pub(super) fn make_ends(
             hints: RouteHints {
                 initial_window_segs: Some(asked.tcp.initial_window_segs),
                 quick_acks: asked.tcp.quick_acks,
-                // Of its own sockets it is said one by one.
+                // An option of the socket sets the congestion control, and not the route.
                 congestion: None,
             },
             sysctls: sysctls(&asked.tcp),
@@ -65,7 +65,7 @@ pub(super) fn applications(made: &mut [Made], names: &Names) -> (Apps, Sockets) 
         let flow = end.flow().index();
         let KernelEnd { tcp, task, listens, .. } = asked.clone();
         let shared = FlowSocket::default();
-        // An end that only reads may send its FIN again.
+        // An end that only reads may still retransmit its FIN.
         sockets[end.index()] = Some((Arc::clone(&shared), tcp.rack));
         if listens {
             apps.add_sink(*end, socket, shared, task);

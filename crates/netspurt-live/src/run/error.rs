@@ -1,10 +1,10 @@
-//! Why there was no live run.
+//! The error of a live run that could not take place.
 
 use std::io;
 
 use crate::sandbox::SandboxError;
 
-/// Why there was no live run.
+/// Why a live run could not take place.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// Namespaces are not available, or something in them failed.
@@ -13,9 +13,9 @@ pub enum LiveError {
     /// A socket of a flow failed.
     #[error("flow `{flow}`: {error}")]
     Socket {
-        /// The flow.
+        /// The name of the flow.
         flow: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
     /// A file or a port of the emulated path failed.
@@ -24,10 +24,10 @@ pub enum LiveError {
     /// A flow needs programs and none were given, or programs were given and no flow needs them.
     #[error("{0}")]
     Programs(&'static str),
-    /// More rows than `record.rows` allows.
+    /// The run recorded more rows than `record.rows` allows.
     #[error("{0}")]
     Overfull(String),
     /// No flow has an end on the kernel's TCP.
-    #[error("no flow has an end of the kernel's: add `endpoint = \"kernel\"` to one")]
+    #[error("no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to a flow")]
     NothingReal,
 }

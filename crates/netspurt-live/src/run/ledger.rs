@@ -29,7 +29,7 @@ impl Ledger {
         Self { octets, ..Self::default() }
     }
 
-    /// Notes that the source sent `segment`.
+    /// Takes notice that the source sent `segment`.
     pub fn sent(&mut self, segment: &Segment) {
         let left = self.sent.take(segment).left;
         if segment.flags.has(Flags::FIN) {
@@ -51,7 +51,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that `segment` reached the sink.
+    /// Takes notice that `segment` reached the sink.
     pub fn received(&mut self, segment: &Segment) {
         if segment.len == 0 {
             return;
@@ -61,7 +61,7 @@ impl Ledger {
         self.sum.duplicates += u64::from(brought == Brought::Duplicate);
     }
 
-    /// Notes that `segment` reached the source at `at`.
+    /// Takes notice that `segment` reached the source at `at`.
     pub fn answered(&mut self, at: Time, segment: &Segment) {
         if !segment.flags.has(Flags::ACK) {
             return;
@@ -74,7 +74,7 @@ impl Ledger {
         self.finish_if_covered();
     }
 
-    /// Notes when the last octet was acknowledged, if it is known which octet is the last.
+    /// Records when the last octet was acknowledged, if it is known which octet is the last.
     fn finish_if_covered(&mut self) {
         let covered = self.octets.is_some_and(|octets| self.acks.highest() > octets);
         if covered {

@@ -55,7 +55,8 @@ pub struct Options {
     pub spin: Duration,
     /// The devices that connect the hosts to the driver.
     pub wiring: Wiring,
-    /// Is called with the run's time now and then; returns whether the run continues.
+    /// A function that is called from time to time with the run's time. It returns whether the run
+    /// continues.
     pub progress: Progress,
     /// The programs that run at the ends of the flow with `app = "programs"`.
     pub programs: Option<Programs>,
@@ -192,7 +193,7 @@ fn keeps_packets(network: &Network) -> bool {
     let link = |link: &netspurt::link::LinkConfig| {
         link.mtu.is_some() || link.effects.as_ref().is_some_and(copies)
     };
-    // A shim sends copies, too.
+    // A shim sends copies of packets, too.
     let shim = |(end, _): &(NetworkEnd, u32)| match end {
         NetworkEnd::Kernel(end) => end.shim.is_some(),
         NetworkEnd::Programs(end) => end.shim.is_some(),

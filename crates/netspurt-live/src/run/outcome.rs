@@ -32,13 +32,13 @@ use crate::sandbox::Wiring;
 /// A live run that has ended.
 #[derive(Debug)]
 pub struct LiveRun {
-    /// Its tables.
+    /// The tables of the run.
     pub results: Results,
     /// The report on the run.
     pub report: LiveReport,
 }
 
-/// What a live run has collected when it ends.
+/// The data that a live run has collected when it ends.
 pub(super) struct Outcome {
     pub(super) path: Path,
     pub(super) log: Log,
@@ -52,7 +52,7 @@ pub(super) struct Outcome {
     pub(super) captured: Capturing,
     /// Whether the driver had real-time priority.
     pub(super) first: bool,
-    /// Programs, and how the first one ended.
+    /// The programs, and how the first one ended.
     pub(super) programs: Option<(Programs, Ended)>,
     /// The connections of a population, and whether each has a row in the tables.
     pub(super) visits: Option<(Vec<Task>, bool)>,
@@ -236,8 +236,8 @@ impl Outcome {
         Some(connections_table(name, &programs.connections, &counts))
     }
 
-    /// Completes the sums that were seen of a flow with what its applications say and, for an end
-    /// in the simulator, with the sums of this end.
+    /// Completes the sums that were computed from a flow's packets. The applications add when they
+    /// wrote, finished and read. An end in the simulator adds its own sums.
     fn joined(&self, source: EndId, seen: FlowSum, [from, to]: [Option<FlowResult>; 2]) -> FlowSum {
         let notes = |end| self.notes_of(end);
         let mut sum = seen;
@@ -315,12 +315,12 @@ fn finish_captures(captures: Vec<Capture>) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of segments that shims sent again for an end.
+/// The number of segments that the shim of an end retransmitted.
 fn shims(verdict: Retransmissions) -> u64 {
     u64::from(verdict.sent[Cause::Shim as usize]) + u64::from(verdict.sent[Cause::Sfr as usize])
 }
 
-/// Adds the segments that a host's shim sent again to the sums that were seen of the host.
+/// Adds the segments that a host's shim retransmitted to the sums from the host's packets.
 fn with_shims(seen: FlowSum, verdict: Retransmissions) -> FlowSum {
     let more = shims(verdict);
     FlowSum { sent: seen.sent + more, retransmissions: seen.retransmissions + more, ..seen }

@@ -33,7 +33,7 @@ pub struct LiveReport {
     pub real_time: bool,
     /// The greatest lateness that a delivery may have in a valid run.
     pub budget_ns: u64,
-    /// How late deliveries were.
+    /// The lateness of deliveries.
     pub lateness: LatenessReport,
     /// The comparison with the replay in virtual time.
     pub replayed: Replayed,
@@ -50,12 +50,12 @@ pub struct LiveReport {
     pub contents: RunContents,
 }
 
-/// How late deliveries were.
+/// The lateness of deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LatenessReport {
     /// The number of deliveries.
     pub deliveries: u64,
-    /// The quantiles of their lateness.
+    /// The quantiles of the lateness.
     #[serde(flatten)]
     pub spans: QuantilesNs,
 }
@@ -69,11 +69,12 @@ impl From<&Lateness> for LatenessReport {
 /// Whether a replay of the same arrivals in virtual time had the same drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Replayed {
-    /// Packets dropped or lost in the live run.
+    /// The number of packets that were dropped or lost in the live run.
     pub drops: usize,
-    /// Packets dropped or lost in the replay.
+    /// The number of packets that were dropped or lost in the replay.
     pub drops_again: usize,
-    /// Whether both are the same packets, at the same instants, on the same links.
+    /// Whether the same packets were dropped or lost in both, at the same instants and on the same
+    /// links.
     pub same: bool,
 }
 
@@ -88,19 +89,19 @@ impl Replayed {
 /// The numbers of packets with faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketCounts {
-    /// Packets that are not TCP segments of their flow.
+    /// The number of packets that are not TCP segments of their flow.
     pub strange: u64,
-    /// Packets whose payload differs from what the application wrote.
+    /// The number of packets whose payload differs from what the application wrote.
     pub damaged: u64,
-    /// Packets that were lost before the driver read them, for want of room.
+    /// The number of packets that were lost before the driver read them, because a buffer was full.
     pub missed: u64,
-    /// Packets that a host's device refused.
+    /// The number of packets that a host's device refused.
     pub refused: u64,
 }
 
 impl PacketCounts {
-    /// The numbers from a log. `read_damaged` is added to the damaged packets: what applications
-    /// read and found damaged.
+    /// Takes the numbers from a log. `read_damaged` is the number of reads in which applications
+    /// found damaged octets; it is added to the damaged packets.
     pub(super) fn of(log: &Log, read_damaged: u64) -> Self {
         Self {
             strange: log.strange,
@@ -116,31 +117,31 @@ impl PacketCounts {
     }
 }
 
-/// The settings that one end was given, under the kernel's names for them.
+/// The settings of one end, under the kernel's names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EndReport {
-    /// Its flow.
+    /// The name of the end's flow.
     pub flow: String,
     /// Which of the flow's ends it is: `from` or `to`.
     pub side: &'static str,
     /// The profile that the scenario names.
     pub profile: &'static str,
-    /// Values under `/proc/sys`.
+    /// The values of settings under `/proc/sys`.
     pub sysctls: BTreeMap<String, String>,
-    /// What the route to the peer tells TCP.
+    /// The settings for TCP in the route to the peer.
     pub route: RouteReport,
-    /// The device.
+    /// The properties of the host's device.
     pub device: DeviceReport,
-    /// The socket's options; programs choose those of their sockets themselves.
+    /// The options of the socket. They are empty for programs, which choose their own options.
     pub socket: SocketReport,
     /// The TCP counters of its kernel at the end of the run, under the names that `nstat` uses.
     pub counters: BTreeMap<String, u64>,
 }
 
-/// What a route tells TCP.
+/// The settings for TCP in a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RouteReport {
-    /// Segments sent at the start of a connection.
+    /// The initial window in segments.
     pub initcwnd: Option<u32>,
     /// Whether every segment is acknowledged at once.
     pub quickack: u8,
@@ -152,9 +153,9 @@ pub struct RouteReport {
 /// The properties of a host's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceReport {
-    /// Octets of its largest packet.
+    /// The octets of the device's largest packet.
     pub mtu: u16,
-    /// Whether it does part of TCP's work: `on` or `off`.
+    /// Whether the device does part of TCP's work: `on` or `off`.
     pub offloads: &'static str,
 }
 
@@ -167,10 +168,10 @@ pub struct SocketReport {
     /// Whether short segments are sent at once.
     #[serde(rename = "TCP_NODELAY", skip_serializing_if = "Option::is_none")]
     pub nodelay: Option<u8>,
-    /// Octets of its receive buffer.
+    /// The octets of the receive buffer.
     #[serde(rename = "SO_RCVBUF", skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
-    /// The most octets of window that it announces.
+    /// The greatest receive window that the socket advertises, in octets.
     #[serde(rename = "TCP_WINDOW_CLAMP", skip_serializing_if = "Option::is_none")]
     pub window_clamp: Option<u32>,
 }
@@ -178,33 +179,33 @@ pub struct SocketReport {
 /// A connection that ended with an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowFailure {
-    /// Its flow.
+    /// The name of the connection's flow.
     pub flow: String,
     /// The error.
     pub failure: String,
 }
 
-/// Programs, and how the first one ended.
+/// The programs of a run, and how the first one ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProgramsReport {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The line for the shell at the other end.
+    /// The shell command at the other end.
     pub server: Option<String>,
     /// The exit status of the program, or the number that replaces it.
     pub status: i32,
     /// Whether the program ran at all.
     pub ran: bool,
-    /// Whether the run's end was its own.
+    /// Whether the end of the run ended the program.
     pub stopped: bool,
-    /// Packets that belong to no connection.
+    /// The number of packets that belong to no connection.
     pub other_packets: u64,
-    /// Whether the kernels reported on connections.
+    /// Whether both kernels reported on connections.
     pub kernel_told: bool,
 }
 
 impl EndReport {
-    /// The settings of a kernel's end of a flow.
+    /// Makes the report on one of the kernel's ends of a flow.
     pub(super) fn of_kernel(names: &Names, made: &Made) -> Self {
         let tcp = &made.asked.tcp;
         Self {
@@ -228,7 +229,7 @@ impl EndReport {
         }
     }
 
-    /// The settings of the hosts of programs.
+    /// Makes the reports on the two hosts of programs.
     pub(super) fn of_programs(names: &Names, pair: &ProgramPair) -> [Self; 2] {
         Side::BOTH.map(|side| {
             let plan = &pair.plans[side.index()];
@@ -249,9 +250,10 @@ impl EndReport {
         })
     }
 
-    /// Adds what the host's kernel has counted so far.
+    /// Adds the TCP counters of the host's kernel, up to now.
     ///
-    /// # Errors When the counters cannot be read.
+    /// # Errors
+    /// When the counters cannot be read.
     pub(super) fn counted(self, host: &Namespace) -> Result<Self, LiveError> {
         Ok(Self { counters: host.within(tcp_counters)??, ..self })
     }

@@ -13,13 +13,14 @@ use serde::Serialize;
 use super::sockets::Sockets;
 use crate::kernel::TcpInfo;
 
-/// The most senders and the most queues of a scene: a screen has no room for more, and its text
-/// fits into a pipe at once.
+/// The greatest number of senders in a scene. A screen has no room for more, and the text of a
+/// scene must fit into a pipe at once.
 const SENDERS: usize = 4;
+/// The greatest number of queues in a scene.
 const QUEUES: usize = 6;
 
-/// Is called now and then with the run's time and a function that makes a scene. Returns whether
-/// the run continues.
+/// A function that is called from time to time, with the run's time and a function that makes a
+/// scene. It returns whether the run continues.
 pub type Progress = Box<dyn FnMut(Time, &dyn Fn() -> RunScene) -> bool>;
 
 /// The state of a run at an instant.
@@ -36,17 +37,17 @@ pub struct RunScene {
 /// An end that sends data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WatchedSender {
-    /// Its flow.
+    /// The name of the sender's flow.
     pub flow: String,
     /// `forward` or `reverse`.
     pub direction: &'static str,
-    /// Congestion window.
+    /// The congestion window in octets.
     pub cwnd_bytes: u64,
-    /// Octets sent and not acknowledged.
+    /// The octets that were sent and not acknowledged.
     pub flight_bytes: u64,
-    /// Smoothed round trip; `None` before the first sample.
+    /// The smoothed round trip in nanoseconds; `None` before the first sample.
     pub srtt_ns: Option<u64>,
-    /// The retransmission timeout.
+    /// The retransmission timeout in nanoseconds.
     pub rto_ns: u64,
     /// The factor by which timeouts have lengthened `rto_ns`.
     pub backoff: u32,
@@ -54,17 +55,17 @@ pub struct WatchedSender {
     pub in_recovery: bool,
 }
 
-/// A queue as it was after the latest arrival. Links report departures only when the next packet
+/// The state of a queue after the latest arrival. Links report departures only when the next packet
 /// arrives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WatchedQueue {
-    /// Its link.
+    /// The name of the queue's link.
     pub link: String,
     /// `forward` or `reverse`.
     pub direction: &'static str,
-    /// Packets queued or in transmission.
+    /// The number of packets that are queued or in transmission.
     pub packets: u32,
-    /// Their octets.
+    /// The octets of these packets.
     pub bytes: u64,
 }
 

@@ -8,7 +8,7 @@ use netspurt::units::Time;
 
 use crate::drive::{Log, PacketArrival, PacketDelivery};
 
-/// The tables `arrivals` and `deliveries`.
+/// Makes the tables `arrivals` and `deliveries`.
 pub(super) fn log_tables(names: &Names, log: &Log) -> [Table; 2] {
     let nanos = |at: Time| at.as_nanos().cast_signed();
     let Log { arrivals, deliveries, .. } = log;
@@ -39,7 +39,7 @@ pub(super) fn log_tables(names: &Names, log: &Log) -> [Table; 2] {
     [Table::new("arrivals", arrived), Table::new("deliveries", delivered)]
 }
 
-/// The table `shims`. `None` if no shim sent anything again.
+/// Makes the table `shims`. `None` if no shim retransmitted anything.
 pub(super) fn shims_table(names: &Names, all: &[(EndId, Retransmission)]) -> Option<Table> {
     if all.is_empty() {
         return None;

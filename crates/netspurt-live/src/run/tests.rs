@@ -1,4 +1,4 @@
-//! What a live run tells of itself, and the tables that only live runs have.
+//! Tests of the report on a live run, and of the tables that only live runs have.
 
 mod outcomes;
 mod watching;

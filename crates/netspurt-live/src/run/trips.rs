@@ -9,7 +9,7 @@ use netspurt::units::Time;
 
 use crate::drive::PacketArrival;
 
-/// One round trip.
+/// A round trip that a source measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Trip {
     /// When the answer reached the source.

@@ -22,7 +22,7 @@ const FIRST_PORT: u16 = 10_000;
 const LISTENING_PORT: u16 = 80;
 
 /// Adds the applications of a population's connections at the hosts of `pair`, if `network` has a
-/// population. Their sockets are made now, so that the run does not wait for this later.
+/// population. Their sockets are made now, so that the run does not wait for them later.
 ///
 /// # Errors
 /// When the kernel refuses something.
@@ -64,14 +64,14 @@ fn allow_many_descriptors() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// What is known about the connections of a population when the run has ended.
+/// The data on the connections of a population, after the run has ended.
 pub(super) struct Visited<'a> {
     pub(super) names: &'a Names,
     pub(super) population: FlowId,
     pub(super) visits: &'a [Task],
     /// The connections, in the order in which they were seen.
     pub(super) connections: &'a Connections,
-    /// What the applications noted, by the connection's end, in the order of starts.
+    /// The notes of the applications on each end of a connection, in the order of starts.
     pub(super) notes: &'a [FlowNotes],
 }
 

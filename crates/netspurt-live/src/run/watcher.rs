@@ -29,7 +29,7 @@ use super::scene::{LastHeard, Progress};
 use super::sockets::Sockets;
 use super::trips::{Trip, round_trips};
 
-/// A node's capture.
+/// The capture of a node.
 pub(super) struct Capture {
     pub(super) node: u32,
     pub(super) file: PcapngWriter<BufWriter<File>>,
@@ -54,17 +54,17 @@ pub struct Watcher {
     pub(super) failure: Option<io::Error>,
     /// The watch on programs, if there are any.
     pub(super) programs: Option<ProgramsWatch>,
-    /// When it is over for them.
+    /// Decides when the run of programs is over, if there are any.
     pub(super) ends: Option<ProgramsEnding>,
     pub(super) progress: Progress,
     /// The latest reported state, for scenes.
     seen: LastHeard,
-    /// The most rows that may be recorded.
+    /// The greatest number of rows that may be recorded.
     most_rows: Option<u64>,
 }
 
-/// Octets of a capture that one call writes. Larger calls would take long, and smaller ones would
-/// be many.
+/// The octets of a capture that one call writes. With more octets a call would take too long, and
+/// with fewer octets there would be too many calls.
 const CAPTURED_AT_ONCE: usize = 1 << 16;
 
 /// Creates the recorder of a run of `network`, which writes its captures into `folder`.
@@ -166,7 +166,7 @@ impl Watcher {
 
     /// Records the round trips that the kernel's sources could measure.
     pub(super) fn timed(&mut self, arrivals: &[PacketArrival]) {
-        // Within one turn, they were delivered in the order of hosts.
+        // Within one turn of the driver, they were delivered in the order of hosts.
         self.answers.sort_by_key(|(at, _)| *at);
         for Trip { at, end, sent } in round_trips(arrivals, &self.answers) {
             let what = What::Rtt { end, sent, rtt: at.saturating_since(sent) };
@@ -174,7 +174,7 @@ impl Watcher {
         }
     }
 
-    /// Records what the kernel reported on its connections.
+    /// Records the kernel's reports on its connections.
     pub(super) fn polled(&mut self, polls: &[Poll]) {
         let mut timeouts: HashMap<EndId, u32> = HashMap::new();
         for Poll { at, end, info } in polls {

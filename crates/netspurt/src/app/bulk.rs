@@ -1,4 +1,4 @@
-//! One transfer in one direction, which begins at a given instant.
+//! A transfer in one direction, which begins at a given instant.
 
 use crate::event::Events;
 use crate::segment::Segment;
@@ -39,7 +39,7 @@ const ENDLESS: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Endpoint {
     connection: Connection,
-    /// What the application writes, and when; `None` at the end that only listens.
+    /// The plan of the application; `None` at the end that only listens.
     task: Option<Bulk>,
     step: BulkStep,
     finished: Option<Time>,
@@ -48,16 +48,16 @@ pub struct Endpoint {
 /// The progress of an application that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BulkStep {
-    /// It waits for the instant of its task.
+    /// The application waits for the instant of its task.
     Waits,
-    /// It waits until the connection is open.
+    /// The application waits until the connection is open.
     Opens,
-    /// It has written its data.
+    /// The application has written its data.
     Wrote,
 }
 
 impl Endpoint {
-    /// An end whose application carries out `task`, or only listens if that is `None`.
+    /// Makes an end whose application carries out `task`. With `None`, the end only listens.
     pub fn new(mut connection: Connection, task: Option<Bulk>) -> Self {
         if task.is_none() {
             connection.listen();
@@ -65,7 +65,7 @@ impl Endpoint {
         Self { connection, task, step: BulkStep::Waits, finished: None }
     }
 
-    /// The task, if its progress is `step`.
+    /// The task, if the progress of the application is `step`.
     #[inline]
     fn task_at(&self, step: BulkStep) -> Option<Bulk> {
         self.task.filter(|_| self.step == step)
@@ -87,7 +87,7 @@ impl Endpoint {
         self.task.map_or(Some(0), |task| task.octets)
     }
 
-    /// Its results so far.
+    /// The results of the end so far.
     pub fn result(&self) -> FlowResult {
         let wrote = self.task_at(BulkStep::Wrote).map(|task| task.start);
         FlowResult::of(&self.connection, wrote, self.finished)

@@ -36,12 +36,12 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// The host at `end`, which answers after `delay`.
+    /// Makes the host at `end`, which answers after `delay`.
     pub fn new(end: EndId, delay: Duration) -> Self {
         Self { end, delay, replies: VecDeque::new(), sent: 0 }
     }
 
-    /// The number of frames it returned.
+    /// The number of frames that the host has returned.
     pub fn sent(&self) -> u64 {
         self.sent
     }

@@ -11,8 +11,8 @@ use crate::units::{Duration, Time};
 pub struct EchoProbePlan {
     /// When the first request leaves.
     pub start: Time,
-    /// Octets of each IP datagram, used in turn and repeated; at least one. They include
-    /// [`HEADER_BYTES`](Self::HEADER_BYTES) of headers.
+    /// The sizes of IP datagrams in octets, used in turn and repeated. There must be at least one.
+    /// The sizes include [`HEADER_BYTES`](Self::HEADER_BYTES) of headers.
     pub sizes_bytes: Vec<u16>,
     /// The number of echo probes.
     pub count: u32,
@@ -26,7 +26,8 @@ impl EchoProbePlan {
     /// The give-up time in RFC 889's experiments.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// Octets of the headers of IPv4 and of an ICMP echo (RFC 792): the shortest datagram.
+    /// The octets of the headers of IPv4 and of an ICMP echo (RFC 792), which are the shortest
+    /// datagram.
     pub const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + 8;
 }
 
@@ -35,13 +36,13 @@ impl EchoProbePlan {
 pub struct EchoProbe {
     /// When the request left.
     pub sent: Time,
-    /// Octets of the datagram, for request and reply.
+    /// The octets of the datagram, which are the same for the request and the reply.
     pub size_bytes: u16,
-    /// The round trip; `None` if the reply was given up.
+    /// The round trip; `None` if no reply came before the give-up time.
     pub rtt: Option<Duration>,
-    /// The round trip, if the reply came after it was given up.
+    /// The round trip, if the reply came after the give-up time.
     pub late: Option<Duration>,
-    /// Replies that came after the first.
+    /// The number of replies after the first one.
     pub duplicates: u32,
 }
 
@@ -70,10 +71,10 @@ pub struct EchoProbes {
 }
 
 impl EchoProbes {
-    /// The prober at `end`.
+    /// Makes the prober at `end`.
     ///
     /// # Panics
-    /// When the plan has no sizes, or one too short for the headers.
+    /// When the plan has no sizes, or a size that is too short for the headers.
     pub fn new(end: EndId, plan: EchoProbePlan) -> Self {
         let shortest = plan.sizes_bytes.iter().min().expect("an echo probe has a size");
         assert!(*shortest >= EchoProbePlan::HEADER_BYTES, "an echo probe has headers");
@@ -104,7 +105,7 @@ impl EchoProbes {
     /// Counts an unexpected reply as late or as a duplicate.
     fn stray(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
-            // Its deadline is this instant.
+            // The reply arrives exactly at the deadline, which comes first.
             self.finish(sent, None);
         }
         let Some(echo_probe) = self.done.get_mut(number.wrapping_sub(1) as usize) else { return };

@@ -1,4 +1,5 @@
-//! Applications: the data that a connection carries, and when; and hosts that only echo or probe.
+//! Applications: programs that decide which data a connection carries, and when. Also hosts that
+//! only echo or probe.
 
 use crate::units::{Duration, Time};
 
@@ -16,17 +17,17 @@ pub use program::Program;
 pub use requests::{Answering, Asking, Client, Exchange, PlannedRequest, RequestPlan, Server};
 pub use result::FlowResult;
 
-/// What the applications at the two ends of a flow do.
+/// The plan of the applications at the two ends of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// One end writes, the other reads.
+    /// One end writes, and the other end reads.
     Bulk(Bulk),
-    /// One end sends requests, the other sends replies.
+    /// One end sends requests, and the other end sends replies.
     Requests(RequestPlan),
 }
 
 impl Task {
-    /// The octets that the initiator writes, and those that the other end writes; `None` for a
+    /// The octets that the initiator writes, and the octets that the other end writes. `None` for a
     /// transfer that never ends.
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {

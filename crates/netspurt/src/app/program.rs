@@ -1,4 +1,4 @@
-//! All programs that an end of a flow may run, as one type, so that a world can hold each of them.
+//! One type for all programs that an end of a flow may run, so that a world can hold each of them.
 
 use crate::event::Events;
 use crate::segment::Segment;
@@ -25,9 +25,9 @@ pub enum Program {
     Client(Client),
     /// The end that sends replies.
     Server(Server),
-    /// A prober.
+    /// The end that sends echo probes.
     EchoProbes(EchoProbes),
-    /// The host that a prober probes.
+    /// The end that echoes probes.
     Echo(Echo),
 }
 

@@ -10,7 +10,7 @@ use crate::units::{Duration, Time};
 
 use super::FlowResult;
 
-/// The plan of a flow's two ends: one sends requests, the other answers.
+/// The plan of a flow whose one end sends requests, and whose other end answers them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestPlan {
     /// When the connection is opened.
@@ -20,7 +20,7 @@ pub struct RequestPlan {
     pub pause: Duration,
     /// The first request, and every later one that is not in `later`.
     pub each: PlannedRequest,
-    /// The number of requests, at least one; then the connection is closed.
+    /// The number of requests, at least one. After the last reply, the connection is closed.
     pub count: u32,
     /// The requests from the second on, if they differ from `each`.
     pub later: Option<Arc<[PlannedRequest]>>,
@@ -29,9 +29,9 @@ pub struct RequestPlan {
 /// The plan of a request and its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRequest {
-    /// Octets of the request; at least one.
+    /// The octets of the request; at least one.
     pub request_bytes: u64,
-    /// Octets of the reply; at least one.
+    /// The octets of the reply; at least one.
     pub reply_bytes: u64,
     /// The time from the reply's last octet until the next request is written.
     pub think: Duration,
@@ -40,13 +40,13 @@ pub struct PlannedRequest {
 }
 
 impl RequestPlan {
-    /// The request numbered `number`, from 0.
+    /// Returns the request numbered `number`, counted from 0.
     pub fn request(&self, number: usize) -> PlannedRequest {
         let later = self.later.as_ref().filter(|_| number > 0);
         later.and_then(|later| later.get(number - 1)).copied().unwrap_or(self.each)
     }
 
-    /// Octets of all requests, and of all replies.
+    /// The octets of all requests, and the octets of all replies.
     pub fn octets(&self) -> [u64; 2] {
         let listed = self.later.as_ref().map_or(0, |later| later.len());
         let own = u64::from(self.count).saturating_sub(listed as u64);
@@ -76,19 +76,19 @@ pub struct Exchange {
 pub struct Asking {
     plan: RequestPlan,
     exchanges: Vec<Exchange>,
-    /// Octets of the replies before the reply to the last request.
+    /// The octets of all replies before the reply to the last request.
     before: u64,
     /// When the next request is written; `None` while a request is outstanding.
     next: Option<Time>,
 }
 
 impl Asking {
-    /// The state of a client with this plan, before its first request.
+    /// Makes the state of a client with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, exchanges: Vec::new(), before: 0, next: None }
     }
 
-    /// Its requests so far, in order.
+    /// The requests of the client so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         &self.exchanges
     }
@@ -103,7 +103,7 @@ impl Asking {
         self.next = Some(at);
     }
 
-    /// Writes a request at `at`; returns its octets.
+    /// Writes a request at `at`, and returns the octets of the request.
     pub fn ask(&mut self, at: Time) -> u64 {
         self.next = None;
         if let Some(number) = self.exchanges.len().checked_sub(1) {
@@ -113,8 +113,8 @@ impl Asking {
         self.plan.request(self.exchanges.len() - 1).request_bytes
     }
 
-    /// Notes that `octets` octets in all have been read from the connection by `now`. Returns
-    /// whether they complete the last reply.
+    /// Takes notice that `octets` octets in all have been read from the connection by `now`.
+    /// Returns whether they complete the last reply.
     pub fn got(&mut self, now: Time, octets: u64) -> bool {
         let number = self.exchanges.len().saturating_sub(1);
         let Some(exchange) = self.exchanges.last_mut() else { return false };
@@ -143,7 +143,7 @@ impl Asking {
 #[derive(Clone, Debug)]
 pub struct Answering {
     plan: RequestPlan,
-    /// Requests that were answered.
+    /// The number of requests that were answered.
     answered: u32,
     /// The octets of the answered requests.
     before: u64,
@@ -152,7 +152,7 @@ pub struct Answering {
 }
 
 impl Answering {
-    /// The state of a server with this plan, before its first request.
+    /// Makes the state of a server with this plan, before its first request.
     pub fn new(plan: RequestPlan) -> Self {
         Self { plan, answered: 0, before: 0, next: None }
     }
@@ -162,7 +162,7 @@ impl Answering {
         self.next
     }
 
-    /// Notes that `octets` octets in all have been read from the connection by `now`.
+    /// Takes notice that `octets` octets in all have been read from the connection by `now`.
     pub fn got(&mut self, now: Time, octets: u64) {
         let request = self.plan.request(self.answered as usize);
         let waits = !self.is_over() && octets >= self.before + request.request_bytes;
@@ -171,7 +171,7 @@ impl Answering {
         }
     }
 
-    /// Writes a reply; returns its octets.
+    /// Writes a reply, and returns the octets of the reply.
     pub fn answer(&mut self) -> u64 {
         let request = self.plan.request(self.answered as usize);
         self.next = None;
@@ -215,11 +215,11 @@ pub struct Client {
 /// The progress of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClientStep {
-    /// It waits for the instant at which it opens the connection.
+    /// The client waits for the instant at which it opens the connection.
     Waits,
-    /// It waits until the connection is open.
+    /// The client waits until the connection is open.
     Opens,
-    /// It sends requests.
+    /// The client sends requests.
     Asks,
 }
 
@@ -229,7 +229,7 @@ impl Client {
         Self { connection, book: Asking::new(plan), step: ClientStep::Waits, finished: None }
     }
 
-    /// Its requests so far, in order.
+    /// The requests of the client so far, in order.
     pub fn exchanges(&self) -> &[Exchange] {
         self.book.exchanges()
     }
@@ -239,7 +239,7 @@ impl Client {
         &self.book.plan
     }
 
-    /// Its results so far.
+    /// The results of the client so far.
     pub fn result(&self) -> FlowResult {
         let wrote = self.book.exchanges.first().map(|first| first.asked);
         FlowResult::of(&self.connection, wrote, self.finished)
@@ -340,7 +340,7 @@ impl Server {
         Self { connection, book, wrote: None, finished: None, closed: false }
     }
 
-    /// Its results so far.
+    /// The results of the server so far.
     pub fn result(&self) -> FlowResult {
         FlowResult::of(&self.connection, self.wrote, self.finished)
     }

@@ -6,18 +6,18 @@ use crate::units::Time;
 /// The results of one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowResult {
-    /// When its application first wrote; `None` if it never did.
+    /// When the application first wrote; `None` if it never wrote.
     pub start: Option<Time>,
-    /// When all its data was acknowledged, or all its replies were read; `None` if that did not
-    /// happen, or its data has no end.
+    /// When all data of the end was acknowledged, or all replies to it were read. `None` if this
+    /// has not happened, or if the data has no end.
     pub finished: Option<Time>,
-    /// Octets acknowledged.
+    /// The octets that were acknowledged to the end.
     pub acked_bytes: u64,
-    /// The counts of its sending half.
+    /// The counts of the sending half.
     pub sent: SendCount,
-    /// How its time was spent, for a byte-sequenced connection.
+    /// How the end's time was spent, for a byte-sequenced connection.
     pub times: Option<SendTimes>,
-    /// The counts of its receiving half.
+    /// The counts of the receiving half.
     pub received: ReceiveCount,
     /// Why the connection ended, if it did not close normally.
     pub failure: Option<Failure>,

@@ -15,7 +15,7 @@ pub struct PathDelay {
     pub delay: Duration,
 }
 
-/// The delays of a path from `from` to `to`, every `step` nanoseconds and at the end.
+/// Returns the delays of a path from `from` to `to`: one every `step` nanoseconds, and one at `to`.
 ///
 /// # Errors
 /// When the path is blocked at one of the instants, a satellite has decayed, or the span is empty

@@ -2,26 +2,27 @@
 
 use super::{EARTH_KM, OrbitError, Utc};
 
-/// The Earth's pull [km³/s²], as WGS-72 has it and SGP4 uses it.
+/// The Earth's gravitational parameter [km³/s²] in WGS-72, which SGP4 uses.
 const PULL: f64 = 398_600.8;
 
-/// With a perigee below this [km] a satellite is highly unlikely to complete its next orbit
-/// (McDowell 2018, Acta Astronautica 151, 668-677, section 6). The lowest set of SGP4's verification
-/// that is not inside the Earth, 22312, has 80.5 km.
+/// The least perigee that is accepted [km]. With a lower perigee, a satellite is highly unlikely to
+/// complete its next orbit (McDowell 2018, Acta Astronautica 151, 668-677, section 6). In SGP4's
+/// verification, the lowest perigee outside the Earth is 80.5 km, of the set 22312.
 const LOWEST_PERIGEE_KM: f64 = 80.0;
-/// Orbits near a circle do not last below this [km] (the same).
+/// The least height at which a nearly circular orbit lasts [km] (McDowell 2018, section 6).
 pub(super) const LOWEST_CIRCLE_KM: f64 = 125.0;
-/// Beyond this height [km] the Sun's pull wins over the Earth's (Hill's sphere).
+/// The greatest apogee that is accepted [km]. Beyond it, the Sun's gravity is stronger than the
+/// Earth's (Hill sphere).
 const HIGHEST_KM: f64 = 1.5e6;
 
-/// Mean elements as SGP4 takes them.
+/// The mean elements of an orbit, as SGP4 takes them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elements {
-    /// The satellite's name, or its number if it has none.
+    /// The satellite's name, or its catalogue number if the satellite has no name.
     pub name: String,
-    /// The catalogue number as written; empty if there is none.
+    /// The catalogue number as it is written in the text; empty if there is none.
     pub catalogue: String,
-    /// When the elements hold.
+    /// The instant for which the elements are given.
     pub epoch: Utc,
     /// The angle between the equator and the plane of the orbit [°].
     pub inclination: f64,
@@ -33,13 +34,13 @@ pub struct Elements {
     pub argument: f64,
     /// The mean anomaly [°].
     pub anomaly: f64,
-    /// Revolutions a day, in Kozai's convention.
+    /// The mean motion [revolutions a day], in Kozai's convention.
     pub revolutions: f64,
-    /// Drag, B* [1 / Earth radius].
+    /// The drag term B* [1 / Earth radius].
     pub drag: f64,
 }
 
-/// An orbit by its heights. What a printed apogee and perigee leave open is zero.
+/// An orbit that is described by its apogee and perigee. Angles that are not given are zero.
 ///
 /// ```
 /// use netspurt::orbit::Heights;
@@ -60,7 +61,7 @@ pub struct Heights {
     pub argument: f64,
     /// The mean anomaly at the epoch [°].
     pub anomaly: f64,
-    /// When it holds.
+    /// The instant for which the orbit is given.
     pub epoch: Utc,
 }
 
@@ -79,9 +80,9 @@ impl Default for Heights {
 }
 
 impl Heights {
-    /// Mean elements with these heights and no drag. The mean motion is Kepler's
-    /// for half the sum of apogee and perigee, which is how catalogues compute the heights that
-    /// they print.
+    /// Returns mean elements with these heights and no drag. The mean motion is Kepler's for a
+    /// semi-major axis of the Earth's radius plus half the sum of apogee and perigee. Catalogues
+    /// compute the heights that they print in the same way.
     ///
     /// # Errors
     /// When the perigee is above the apogee, the perigee is inside the Earth or in its dense
@@ -113,7 +114,8 @@ impl Heights {
 }
 
 impl Elements {
-    /// Greatest and least height [km] over the equator's radius, as catalogues compute them.
+    /// Returns the greatest and the least height [km] over the equator's radius, as catalogues
+    /// compute them.
     pub fn heights(&self) -> (f64, f64) {
         let rate = self.revolutions * core::f64::consts::TAU / 86_400.0;
         let axis = libm::cbrt(PULL / rate / rate);
@@ -121,16 +123,16 @@ impl Elements {
         (height(1.0), height(-1.0))
     }
 
-    /// The same elements.
+    /// Returns the elements unchanged if they describe an orbit that lasts.
     ///
     /// # Errors
-    /// When they describe no orbit around the Earth, one that touches it, or one in its dense
-    /// atmosphere.
+    /// When the elements describe no orbit around the Earth, an orbit that touches the Earth, or an
+    /// orbit in the dense atmosphere.
     pub(super) fn checked(self) -> Result<Self, OrbitError> {
         let wrong = |message: String, fix: &str| Err(OrbitError::new(message, fix));
         let name = &self.name;
         if !(self.revolutions > 0.0 && self.revolutions < 100.0) {
-            let message = format!("{name} turns {} times a day", self.revolutions);
+            let message = format!("{name} has {} revolutions a day", self.revolutions);
             return wrong(message, "a mean motion above 0 and below 17.1 revolutions a day");
         }
         if !(0.0..1.0).contains(&self.eccentricity) {
@@ -145,7 +147,7 @@ impl Elements {
         Ok(self)
     }
 
-    /// Checks that a satellite can keep the orbit.
+    /// Checks that the heights allow a satellite to stay in the orbit.
     fn check_heights(&self) -> Result<(), OrbitError> {
         let (name, (apogee, perigee)) = (&self.name, self.heights());
         let over = "heights are over 6378.137 km, not from the Earth's centre";

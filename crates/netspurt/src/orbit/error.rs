@@ -1,4 +1,4 @@
-//! What is wrong with an orbit, a station or a span, with the place and the fix.
+//! The error for a mistake in an orbit, a station or a span of time, with its place and fix.
 
 use core::fmt;
 use core::ops::Range;
@@ -7,34 +7,35 @@ use crate::place::{Place, show_placeless};
 
 /// A mistake in elements, a station or a span of time.
 ///
-/// Its text names the place, if a text is to blame, and the fix.
+/// The printed error names the fix. It also names the place if the mistake is in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrbitError {
     /// The mistake.
     pub message: String,
-    /// The fix; may be empty.
+    /// The fix; empty if none is known.
     pub fix: String,
-    /// The name of the text, usually the path of its file; empty if no text is to blame.
+    /// The name of the text with the mistake, usually the path of its file; empty if the mistake is
+    /// not in a text.
     pub file: String,
-    /// The place in the text.
+    /// The place of the mistake in the text, if it is known.
     pub place: Option<Place>,
 }
 
-/// An error, and the bytes that are to blame.
+/// An error, and the bytes of the text that contain the mistake.
 pub(super) type Blamed = (OrbitError, Range<usize>);
 
 impl OrbitError {
-    /// An error without a place.
+    /// Makes an error without a place.
     pub(super) fn new(message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { message: message.into(), fix: fix.into(), ..Self::default() }
     }
 
-    /// The same, at a span of bytes of a text.
+    /// Adds the place to the error: the bytes `span` of the text of `file`.
     pub(super) fn at(self, file: &str, text: &str, span: &Range<usize>) -> Self {
         Self { file: file.to_owned(), place: Some(Place::of(text, span)), ..self }
     }
 
-    /// The same, for a text as a whole.
+    /// Adds the name of the file to the error, for a mistake that concerns the whole text.
     pub(super) fn within(self, file: &str) -> Self {
         Self { file: file.to_owned(), ..self }
     }

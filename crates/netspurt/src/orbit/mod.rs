@@ -1,12 +1,13 @@
-//! Orbits: where satellites are, when a path over them has line of sight, and how long it is.
+//! Orbits: the positions of satellites, the times in which a path over satellites has line of
+//! sight, and the length of that path.
 //!
 //! Elements come as texts ([`read_elements`]) or from apogee, perigee and inclination
 //! ([`Heights`]). SGP4 propagates them (the crate `sgp4`; Hoots and Roehrich 1980, Vallado et al.
 //! 2006). Every position is in one frame, true equator and mean equinox of date. The Earth is a
-//! sphere of 6378.137 km where it blocks sight, and the ellipsoid WGS-84 under a site. Left out are
-//! refraction, polar motion, the difference of UTC and UT1, and the motion of stations while a
-//! signal travels. What is computed here becomes a timeline before a simulation begins; the
-//! simulator does not use this room.
+//! sphere of 6378.137 km where it blocks sight, and the ellipsoid WGS-84 under a site. The
+//! computation leaves out refraction, polar motion, the difference of UTC and UT1, and the motion
+//! of stations while a signal travels. The results become a timeline before a simulation begins;
+//! the simulator does not use this module.
 
 mod delays;
 mod elements;

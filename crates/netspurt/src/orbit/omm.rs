@@ -9,7 +9,7 @@ use super::{Elements, OrbitError, Utc};
 
 /// The key with which a message begins.
 const BEGIN: &str = "CCSDS_OMM_VERS";
-/// Keys whose value must be one that SGP4's elements have.
+/// Keys for which only some values are accepted: those that fit SGP4.
 const ONLY: [(&str, &[&str]); 4] = [
     ("MEAN_ELEMENT_THEORY", &["SGP4", "SGP/SGP4", "SGP"]),
     ("REF_FRAME", &["TEME", "TEMEOFDATE"]),
@@ -22,12 +22,12 @@ pub(super) fn is_omm(text: &str) -> bool {
     entries(text).next().is_some_and(|entry| entry.key == BEGIN)
 }
 
-/// The element sets of the messages in a text. Keys that SGP4 does not need are skipped, and so are
-/// comments and units in brackets.
+/// Reads the element sets of the messages in a text. It skips keys that SGP4 does not need,
+/// comments, and units in brackets.
 ///
 /// # Errors
-/// When a key is missing or given twice, a value is not a number, or elements are not for SGP4; the
-/// error names the line.
+/// When a key is missing or given twice, a value is not a number, or the elements are not for SGP4.
+/// The error names the line.
 ///
 /// ```
 /// use netspurt::orbit::read_omm;
@@ -84,7 +84,7 @@ fn entries(text: &str) -> impl Iterator<Item = OmmEntry<'_>> {
 
 struct Message<'a> {
     entries: Vec<OmmEntry<'a>>,
-    /// The bytes of its first line.
+    /// The bytes of the message's first line.
     span: Range<usize>,
 }
 

@@ -1,62 +1,63 @@
-//! Passes: when a path has line of sight, from when to when, and how its length changes.
+//! Passes: the times in which a path has line of sight, and the lengths of the path in them.
 
 use super::{OrbitError, OrbitPath, PathState, Utc};
 
-/// A time in which a path has line of sight without a break.
+/// A span of time in which a path has line of sight without a break.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// Its first instant with line of sight, within 1 ms.
+    /// The first instant with line of sight, to 1 ms.
     pub rise: Utc,
-    /// Its last instant with line of sight, within 1 ms.
+    /// The last instant with line of sight, to 1 ms.
     pub set: Utc,
-    /// Whether it begins before the span and ends after it; what is outside is not counted.
+    /// Whether the start of the searched span cut the pass, and whether the end of that span cut
+    /// it. The part outside the searched span is not counted.
     pub cut: [bool; 2],
-    /// The least and the greatest length of the path in it [km].
+    /// The least and the greatest length of the path during the pass [km].
     pub km: [f64; 2],
 }
 
 impl Pass {
-    /// Whether all of it is within the span.
+    /// Whether the whole pass lies within the searched span.
     pub fn whole(&self) -> bool {
         self.cut == [false; 2]
     }
 
-    /// How long it lasts [s].
+    /// The duration of the pass [s].
     pub fn seconds(&self) -> f64 {
         self.set.since(self.rise)
     }
 
-    /// The least and the greatest time that a signal needs [s].
+    /// The least and the greatest delay of a signal during the pass [s].
     pub fn delays(&self) -> [f64; 2] {
         self.km.map(|km| PathState { km, clearance: 0.0 }.seconds())
     }
 }
 
-/// A span of time, and how finely it is looked at.
+/// A search for passes: the span of time, and the step between the instants that are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
-    /// Its start.
+    /// The start of the span.
     pub from: Utc,
-    /// Its end.
+    /// The end of the span.
     pub to: Utc,
-    /// The distance of the instants at which the path is looked at [ns]. Between them the search
-    /// follows each local extreme of the clearance, so that a shorter pass is found as long as the
-    /// clearance has one extreme in a step.
+    /// The time between two instants at which the path is computed [ns]. The search also follows
+    /// each local extreme of the clearance between two instants. So it finds a pass that is
+    /// shorter than a step, if the clearance has only one extreme in that step.
     pub step: i64,
 }
 
-/// How precisely rise and set are found [ns].
+/// The precision with which rise and set are found [ns].
 const PRECISION: i64 = 1_000_000;
-/// The most instants at which a path is looked at.
+/// The greatest number of steps in a span.
 const MOST: i64 = 20_000_000;
 
 type Seen = (Utc, PathState);
 
 impl Search {
-    /// The passes of a path, in order of time.
+    /// Returns the passes of a path, ordered by time.
     ///
     /// # Errors
-    /// When the span is empty or has more than twenty million steps, or a satellite decays in it.
+    /// When the span is empty, it has more than twenty million steps, or a satellite decays in it.
     pub fn passes(&self, path: &OrbitPath) -> Result<Vec<Pass>, OrbitError> {
         let seen = self.look(path)?;
         let mut passes = Vec::new();
@@ -78,8 +79,8 @@ impl Search {
         Ok(passes)
     }
 
-    /// The path at every step, and at each extreme of its clearance that lies between two steps on
-    /// the other side of zero.
+    /// Computes the path at every step. It adds each extreme of the clearance between two steps
+    /// whose sign differs from the sign at both steps.
     fn look(&self, path: &OrbitPath) -> Result<Vec<Seen>, OrbitError> {
         let steps = instants(self.from, self.to, self.step)?;
         let look = |at: Utc| path.at(at).map(|state| (at, state));
@@ -125,10 +126,10 @@ impl Search {
     }
 }
 
-/// The instants from `from` to `to` at a distance of `step` nanoseconds, and `to`.
+/// Returns the instants from `from` to `to`: one every `step` nanoseconds, and `to` itself.
 ///
 /// # Errors
-/// When they are none, or more than twenty million.
+/// When the span is empty, or has more than twenty million steps.
 pub(super) fn instants(from: Utc, to: Utc, step: i64) -> Result<Vec<Utc>, OrbitError> {
     let span = to.as_nanos().saturating_sub(from.as_nanos());
     if span <= 0 {
@@ -148,7 +149,8 @@ fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The last instant with line of sight between one that has it and one that has not.
+/// Returns the instant at which line of sight begins or ends, between an instant that has it and
+/// one that does not. The path has line of sight at the returned instant.
 fn edge(path: &OrbitPath, mut clear: Utc, mut blocked: Utc) -> Result<Utc, OrbitError> {
     while (clear.as_nanos() - blocked.as_nanos()).abs() > PRECISION {
         let middle = middle(clear, blocked);
@@ -165,8 +167,9 @@ fn middle(a: Utc, b: Utc) -> Utc {
     a.after_nanos((b.as_nanos() - a.as_nanos()) / 2)
 }
 
-/// Where the clearance is on the other side of zero between three instants on the same side, the
-/// middle of which is nearest to zero.
+/// Finds an instant whose clearance has the other sign than the clearances at three given instants,
+/// which all have the same sign. Returns `None` if there is none, or if the clearance at the middle
+/// instant is not the nearest to zero.
 fn other_side(
     path: &OrbitPath,
     last: Seen,
@@ -188,7 +191,8 @@ fn other_side(
     Ok((found.1.clear() != clear).then_some(found))
 }
 
-/// The instant between two, and the value there, at which `value` has its peak, by golden sections.
+/// Finds the instant between `from` and `to` at which `value` has its peak, by golden-section
+/// search. Returns the instant and the value there.
 fn peak(
     from: Utc,
     to: Utc,

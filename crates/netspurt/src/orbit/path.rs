@@ -1,14 +1,15 @@
-//! A one-way path of several legs, and whether the Earth is in the way.
+//! A one-way path of several legs: its length, and whether the Earth blocks it.
 
 use super::{EARTH_KM, OrbitError, Station, Utc, Vector};
 
 /// The speed of light [km/s].
 const LIGHT_KM_S: f64 = 299_792.458;
 
-/// Stations in the order in which a signal visits them.
+/// A one-way path: stations in the order in which a signal visits them.
 ///
-/// All stations are taken where they are at one instant: in the 0.1 s of a signal's travel a low
-/// satellite moves by less than a kilometre, which is 3 µs.
+/// The positions of all stations are computed for the same instant, although a signal travels for
+/// about 0.1 s. In this time a low satellite moves by less than a kilometre, so the error is below
+/// 3 µs.
 #[derive(Clone, Debug)]
 pub struct OrbitPath {
     stations: Vec<Station>,
@@ -16,13 +17,14 @@ pub struct OrbitPath {
     blocking_km: f64,
 }
 
-/// A path at an instant.
+/// The state of a path at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathState {
-    /// The sum of its legs [km].
+    /// The sum of the lengths of the legs [km].
     pub km: f64,
-    /// By how much its worst leg clears the Earth, as a share of the Earth's radius, or the horizon
-    /// of a site [rad]; below zero if the leg is blocked.
+    /// The least clearance of a leg; below zero if a leg is blocked. For a leg to a site, it is the
+    /// elevation over the site's least elevation [rad]. For a leg between stations in space, it is
+    /// the height over the blocking sphere, as a share of that sphere's radius.
     pub clearance: f64,
 }
 
@@ -32,25 +34,26 @@ impl PathState {
         self.clearance >= 0.0
     }
 
-    /// The time that a signal needs [s].
+    /// The delay of a signal on the path [s].
     pub fn seconds(self) -> f64 {
         self.km / LIGHT_KM_S
     }
 }
 
 impl OrbitPath {
-    /// A path through `stations`. Legs between two stations in space are blocked by a sphere of
-    /// 6378.137 km and an atmosphere of `margin_km`; legs to a site by its least elevation alone.
+    /// Makes a path through `stations`. A leg between two stations in space is blocked by a sphere
+    /// of 6378.137 km and an atmosphere of `margin_km` around it. A leg to a site is blocked below
+    /// the least elevation of that site.
     ///
     /// # Errors
     /// When there are fewer than two stations, two sites follow each other, a station follows
     /// itself, a number is out of its range, or the margin reaches a relay.
     pub fn new(stations: Vec<Station>, margin_km: f64) -> Result<Self, OrbitError> {
         if stations.len() < 2 {
-            return Err(OrbitError::new("a path needs two stations", "a site, and a satellite"));
+            return Err(OrbitError::new("a path needs two stations", "as a site and a satellite"));
         }
         if !(0.0..=1000.0).contains(&margin_km) {
-            let message = format!("an atmosphere of {margin_km} km blocks no sight of this kind");
+            let message = format!("the atmosphere's height of {margin_km} km is out of range");
             return Err(OrbitError::new(message, "from 0 to 1000 km"));
         }
         if stations.windows(2).any(|leg| leg[0].is_ground() && leg[1].is_ground()) {
@@ -67,10 +70,10 @@ impl OrbitPath {
         Ok(Self { stations, blocking_km: EARTH_KM + margin_km })
     }
 
-    /// Its length, and whether it has line of sight.
+    /// Returns the state of the path at an instant.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// When a satellite has decayed before that instant.
     pub fn at(&self, at: Utc) -> Result<PathState, OrbitError> {
         let mut state = PathState { km: 0.0, clearance: f64::INFINITY };
         let mut before: Option<(&Station, Vector)> = None;
@@ -90,8 +93,8 @@ impl OrbitPath {
         Ok(state)
     }
 
-    /// What to know about results in a span: satellites whose elements are far from it,
-    /// and those that cannot last so low.
+    /// Returns warnings about results in a span of time: satellites whose elements are too far from
+    /// the span, and satellites whose orbits are too low to last.
     pub fn notes(&self, from: Utc, to: Utc) -> Vec<String> {
         let satellites = self.stations.iter().map(|station| match station {
             Station::Satellite(satellite) => satellite.notes(from, to),
@@ -100,13 +103,14 @@ impl OrbitPath {
         satellites.flatten().collect()
     }
 
-    /// Its stations' names, in order.
+    /// Returns the names of the stations, in order.
     pub fn names(&self) -> Vec<String> {
         self.stations.iter().map(Station::name).collect()
     }
 }
 
-/// How near the straight line between two positions comes to the Earth's centre [km].
+/// Returns the least distance between the Earth's centre and the straight line from `a` to `b`
+/// [km].
 fn nearest_to_centre(a: Vector, b: Vector) -> f64 {
     let along = b - a;
     let share = (-a.dot(along) / along.dot(along)).clamp(0.0, 1.0);

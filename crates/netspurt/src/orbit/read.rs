@@ -1,12 +1,12 @@
-//! Element sets of a text, whichever of the formats it has.
+//! Reads the element sets of a text in any supported format.
 
 use super::{Elements, OrbitError, omm, read_omm, read_tle};
 
-/// The element sets of a text: orbit mean-elements messages in key-value notation, or sets in two
-/// lines, each with or without a line with its name in front.
+/// Reads the element sets of a text: orbit mean-elements messages in key-value notation, or sets of
+/// two lines. A line with the satellite's name may precede each set of two lines.
 ///
 /// # Errors
-/// As [`read_omm`] and [`read_tle`] have them.
+/// Those of [`read_omm`] and [`read_tle`], and when the text is in an unsupported notation.
 pub fn read_elements(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     if let Some(notation) = unread_notation(text) {
         let message = format!("element sets in {notation} are not read");
@@ -17,7 +17,8 @@ pub fn read_elements(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError
     if omm::is_omm(text) { read_omm(text, file) } else { read_tle(text, file) }
 }
 
-/// The notation of a text that is not read, if it is one of those that hold element sets, too.
+/// Returns the name of the text's notation, if it is a notation of element sets that is not
+/// supported.
 fn unread_notation(text: &str) -> Option<&'static str> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     match first.as_bytes()[0] {

@@ -1,16 +1,17 @@
-//! A satellite: where its elements put it.
+//! The position of a satellite, computed from its elements.
 
 use sgp4::{Constants, MinutesSinceEpoch, Orbit, WGS72};
 
 use super::elements::LOWEST_CIRCLE_KM;
 use super::{EARTH_KM, Elements, OrbitError, Utc, Vector};
 
-/// A satellite that follows its elements by SGP4, with the constants of the program of the US Air
-/// Force Space Command (AFSPC): WGS-72, and its sidereal time.
+/// A satellite whose position SGP4 computes from its elements. The constants are those of the US
+/// Air Force Space Command's program (AFSPC): WGS-72, and the sidereal time of that program.
 ///
-/// Where the Moon and the Sun move the node of an orbit of less than 11.5° through zero, that
-/// program turns the perigee by a jump, of about a kilometre in the set 23599 of the verification.
-/// The published states are without the jump (Vallado et al. 2006), and so is this.
+/// There is one difference. If the inclination is below 11.5°, and the Moon and the Sun move the
+/// node through zero, the perigee of that program jumps. In the set 23599 of the verification, the
+/// jump is about a kilometre. The published states do not have this jump (Vallado et al. 2006), and
+/// the positions here do not have it.
 ///
 /// ```
 /// use netspurt::orbit::{Heights, Satellite};
@@ -25,13 +26,14 @@ pub struct Satellite {
     constants: Constants,
 }
 
-/// Elements are trusted for this many days.
+/// Elements further from the epoch than this cause a warning [days].
 const TRUSTED_DAYS: f64 = 7.0;
-/// By how much errors of SGP4 grow in low orbits [km a day] (Vallado et al. 2006).
+/// The least and the greatest growth of SGP4's error in low orbits [km a day] (Vallado et al.
+/// 2006).
 const KM_A_DAY: [f64; 2] = [1.0, 3.0];
 
 impl Satellite {
-    /// The satellite with these elements.
+    /// Makes the satellite with these elements.
     ///
     /// # Errors
     /// When the orbit is inside the Earth or in its dense atmosphere, or SGP4 refuses the elements.
@@ -40,7 +42,7 @@ impl Satellite {
         Self::unchecked(elements)
     }
 
-    /// The same, for any orbit that SGP4 takes.
+    /// As [`new`](Self::new), for any orbit that SGP4 accepts.
     pub(super) fn unchecked(elements: Elements) -> Result<Self, OrbitError> {
         let refused = |why: String| {
             let fix = "its elements are damaged, or not for SGP4";
@@ -63,15 +65,16 @@ impl Satellite {
         Ok(Self { elements, constants })
     }
 
-    /// Its elements.
+    /// The elements of the satellite.
     pub fn elements(&self) -> &Elements {
         &self.elements
     }
 
-    /// Its position at an instant.
+    /// Returns the position of the satellite at an instant.
     ///
     /// # Errors
-    /// When it has decayed by then: it would be inside the Earth, or its orbit diverges.
+    /// When the satellite has decayed before that instant: its position is inside the Earth, or
+    /// SGP4 gives none.
     pub fn position(&self, at: Utc) -> Result<Vector, OrbitError> {
         let minutes = at.since(self.elements.epoch) / 60.0;
         let position = self.state(minutes).filter(|position| position.length() >= EARTH_KM);
@@ -82,15 +85,16 @@ impl Satellite {
         })
     }
 
-    /// Its position `minutes` after the epoch as SGP4 computes it, inside the Earth or not.
+    /// Returns the position that SGP4 computes for `minutes` after the epoch, even if it is inside
+    /// the Earth. `None` if SGP4 fails.
     pub(super) fn state(&self, minutes: f64) -> Option<Vector> {
         let since = MinutesSinceEpoch(minutes);
         let state = self.constants.propagate(since).ok()?;
         Some(Vector(state.position)).filter(|position| position.length().is_finite())
     }
 
-    /// What to know about a span: whether it lies far from the epoch, and whether the satellite can
-    /// last so long.
+    /// Returns warnings about a span of time: that it reaches far from the epoch, or that the orbit
+    /// is too low to last.
     pub(super) fn notes(&self, from: Utc, to: Utc) -> Vec<String> {
         let Elements { name, epoch, .. } = &self.elements;
         let (apogee, perigee) = self.elements.heights();
@@ -104,7 +108,8 @@ impl Satellite {
         let days = epoch.since(from).max(to.since(*epoch)) / 86_400.0;
         if days > TRUSTED_DAYS {
             let around = core::f64::consts::TAU * (EARTH_KM + f64::midpoint(apogee, perigee));
-            // What is off by a quarter of the orbit may be on the other side of the Earth.
+            // With an error of a quarter of the orbit, a satellite may be on the other side of the
+            // Earth.
             let lost = days * KM_A_DAY[1] > around / 4.0;
             let end = "; take elements nearer to it: passes may be at quite other times";
             notes.push(format!(

@@ -1,10 +1,10 @@
-//! Stations: what a path connects. Ground sites, geostationary relays and satellites.
+//! The stations that a path connects: ground sites, geostationary relays and satellites.
 
 use super::{EARTH_KM, OrbitError, Satellite, Utc, Vector};
 
 /// The flattening of the ellipsoid WGS-84.
 const FLATTENING: f64 = 1.0 / 298.257_223_563;
-/// The radius of the orbit in which a satellite turns once a sidereal day [km].
+/// The radius of the orbit in which one revolution takes a sidereal day [km].
 const SYNCHRONOUS_KM: f64 = 42_164.17;
 
 /// A place on the ground, on the ellipsoid WGS-84.
@@ -16,12 +16,12 @@ pub struct GroundSite {
     pub longitude: f64,
     /// The height over the ellipsoid [m].
     pub height: f64,
-    /// The least elevation over its horizon at which it sees [°].
+    /// The least elevation over the horizon at which the site has line of sight [°].
     pub elevation: f64,
 }
 
 impl GroundSite {
-    /// Its position.
+    /// Returns the position of the site at an instant.
     pub fn position(&self, at: Utc) -> Vector {
         let (sin, cos) = libm::sincos(self.latitude.to_radians());
         let squeezed = (1.0 - FLATTENING) * (1.0 - FLATTENING);
@@ -31,14 +31,14 @@ impl GroundSite {
         Vector([from_axis, 0.0, (squeezed * normal + height) * sin]).turned(self.angle(at))
     }
 
-    /// The direction of its zenith.
+    /// Returns the direction of the site's zenith.
     fn zenith(&self, at: Utc) -> Vector {
         let (sin, cos) = libm::sincos(self.latitude.to_radians());
         Vector([cos, 0.0, sin]).turned(self.angle(at))
     }
 
-    /// The elevation [rad] of a position over its least elevation, geometrically: refraction is
-    /// left out.
+    /// Returns the elevation of the position `seen`, less the site's least elevation [rad].
+    /// Refraction is left out.
     pub(super) fn clearance(&self, at: Utc, seen: Vector) -> f64 {
         let towards = seen - self.position(at);
         let sin = self.zenith(at).dot(towards) / towards.length();
@@ -50,8 +50,9 @@ impl GroundSite {
     }
 }
 
-/// A relay in the circular synchronous orbit. Without inclination it stands still over a place on
-/// the equator. With it, the relay moves north and south once a day; its mean longitude stands.
+/// A relay in the circular synchronous orbit. Without inclination, the relay stays over one place
+/// on the equator. With an inclination, it moves north and south once a day, and its mean longitude
+/// does not change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeoRelay {
     /// The mean longitude [°], east positive.
@@ -63,7 +64,7 @@ pub struct GeoRelay {
 }
 
 impl GeoRelay {
-    /// Its position.
+    /// Returns the position of the relay at an instant.
     pub fn position(&self, at: Utc) -> Vector {
         let node = self.node.to_radians();
         // The angle along the orbit from the ascending node.
@@ -74,7 +75,7 @@ impl GeoRelay {
     }
 }
 
-/// What a path connects.
+/// A station of a path.
 ///
 /// ```
 /// use netspurt::orbit::{GeoRelay, GroundSite, Station};
@@ -91,17 +92,18 @@ pub enum Station {
     Site(GroundSite),
     /// A relay in the synchronous orbit.
     Relay(GeoRelay),
-    /// A satellite with elements.
+    /// A satellite that moves by its elements.
     Satellite(Box<Satellite>),
 }
 
 impl Station {
-    /// Whether it is on the ground.
+    /// Whether the station is on the ground.
     pub fn is_ground(&self) -> bool {
         matches!(self, Station::Site(_))
     }
 
-    /// Whether another is the same relay, or the same satellite, be it with other elements.
+    /// Whether `other` is the same relay or the same satellite. Two element sets with the same
+    /// catalogue number are the same satellite.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Station::Relay(one), Station::Relay(other)) => one == other,
@@ -113,10 +115,10 @@ impl Station {
         }
     }
 
-    /// Its position.
+    /// Returns the position of the station at an instant.
     ///
     /// # Errors
-    /// When a satellite has decayed by then.
+    /// When the station is a satellite that has decayed before that instant.
     pub fn position(&self, at: Utc) -> Result<Vector, OrbitError> {
         match self {
             Station::Site(site) => Ok(site.position(at)),
@@ -125,7 +127,7 @@ impl Station {
         }
     }
 
-    /// Its name for people.
+    /// Returns a name of the station for messages.
     pub fn name(&self) -> String {
         match self {
             Station::Site(site) => format!("{},{}", site.latitude, site.longitude),

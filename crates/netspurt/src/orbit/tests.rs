@@ -6,7 +6,7 @@ fn at(text: &str) -> Utc {
 
 const START: &str = "1999-07-01";
 
-/// A circular orbit without a place of its own on it.
+/// A satellite in a circular orbit, with an arbitrary place on it.
 fn circular(height: f64, inclination: f64, node: f64) -> Station {
     let heights = Heights {
         apogee: height,
@@ -49,8 +49,9 @@ fn relays_at_two_longitudes_are_a_chord_apart() {
     assert!((apart.km - chord(radius, radius, 133_f64.to_radians())).abs() < 1e-6);
 }
 
-/// A circular orbit in the equator, its radius, and how long it takes from one passing under a
-/// geostationary relay to the next [s]: there, SGP4's gravity neither tilts nor stretches it.
+/// A satellite in a circular orbit in the plane of the equator, the radius of that orbit, and the
+/// time from one pass under a geostationary relay to the next [s]. In this plane, SGP4's gravity
+/// neither tilts nor stretches the orbit.
 fn equatorial() -> (Station, f64, f64) {
     let low = circular(2000.0, 0.0, 0.0);
     let radii: Vec<f64> = (0..1440)
@@ -77,7 +78,7 @@ fn a_circular_orbit_has_the_analytic_distance_to_a_relay_within_a_kilometre() {
         let turned = core::f64::consts::TAU * f64::from(second) / synodic;
         let state = both.at(under.after(f64::from(second))).unwrap();
         worst = worst.max((state.km - chord(radius, 42_164.17, turned)).abs());
-        // The Earth is in the way where the angle between both exceeds that of a tangent.
+        // The Earth blocks sight if the angle between both exceeds that of a tangent.
         let apart = libm::acos(libm::cos(turned));
         hidden += usize::from(!state.clear());
         assert!(state.clear() == (apart < most) || (apart - most).abs() < 1e-4, "{second} s");
@@ -95,7 +96,8 @@ fn a_satellite_in_the_equator_is_hidden_for_the_angle_that_the_earth_covers() {
     let half = libm::acos(EARTH_KM / radius) + libm::acos(EARTH_KM / 42_164.17);
     for pass in passes.iter().filter(|pass| pass.whole()) {
         assert!((pass.seconds() - synodic * half / core::f64::consts::PI).abs() < 0.1);
-        // From a tangent to the least distance, where both are on one line from the centre.
+        // The distance is between that of a tangent and the least one, at which both are on one
+        // line from the centre.
         let most = chord(radius, 42_164.17, half);
         assert!((pass.km[1] - most).abs() < 1.0 && (pass.km[0] - 42_164.17 + radius).abs() < 0.1);
     }
@@ -119,7 +121,8 @@ fn rise_and_set_are_found_within_a_millisecond() {
 
 #[test]
 fn a_pass_shorter_than_the_step_is_found() {
-    // The same passes with steps of 10 s and of 2 min, the shortest of which lasts less than that.
+    // Two searches with different steps find the same passes. The shortest pass is shorter than
+    // the greater step.
     let both = path(&[site(52.5, 13.4, 35.0), circular(550.0, 53.0, 100.0)]);
     let (fine, coarse) = (day(5).passes(&both).unwrap(), day(150).passes(&both).unwrap());
     assert!(fine.iter().any(|pass| pass.seconds() < 150.0), "{fine:?}");
@@ -204,7 +207,7 @@ mod bad_input {
         assert_eq!((set.argument, set.anomaly, set.revolutions), (10.0, 20.0, 15.5));
     }
 
-    /// The text of the error of a set with the columns of one line, from 1, replaced.
+    /// The text of the error after the columns of one line of a set, counted from 1, are replaced.
     fn damaged(line: usize, column: usize, by: &str) -> String {
         let mut lines = [FIRST.to_owned(), SECOND.to_owned()];
         lines[line - 1].replace_range(column - 1..column - 1 + by.len(), by);
@@ -221,7 +224,7 @@ mod bad_input {
             ),
             (damaged(2, 69, "9"), "ours.tle:3:69", "the checksum is 9"),
             (damaged(2, 8, "x"), "ours.tle:3:8", "separates two fields"),
-            (damaged(1, 10, "é"), "ours.tle:2:10", "no such character"),
+            (damaged(1, 10, "é"), "ours.tle:2:10", "this character is not allowed"),
             (read(FIRST, &SECOND[..60]).unwrap_err().to_string(), "ours.tle:3:61", "60 characters"),
             (read(FIRST, "").unwrap_err().to_string(), "ours.tle:2:1", "no second line"),
             (read("", SECOND).unwrap_err().to_string(), "ours.tle:1:1", "no element set"),
@@ -342,10 +345,10 @@ mod bad_input {
         assert!(unknown.contains("orbit:1:12") && unknown.contains("`perigee`"), "{unknown}");
         assert!(error("apogee=400,perigee=380").contains("has no `inclination`"));
         assert!(error("apogee=400,apogee=380").contains("given twice"));
-        assert!(error("apogee=high").contains("apogee is no number"));
+        assert!(error("apogee=high").contains("apogee is not a number"));
         assert!(error("apogee=400,epoch=now").contains("`now` is not an instant"));
-        assert!(error("geo:east").contains("is no relay"));
-        assert!(error("1,2,3,4").contains("is no site"));
+        assert!(error("geo:east").contains("is not a relay"));
+        assert!(error("1,2,3,4").contains("is not a site"));
     }
 }
 

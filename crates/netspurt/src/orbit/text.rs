@@ -1,24 +1,29 @@
-//! Stations and orbits in text form, as options have them.
+//! Stations and orbits in text form, as options of commands give them.
 
 use core::ops::Range;
 
 use super::{Elements, GeoRelay, GroundSite, Heights, OrbitError, Satellite, Station};
 use crate::place::did_you_mean;
 
-/// What an orbit in text form is called in errors.
+/// The name of an orbit in text form, where an error needs the name of a file.
 const ORBIT: &str = "orbit";
 /// The keys of an orbit in text form. The first four are required.
 const KEYS: [&str; 8] =
     ["apogee", "perigee", "inclination", "epoch", "node", "argument", "anomaly", "name"];
 
 impl Station {
-    /// The station of a text: `geo:LONGITUDE`, `geo:LONGITUDE,INCLINATION,NODE`,
-    /// `LATITUDE,LONGITUDE` and `LATITUDE,LONGITUDE,METRES` for a site with a least `elevation`, or
-    /// `apogee=KM,perigee=KM,inclination=DEG,epoch=UTC` with more of [`Heights`] as keys. `None` if the text
-    /// is none of these, and so the name of a file.
+    /// Reads a station from its text form:
+    ///
+    /// * `geo:LONGITUDE` and `geo:LONGITUDE,INCLINATION,NODE` are a relay;
+    /// * `LATITUDE,LONGITUDE` and `LATITUDE,LONGITUDE,METRES` are a site with the least
+    ///   `elevation`;
+    /// * `apogee=KM,perigee=KM,inclination=DEG,epoch=UTC` is a satellite; `node`, `argument`,
+    ///   `anomaly` and `name` may follow.
+    ///
+    /// `None` if the text has none of these forms; it is then the name of a file.
     ///
     /// # Errors
-    /// When it is one of these with a mistake in it.
+    /// When the text has one of these forms, but with a mistake in it.
     ///
     /// ```
     /// use netspurt::orbit::Station;
@@ -41,7 +46,7 @@ impl Station {
             [latitude, longitude, height] => (latitude, longitude, height),
             _ => {
                 let fix = "write LATITUDE,LONGITUDE or LATITUDE,LONGITUDE,METRES, as 32.5,-106.6";
-                return Err(OrbitError::new(format!("`{text}` is no site"), fix));
+                return Err(OrbitError::new(format!("`{text}` is not a site"), fix));
             }
         };
         Ok(Some(Station::Site(GroundSite { latitude, longitude, height, elevation })))
@@ -65,12 +70,12 @@ fn relay(text: &str, rest: &str) -> Result<GeoRelay, OrbitError> {
         }
         _ => {
             let fix = "write geo:LONGITUDE, as in geo:-174.17, or geo:LONGITUDE,INCLINATION,NODE";
-            Err(OrbitError::new(format!("`{text}` is no relay"), fix))
+            Err(OrbitError::new(format!("`{text}` is not a relay"), fix))
         }
     }
 }
 
-/// The elements of `apogee=400,perigee=384,inclination=51.6,...`.
+/// Reads the elements of a text such as `apogee=400,perigee=384,inclination=51.6,...`.
 fn orbit(text: &str) -> Result<Elements, OrbitError> {
     let mut heights = Heights::default();
     let mut name = "orbit".to_owned();
@@ -101,7 +106,7 @@ fn orbit(text: &str) -> Result<Elements, OrbitError> {
             }
             (_, Ok(number)) if number.is_finite() => *field(&mut heights, nth) = number,
             _ => {
-                return wrong(format!("{key} is no number"), "kilometres, or degrees, as 51.6");
+                return wrong(format!("{key} is not a number"), "kilometres or degrees, as 51.6");
             }
         }
     }
@@ -118,7 +123,7 @@ fn orbit(text: &str) -> Result<Elements, OrbitError> {
     heights.elements(&name).map_err(|error| at(text, &(0..text.len()), error.message, &error.fix))
 }
 
-/// The number with the `nth` key.
+/// Returns the field for the key with the index `nth` in [`KEYS`].
 fn field(heights: &mut Heights, nth: usize) -> &mut f64 {
     match nth {
         0 => &mut heights.apogee,

@@ -1,7 +1,7 @@
-//! Element sets in two lines, or in three with a name.
+//! Element sets of two lines (TLE), or of three lines if the first one is the satellite's name.
 //!
-//! The columns are those of the Air Force's format; a catalogue number may begin with a letter
-//! (Alpha-5). The derivatives of the mean motion are not read, since SGP4 does not use them.
+//! The columns are those of the US Air Force's format. A catalogue number may begin with a letter
+//! (Alpha-5). The derivatives of the mean motion are not read, because SGP4 does not use them.
 
 use core::ops::Range;
 use core::str::FromStr;
@@ -9,19 +9,19 @@ use core::str::FromStr;
 use super::error::Blamed;
 use super::{Elements, OrbitError, Utc};
 
-/// The length of each line, with its checksum.
+/// The length of each line in characters, with its checksum.
 const LENGTH: usize = 69;
-/// The first column of the checksum, from 0.
+/// The column of the checksum, counted from 0.
 const CHECKSUM: usize = 68;
-/// The separators of both lines: columns, from 0, that are blank.
+/// The columns that separate fields in both lines, counted from 0. They must be blank.
 const BLANK: [&[usize]; 2] = [&[1, 8, 17, 32, 43, 52, 61, 63], &[1, 7, 16, 25, 33, 42, 51]];
 
-/// The element sets of a text. Blank lines, and lines that begin with `#`, are skipped; a line
-/// before the first of a set names its satellite.
+/// Reads the element sets of a text. Blank lines and lines that begin with `#` are skipped. A line
+/// in front of a set is the name of its satellite.
 ///
 /// # Errors
-/// When a line has a wrong checksum, length or field, a line is missing, or an orbit is inside the
-/// Earth; the error names the line and the column.
+/// When a line has a wrong checksum, length or field; when a line is missing; or when an orbit is
+/// inside the Earth or in its dense atmosphere. The error names the line and the column.
 ///
 /// ```
 /// use netspurt::orbit::read_tle;
@@ -40,7 +40,8 @@ pub fn read_tle(text: &str, file: &str) -> Result<Vec<Elements>, OrbitError> {
     read_any_tle(text, file)?.into_iter().map(around_the_earth).collect()
 }
 
-/// The same, with orbits inside the Earth, and the bytes of each set's second line.
+/// As [`read_tle`], but orbits inside the Earth are accepted. Returns each set with the bytes of
+/// its second line.
 pub(super) fn read_any_tle(
     text: &str,
     file: &str,
@@ -78,7 +79,7 @@ pub(super) fn read_any_tle(
     Ok(found)
 }
 
-/// A line, and the byte at which it starts.
+/// A line of the text, and the byte at which it starts.
 #[derive(Clone, Copy)]
 struct TleLine<'a> {
     text: &'a str,
@@ -109,11 +110,11 @@ impl TleSet<'_> {
         self.check_form()?;
         let catalogue = self.field(0, 2..7);
         if self.field(1, 2..7) != catalogue {
-            let fix = format!("the first line is of {catalogue}");
+            let fix = format!("the first line has the number {catalogue}");
             return Err(self.wrong(1, 2..7, "the second line is of another satellite", fix));
         }
         if ![" ", "0", "2"].contains(&&self.0[0].text[62..63]) {
-            let fix = "0 or a blank; type 4 is for SGP4-XP, which this is not";
+            let fix = "0 or a blank; type 4 is for SGP4-XP, which is not supported";
             return Err(self.wrong(0, 62..63, "elements of this type are not for SGP4", fix));
         }
         let eccentricity = self.after_point(1, 26..33, "the eccentricity")?;
@@ -136,7 +137,7 @@ impl TleSet<'_> {
         for (nth, line) in self.0.iter().enumerate() {
             if let Some(at) = line.text.bytes().position(|byte| !(b' '..=b'~').contains(&byte)) {
                 let fix = "digits, letters, blanks, `.`, `+` and `-`";
-                return Err(self.wrong(nth, at..at + 1, "no such character belongs here", fix));
+                return Err(self.wrong(nth, at..at + 1, "this character is not allowed", fix));
             }
             let length = line.text.len();
             if length != LENGTH {
@@ -159,7 +160,7 @@ impl TleSet<'_> {
         Ok(())
     }
 
-    /// The columns of a line, from 0, without blanks around them.
+    /// Returns the text in some columns of a line, counted from 0, without the blanks around it.
     fn field(&self, line: usize, columns: Range<usize>) -> &str {
         self.0[line].text[columns].trim()
     }
@@ -180,14 +181,15 @@ impl TleSet<'_> {
         self.read(line, columns, if digits { text } else { "" }, what)
     }
 
-    /// A number whose decimal point in front is not written.
+    /// Reads a number of seven digits behind a decimal point that is not written.
     fn after_point(&self, line: usize, columns: Range<usize>, what: &str) -> Result<f64, Blamed> {
         let text = self.field(line, columns.clone());
         let whole: u32 = self.read(line, columns, text, what)?;
         Ok(f64::from(whole) / 1e7)
     }
 
-    /// Year and day of the year with its fraction; years below 57 are of this century.
+    /// Reads the epoch: two digits of the year, the day of the year, and a fraction of the day.
+    /// Years below 57 are those from 2000 on.
     fn epoch(&self) -> Result<Utc, Blamed> {
         let year: u16 = self.read(0, 18..20, self.field(0, 18..20), "the epoch's year")?;
         let year = i32::from(year) + if year < 57 { 2000 } else { 1900 };
@@ -202,7 +204,8 @@ impl TleSet<'_> {
         epoch.filter(|_| self.0[0].text.as_bytes()[23] == b'.').ok_or_else(none)
     }
 
-    /// B*: a sign, five digits behind the point that is not written, and an exponent of ten.
+    /// Reads B*: a sign, five digits behind a decimal point that is not written, and an exponent of
+    /// ten.
     fn drag(&self) -> Result<f64, Blamed> {
         let text = self.field(0, 53..61);
         let (digits, exponent) = text.split_at(text.len().saturating_sub(2));
@@ -227,7 +230,7 @@ impl TleSet<'_> {
     }
 }
 
-/// The sum of the digits, with 1 for each minus sign, modulo 10.
+/// Returns the sum of the digits modulo 10, where each minus sign counts as 1.
 fn checksum(text: &str) -> u8 {
     let worth = |byte: u8| match byte {
         b'0'..=b'9' => u32::from(byte - b'0'),

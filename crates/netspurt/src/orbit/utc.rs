@@ -1,4 +1,4 @@
-//! Instants of UTC, and the turn of the Earth at each.
+//! Instants of UTC, and the Earth's angle of rotation at each.
 
 use core::fmt;
 use core::str::FromStr;
@@ -21,11 +21,11 @@ pub struct Utc(i64);
 /// Nanoseconds in a second and in a day.
 const SECOND: f64 = 1e9;
 const DAY: f64 = 86_400e9;
-/// 2000-01-01 12:00, from which sidereal time counts.
+/// 2000-01-01 12:00 UTC, the instant from which sidereal time is computed.
 const J2000: Utc = Utc(946_728_000_000_000_000);
 
 impl Utc {
-    /// The instant `ns` nanoseconds after the start of 1970.
+    /// Makes the instant `ns` nanoseconds after the start of 1970.
     pub const fn from_nanos(ns: i64) -> Self {
         Self(ns)
     }
@@ -35,19 +35,20 @@ impl Utc {
         self.0
     }
 
-    /// The start of the `day`th day of a year, from 1; `None` if the year has no such day.
+    /// Returns the start of a day of a year, where the first `day` is 1. `None` if the year has no
+    /// such day.
     pub(super) fn of_day(year: i32, day: u32) -> Option<Self> {
         NaiveDate::from_yo_opt(year, day).and_then(midnight)
     }
 
-    /// The instant that lies `seconds` later.
+    /// Returns the instant `seconds` later.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
     pub fn after(self, seconds: f64) -> Self {
         self.after_nanos((seconds * SECOND).round() as i64)
     }
 
-    /// The instant that lies `ns` nanoseconds later.
+    /// Returns the instant `ns` nanoseconds later.
     #[must_use]
     pub const fn after_nanos(self, ns: i64) -> Self {
         Self(self.0.saturating_add(ns))
@@ -64,8 +65,8 @@ impl Utc {
         self.since(J2000) * SECOND / DAY / 365.25
     }
 
-    /// The angle from the equinox to Greenwich [rad], with UTC for UT1: they differ by less than
-    /// 0.9 s, in which the Earth turns by 0.004°.
+    /// Returns the angle from the equinox to Greenwich [rad]. UTC is used in place of UT1. They
+    /// differ by less than 0.9 s, and in this time the Earth rotates by 0.004°.
     pub fn sidereal_angle(self) -> f64 {
         sgp4::iau_epoch_to_sidereal_time(self.years())
     }
@@ -78,7 +79,8 @@ fn midnight(date: NaiveDate) -> Option<Utc> {
 impl FromStr for Utc {
     type Err = OrbitError;
 
-    /// Reads `1999-07-01`, `1999-07-01T12:00:00` or the same with a fraction and a `Z`; all are UTC.
+    /// Reads `1999-07-01` or `1999-07-01T12:00:00`, the latter also with a fraction of a second and
+    /// a `Z`. All are UTC.
     fn from_str(text: &str) -> Result<Self, OrbitError> {
         let plain = text.trim().trim_end_matches('Z').replace(' ', "T");
         let day = || plain.parse::<NaiveDate>().ok().and_then(midnight);
@@ -92,7 +94,7 @@ impl FromStr for Utc {
 }
 
 impl fmt::Display for Utc {
-    /// With milliseconds, if it has any.
+    /// Writes the instant to the millisecond. Milliseconds are left out if they are zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0.saturating_add(500_000).div_euclid(1_000_000);
         let at = DateTime::from_timestamp_millis(ms).map(|at| at.naive_utc());

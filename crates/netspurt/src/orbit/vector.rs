@@ -2,26 +2,26 @@
 
 use core::ops::{Add, Mul, Sub};
 
-/// The radius of the equator [km], which is also that of the sphere that blocks sight.
+/// The radius of the equator [km], which is also the radius of the sphere that blocks sight.
 pub const EARTH_KM: f64 = 6378.137;
 
-/// A position or a direction in the frame of SGP4: true equator and mean equinox (TEME) of date,
-/// origin in the centre of the Earth, kilometres.
+/// A position [km] or a direction in the frame of SGP4: true equator and mean equinox (TEME) of
+/// date, with the origin in the centre of the Earth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vector(pub [f64; 3]);
 
 impl Vector {
-    /// The scalar product.
+    /// Returns the scalar product of two vectors.
     pub fn dot(self, other: Vector) -> f64 {
         self.0[0] * other.0[0] + self.0[1] * other.0[1] + self.0[2] * other.0[2]
     }
 
-    /// The length.
+    /// Returns the length of the vector.
     pub fn length(self) -> f64 {
         self.dot(self).sqrt()
     }
 
-    /// The same, turned about the Earth's axis by `angle` [rad], eastwards.
+    /// Returns the vector turned eastwards about the Earth's axis by `angle` [rad].
     #[must_use]
     pub fn turned(self, angle: f64) -> Vector {
         let (sin, cos) = libm::sincos(angle);

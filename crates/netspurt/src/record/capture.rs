@@ -13,26 +13,27 @@ use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 use super::names::{FlowName, Names};
 use super::table::{Data, Table};
 
-/// 2000-01-01 00:00:00 UTC: the start of every simulated run, in captures.
+/// The instant at which a simulated run starts in its captures: 2000-01-01 00:00:00 UTC.
 const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
-/// The senders' ports count up from here, and the receivers listen here.
+/// The opener's port of flow 0. Each flow has the next port.
 const FIRST_PORT: u32 = 10_000;
+/// The first port on which receivers listen.
 const LISTENING_PORT: u16 = 5001;
 
-/// Which captures a run has.
+/// The nodes of a run that have captures, and the octets kept of each packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capturing {
-    /// The nodes that have captures.
+    /// The numbers of the nodes that have captures.
     pub nodes: Vec<u32>,
-    /// The octets that these keep of each packet; `None` is all.
+    /// The greatest number of octets that a capture keeps of each packet; `None` for all octets.
     pub snap_bytes: Option<u32>,
 }
 
 /// Why a capture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// Writing failed.
+    /// Writing to the file failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A table that the capture needs is missing.
@@ -40,7 +41,7 @@ pub enum CaptureError {
     NotRecorded,
 }
 
-/// The tables of what observed nodes saw, as [`Recorder`](super::Recorder) makes them.
+/// The tables of the segments that observed nodes saw, as [`Recorder`](super::Recorder) makes them.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenTables<'a> {
     /// The table `segments`.
@@ -51,7 +52,7 @@ pub struct SeenTables<'a> {
     pub syns: &'a Table,
 }
 
-/// The columns of packets.
+/// The columns of the table `segments`.
 struct Rows<'a> {
     t_ns: &'a [i64],
     node: &'a [u32],
@@ -71,36 +72,36 @@ struct Rows<'a> {
     offset: Optional<'a>,
 }
 
-/// The columns of SACK options.
+/// The columns of the table `sack_blocks`.
 struct SeenBlocks<'a> {
     left: &'a [i64],
     right: &'a [i64],
 }
 
-/// The columns of a SYN's options.
+/// The columns of the table `syns`.
 struct SeenSyns<'a> {
     mss: Optional<'a>,
     window_scale: Optional<'a>,
     sack_permitted: &'a [bool],
 }
 
-/// A column with values that may be absent.
+/// A column whose values may be absent.
 enum Optional<'a> {
     Some(&'a [Option<i64>]),
     None,
 }
 
-/// Writes the packets that the node numbered `node` saw as a pcapng file, which keeps the first
-/// `snap_bytes` octets of each.
+/// Writes the packets that the node numbered `node` saw as a pcapng file. The file keeps the first
+/// `snap_bytes` octets of each packet.
 ///
 /// Node *n* has the address 10.x.y.z whose last three octets are *n* + 1. The IP identification
-/// counts an endpoint's transmissions. If a link charges a segment a size that no TCP header can
-/// have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks, the packet is a valid
-/// one and its comment states the difference. Fragments are the parts of a whole packet. Echo
-/// probes are ICMP echoes (RFC 792) with the flow's number as the identifier.
+/// counts an endpoint's transmissions. A link may charge a segment a size that no TCP header can
+/// have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks. Then the packet is
+/// written with valid headers, and its comment states both sizes. Fragments are cut from the whole
+/// packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the identifier.
 ///
 /// # Errors
-/// When `out` fails, or the tables do not fit together.
+/// When writing to `out` fails, or a table lacks a column that the capture needs.
 pub fn write_capture<W: Write>(
     seen: SeenTables<'_>,
     names: &Names,
@@ -116,7 +117,7 @@ pub fn write_capture<W: Write>(
     let mut file = PcapngWriter::cutting(out, name, application, snap_bytes)?;
     let (mut whole, mut bytes, mut block, mut syn) = (Vec::new(), Vec::new(), 0, 0);
     for row in 0..rows.t_ns.len() {
-        // Blocks and SYNs are in the order of their segments.
+        // The rows of SACK blocks and SYNs are in the order of their segments.
         let (first, this) = (block, syn);
         block += usize::from(rows.sack_blocks[row]);
         syn += usize::from(rows.flags(row).has(Flags::SYN));
@@ -183,7 +184,8 @@ impl<'a> Rows<'a> {
         Flags(self.flags[row] as u8)
     }
 
-    /// The octets of the datagram's payload that a fragment carries; `None` for a whole datagram.
+    /// Returns the range of the datagram's payload that a fragment carries; `None` for a whole
+    /// datagram.
     fn part(&self, row: usize) -> Option<Range<usize>> {
         let offset = usize::try_from(self.offset.get(row)?).ok()?;
         Some(offset..offset + usize::from(self.size[row].saturating_sub(IPV4_HEADER_BYTES)))
@@ -195,7 +197,7 @@ impl<'a> Rows<'a> {
         FlowId(self.flow[row]).end(if reverse { Side::To } else { Side::From })
     }
 
-    /// The request or reply, if the row is one of echo probes.
+    /// Returns the request or reply, if the row is a packet of an echo probe.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "mod 2^32")]
     fn echo(&self, row: usize, names: &Names) -> Option<EchoPacket> {
         let sender = self.sender(row);
@@ -280,12 +282,12 @@ impl<'a> Optional<'a> {
     }
 }
 
-/// The address that the node numbered `node` has in captures.
+/// Returns the IPv4 address that the node numbered `node` has in captures.
 pub fn node_address(node: u32) -> IpAddr {
     IpAddr::V4(ipv4_address(node))
 }
 
-/// An address reserved for documentation (RFC 3849).
+/// Returns the IPv6 address of a node in captures, from the prefix for documentation (RFC 3849).
 fn ipv6_address(node: u32) -> Ipv6Addr {
     Ipv6Addr::from((0x2001_0db8 << 96) | (u128::from(node) + 1))
 }
@@ -294,13 +296,14 @@ fn ipv4_address(node: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 | (node + 1) & 0x00ff_ffff)
 }
 
-/// The addresses and ports of both ends of each flow in captures; echo probes have no ports.
+/// Returns the addresses and ports that both ends of each flow have in captures. The packets of
+/// echo probes do not contain the ports.
 pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
     (0..).map(FlowId).zip(names.flows.iter()).map(|(id, flow)| addresses(id, flow))
 }
 
-/// The addresses of a flow's two ends. Ports are reused after 50 000 flows, with other listening
-/// ports.
+/// Returns the addresses and ports of a flow's two ends. The opener's ports repeat after 50 000
+/// flows, but with the next listening port.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
 fn addresses(flow: FlowId, names: &FlowName) -> [SocketAddr; 2] {
     let host = |node| if names.ipv6 { IpAddr::V6(ipv6_address(node)) } else { node_address(node) };

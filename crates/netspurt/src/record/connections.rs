@@ -1,4 +1,5 @@
-//! What came of connections that came and went: a row for each, and sums over a population of them.
+//! The results of the connections of populations: a row for each connection, and sums over each
+//! population.
 
 use hdrhistogram::Histogram;
 
@@ -13,28 +14,30 @@ use crate::units::{Duration, Time};
 
 /// The results of a connection of a population.
 ///
-/// Its duration is the time from its first SYN to the last acknowledgement of data, which reaches
-/// the end that wrote last. Its response time is the time from its first SYN until its opener had
-/// read all replies; a transfer without replies has none.
+/// The duration is the time from the first SYN to the last acknowledgement of data, as seen by the
+/// end that wrote last. The response time is the time from the first SYN until the opener had read
+/// all replies. A transfer without replies has no response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionSum {
     /// The connection.
     pub flow: FlowId,
-    /// When its first SYN left.
+    /// When the first SYN left.
     pub start: Time,
-    /// Octets to be written, forward and reverse.
+    /// The octets to be written, forward and reverse.
     pub octets: [u64; 2],
     /// The number of requests.
     pub requests: u32,
-    /// The time from its first SYN to the last acknowledgement of data.
+    /// The time from the first SYN to the last acknowledgement of data; `None` if the connection
+    /// did not complete.
     pub duration: Option<Duration>,
-    /// The time from its first SYN until its opener had read all replies.
+    /// The time from the first SYN until the opener had read all replies, if it did.
     pub response: Option<Duration>,
     /// The sums of what each end sent, the opener first.
     pub ends: [FlowSum; 2],
 }
 
-/// The sums of what both ends of a flow sent, from their results and the judge's verdict on each.
+/// Returns the sums of what both ends of a flow sent. They come from the results of the ends and
+/// from the judge's verdicts on them, the opener first.
 pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -> [FlowSum; 2] {
     let sum = |of, SenderVerdict { retransmissions: verdict, waited }| FlowSum {
         verdict,
@@ -45,12 +48,12 @@ pub fn sums_of_ends([from, to]: [FlowResult; 2], verdicts: [SenderVerdict; 2]) -
 }
 
 impl ConnectionSum {
-    /// Whether it ended otherwise than by closing.
+    /// Whether the connection ended in another way than by closing.
     fn failed(&self) -> bool {
         self.ends.iter().any(|end| end.failure.is_some())
     }
 
-    /// The retransmissions of both ends.
+    /// Adds up the retransmissions of both ends.
     fn retransmissions(&self) -> Retransmissions {
         let [mut all, other] = self.ends.map(|end| end.verdict);
         all.add(&other);
@@ -58,7 +61,7 @@ impl ConnectionSum {
     }
 }
 
-/// What is kept of each connection where each is wanted.
+/// A row of the table `connections`.
 #[derive(Clone, Copy, Debug)]
 struct ConnectionOutcome {
     flow: FlowId,
@@ -73,7 +76,8 @@ struct ConnectionOutcome {
     failed: bool,
 }
 
-/// The sums over the connections of a population. Its size does not depend on their number.
+/// The sums over the connections of a population. Their size in memory does not depend on the
+/// number of connections.
 #[derive(Clone, Debug)]
 struct PopulationSum {
     connections: u64,
@@ -85,29 +89,29 @@ struct PopulationSum {
     requests: Spans,
 }
 
-/// How spans of time are distributed, of which some had not ended when the run did.
+/// The distribution of spans of time. Some of the spans had not ended at the end of the run.
 #[derive(Clone, Debug)]
 struct Spans {
-    /// In nanoseconds, each known to 1 in 1000.
+    /// The spans that ended, in nanoseconds, to a precision of 1 in 1000.
     histogram: Histogram<u64>,
     sum_ns: u128,
     max: Duration,
-    /// How many had not ended.
+    /// The number of spans that had not ended.
     open: u64,
 }
 
-/// What came of all populations of a run.
+/// The results of all populations of a run.
 #[derive(Clone, Debug)]
 pub struct PopulationSums {
     names: Names,
-    /// In the order of [`Names::populations`].
+    /// The sums of each population, in the order of [`Names::populations`].
     sums: Vec<PopulationSum>,
-    /// Of each connection, if each is wanted.
+    /// A row for each connection, if the run records single connections.
     rows: Option<Vec<ConnectionOutcome>>,
 }
 
-/// The quantiles in the table of populations: numerator and denominator of the share, and the end of
-/// the column's name.
+/// The quantiles in the table `populations`: the numerator and denominator of the share, and the
+/// end of the column's name.
 const QUANTILES: [(u64, u64, &str); 5] =
     [(1, 2, "p50"), (3, 4, "p75"), (9, 10, "p90"), (99, 100, "p99"), (999, 1000, "p999")];
 
@@ -127,15 +131,16 @@ impl Spans {
         self.max = self.max.max(span);
     }
 
-    /// The number of those that ended.
+    /// The number of spans that ended.
     fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The least span that a share of all does not exceed, at most 1 in 1000 too great: the one of
-    /// rank ⌈share · count⌉ (definition 1 of Hyndman and Fan 1996). One that has not ended is longer
-    /// than all others. `None` if the rank is that of such a one, or if no span has a higher rank: it
-    /// would be the greatest whatever the share.
+    /// Returns the quantile for the share `above / below`: the span of rank ⌈share · count⌉ in
+    /// ascending order (definition 1 of Hyndman and Fan 1996), at most 1 in 1000 too great. A span
+    /// that has not ended counts as longer than all others. `None` if the rank belongs to such a
+    /// span. Also `None` if the rank is the highest of all, since the result would be the maximum
+    /// for any greater share, too.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn quantile(&self, above: u64, below: u64) -> Option<i64> {
         let all = self.count() + self.open;
@@ -143,19 +148,20 @@ impl Spans {
         if rank == all || rank > self.count() {
             return None;
         }
-        // The histogram takes the next rank from the middle between two.
+        // The histogram rounds to the next rank. The middle between two ranks avoids an error
+        // of rounding.
         let share = (rank as f64 - 0.5) / self.count() as f64;
         let value = self.histogram.value_at_quantile(share).min(self.max.as_nanos());
         Some(value.cast_signed())
     }
 
-    /// The mean of those that ended.
+    /// The mean of the spans that ended, in nanoseconds; `None` if none ended.
     fn mean(&self) -> Option<i64> {
         let mean = self.sum_ns.checked_div(self.count().into())?;
         i64::try_from(mean).ok()
     }
 
-    /// The longest of those that ended.
+    /// The longest of the spans that ended, in nanoseconds; `None` if none ended.
     fn max(&self) -> Option<i64> {
         (self.count() > 0).then(|| self.max.as_nanos().cast_signed())
     }
@@ -192,8 +198,8 @@ impl PopulationSum {
 }
 
 impl PopulationSums {
-    /// The sums of the populations of `names`, no connection of which has ended. With `each`, a row
-    /// of each connection is kept.
+    /// Makes empty sums for the populations of `names`. With `each`, a row of each connection is
+    /// kept, too.
     pub fn new(names: Names, each: bool) -> Self {
         let sums = names.populations().map(|_| PopulationSum::new()).collect();
         Self { names, sums, rows: each.then(Vec::new) }
@@ -204,10 +210,10 @@ impl PopulationSums {
         &self.names
     }
 
-    /// Adds what came of a connection, and of what it asked.
+    /// Adds the results of a connection and of its requests.
     ///
     /// # Panics
-    /// When it is of no population.
+    /// When the connection does not belong to a population.
     pub fn add(&mut self, one: &ConnectionSum, exchanges: &[Exchange]) {
         let population = self.names.population(one.flow).expect("a connection of a population");
         let first = self.names.populations().next().map_or(0, |first| first.0);
@@ -230,12 +236,13 @@ impl PopulationSums {
         });
     }
 
-    /// How many rows it keeps.
+    /// The number of rows of single connections.
     pub fn rows(&self) -> u64 {
         self.rows.as_ref().map_or(0, |rows| rows.len() as u64)
     }
 
-    /// The sums of each population, by the number that stands for it.
+    /// Returns the sums of each population: one for each direction, with the end that stands for
+    /// that direction.
     pub fn senders(&self) -> Vec<(EndId, FlowSum)> {
         let ends = |(id, sum): (FlowId, &PopulationSum)| {
             Side::BOTH.map(|side| (id.end(side), sum.ends[side.index()]))
@@ -243,13 +250,14 @@ impl PopulationSums {
         self.names.populations().zip(&self.sums).flat_map(ends).collect()
     }
 
-    /// The table `populations`, and `connections` if each is wanted.
+    /// Makes the table `populations`. If single connections are recorded, it also makes the table
+    /// `connections`.
     pub fn tables(&self) -> Vec<Table> {
         let each = self.rows.as_ref().map(|rows| connections_table(&self.names, rows));
         [Some(self.table()), each].into_iter().flatten().collect()
     }
 
-    /// The table `populations`: a row for each.
+    /// Makes the table `populations`: a row for each population.
     fn table(&self) -> Table {
         let number = |of: &dyn Fn(&PopulationSum) -> u64| {
             Data::I64(self.sums.iter().map(|sum| of(sum).cast_signed()).collect())
@@ -285,7 +293,7 @@ impl PopulationSums {
         Table::new("populations", [names].into_iter().chain(columns).collect())
     }
 
-    /// The columns of a mean, quantiles and a maximum.
+    /// Makes the columns for some spans: the mean, the quantiles and the maximum.
     fn spans(&self, name: &str, of: fn(&PopulationSum) -> &Spans) -> Vec<Column> {
         let column = |end: &str, value: &dyn Fn(&Spans) -> Option<i64>| {
             let values = self.sums.iter().map(|sum| value(of(sum))).collect();
@@ -300,7 +308,7 @@ impl PopulationSums {
     }
 }
 
-/// The table `connections`: one row for each connection, in the order of their starts.
+/// Makes the table `connections`: one row for each connection, in the order of their starts.
 fn connections_table(names: &Names, rows: &[ConnectionOutcome]) -> Table {
     let mut rows = rows.to_vec();
     rows.sort_unstable_by_key(|row| (row.start, row.flow));

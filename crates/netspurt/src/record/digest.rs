@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::table::{Data, Table};
 
-/// The SHA-256 of tables, in hexadecimal. Names, types and all values enter it.
+/// Returns the SHA-256 of tables, in hexadecimal. It covers the names, the types and all values.
 ///
 /// ```
 /// use netspurt::record::{Column, Data, Table, digest};
@@ -32,20 +32,21 @@ fn text(hash: &mut Sha256, text: &str) {
 /// The number of values in a block.
 const BLOCK: usize = 4096;
 
-/// Hashes the differences between successive numbers, a block at a time. Each block is written in
-/// the fewest octets that hold its differences: their width, and then the differences,
-/// little-endian. No information is lost, and there is half as much to hash.
+/// Hashes the differences between successive numbers, one block at a time. A block consists of an
+/// octet with the width of its differences, and the differences in little-endian order. The width
+/// is the least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. No information
+/// is lost, and there is half as much to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
-    // A block's numbers, preceded by the last number of the block before.
+    // The last number of the block before, followed by the numbers of this block.
     let mut words = [0; BLOCK + 1];
     let mut octets = [0; BLOCK * 8];
     for block in all.chunks(BLOCK) {
         words[1..].iter_mut().zip(block).for_each(|(held, value)| *held = word(*value));
         let words = &mut words[..=block.len()];
         let steps = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_signed());
-        // For negative numbers, the bits that differ from the sign's.
+        // Two unions of bits: of the differences, and of their bits that differ from the sign bit.
         let bits = steps
             .clone()
             .fold((0, 0), |(any, bits), step| (any | step, bits | (step ^ (step >> 63))));
@@ -71,7 +72,7 @@ fn fill<const N: usize>(octets: &mut [u8], steps: impl Iterator<Item = i64>) {
     }
 }
 
-/// The octets for a number of this many bits and a sign.
+/// Returns the octets that hold a signed number with these bits.
 fn width(bits: i64) -> u8 {
     match 64 - bits.leading_zeros() {
         0..=7 => 1,

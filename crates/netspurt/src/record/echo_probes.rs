@@ -5,28 +5,28 @@ use crate::units::{Duration, Time};
 use super::names::{Names, nanos};
 use super::table::{Column, Data, Table};
 
-/// The outcome of a request to an echo host.
+/// The outcome of an echo probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EchoProbeSum {
-    /// The flow it belongs to, by number.
+    /// The number of its flow.
     pub flow: u32,
-    /// Its number in the flow, from 1.
+    /// The number of the echo probe in its flow, from 1.
     pub number: u32,
     /// When the request left.
     pub sent: Time,
-    /// Octets of the datagram, for request and reply.
+    /// The octets of the datagram, which are the same for the request and the reply.
     pub size_bytes: u16,
     /// The round trip, if the reply came in time.
     pub rtt: Option<Duration>,
-    /// Whether the request was given up.
+    /// Whether no reply came before the give-up time.
     pub lost: bool,
-    /// The round trip, if the reply came after that.
+    /// The round trip, if the reply came after the give-up time.
     pub late: Option<Duration>,
-    /// Replies after the first.
+    /// The number of replies after the first one.
     pub duplicates: u32,
 }
 
-/// The table `echo_probes`: one row for each of `sums`, ordered by time.
+/// Makes the table `echo_probes`: one row for each of `sums`, ordered by time.
 pub fn echo_probes_table(names: &Names, sums: &[EchoProbeSum]) -> Table {
     let count = |of: fn(&EchoProbeSum) -> u32| Data::U32(sums.iter().map(of).collect());
     let span = |of: fn(&EchoProbeSum) -> Option<Duration>| {

@@ -13,21 +13,21 @@ use crate::segment::{Cause, Segment};
 use crate::sim::{FlowSlots, Population};
 use crate::units::{Duration, Time};
 
-/// The most octets of a segment: a retransmission that begins this far before an arrival may
-/// contain its octets.
+/// The greatest number of octets in a segment. A retransmission that begins at most this far before
+/// an arriving octet may contain that octet.
 const LONGEST: u64 = 1 << 17;
 
-/// The number of retransmissions of each cause, and how many of them were spurious.
+/// The number of retransmissions and of spurious retransmissions, for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retransmissions {
-    /// All, in the order of [`Cause::ALL`].
+    /// All retransmissions, in the order of [`Cause::ALL`].
     pub sent: [u32; Cause::ALL.len()],
-    /// Those that were spurious.
+    /// The spurious retransmissions, in the same order.
     pub spurious: [u32; Cause::ALL.len()],
 }
 
 impl Retransmissions {
-    /// Adds those of another sender.
+    /// Adds the retransmissions of another sender.
     pub(super) fn add(&mut self, other: &Self) {
         for place in 0..Cause::ALL.len() {
             self.sent[place] += other.sent[place];
@@ -36,28 +36,28 @@ impl Retransmissions {
     }
 }
 
-/// The judge's state for what one endpoint sent. It fits into one cache line: every segment of
-/// every connection comes by here.
+/// The judge's state for the segments that one end sent. It fits into one cache line, because the
+/// judge reads it for every segment of every connection.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Evidence {
     arrived: Ranges,
     sequence: Sequence,
-    /// None before the first retransmission.
+    /// `None` before the first retransmission.
     doubts: Option<Box<Doubts>>,
-    /// When the endpoint last sent or received.
+    /// When the end last sent or received a segment.
     last: Time,
 }
 
 const _: () = assert!(size_of::<Evidence>() == 64, "one cache line");
 
-/// What the judge knows of an endpoint's retransmissions.
+/// The retransmissions of an end: those without a verdict, and the verdict so far.
 #[derive(Debug, Default)]
 struct Doubts {
-    /// Retransmissions with octets that have not yet arrived in an earlier transmission, by their
-    /// first octet and transmission.
+    /// Retransmissions with octets that have not yet arrived in an earlier transmission. The key is
+    /// the first octet and the id of the retransmission.
     open: BTreeMap<(u64, TransmissionId), Open>,
-    /// The octet after the highest in `open`.
+    /// The octet after the highest octet in `open`.
     open_end: u64,
     verdict: SenderVerdict,
 }
@@ -68,17 +68,17 @@ struct Open {
     cause: Cause,
 }
 
-/// What was found out about the retransmissions of one end, up to now.
+/// The judge's verdict on the retransmissions of one end, up to now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderVerdict {
-    /// Its retransmissions.
+    /// The retransmissions of the end, and how many of them were spurious.
     pub retransmissions: Retransmissions,
-    /// How long the end had neither sent nor received anything when its retransmission timer
-    /// fired, all timeouts together, but for those of a FIN without data, which nobody waits for.
+    /// The time before each timeout in which the end had neither sent nor received, summed over
+    /// all timeouts. Timeouts of a FIN without data are left out, because nobody waits for them.
     pub waited: Duration,
 }
 
-/// Watches both ends of the flows that it is told of.
+/// Watches both ends of flows, and decides which retransmissions were spurious.
 ///
 /// ```
 /// use netspurt::ids::{FlowId, Side, TransmissionId};
@@ -100,13 +100,13 @@ pub struct SenderVerdict {
 #[derive(Debug, Default)]
 pub struct Judge {
     slots: FlowSlots,
-    /// By slot, both ends of its flow.
+    /// The state of each end, by the slot of its flow.
     senders: Vec<Evidence>,
     spurious: Vec<TransmissionId>,
 }
 
 impl Judge {
-    /// From now on the judge knows `flow`.
+    /// Starts to watch `flow`.
     pub fn watch(&mut self, flow: FlowId) {
         self.slots.claim(flow);
         let place = self.slots.place(flow.end(Side::To));
@@ -115,8 +115,8 @@ impl Judge {
         }
     }
 
-    /// The judge forgets `flow`, of which no segment is on its way any more: the verdicts on its two
-    /// ends.
+    /// Stops watching `flow`, and returns the verdicts on its two ends. No segment of the flow may
+    /// still be on its way.
     pub fn forget(&mut self, flow: FlowId) -> [SenderVerdict; 2] {
         let verdicts = Side::BOTH.map(|side| {
             let place = self.slots.place(flow.end(side));
@@ -127,20 +127,20 @@ impl Judge {
         verdicts
     }
 
-    /// The spurious transmissions so far, in the order in which they were recognised.
+    /// The ids of the spurious transmissions so far, in the order in which they were recognised.
     pub fn spurious(&self) -> &[TransmissionId] {
         &self.spurious
     }
 
-    /// The verdict on `end`.
+    /// Returns the verdict on `end`, up to now.
     ///
     /// # Panics
-    /// When the judge does not watch its flow.
+    /// When the judge does not watch the flow of `end`.
     pub fn verdict(&self, end: EndId) -> SenderVerdict {
         self.senders[self.slots.place(end)].verdict()
     }
 
-    /// `segment` left its source at `at`.
+    /// Takes notice that `segment` left its source at `at`.
     #[inline]
     pub fn left(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.source());
@@ -151,7 +151,7 @@ impl Judge {
         sender.last = at;
     }
 
-    /// `segment` reached its destination at `at`.
+    /// Takes notice that `segment` reached its destination at `at`.
     #[inline]
     pub fn reached(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.dest);
@@ -184,7 +184,8 @@ impl<E> Population<Segment, E> for Judge {
 }
 
 impl Evidence {
-    /// The octets of a segment.
+    /// Returns the first octet of a segment and the octet after its last one, and updates the state
+    /// of the sequence space.
     fn octets(&mut self, segment: &Segment) -> (u64, u64) {
         let Transmission { left, right, .. } = self.sequence.take(segment);
         (left, right)
@@ -227,7 +228,8 @@ impl Evidence {
 }
 
 impl Doubts {
-    /// An arrival decides about later retransmissions of the same octets.
+    /// Processes the arrival of the octets `left..right` in the transmission `id`. Later
+    /// retransmissions are spurious if this was the last of their octets to arrive.
     #[cold]
     fn settle(
         &mut self,

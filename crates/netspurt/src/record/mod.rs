@@ -1,4 +1,5 @@
-//! Records: events become fixed tables whose column names end in units.
+//! Records: the tables that are made from a run's events. Their columns are fixed, and a column's
+//! name ends in its unit.
 
 mod capture;
 mod connections;

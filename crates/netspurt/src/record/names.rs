@@ -1,4 +1,5 @@
-//! The names behind the numbers of events, and how tables write instants.
+//! The names of the nodes, links and flows that events give as numbers, and the form of instants in
+//! tables.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -9,27 +10,28 @@ use crate::units::Time;
 
 use super::table::{Column, Data};
 
-/// A flow's name, and the facts needed to count its packets.
+/// The name of a flow, and its properties that the tables need.
 #[derive(Clone, Debug)]
 pub struct FlowName {
-    /// Its name.
+    /// The name of the flow.
     pub name: String,
-    /// The node it starts from, by number.
+    /// The number of the node from which the flow starts.
     pub from: u32,
-    /// The node at its other end.
+    /// The number of the node at the other end.
     pub to: u32,
-    /// Octets of payload in a full segment; 1 for echo probes.
+    /// The octets of payload in a full segment; 1 for echo probes.
     pub smss: u16,
-    /// Whether it is a series of echo probes and not a TCP flow.
+    /// Whether the flow is a series of echo probes and not a TCP flow.
     pub echo_probes: bool,
-    /// Whether the node at its other end also writes, so that the summaries have a row for the
+    /// Whether the node at the other end also writes. If so, the summaries have a row for the
     /// reverse direction.
     pub answers: bool,
-    /// Octets of each message, forward and reverse, if the application writes messages.
+    /// The octets of each message, forward and reverse, if the application writes messages.
     pub messages: [Option<NonZero<u64>>; 2],
-    /// Whether its packets are IPv6 packets.
+    /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
-    /// Whether it is a population of connections that come and go, and no flow of its own.
+    /// Whether this is the name of a population, whose connections come and go, and not of a single
+    /// flow.
     pub population: bool,
 }
 
@@ -38,38 +40,40 @@ pub struct FlowName {
 pub struct LinkName {
     /// The link's name.
     pub name: String,
-    /// Which of its two directions.
+    /// The direction.
     pub direction: Direction,
-    /// The node it leaves, by number.
+    /// The number of the node at which the direction begins.
     pub from: u32,
-    /// The node it leads to.
+    /// The number of the node at which the direction ends.
     pub to: u32,
 }
 
-/// The names of everything that events number; a copy is cheap.
+/// The names of all nodes, directions of links, and flows that events give as numbers. A copy is
+/// cheap.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// Nodes.
+    /// The names of the nodes.
     pub nodes: Arc<[String]>,
-    /// Directions of links.
+    /// The names of the directions of links.
     pub links: Arc<[LinkName]>,
-    /// Flows, echo probes behind all those of TCP, and last the populations; flow *f* has the
-    /// endpoints 2*f* and 2*f* + 1. The connections of populations are flows with higher numbers.
+    /// The names of the flows: first TCP flows, then echo probes, and last the populations. Flow
+    /// *f* has the ends 2*f* and 2*f* + 1. The connections of populations are flows with higher
+    /// numbers.
     pub flows: Arc<[FlowName]>,
-    /// How many of them are populations.
+    /// The number of populations in `flows`.
     populations: u32,
-    /// The names of the flows, as columns use them.
+    /// The names of `flows`, as columns use them.
     flow_texts: Arc<[String]>,
 }
 
 impl FlowName {
-    /// How octets that travel in `direction` are cut into packets.
+    /// Returns how the octets that travel in `direction` are cut into packets.
     pub(super) fn packetization(&self, direction: Direction) -> Packetization {
         let message_bytes = self.messages[direction.index()];
         Packetization { full_bytes: self.smss, message_bytes }
     }
 
-    /// The node of the end on `side`.
+    /// The number of the node of the end on `side`.
     pub fn node(&self, side: Side) -> u32 {
         match side {
             Side::From => self.from,
@@ -79,7 +83,7 @@ impl FlowName {
 }
 
 impl Names {
-    /// The names of these nodes, directions of links, and flows.
+    /// Makes the names from those of the nodes, the directions of links, and the flows.
     pub fn new(nodes: Vec<String>, links: Vec<LinkName>, flows: Vec<FlowName>) -> Self {
         let flow_texts = flows.iter().map(|flow| flow.name.clone()).collect();
         let populations = flows.iter().filter(|flow| flow.population).count();
@@ -93,17 +97,19 @@ impl Names {
         }
     }
 
-    /// The number of flows that are not connections of a population, populations included.
+    /// The number of flows that have a name of their own. Populations count, and their connections
+    /// do not.
     fn named(&self) -> u32 {
         u32::try_from(self.flows.len()).expect("flows are numbered in 32 bits")
     }
 
-    /// The numbers that stand for populations.
+    /// The flow ids that stand for populations.
     pub fn populations(&self) -> impl ExactSizeIterator<Item = FlowId> + use<> {
         (self.named() - self.populations..self.named()).map(FlowId)
     }
 
-    /// The number of connection `number`, from 0, of a population; none where numbers run out.
+    /// Returns the flow id of the connection `number` of a population, counted from 0. `None` if
+    /// there are no more ids.
     ///
     /// ```
     /// use netspurt::ids::FlowId;
@@ -121,28 +127,30 @@ impl Names {
     pub fn connection(&self, population: FlowId, number: u32) -> Option<FlowId> {
         let place = population.0 - (self.named() - self.populations);
         let behind = number.checked_mul(self.populations)?.checked_add(place)?;
-        // Ends have two numbers for each flow.
+        // The two ends of each flow have a number each.
         self.named().checked_add(behind).filter(|id| *id < u32::MAX / 2).map(FlowId)
     }
 
-    /// The population and the number in it, if the flow is a connection of one.
+    /// Returns the population of a connection, and the connection's number in it. `None` if the
+    /// flow does not belong to a population.
     fn in_population(&self, flow: FlowId) -> Option<(FlowId, u32)> {
         let behind = flow.0.checked_sub(self.named())?;
         let place = self.named() - self.populations + behind % self.populations;
         Some((FlowId(place), behind / self.populations))
     }
 
-    /// The population of a flow that is a connection of one.
+    /// Returns the population of a connection; `None` if the flow does not belong to a population.
     pub fn population(&self, flow: FlowId) -> Option<FlowId> {
         self.in_population(flow).map(|(population, _)| population)
     }
 
-    /// The facts of a flow; for a connection of a population, those of the population.
+    /// Returns the name and properties of a flow. A connection of a population has those of its
+    /// population.
     pub fn of(&self, flow: FlowId) -> &FlowName {
         &self.flows[self.population(flow).unwrap_or(flow).index()]
     }
 
-    /// The name of a flow.
+    /// Returns the name of a flow. A connection's name is that of its population with a number.
     pub fn name(&self, flow: FlowId) -> String {
         let name = &self.of(flow).name;
         match self.in_population(flow) {
@@ -151,17 +159,17 @@ impl Names {
         }
     }
 
-    /// How what `end` writes is cut into packets.
+    /// Returns how the octets that `end` writes are cut into packets.
     pub(super) fn packetization(&self, end: EndId) -> Packetization {
         self.of(end.flow()).packetization(end.side().sends())
     }
 
-    /// A column `flow` of these flows, by number.
+    /// Makes a column `flow` from the numbers of flows.
     pub(super) fn flow_column(&self, codes: Vec<u32>) -> Column {
         self.flows_column("flow", codes)
     }
 
-    /// A column called `name` of these flows, by number.
+    /// Makes a column called `name` from the numbers of flows.
     pub(super) fn flows_column(&self, name: &'static str, codes: Vec<u32>) -> Column {
         let texts = match codes.iter().copied().max().filter(|last| *last >= self.named()) {
             None => self.flow_texts.clone(),
@@ -170,8 +178,8 @@ impl Names {
         Column::new(name, Data::Text { codes, texts })
     }
 
-    /// The senders that sums have a row for: the opener of each TCP flow, and behind it the other
-    /// end where that one answers.
+    /// Returns the ends that have a row in summaries: the opener of each TCP flow, and after it the
+    /// other end of that flow if this end also writes.
     pub fn senders(&self) -> impl Iterator<Item = EndId> {
         let tcp = (0..).map(FlowId).zip(self.flows.iter());
         let tcp = tcp.filter(|(_, flow)| !flow.echo_probes && !flow.population);
@@ -181,7 +189,7 @@ impl Names {
         .flatten()
     }
 
-    /// The columns `flow` and `direction` for data of these ends.
+    /// Makes the columns `flow` and `direction` for segments that these ends sent.
     pub fn sender_columns(&self, senders: &[EndId]) -> [Column; 2] {
         let codes = senders.iter().map(|end| end.flow().0).collect();
         let directions = senders.iter().map(|end| end.side().sends() as u8).collect();
@@ -190,7 +198,7 @@ impl Names {
     }
 }
 
-/// An instant as tables store it.
+/// Returns an instant as tables store it: in nanoseconds since the start of the run.
 pub(super) fn nanos(at: Time) -> i64 {
     at.as_nanos().cast_signed()
 }

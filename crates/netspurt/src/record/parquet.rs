@@ -24,10 +24,10 @@ pub enum TableError {
     /// The file could not be written or read, or is not a Parquet file.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
-    /// The decoder failed at what the file says.
+    /// The decoder failed, because the file contradicts itself.
     #[error("the Parquet file is damaged: its octets contradict each other")]
     Damaged,
-    /// It has more values than a table may have.
+    /// The file has more values than a table may have.
     #[error("the Parquet file has {0} rows; its table may have {MOST_VALUES} values at most")]
     TooLong(i64),
     /// The column has a kind that our tables do not use.
@@ -44,16 +44,16 @@ impl From<ParquetFault> for TableError {
     }
 }
 
-/// Values that a table may have: 16 GiB of whole numbers.
+/// The greatest number of values in a table: 16 GiB of whole numbers.
 const MOST_VALUES: usize = 1 << 31;
 
-/// Rows written at a time.
+/// The greatest number of rows in a row group.
 const ROWS: usize = 1 << 20;
 
 /// Writes `table` as a Parquet file, flushes `out` and returns it.
 ///
 /// # Errors
-/// When `out` fails.
+/// When writing to `out` fails.
 pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableError> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -61,8 +61,8 @@ pub fn write_table<W: Write + Send>(table: &Table, out: W) -> Result<W, TableErr
     for column in &table.columns {
         let path = ColumnPath::from(column.name.as_ref());
         properties = match column.data {
-            // The statistics (least and greatest text) are not used, and cost more than everything
-            // else.
+            // The statistics (the least and the greatest text) are not used, and computing them
+            // takes more time than everything else.
             Data::Text { .. } | Data::Tag { .. } => properties
                 .set_column_dictionary_enabled(path.clone(), true)
                 .set_column_statistics_enabled(path, EnabledStatistics::None),
@@ -172,13 +172,14 @@ fn write_column(
     Ok(())
 }
 
-/// The values that exist, and for each row whether its value exists, as in Parquet.
+/// Returns the values that exist, and the definition level of each row: 1 if its value exists,
+/// otherwise 0.
 fn there<T: Copy>(all: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let present = all.iter().flatten().copied().collect();
     (present, all.iter().map(|value| i16::from(value.is_some())).collect())
 }
 
-/// The values, with the rows whose value is absent.
+/// The inverse of [`there`]: returns a value for each row, `None` if it is absent.
 fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
     let mut values = values.into_iter();
     levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect()
@@ -187,7 +188,8 @@ fn spread<T>(values: Vec<T>, levels: Vec<i16>) -> Vec<Option<T>> {
 /// Reads the table called `name` from a Parquet file that [`write_table`] wrote.
 ///
 /// # Errors
-/// When `file` is not such a file.
+/// When the file is damaged, has too many values, or has a kind of column that [`write_table`] does
+/// not write.
 pub fn read_table<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, TableError> {
     guarded(|| read_columns(name, file)).unwrap_or(Err(TableError::Damaged))
 }
@@ -235,7 +237,7 @@ fn read_columns<R: ChunkReader + 'static>(name: &str, file: R) -> Result<Table, 
     Ok(Table::new(name.to_owned(), columns))
 }
 
-/// The same from the octets of such a file.
+/// As [`read_table`], from the octets of the file.
 ///
 /// # Errors
 /// As [`read_table`].
@@ -245,7 +247,7 @@ pub fn read_table_bytes(name: &str, octets: Vec<u8>) -> Result<Table, TableError
 
 type File<R> = SerializedFileReader<R>;
 
-/// All values of a column, and its definition levels if it has any.
+/// Reads all values of a column, and its definition levels if its values may be absent.
 fn column<R: ChunkReader + 'static, T: DataType>(
     file: &File<R>,
     index: usize,

@@ -1,4 +1,4 @@
-//! Makes tables from events.
+//! Makes the tables of a run from its events.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use super::names::{Names, nanos};
 use super::segments::SegmentRows;
 use super::table::{Column, Data, Table};
 
-/// The two directions of a link, and none of what happened at no link.
+/// The names of a link's two directions, and an empty name for events that belong to no link.
 const LINK_DIRECTIONS: [&str; 3] = [Direction::NAMES[0], Direction::NAMES[1], ""];
 
-/// The reasons of drops, in the order of [`DropReason`]'s codes.
+/// The names of the reasons of drops, in the order of [`DropReason`]'s codes.
 const REASONS: [&str; 6] = ["queue-full", "loss", "aqm", "too-big", "reassembly", "handover"];
 
 /// Makes the tables of a run from its events.
 ///
-/// The tables are `segments`, `sack_blocks` and `syns` (of the observed nodes), `cwnd`, `rto`,
-/// `rtt`, `queue`, `drops`. A table without events is empty.
+/// The tables are `segments`, `sack_blocks` and `syns` of the observed nodes, and `cwnd`, `rto`,
+/// `rtt`, `queue` and `drops`. A table without events is empty.
 #[derive(Debug)]
 pub struct Recorder {
     names: Names,
@@ -82,7 +82,7 @@ struct Drops {
 }
 
 impl Recorder {
-    /// A recorder with these names.
+    /// Makes a recorder without events. Its tables use the names in `names`.
     pub fn new(names: Names) -> Self {
         Self {
             segments: SegmentRows::new(names.clone()),
@@ -95,12 +95,12 @@ impl Recorder {
         }
     }
 
-    /// Its names.
+    /// The names that the tables use.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Rows in all its tables so far.
+    /// The number of rows in all tables so far.
     pub fn rows(&self) -> u64 {
         let rows = [
             self.cwnd.t_ns.len(),
@@ -113,7 +113,7 @@ impl Recorder {
         rows.into_iter().sum::<usize>() as u64
     }
 
-    /// Adds an event.
+    /// Adds the row of an event to its table.
     #[inline]
     pub fn take(&mut self, event: &Event<Segment>) {
         let t_ns = nanos(event.at);
@@ -150,13 +150,13 @@ impl Recorder {
                 self.rto.backoff.push(state.backoff);
                 self.rto.rto.push(span(state.rto));
             }
-            // Marks are summed in `links` and visible on segments.
+            // Marks are counted in the table `links`, and segments show them.
             What::Marked { .. } => {}
             What::Dropped { link, reason, frame } => self.drop(t_ns, *link, *reason, frame),
         }
     }
 
-    /// The number for no link, after those of all links.
+    /// The number that stands for no link. It follows the numbers of all links.
     fn nowhere(&self) -> u32 {
         u32::try_from(self.names.links.len()).expect("links are numbered in 32 bits")
     }
@@ -173,8 +173,8 @@ impl Recorder {
         self.drops.id.push(frame.id.bits());
     }
 
-    /// The tables, each ordered by time. `spurious` are the spurious transmissions, in ascending
-    /// order.
+    /// Returns the tables, each ordered by time. `spurious` are the ids of the spurious
+    /// transmissions, in ascending order.
     pub fn finish(self, spurious: &[TransmissionId]) -> Vec<Table> {
         let links = self.names.links.iter().map(|link| link.name.clone());
         let links: Arc<[String]> = links.chain([String::new()]).collect();
@@ -246,7 +246,8 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Those of the tables that are wanted.
+    /// Returns the tables of the events that are wanted. `spurious` is as in
+    /// [`finish`](Self::finish).
     pub fn finish_wanted(
         self,
         spurious: &[TransmissionId],

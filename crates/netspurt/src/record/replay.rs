@@ -12,11 +12,11 @@ use super::table::{Column, Data, Table};
 /// The results of an algorithm replayed on a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayedAlgorithm<'a> {
-    /// The algorithm, with its constants.
+    /// The text form of the algorithm, with its constants.
     pub estimator: &'a str,
     /// The recording.
     pub delays: &'a Delays,
-    /// For each probe, the time from its sending to the timer's firing.
+    /// For each probe, the time from its sending until the timer fires.
     pub waits: &'a [Duration],
 }
 
@@ -33,12 +33,12 @@ const fn code(verdict: TimerVerdict) -> u8 {
 const ORDERS: &[&str] = &["sequence", "causal"];
 const MEASURES: &[&str] = &["round-trip", "one-way", "smoothed"];
 
-/// The same for each of an algorithm's rows.
+/// Makes the codes of a column, where all rows of an algorithm have the same code.
 fn each(algorithms: &[ReplayedAlgorithm<'_>], of: fn(&ReplayedAlgorithm<'_>) -> u8) -> Vec<u8> {
     algorithms.iter().flat_map(|algorithm| vec![of(algorithm); algorithm.waits.len()]).collect()
 }
 
-/// The table `replay`: a row for each algorithm and probe, algorithm by algorithm.
+/// Makes the table `replay`: a row for each algorithm and probe, ordered by algorithm.
 pub fn replay_table(algorithms: &[ReplayedAlgorithm<'_>]) -> Table {
     let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
     let codes: Vec<u32> = algorithms

@@ -6,7 +6,8 @@ use crate::units::{Duration, Time};
 use super::names::{Names, nanos};
 use super::table::{Column, Data, Table};
 
-/// The table `requests`: one row for each request of each flow, by number, ordered by time.
+/// Makes the table `requests`: one row for each request, ordered by time. `all` has the number and
+/// the requests of each flow.
 pub fn requests_table(names: &Names, all: &[(u32, Vec<Exchange>)]) -> Table {
     let each = || {
         let of = |(flow, own): &(u32, Vec<Exchange>)| {

@@ -1,4 +1,4 @@
-//! The tables of segments that observed nodes saw.
+//! The tables of the segments that observed nodes saw.
 
 use crate::event::Way;
 use crate::ids::{EndId, Side, TransmissionId};
@@ -8,7 +8,7 @@ use crate::segment::{Cause, Flags, Segment, SynOptions, Timestamps};
 use super::names::Names;
 use super::table::{Column, Data, Table};
 
-/// The kind of a segment, as observed at a node.
+/// The names of the kinds of segments, as a node sees them.
 pub(super) const KINDS: [&str; 12] = [
     "data",
     "retransmission",
@@ -36,13 +36,13 @@ const REQUEST: u8 = 9;
 const REPLY: u8 = 10;
 const OTHER: u8 = 11;
 
-/// The ECN codepoints of the IP header, by their value.
+/// The names of the ECN codepoints in the IP header, in the order of their values.
 const ECNS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 
-/// How a frame passed a node, in the order of [`Way`]'s codes.
+/// The names of the ways in which a frame passes a node, in the order of [`Way`]'s codes.
 const WAYS: [&str; 3] = ["out", "in", "through"];
 
-/// No cause, followed by the causes in the order of their codes.
+/// An empty name for no cause, and then the names of the causes in the order of their codes.
 pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
     let mut names = [""; Cause::ALL.len() + 1];
     let mut i = 0;
@@ -57,7 +57,7 @@ pub(super) const CAUSES: [&str; Cause::ALL.len() + 1] = {
 #[derive(Debug)]
 pub(super) struct SegmentRows {
     names: Names,
-    /// By observed node and sending endpoint.
+    /// The state for each node and each sending end.
     seen: Vec<Vec<SeenSender>>,
     t_ns: Vec<i64>,
     node: Vec<u32>,
@@ -75,24 +75,24 @@ pub(super) struct SegmentRows {
     sack_blocks: Vec<u16>,
     flags: Vec<u16>,
     ecn: Vec<u8>,
-    /// Offsets of fragments, by row; only for fragments.
+    /// The row and the offset of each fragment.
     offsets: Vec<(usize, u32)>,
-    /// By row; only where they exist.
+    /// The row and the time stamps of each segment that has time stamps.
     stamps: Vec<(usize, Timestamps)>,
     blocks: Blocks,
     syns: Syns,
 }
 
-/// The state of a node's view of an endpoint's segments.
+/// What a node has seen of the segments of an end.
 #[derive(Clone, Copy, Debug)]
 struct SeenSender {
     sequence: Sequence,
     acks: Acks,
-    /// The sequence number of its FIN.
+    /// The octet of the end's FIN, counted from the SYN.
     fin: u64,
 }
 
-/// The fields of a segment, as its node sees it.
+/// The kind of a segment as its node sees it, and its numbers counted from the SYN.
 struct Sight {
     kind: u8,
     seq: u64,
@@ -149,7 +149,7 @@ impl SegmentRows {
         }
     }
 
-    /// Rows of its three tables so far.
+    /// The number of rows in the three tables so far.
     pub(super) fn rows(&self) -> usize {
         self.t_ns.len() + self.blocks.t_ns.len() + self.syns.t_ns.len()
     }
@@ -171,7 +171,7 @@ impl SegmentRows {
         } else if frame.len > 0 {
             self.names.packetization(sender).packet_of(seq.max(1) - 1)
         } else {
-            // An ACK of a FIN covers no packet more.
+            // The FIN is not a packet, so an ACK of it covers no further packet.
             let acked = self.names.packetization(frame.dest);
             acked.packets_in(ack.min(fin).saturating_sub(1))
         };
@@ -210,7 +210,7 @@ impl SegmentRows {
         self.ecn.push(frame.ecn.bits());
     }
 
-    /// The kind and packet number of a segment, independent of earlier segments.
+    /// Returns the kind and the packet number of a segment, without regard to earlier segments.
     pub(super) fn identify(&self, frame: &Segment) -> (u8, i64) {
         let [own, other] = [frame.source(), frame.dest].map(|end| self.names.packetization(end));
         let kind = kind_of(frame).unwrap_or(ACK);
@@ -218,8 +218,8 @@ impl SegmentRows {
         (kind, frame.packet_number(own).unwrap_or_else(covered).cast_signed())
     }
 
-    /// The tables `segments`, `sack_blocks` and `syns`.
-    /// `spurious` are the transmissions that were, in ascending order.
+    /// Returns the tables `segments`, `sack_blocks` and `syns`. `spurious` are the ids of the
+    /// spurious transmissions, in ascending order.
     pub(super) fn finish(self, spurious: &[TransmissionId]) -> [Table; 3] {
         let judged = |(cause, id): (&u8, &u64)| {
             *cause > 0 && spurious.binary_search(&TransmissionId::from_bits(*id)).is_ok()
@@ -286,7 +286,8 @@ impl SegmentRows {
     }
 }
 
-/// A column of `rows` values, of which only those in `some` exist.
+/// Makes a column of `rows` values. `some` has the rows whose values exist, and all other values
+/// are absent.
 fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     if some.is_empty() {
         return Data::MissingI64(rows);
@@ -298,8 +299,8 @@ fn optional<T>(some: &[(usize, T)], rows: usize, of: fn(&T) -> u32) -> Data {
     Data::OptionalI64(values)
 }
 
-/// The kind of a segment, except for ACKs, whose kind depends on earlier ones. Of fragments only
-/// the first has the kind of its segment.
+/// Returns the kind of a segment. `None` for an ACK, because its kind depends on earlier ACKs. The
+/// first fragment has the kind of its segment; the other fragments have a kind of their own.
 #[inline]
 fn kind_of(frame: &Segment) -> Option<u8> {
     if frame.part.offset_bytes() > 0 {
@@ -326,7 +327,8 @@ fn kind_of(frame: &Segment) -> Option<u8> {
     }
 }
 
-/// Without a handshake, data starts at 1 and an ACK of 1 covers nothing.
+/// The state before the first segment. If no handshake is seen, data starts at 1, and an ACK of 1
+/// covers nothing.
 impl Default for SeenSender {
     fn default() -> Self {
         let sequence = Sequence::default().sent_to(1);
@@ -335,7 +337,7 @@ impl Default for SeenSender {
 }
 
 impl SeenSender {
-    /// Adds a segment.
+    /// Adds a segment, and returns its kind and numbers.
     #[inline]
     fn take(&mut self, frame: &Segment) -> Sight {
         let seq = self.sequence.octet(frame.seq);
@@ -371,7 +373,7 @@ impl Syns {
 }
 
 impl Blocks {
-    /// The block at `place` of the ACK `id`, with its edges.
+    /// Adds the block at `place` of the ACK `id`, with its edges.
     fn push(&mut self, id: u64, place: u16, edges: [u64; 2]) {
         let [left, right] = edges.map(u64::cast_signed);
         self.id.push(id);

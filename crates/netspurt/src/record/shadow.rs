@@ -11,12 +11,12 @@ use crate::units::{Duration, Time};
 
 use super::table::{Column, Data, Table};
 
-/// Computes the value of each algorithm's timer beside the sender's own: a row for each sample of
-/// the table `rtt` and each algorithm, in the table `shadows`.
+/// Makes the table `shadows`, which compares the timer of each algorithm with the sender's own
+/// timer. It has a row for each sample of the table `rtt` and each algorithm.
 ///
 /// An algorithm gets one sender's samples and nothing else. It does not learn of timeouts, so it
-/// never backs off. The sender's timer is taken from the last row of the table `rto` before that
-/// instant; without such a row it is absent.
+/// never backs off. The sender's timer is that of the last row of the table `rto` at or before the
+/// instant of the sample. Without such a row, it is absent.
 pub fn shadows_table(tables: &[Table], algorithms: &[EstimatorConfig]) -> Table {
     let named = |name: &str| tables.iter().find(|table| table.name == name);
     let texts: Vec<String> = algorithms.iter().map(ToString::to_string).collect();
@@ -85,7 +85,7 @@ struct ShadowRows {
     sender_rto: Vec<Option<i64>>,
 }
 
-/// A table's rows, grouped by the sender that they describe.
+/// The rows of a table, grouped by sender.
 struct Sent {
     t_ns: Vec<i64>,
     flows: Arc<[String]>,
@@ -114,7 +114,7 @@ fn numbers(table: Option<&Table>, name: &str) -> Vec<i64> {
     }
 }
 
-/// A sender's timer over time.
+/// The rows of a sender's timer, in the order of time.
 struct Timer<'a> {
     t_ns: &'a [i64],
     rows: &'a [usize],
@@ -127,7 +127,8 @@ impl<'a> Timer<'a> {
         Self { t_ns: &timers.t_ns, rows, next: 0 }
     }
 
-    /// The row of the last state at `t_ns`, which must ascend.
+    /// Returns the last row at or before `t_ns`; `None` if there is none. `t_ns` must not be less
+    /// than in the call before.
     fn at(&mut self, t_ns: i64) -> Option<usize> {
         while self.rows.get(self.next).is_some_and(|row| self.t_ns[*row] <= t_ns) {
             self.next += 1;
@@ -140,7 +141,7 @@ impl<'a> Timer<'a> {
 mod tests {
     use super::*;
 
-    /// Rows of samples at 30 and 70 ms, each sent in its direction.
+    /// A table with rows at 30 and 70 ms. Each row belongs to the sender of its direction.
     fn table(name: &'static str, directions: [Direction; 2], columns: Vec<Column>) -> Table {
         let flow = Data::Text { codes: vec![0; 2], texts: vec!["f".to_owned()].into() };
         let codes = directions.map(|direction| direction as u8).to_vec();
@@ -159,7 +160,8 @@ mod tests {
         table("rtt", directions, vec![number("sent_ns", [0, 40_000_000]), rtt])
     }
 
-    /// RFC 6298 §2.2: three times the first round trip; §2.3 with the second.
+    /// After the first round trip the timer is three times that round trip (RFC 6298 §2.2). After
+    /// the second one, it follows §2.3.
     #[test]
     fn every_algorithm_is_told_every_sample_and_stands_beside_the_senders_timer() {
         let forward = [Direction::Forward; 2];
@@ -178,7 +180,8 @@ mod tests {
         assert_eq!(sender[1..3], [Some(204_000_000), Some(208_000_000)]);
     }
 
-    /// Each sample is its sender's first: three times the round trip (RFC 6298 §2.2).
+    /// Each sample is the first of its sender, so the timer is three times the round trip (RFC 6298
+    /// §2.2).
     #[test]
     fn the_two_ends_of_a_flow_have_shadows_of_their_own() {
         let algorithm = EstimatorConfig::parse("rfc6298:min=0s").unwrap();

@@ -1,4 +1,4 @@
-//! The summary tables: a row for each flow, and for each direction of a link.
+//! The summary tables of a run: `flows`, `retransmissions` and `links`.
 
 use crate::link::LinkCount;
 
@@ -13,44 +13,45 @@ use crate::segment::{Cause, CauseCode};
 use crate::tcp::{Failure, SendTimes};
 use crate::units::{Duration, Time};
 
-/// The results of one end's sending, from the counts of both ends.
+/// The results of one sender, from the counts of both ends of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSum {
-    /// When the application wrote first.
+    /// When the application first wrote.
     pub start: Option<Time>,
-    /// When all its data was acknowledged.
+    /// When all data of the sender was acknowledged.
     pub finished: Option<Time>,
-    /// SegmentRows with payload sent.
+    /// The number of segments with payload that were sent.
     pub sent: u64,
-    /// Of these, retransmissions.
+    /// The number of retransmissions among the segments sent.
     pub retransmissions: u64,
-    /// Timeouts.
+    /// The number of timeouts.
     pub timeouts: u64,
-    /// Repairs started by duplicate ACKs.
+    /// The number of repairs that duplicate ACKs started.
     pub fast_retransmits: u64,
-    /// Octets acknowledged to the sender.
+    /// The octets that were acknowledged to the sender.
     pub acked_bytes: u64,
-    /// SegmentRows with payload that arrived.
+    /// The number of segments with payload that arrived.
     pub received: u64,
-    /// Of these, segments that brought nothing new.
+    /// The number of segments, among those that arrived, without any new octet.
     pub duplicates: u64,
-    /// Octets delivered in order to the receiving application.
+    /// The octets that were delivered in order to the receiving application.
     pub delivered_bytes: u64,
-    /// Cuts of the window that were undone.
+    /// The number of reductions of cwnd that were undone.
     pub undone: u64,
-    /// Times the receive window held back data that cwnd allowed, in ns-2's senders.
+    /// How often the receive window held back data that cwnd allowed. Only ns-2's senders count it.
     pub window_limited: Option<u64>,
-    /// The verdict on its retransmissions.
+    /// The judge's verdict on the sender's retransmissions.
     pub verdict: Retransmissions,
-    /// The sum over timeouts of the time in which it had neither sent nor received.
+    /// The time before each timeout in which the sender had neither sent nor received, summed over
+    /// all timeouts.
     pub waited: Duration,
-    /// How its time was spent, for a byte-sequenced connection.
+    /// How the sender's time was spent, for a byte-sequenced connection.
     pub times: Option<SendTimes>,
-    /// Why its connection ended, if it did not close normally.
+    /// Why the connection ended, if it did not close normally.
     pub failure: Option<Failure>,
 }
 
-/// No failure, followed by the failures in the order of [`failure_code`].
+/// An empty name for no failure, and then the names of failures in the order of [`failure_code`].
 const FAILURES: [&str; 4] = ["", "refused", "reset", "timed-out"];
 
 fn failure_code(failure: Option<Failure>) -> u8 {
@@ -63,7 +64,8 @@ fn failure_code(failure: Option<Failure>) -> u8 {
 }
 
 impl FlowSum {
-    /// The sums of the two ends of a flow, the sender first; without a verdict.
+    /// Makes the results of a sender from the results of both ends, the sender first. The verdict
+    /// and the waiting time are left empty.
     pub fn of([source, sink]: [FlowResult; 2]) -> Self {
         Self {
             start: source.start,
@@ -84,7 +86,7 @@ impl FlowSum {
         }
     }
 
-    /// The number of its spurious retransmissions.
+    /// The number of spurious retransmissions, of all causes.
     pub fn spurious(&self) -> u64 {
         self.verdict.spurious.iter().map(|count| u64::from(*count)).sum()
     }
@@ -114,7 +116,7 @@ fn each(count: usize) -> impl Iterator<Item = u32> {
     (0..).take(count)
 }
 
-/// The table `flows`: one row for each sender, in their order.
+/// Makes the table `flows`: one row for each sender, in the order of `sums`.
 pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
     let node = |of: fn(Side) -> Side| {
         let node = |(end, _): &(EndId, _)| names.of(end.flow()).node(of(end.side()));
@@ -162,7 +164,8 @@ pub fn flows_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
     Table::new("flows", sent.into_iter().chain(columns).collect())
 }
 
-/// The table `retransmissions`: one row for each sender and cause for which it retransmitted.
+/// Makes the table `retransmissions`: one row for each sender and each cause for which the sender
+/// retransmitted.
 pub fn retransmissions_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table {
     let (mut senders, mut causes, mut sent, mut spurious) = (vec![], vec![], vec![], vec![]);
     for (sender, sum) in sums {
@@ -187,7 +190,7 @@ pub fn retransmissions_table(names: &Names, sums: &[(EndId, FlowSum)]) -> Table 
     Table::new("retransmissions", columns)
 }
 
-/// The table `links`: one row for each direction of each link of `names`, in their order.
+/// Makes the table `links`: one row for each direction of each link, in the order of `names`.
 pub fn links_table(names: &Names, counts: &[LinkCount]) -> Table {
     let links: std::sync::Arc<[String]> = names.links.iter().map(|l| l.name.clone()).collect();
     let node = |of: fn(&LinkName) -> u32| codes(names.links.iter().map(of), &names.nodes);

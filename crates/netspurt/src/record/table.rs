@@ -1,4 +1,4 @@
-//! Named columns of equal length.
+//! Tables: named columns of equal length.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Its name.
+    /// The name of the table.
     pub name: Cow<'static, str>,
-    /// Its columns, in order.
+    /// The columns, in order.
     pub columns: Vec<Column>,
 }
 
-/// One column.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, which ends in its unit.
+    /// The name of the column. It ends in the unit.
     pub name: Cow<'static, str>,
-    /// Its values.
+    /// The values.
     pub data: Data,
 }
 
@@ -37,8 +37,8 @@ pub enum Data {
     I64(Vec<i64>),
     /// Whole numbers, some of which are absent.
     OptionalI64(Vec<Option<i64>>),
-    /// This many whole numbers, all absent. A file has the same as for
-    /// [`OptionalI64`](Self::OptionalI64); in memory it takes no room.
+    /// Whole numbers that are all absent; the field is their count. They take no memory. A file
+    /// stores them as [`OptionalI64`](Self::OptionalI64).
     MissingI64(usize),
     /// Numbers with a fraction, some of which are absent.
     OptionalF64(Vec<Option<f64>>),
@@ -50,14 +50,14 @@ pub enum Data {
     U64(Vec<u64>),
     /// Booleans.
     Bool(Vec<bool>),
-    /// Texts, stored as indices into a list.
+    /// Texts, stored as indices into a list of texts.
     Text {
         /// The index of each row's text.
         codes: Vec<u32>,
         /// The texts.
         texts: Arc<[String]>,
     },
-    /// Texts from a short list.
+    /// Texts from a short fixed list, stored as indices into it.
     Tag {
         /// The index of each row's text.
         codes: Vec<u8>,
@@ -67,7 +67,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         match self {
             Data::I64(values) => values.len(),
@@ -83,12 +83,12 @@ impl Data {
         }
     }
 
-    /// Whether it is empty.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values in the order of `rows`.
+    /// Puts the values into the order of `rows`.
     fn take(&mut self, rows: &[usize]) {
         fn pick<T: Copy>(values: &mut Vec<T>, rows: &[usize]) {
             *values = rows.iter().map(|row| values[*row]).collect();
@@ -109,14 +109,14 @@ impl Data {
 }
 
 impl Column {
-    /// A column called `name`.
+    /// Makes a column called `name`.
     pub fn new(name: impl Into<Cow<'static, str>>, data: Data) -> Self {
         Self { name: name.into(), data }
     }
 }
 
 impl Table {
-    /// A table called `name`.
+    /// Makes a table called `name`.
     ///
     /// # Panics
     /// When the columns differ in length.
@@ -126,17 +126,17 @@ impl Table {
         Self { name: name.into(), columns }
     }
 
-    /// How many rows it has.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.data.len())
     }
 
-    /// The column called `name`.
+    /// Returns the values of the column called `name`, if there is one.
     pub fn column(&self, name: &str) -> Option<&Data> {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.data)
     }
 
-    /// The rows ordered by `t_ns`; rows of one instant keep their order.
+    /// Returns the table with its rows ordered by `t_ns`. Rows of one instant keep their order.
     #[must_use]
     pub(super) fn in_time(mut self) -> Self {
         let Some(Data::I64(times)) = self.column("t_ns") else { return self };

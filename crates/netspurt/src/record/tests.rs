@@ -1,4 +1,4 @@
-//! Observations of nodes, in tables and captures.
+//! Tests of the tables and captures of the segments that nodes see.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::units::Time;
 use crate::wire::{Checks, Fault, decode, header_bytes};
 
 const SMSS: u16 = 1000;
-/// The endpoints of the one flow: segments to the listener come from the initiator.
+/// The two ends of the only flow. Segments to the listener come from the initiator.
 const OPENER: EndId = EndId::at(0);
 const LISTENER: EndId = EndId::at(1);
 
@@ -30,7 +30,7 @@ fn names() -> Names {
     Names::new(vec!["a".into(), "b".into()], Vec::new(), vec![flow])
 }
 
-/// The tables of a run in which node 0 sees `segments`, one each microsecond.
+/// Makes the tables of a run in which node 0 sees `segments`, one in each microsecond.
 fn record(segments: &[Segment]) -> Vec<Table> {
     let mut recorder = Recorder::new(names());
     for (frame, n) in segments.iter().copied().zip(1..) {
@@ -104,7 +104,7 @@ fn a_connection_with_a_handshake_is_told_from_end_to_end() {
     let segments = table(&tables, "segments");
     let expected = ["syn", "syn", "syn", "ack", "data", "ack", "data", "fin", "ack", "rst"];
     assert_eq!(texts(segments, "kind"), expected);
-    // The FIN's number belongs to no packet.
+    // The sequence number of the FIN belongs to no packet.
     assert_eq!(longs(segments, "packet"), [0, 0, 0, 0, 1, 1, 2, 2, 0, 0]);
     assert_eq!(longs(segments, "seq"), [0, 0, 0, 1, 1, 1, 1001, 1, 1502, 2]);
     assert_eq!(texts(segments, "cause")[..3], ["", "syn", ""]);
@@ -128,7 +128,7 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_nothing() {
     let seen = [ack(2001), ack(2001), update, update, ack(1001), data(OPENER, 1, 10), fin];
     let expected = ["ack", "dupack", "ack", "dupack", "old-ack", "data", "fin"];
     assert_eq!(kinds(&seen), expected);
-    // Without a handshake, as ns-2 has none, data starts at 1: an ACK of 1 says nothing new.
+    // ns-2 has no handshake. Without one, data starts at 1, so an ACK of 1 says nothing new.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
     // Nor does an ACK after a SYN-ACK, whose window is scaled differently.
     let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
@@ -236,7 +236,7 @@ fn capture(tables: &[Table], names: &Names) -> Vec<u8> {
     write_capture(SeenTables { segments, sack_blocks, syns }, names, 0, None, Vec::new()).unwrap()
 }
 
-/// A datagram reassembled from the payloads of its packets, after the first one's header.
+/// Reassembles a datagram: the header of its first packet, and the payloads of all packets.
 fn joined(packets: &[&[u8]]) -> Vec<u8> {
     let mut whole = packets[0].to_vec();
     for (place, packet) in packets.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The account of a replay: RFC 889's row of a table, and Allman and Paxson's two sums.
+//! The sums of a replay: the columns of RFC 889's table, and Allman and Paxson's two measures.
 
 use crate::units::Duration;
 
@@ -6,34 +6,35 @@ use super::engine::{Judged, TimerVerdict};
 
 /// The sums over the probes of a replay.
 ///
-/// RFC 889 §3.3 counts a probe whose timer was shorter than its delay as retransmitted spuriously,
-/// and charges its delay a second time. A lost probe is charged its timer. Efficiency is the share
-/// of the delays in the total. Allman and Paxson (SIGCOMM '99) weigh the time spent waiting for
-/// necessary timeouts against the share of bad ones.
+/// In RFC 889 §3.3, a probe whose timer was shorter than its delay was retransmitted spuriously.
+/// Its delay counts a second time in the total time. For a lost probe, the timer counts. The
+/// efficiency is the share of the delays in the total time. Allman and Paxson (SIGCOMM '99) weigh
+/// the time spent waiting for necessary timeouts against the share of bad timeouts.
 ///
-/// departs: RFC 889 §3.3 - the RFC does not say what a spurious retransmission is charged; the
-/// reading used here is the only one that agrees with all of its table.
+/// departs: RFC 889 §3.3 - the RFC does not say how much time counts for a spurious retransmission;
+/// the reading used here is the only one that agrees with the RFC's whole table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Probes judged.
+    /// The number of probes.
     pub probes: u64,
-    /// Probes without a reply; the timeout of each was necessary.
+    /// The number of probes without a reply. The timeout of each was necessary.
     pub lost: u64,
-    /// Probes retransmitted spuriously.
+    /// The number of probes that were retransmitted spuriously.
     pub spurious: u64,
-    /// The delays of all answered probes.
+    /// The sum of the delays of all answered probes.
     pub good: Duration,
-    /// The waits for timers that repaired a loss (Allman and Paxson's W).
+    /// The sum of the timers of lost probes (Allman and Paxson's W).
     pub waited: Duration,
-    /// The delays of the probes retransmitted spuriously.
+    /// The sum of the delays of the probes that were retransmitted spuriously.
     pub spurious_time: Duration,
-    /// By how much the timers of those were too short.
+    /// How much too short the timers of those probes were, summed over the probes.
     pub short_by: Duration,
-    /// The sum of all timers: the wait of all probes if every one had been lost.
+    /// The sum of the timers of all probes. The sender would have waited so long if every probe had
+    /// been lost.
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
-    /// For the lost probes, the sum of the wait over the last known delay, in millionths.
+    /// The sum over the lost probes of the wait divided by the last known delay, in millionths.
     waits_in_delays: u64,
     last_delay: Duration,
 }
@@ -66,49 +67,50 @@ impl Account {
         }
     }
 
-    /// Probes answered.
+    /// The number of answered probes.
     pub const fn answered(&self) -> u64 {
         self.probes - self.lost
     }
 
-    /// RFC 889's total time: the delays, the waits, and once more the delays of the probes
-    /// retransmitted spuriously.
+    /// RFC 889's total time: the delays, the waits for lost probes, and once more the delays of the
+    /// probes that were retransmitted spuriously.
     pub fn total(&self) -> Duration {
         self.good + self.waited + self.spurious_time
     }
 
-    /// The sum of the delays over the number of *all* probes, as in RFC 889's table.
+    /// The sum of the delays divided by the number of *all* probes, as in RFC 889's table.
     pub fn mean(&self) -> Duration {
         Duration::from_nanos(self.good.as_nanos() / self.probes.max(1))
     }
 
-    /// The sum of the delays over the number of answered probes.
+    /// The mean delay of the answered probes.
     pub fn mean_answered(&self) -> Duration {
         Duration::from_nanos(self.good.as_nanos() / self.answered().max(1))
     }
 
-    /// The standard deviation of the delays over their mean, for the answered probes; NaN without
-    /// any.
+    /// The standard deviation of the delays of answered probes, divided by their mean; NaN if no
+    /// probe was answered.
     pub fn coefficient_of_variation(&self) -> f64 {
         let n = u128::from(self.answered());
         let sum = u128::from(self.good.as_nanos());
-        // n Σx² - (Σx)² is exact, so there is no cancellation before the root.
+        // n Σx² - (Σx)² is computed exactly, so no digits cancel before the root.
         let spread = n.saturating_mul(self.squares).saturating_sub(sum.saturating_mul(sum));
         (spread as f64).sqrt() / sum as f64
     }
 
-    /// The share of the delays in the total; NaN if the total is zero.
+    /// RFC 889's efficiency: the share of the delays in the total time; NaN if the total time is
+    /// zero.
     pub fn efficiency(&self) -> f64 {
         self.good.as_nanos() as f64 / self.total().as_nanos() as f64
     }
 
-    /// Allman and Paxson's B: the share of bad timeouts among all; NaN without timeouts.
+    /// Allman and Paxson's B: the share of bad timeouts in all timeouts; NaN without timeouts.
     pub fn bad_share(&self) -> f64 {
         self.spurious as f64 / (self.spurious + self.lost) as f64
     }
 
-    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait over the
-    /// last known delay; NaN without any.
+    /// Allman and Paxson's normalised W: the mean, over necessary timeouts, of the wait divided by
+    /// the last known delay; NaN without necessary timeouts.
     pub fn waited_in_delays(&self) -> f64 {
         self.waits_in_delays as f64 / 1e6 / self.lost as f64
     }

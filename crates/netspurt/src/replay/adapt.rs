@@ -8,21 +8,22 @@ use crate::units::{Duration, Time};
 /// The effect of a step from one constant delay to another on an algorithm's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptation {
-    /// Samples of the new delay until the timer is no longer below it, if that ever happens: the
-    /// number of probes retransmitted spuriously.
+    /// The number of samples of the new delay until the timer is no longer below that delay, if
+    /// this ever happens. So many probes are retransmitted spuriously.
     pub samples_short: u32,
-    /// Samples of the new delay until the timer stays within a tenth of its final value.
+    /// The number of samples of the new delay until the timer stays within a tenth of its final
+    /// value.
     pub samples_to_settle: u32,
-    /// The timer before the step, and its final value.
+    /// The timer before the step, and the timer's final value.
     pub timers: (Duration, Duration),
 }
 
-/// More samples than any algorithm's memory.
+/// The number of samples of each delay. No algorithm remembers so many samples.
 const ENOUGH: u32 = 4000;
 
 /// Gives the algorithm samples of `from` until it settles, and then samples of `to`.
 ///
-/// Each sample is a round trip of its own, one probe in flight.
+/// Only one probe is in flight at a time, so each sample is a new round.
 ///
 /// ```
 /// use netspurt::replay::adapt;

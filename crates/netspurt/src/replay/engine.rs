@@ -1,4 +1,5 @@
-//! The replay itself: probes leave, replies come, an algorithm judges.
+//! The replay of a recording: probes leave, replies arrive, and each probe gets a verdict on the
+//! algorithm's timer.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,16 +16,16 @@ use crate::units::{Duration, Time};
 /// What an algorithm learns in addition to its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
-    /// Nothing: each probe asks it for a timer, and every reply is a sample, as in RFC 889 and as
-    /// for a sender with time stamps. Each probe is judged independently.
+    /// Nothing. Every reply is an unambiguous sample, as in RFC 889 and as for a sender with time
+    /// stamps. The algorithm does not learn of its timeouts, so each probe is judged independently.
     #[default]
     Samples,
-    /// Its timeouts as well, once per probe, so that it backs off. The reply to a retransmitted
-    /// probe is an ambiguous sample (Karn and Partridge 1987).
+    /// The algorithm also learns of its timeouts, at most one for each probe, and so it backs off.
+    /// The reply to a retransmitted probe is an ambiguous sample (Karn and Partridge 1987).
     Timeouts,
 }
 
-/// How to replay.
+/// The settings of a replay.
 ///
 /// ```
 /// use netspurt::delays::{Delays, Measure, ProbeOrder, Probe, SendTimeSource};
@@ -49,47 +50,47 @@ pub enum Notice {
 pub struct Replay {
     /// The order in which probes and replies are processed.
     pub order: ProbeOrder,
-    /// How the host reads round trips, and when its timers fire.
+    /// The clock of the host: how it measures round trips, and when its timers fire.
     pub clock: Clock,
-    /// What the algorithm learns.
+    /// What the algorithm learns in addition to its samples.
     pub told: Notice,
 }
 
 /// Why a recording cannot be replayed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ReplayError {
-    /// It has no probes.
+    /// The recording has no probes.
     #[error("{0}: no probes, nothing to replay")]
     Empty(String),
-    /// Its numbers are the output of a filter.
+    /// The delays of the recording are the output of a filter.
     #[error(
         "{0} holds smoothed round trips, a filter's output and not samples: a replay on them would \
          judge the filter; record single delays instead, as ping does"
     )]
     Smoothed(String),
-    /// It has no times, so the order of replies and probes is unknown.
+    /// The recording has no times of sending, so the order of replies and probes is unknown.
     #[error(
-        "{0} does not say when its probes left, so replies cannot be told in the order of their \
-         arrival; name the time between probes, as in `--interval 1s`, or replay with \
-         `--order sequence`"
+        "{0} does not say when its probes left, so the order of arrival is unknown; give the time \
+         between probes, as in `--interval 1s`, or replay with `--order sequence`"
     )]
     Timeless(String),
 }
 
-/// The effect of a timer on a probe.
+/// The verdict on the timer of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerVerdict {
-    /// The reply came first.
+    /// The reply arrived before the timer fired.
     InTime,
-    /// The timer fired, and the reply came later.
+    /// The timer fired before the reply arrived.
     Spurious,
-    /// No reply came, and the timer ended the wait.
+    /// No reply arrived, and the timer ended the wait.
     Lost,
 }
 
 impl TimerVerdict {
-    /// What comes of a probe answered after `rtt`, or never, whose timer fires after `wait`. RFC
-    /// 889 §3.3 counts a timeout *below* the delay: a reply at the very instant is in time.
+    /// Returns the verdict on a timer that fires after `wait`, for a probe that is answered after
+    /// `rtt`, or never. A timer is too short if it is *below* the delay (RFC 889 §3.3). So a reply
+    /// at the same instant is in time.
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,
@@ -99,29 +100,30 @@ impl TimerVerdict {
     }
 }
 
-/// One probe, judged.
+/// A probe with the verdict on its timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
     /// The probe.
     pub probe: Probe,
-    /// The time from its sending to the timer's firing.
+    /// The time from the probe's sending until the timer fires.
     pub wait: Duration,
-    /// What came of it.
+    /// The verdict.
     pub verdict: TimerVerdict,
 }
 
-/// How long a probe without a reply delays the next one, if the times of sending are unknown: the
-/// half minute after which RFC 889 §2 counts a probe as lost.
+/// The time from a lost probe to the next probe, if the times of sending are unknown. RFC 889 §2
+/// counts a probe as lost after half a minute.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(30);
 
 impl Replay {
-    /// The recording's own order, an exact clock, and an algorithm that learns only samples.
+    /// Makes the default settings for a recording: its own order, an exact clock, and an algorithm
+    /// that learns only of samples.
     pub const fn of(delays: &Delays) -> Self {
         Self { order: delays.order, clock: Clock::EXACT, told: Notice::Samples }
     }
 
-    /// Replays `delays` on `algorithm`, and passes on each probe with its verdict, in the order of
-    /// sending.
+    /// Replays `delays` on `algorithm`. Calls `each` for each probe with its verdict, in the order
+    /// of sending.
     ///
     /// # Errors
     /// When the recording cannot be replayed in this order.
@@ -163,7 +165,7 @@ struct Bench<'a> {
     rounds: Rounds,
 }
 
-/// What happens to a probe in flight.
+/// An event of a probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Reply,
@@ -175,7 +177,7 @@ impl<'a> Bench<'a> {
         Self { how, algorithm, rounds: Rounds::default() }
     }
 
-    /// RFC 889's order: a probe leaves when the outcome of the one before is known.
+    /// Replays in RFC 889's order: a probe leaves when the outcome of the probe before it is known.
     fn in_sequence(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let timed = delays.send_times != SendTimeSource::Unknown;
         let mut free = Time::ZERO;
@@ -193,7 +195,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The order of arrival: a sample is known when its reply has arrived.
+    /// Replays in the order of arrival: the algorithm gets a sample when the reply has arrived.
     fn as_they_came(&mut self, delays: &Delays, each: &mut impl FnMut(Judged)) {
         let mut due: BinaryHeap<Reverse<(Time, usize, Next)>> = BinaryHeap::new();
         let mut retransmitted = Vec::new();

@@ -1,4 +1,4 @@
-//! Many settings of RFC 889's two-gain filter at once.
+//! Replays with many settings of RFC 889's two-gain filter at once.
 
 use crate::delays::{Delays, ProbeOrder};
 use crate::units::Duration;
@@ -28,18 +28,18 @@ use super::engine::{Replay, ReplayError, check};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoGainGrid {
-    /// Weights F1 of the estimate for samples below it, 0 to 1.
+    /// The weights F1 of the estimate for samples below the estimate, from 0 to 1.
     pub falling: Vec<f64>,
-    /// Weights F2 for other samples, 0 to 1.
+    /// The weights F2 of the estimate for all other samples, from 0 to 1.
     pub rising: Vec<f64>,
-    /// Factors G from the estimate to the timer.
+    /// The factors G by which the estimate is multiplied to give the timer.
     pub g: Vec<f64>,
-    /// The timer before the first sample; that sample becomes the first estimate.
+    /// The timer before the first sample. The first sample becomes the estimate.
     pub unsampled: Duration,
 }
 
 impl Default for TwoGainGrid {
-    /// RFC 889's own setting alone.
+    /// The single setting of RFC 889.
     fn default() -> Self {
         Self {
             falling: vec![15.0 / 16.0],
@@ -50,8 +50,8 @@ impl Default for TwoGainGrid {
     }
 }
 
-/// The results of one setting, with the meanings of [`Account`](super::Account), which has the sums
-/// that all settings share.
+/// The results of one setting. The sums mean the same as in [`Account`](super::Account). Sums that
+/// are equal for all settings are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GridPoint {
     /// The weight F1.
@@ -60,17 +60,18 @@ pub struct GridPoint {
     pub rising: f64,
     /// The factor G.
     pub g: f64,
-    /// Probes retransmitted spuriously.
+    /// The number of probes that were retransmitted spuriously.
     pub spurious: u64,
-    /// Their delays, in nanoseconds.
+    /// The sum of the delays of those probes, in nanoseconds.
     pub spurious_ns: f64,
-    /// The waits for lost probes, in nanoseconds.
+    /// The sum of the waits for lost probes, in nanoseconds.
     pub waited_ns: f64,
     /// The sum of all timers, in nanoseconds.
     pub timers_ns: f64,
 }
 
-/// The settings of a grid that no other one beats in both spurious retransmissions and timers.
+/// The best settings of a grid. No other setting is at least as good as one of them in both
+/// the number of spurious retransmissions and the sum of the timers.
 ///
 /// ```
 /// use netspurt::replay::{Front, GridPoint};
@@ -85,9 +86,10 @@ pub struct GridPoint {
 pub struct Front(Vec<GridPoint>);
 
 impl Front {
-    /// Adds a setting unless an existing one is as good in both.
+    /// Adds a setting, unless an existing setting is at least as good in both. Removes existing
+    /// settings for which the new one is at least as good in both.
     pub fn offer(&mut self, new: GridPoint) {
-        // Ordered by spurious retransmissions, so the timers decrease.
+        // The number of spurious retransmissions increases, so the timers decrease.
         let place = self.0.partition_point(|old| old.spurious <= new.spurious);
         if place > 0 && self.0[place - 1].timers_ns <= new.timers_ns {
             return;
@@ -97,25 +99,25 @@ impl Front {
         self.0.splice(from..from + worse, [new]);
     }
 
-    /// The remaining settings, fewest spurious retransmissions first.
+    /// The best settings, ordered by ascending number of spurious retransmissions.
     pub fn settings(&self) -> &[GridPoint] {
         &self.0
     }
 }
 
-/// The number of settings computed side by side: as many as fit into a processor's registers.
+/// The number of settings that are computed side by side. So many fit into a processor's registers.
 const LANES: usize = 4;
 
-/// The filter's inputs, the same for every setting. Delays are in nanoseconds.
+/// An event of the replay, which is the same for every setting. Delays are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     /// An answered probe leaves.
     Leave(f64),
     /// A lost probe leaves.
     Lose,
-    /// A reply comes.
+    /// A reply arrives.
     Reply(f64),
-    /// A probe leaves, and its reply is the next event.
+    /// A probe leaves, and the next event is the arrival of its reply.
     Both(f64),
 }
 
@@ -125,10 +127,12 @@ impl TwoGainGrid {
         self.falling.len() * self.rising.len() * self.g.len()
     }
 
-    /// Replays `delays` in `order` with every setting: `g` varies fastest, then `rising`.
+    /// Replays `delays` in `order` with every setting, and calls `each` with the results. `g`
+    /// varies fastest, then `rising`.
     ///
-    /// The filter runs in binary64, [`Mills`](crate::rto::Mills) in whole parts of a nanosecond.
-    /// The two may differ for a probe whose timer and delay are equal up to rounding.
+    /// This filter computes in binary64, and [`Mills`](crate::rto::Mills) computes in integer
+    /// fractions of a nanosecond. Their verdicts may differ for a probe whose timer and delay are
+    /// equal up to rounding.
     ///
     /// # Errors
     /// As [`Replay::run`].
@@ -174,7 +178,7 @@ impl TwoGainGrid {
     }
 }
 
-/// The filters of a few settings.
+/// The filters of the settings that are computed side by side.
 struct Lanes {
     estimate: [f64; LANES],
     falling: [f64; LANES],
@@ -200,7 +204,8 @@ impl Lanes {
         }
     }
 
-    /// The events before the first sample, which becomes the estimate.
+    /// Processes an event up to the first sample, with the timer `timer`. The first sample becomes
+    /// the estimate.
     fn unsampled(&mut self, op: Op, timer: f64) {
         if !matches!(op, Op::Reply(_)) {
             self.timers_ns.iter_mut().for_each(|timers| *timers += timer);
@@ -276,7 +281,7 @@ impl Lanes {
     }
 }
 
-/// The events, in order. Replies at the instant of a sending come first.
+/// Returns the events in order. A reply that arrives when a probe leaves comes before that probe.
 fn ops(delays: &Delays, order: ProbeOrder) -> Vec<Op> {
     let ns = |span: Duration| span.as_nanos() as f64;
     let leave = |rtt: Option<Duration>| rtt.map_or(Op::Lose, |rtt| Op::Leave(ns(rtt)));

@@ -1,9 +1,10 @@
-//! Retransmission timers replayed on recorded delays: open loop, with one verdict per probe.
+//! Retransmission timers replayed on recorded delays. The replay is open loop, and gives one
+//! verdict for each probe.
 //!
 //! Each probe is judged by the timer that the algorithm would have armed when the probe left. If
 //! the reply came later, the retransmission was spurious; if the probe was lost, the sender waited
-//! for the timer. The recorded delays do not change. Only a simulation or a live run shows what a
-//! retransmission does to later delays.
+//! for the timer. A retransmission does not change the recorded delays. Only a simulation or a live
+//! run shows what a retransmission does to later delays.
 
 mod account;
 mod adapt;

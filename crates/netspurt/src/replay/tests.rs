@@ -11,7 +11,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// One probe a second; `None` is lost.
+/// A recording with one probe in each second. `None` is a lost probe.
 fn recording(rtts: &[Option<u64>]) -> Delays {
     let probe = |(n, rtt): (usize, &Option<u64>)| {
         let sent = Time::ZERO + ms(1000) * n as u64;
@@ -69,8 +69,8 @@ fn five_probes_are_judged_as_by_hand() {
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
 
-/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order the second
-/// probe's timer includes it, in the causal order the fourth's.
+/// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, the timer of the
+/// second probe includes this reply. In the causal order, the timer of the fourth probe does.
 #[test]
 fn a_sample_is_known_once_its_reply_is_there() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
@@ -83,7 +83,7 @@ fn a_sample_is_known_once_its_reply_is_there() {
     assert_eq!(sequence[1], 2_750_000);
 }
 
-/// At one instant the reply is processed before the next probe leaves.
+/// If a reply arrives when the next probe leaves, the reply is processed first.
 #[test]
 fn a_reply_at_the_instant_of_a_sending_comes_first() {
     let delays = recording(&[Some(1000), Some(10)]);
@@ -136,8 +136,9 @@ fn what_cannot_be_replayed_says_why() {
     );
 }
 
-/// RFC 889 §3.3 again: 3.5 samples up, 15.5 down to 1/e. Here: until the timer of 2 E is long
-/// enough, and until it is within a tenth of its final value.
+/// RFC 889 §3.3 gives 3.5 samples for a rise and 15.5 for a fall to 1/e. This test counts the
+/// samples until the timer of 2 E is long enough, and until it is within a tenth of its final
+/// value.
 #[test]
 fn a_step_is_followed_as_fast_as_the_gains_say() {
     let mut algorithm = Mills::new(MillsConfig::default());

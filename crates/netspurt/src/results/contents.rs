@@ -13,7 +13,7 @@ use super::run::Results;
 /// The contents of a run folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunContents {
-    /// When it ended, in nanoseconds.
+    /// When the run ended, in nanoseconds since its start.
     pub stop_ns: u64,
     /// The fingerprint of all tables.
     pub digest: String,

@@ -20,16 +20,18 @@ pub trait Folder {
 
     /// Begins a file.
     ///
-    /// # Errors When the file exists already, or cannot be created.
+    /// # Errors
+    /// When the file exists already, or cannot be created.
     fn create(&mut self, name: &str) -> io::Result<Self::File>;
 
     /// Ends a file and makes sure that its octets are stored.
     ///
-    /// # Errors When the octets cannot be stored.
+    /// # Errors
+    /// When the octets cannot be stored.
     fn finish(&mut self, file: Self::File) -> io::Result<()>;
 }
 
-/// What identifies a run.
+/// The facts that identify a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunIdentity<'a> {
     /// One line that says what the run shows.
@@ -62,7 +64,7 @@ struct Manifest<'a> {
     files: BTreeMap<String, String>,
 }
 
-/// Writes a run's files, and notes the fingerprint of each.
+/// Writes a run's files, and keeps the fingerprint of each.
 #[derive(Debug)]
 pub struct FolderWriter<F> {
     folder: F,
@@ -95,7 +97,7 @@ impl<F: Folder> FolderWriter<F> {
         Ok(())
     }
 
-    /// Notes an existing file with these octets.
+    /// Adds the fingerprint of an existing file with these octets.
     ///
     /// # Errors
     /// When they cannot be read; the error names the file.
@@ -114,7 +116,7 @@ impl<F: Folder> FolderWriter<F> {
     /// Writes the tables.
     ///
     /// # Errors
-    /// When one cannot be written.
+    /// When a table cannot be written.
     pub fn tables(&mut self, results: &Results) -> io::Result<()> {
         for table in results.tables() {
             self.put(&table_file(&table.name), |out| {
@@ -127,7 +129,7 @@ impl<F: Folder> FolderWriter<F> {
     /// Writes the captures of a simulated run.
     ///
     /// # Errors
-    /// When one cannot be written, or segments were not recorded.
+    /// When a capture cannot be written, or segments were not recorded.
     pub fn captures(&mut self, results: &Results) -> io::Result<()> {
         for (node, file) in results.captured().iter().zip(results.captures().values()) {
             self.put(file, |out| results.write_capture(*node, out).map_err(io::Error::other))?;

@@ -15,7 +15,7 @@ use crate::units::Time;
 /// A run that has ended, with all the data from which its tables are made.
 #[derive(Debug)]
 pub struct EndedRun {
-    /// What was recorded during the run.
+    /// The recorder with the events of the run.
     pub recorder: Recorder,
     /// Which of the recorded tables are kept.
     pub wanted: Wanted,
@@ -128,7 +128,7 @@ impl Results {
         self.stop
     }
 
-    /// The names behind the numbers.
+    /// The names of the nodes, links and flows that tables give as numbers.
     pub fn names(&self) -> &Names {
         &self.names
     }

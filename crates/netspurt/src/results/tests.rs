@@ -126,7 +126,7 @@ fn nodes_whose_names_look_alike_have_files_of_their_own() {
     for (nodes, files) in [
         (&["a", "b"][..], &["a", "b"][..]),
         (&["x/y", "x y", "x_y"], &["x_y", "x_y-1", "x_y-2"]),
-        // What the second would be called is the third's name.
+        // The second node would get the name of the third one.
         (&["x/y", "x y", "x_y-1"], &["x_y", "x_y-1", "x_y-1-2"]),
         (&["x_y-1", "x/y", "x y"], &["x_y-1", "x_y", "x_y-2"]),
         (&["..", ".", "/"], &["node", "node-1", "_"]),
@@ -156,7 +156,7 @@ proptest! {
 
 type Files = Rc<RefCell<BTreeMap<String, Vec<u8>>>>;
 
-/// A folder in memory; `full` is the file that finds no room.
+/// A folder in memory. Writing to the file `full` fails, because the disk is full.
 #[derive(Default)]
 struct MemoryFolder {
     files: Files,
@@ -174,7 +174,7 @@ impl Write for MemoryFile {
         if self.full {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        // As disks may, it takes less than it is offered.
+        // As some disks do, the file takes fewer octets than it is offered.
         let count = octets.len().min(100);
         self.octets.extend(&octets[..count]);
         Ok(count)

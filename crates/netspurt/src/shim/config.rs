@@ -1,11 +1,12 @@
-//! The text form of a shim: a timer with its constants, and a limit.
+//! The configuration of a shim and its text form: a timer with its constants, and a limit of
+//! retransmissions.
 
 use crate::rto::{EstimatorConfig, SfrConfig};
 
 /// The timer of a shim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ShimTimer {
-    /// An algorithm of the retransmission timer, with its backoff.
+    /// An estimator, with its backoff.
     Estimator(EstimatorConfig),
     /// Super Fast Retransmit.
     Sfr(SfrConfig),
@@ -14,9 +15,10 @@ pub enum ShimTimer {
 /// The configuration of a shim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShimConfig {
-    /// Its timer.
+    /// The timer of the shim.
     pub timer: ShimTimer,
-    /// The most retransmissions of one segment of the host's; then the shim waits for the host.
+    /// The greatest number of retransmissions of one segment. After it, the shim waits for the
+    /// host.
     pub most_retransmissions: u8,
 }
 
@@ -31,11 +33,12 @@ pub struct ShimError {
 }
 
 impl ShimConfig {
-    /// As many as Linux makes (`tcp_retries2`).
+    /// The default limit of retransmissions, which is Linux's (`tcp_retries2`).
     const MOST: u8 = 15;
 
-    /// Reads a timer as [`EstimatorConfig::parse`] does, or `sfr` with `factor` and `cutout`; both
-    /// may have `retransmissions`.
+    /// Reads the text form of a shim. It is that of an estimator, as [`EstimatorConfig::parse`]
+    /// reads it, or `sfr` with the keys `factor` and `cutout`. Both may have the key
+    /// `retransmissions`.
     ///
     /// ```
     /// use netspurt::shim::{ShimConfig, ShimTimer};
@@ -67,7 +70,7 @@ impl ShimConfig {
             EstimatorConfig::parse(&timer).map(ShimTimer::Estimator)
         };
         let timer = timer.map_err(|error| {
-            // The estimators do not know all names that are allowed here.
+            // `sfr` is not an estimator, so the error of an unknown name must add it.
             let more = if error.key.is_empty() { ", or `sfr`" } else { "" };
             wrong(error.message, format!("{}{more}", error.fix))
         })?;
@@ -75,7 +78,7 @@ impl ShimConfig {
     }
 }
 
-/// The most retransmissions of one segment.
+/// Reads the setting `retransmissions=NUMBER`.
 fn most(setting: &str) -> Result<u8, ShimError> {
     let value = setting.split_once('=').map_or("", |(_, value)| value.trim());
     let cannot = |_| wrong(format!("`retransmissions` cannot be `{value}`"), "write 0 to 255");

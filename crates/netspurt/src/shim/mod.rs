@@ -1,10 +1,10 @@
-//! A retransmission timer at a host's edge. It is placed between an unchanged host's TCP and the
-//! path, and retransmits the first outstanding segment when its timer fires.
+//! The shim: a retransmission timer at a host's edge. The shim stands between the TCP of an
+//! unchanged host and the path, and retransmits the first outstanding segment when its timer fires.
 //!
-//! It sees what the host sends and receives, and keeps copies of outstanding segments. It has no
-//! congestion window for its retransmissions, and the host does not know of them. It does not
-//! retransmit SYNs, because no round trip is known before them. It has no input or output, so a
-//! live run's clock, a replay or a test can drive it.
+//! The shim sees the segments that the host sends and receives, and keeps copies of outstanding
+//! segments. Its retransmissions have no congestion window, and the host does not know of them. The
+//! shim does not retransmit SYNs, because no round trip is known before them. The shim does no
+//! input or output of its own, so the clock of a live run, a replay or a test can drive it.
 
 mod config;
 
@@ -20,33 +20,33 @@ use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, Segment};
 use crate::units::{Duration, Time};
 
-/// What is kept of a segment that the host sent, until it is acknowledged.
+/// The copy of a segment that the host sent, which is kept until the segment is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     /// The newest copy that the host sent.
     copy: Segment,
-    /// How often the shim retransmitted it.
+    /// How often the shim retransmitted the segment.
     copies: u8,
 }
 
 /// A retransmission by the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// When it was due; it left at that logical time.
+    /// When the timer fired. The retransmission left at this logical time.
     pub at: Time,
     /// When the timer was armed.
     pub armed: Time,
-    /// The transmission's id, as in the other tables.
+    /// The id of the retransmission, as in the tables of a run.
     pub id: TransmissionId,
-    /// Its first octet, counted from the SYN.
+    /// The first octet of the segment, counted from the SYN.
     pub left: u64,
-    /// The cause.
+    /// The cause: `shim` for an estimator's timer, `sfr` for Super Fast Retransmit.
     pub cause: Cause,
-    /// The backoff of the next timer.
+    /// The backoff of the timer after this retransmission.
     pub backoff: u32,
 }
 
-/// The timer in use.
+/// The timer of a shim, with its state.
 #[derive(Debug)]
 enum EdgeTimer {
     Estimator(Box<dyn RtoEstimator>),
@@ -54,7 +54,7 @@ enum EdgeTimer {
         algorithm: SfrConfig,
         /// The handshake's round trip, once it is known.
         handshake: Option<Duration>,
-        /// Whether it waits for a new segment before it runs again.
+        /// Whether the timer waits until the host sends a new segment.
         rests: bool,
     },
 }
@@ -80,17 +80,17 @@ enum EdgeTimer {
 pub struct Shim {
     algorithm: EdgeTimer,
     most_retransmissions: u8,
-    /// What the host sent.
+    /// The segments that the host sent.
     way: OneWay<Kept>,
     deadline: Time,
     armed: Time,
-    /// The connection was reset, or the shim has given up.
+    /// Whether the shim has stopped, because the connection was reset.
     off: bool,
     retransmissions: Vec<Retransmission>,
 }
 
 impl Shim {
-    /// A shim for a connection that is not open yet.
+    /// Makes a shim for a connection that is not open yet.
     pub fn new(config: &ShimConfig) -> Self {
         let algorithm = match config.timer {
             ShimTimer::Estimator(algorithm) => EdgeTimer::Estimator(algorithm.build()),
@@ -112,12 +112,12 @@ impl Shim {
         &self.retransmissions
     }
 
-    /// When its timer fires, if it is armed.
+    /// When the timer fires; `None` if it is not armed.
     pub fn next_wakeup(&self) -> Option<Time> {
         (self.deadline != Time::NEVER).then_some(self.deadline)
     }
 
-    /// The host sent `segment` into the path at `now`.
+    /// Takes notice that the host sent `segment` into the path at `now`.
     pub fn sent(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) {
             self.give_up();
@@ -145,8 +145,8 @@ impl Shim {
         }
     }
 
-    /// The host retransmitted octets. If they are those of the first outstanding segment, an
-    /// estimator's timer restarts, because that repair is under way.
+    /// Processes a retransmission by the host. If it has octets of the first outstanding segment,
+    /// an estimator's timer restarts, because the repair of that segment is under way.
     fn repeated(&mut self, copy: Transmission, now: Time) {
         let first = self.way.outstanding().front();
         let first = first.is_some_and(|first| first.left < copy.right && copy.left < first.right);
@@ -155,7 +155,7 @@ impl Shim {
         }
     }
 
-    /// `segment` reached the host at `now`.
+    /// Takes notice that `segment` reached the host at `now`.
     pub fn came(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) {
             self.give_up();
@@ -177,8 +177,8 @@ impl Shim {
         }
     }
 
-    /// Processes a round trip. If a SYN was sent twice, Super Fast Retransmit does not use the
-    /// round trip of the handshake, and an estimator gets it as an ambiguous sample.
+    /// Processes the sample of a round trip. If a SYN was sent twice, Super Fast Retransmit does
+    /// not use the round trip of the handshake, and an estimator gets it as an ambiguous sample.
     fn measure(&mut self, sample: &RttSample) {
         match &mut self.algorithm {
             EdgeTimer::Sfr { handshake, .. } => {
@@ -195,7 +195,7 @@ impl Shim {
     /// Arms the timer at `now`, or stops it if nothing is outstanding.
     fn arm(&mut self, now: Time) {
         self.deadline = Time::NEVER;
-        // If nothing was acknowledged, a SYN is outstanding.
+        // Octet 0 is the SYN, which the shim does not retransmit.
         let outstanding = self.way.outstanding();
         let Some(oldest) = outstanding.front().filter(|first| first.left > 0) else { return };
         let due = match &self.algorithm {
@@ -214,7 +214,8 @@ impl Shim {
         }
     }
 
-    /// Retransmits the first outstanding segment, if its timer has fired by `now`.
+    /// Returns a retransmission of the first outstanding segment, if the timer has fired by `now`.
+    /// `None` if it has not, or if the segment was already retransmitted as often as allowed.
     pub fn pop(&mut self, now: Time) -> Option<Segment> {
         if self.deadline > now {
             return None;

@@ -46,7 +46,7 @@ impl<E> FlowEnd<E> {
         self.host.as_mut().expect(GONE)
     }
 
-    /// Notes that the end was entered in the event queue for the instant `at`.
+    /// Takes notice that the end was entered in the event queue for the instant `at`.
     #[inline]
     pub(super) fn enter(&mut self, at: Time) {
         self.entered = at;
@@ -54,7 +54,7 @@ impl<E> FlowEnd<E> {
     }
 }
 
-/// Both ends of each flow, by place.
+/// Both ends of each flow that is not over. The index is the place of an end.
 #[derive(Debug)]
 pub(super) struct Ends<E> {
     slots: FlowSlots,
@@ -63,7 +63,7 @@ pub(super) struct Ends<E> {
 }
 
 impl<E> Ends<E> {
-    /// No flows.
+    /// Makes an empty list of ends.
     pub(super) fn new() -> Self {
         Self { slots: FlowSlots::default(), ends: Vec::new() }
     }
@@ -125,8 +125,8 @@ impl<E> Ends<E> {
         }
     }
 
-    /// Notes that an entry of the end at `place` came out of the event queue. Returns whether the
-    /// flow is still running.
+    /// Takes notice that an entry of the end at `place` came out of the event queue. Returns
+    /// whether the flow is still running.
     #[inline]
     pub(super) fn take_entry(&mut self, place: usize) -> bool {
         let end = &mut self.ends[place];

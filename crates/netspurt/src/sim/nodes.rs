@@ -4,7 +4,7 @@ use crate::stage::Appointment;
 
 /// log2 of a block's width in nanoseconds.
 pub(super) const BLOCK: u32 = 24;
-/// No node.
+/// The number that stands for no node.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// An appointment in a list.

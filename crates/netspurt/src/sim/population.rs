@@ -23,11 +23,11 @@ pub trait Population<F, E> {
         panic!("no flow starts")
     }
 
-    /// Notes that `frame` left its source at `at`.
+    /// Takes notice that `frame` left its source at `at`.
     fn left(&mut self, at: Time, frame: &F);
 
-    /// Notes that `frame` reached its destination at `at`. A datagram in fragments has reached it
-    /// when it is complete.
+    /// Takes notice that `frame` reached its destination at `at`. A datagram in fragments has
+    /// reached it when it is complete.
     fn reached(&mut self, at: Time, frame: &F);
 
     /// Takes back a flow from [`start`](Self::start) that is over: neither end has a wake-up, and
@@ -37,7 +37,7 @@ pub trait Population<F, E> {
     }
 }
 
-/// No flows start, and nothing watches them.
+/// The empty population: no flows start, and nothing watches the frames.
 impl<F, E> Population<F, E> for () {
     fn left(&mut self, _at: Time, _frame: &F) {}
     fn reached(&mut self, _at: Time, _frame: &F) {}

@@ -15,7 +15,7 @@ use crate::units::Time;
 use super::nodes::{BLOCK, NONE, Node, Nodes};
 use super::wheels::Wheels;
 
-/// log2 of the slots in a block: a word of bits for each bit of a word.
+/// log2 of the slots in a block. A block has 64 words of 64 bits, one bit for each slot.
 const BITS: u32 = 12;
 /// log2 of a slot's width in nanoseconds.
 const WIDTH: u32 = BLOCK - BITS;
@@ -96,7 +96,7 @@ impl Used {
 }
 
 impl EventQueue {
-    /// An empty queue at the start of time.
+    /// Makes an empty queue at the start of time.
     pub fn new() -> Self {
         Self {
             block: 0,
@@ -122,7 +122,7 @@ impl EventQueue {
         }
     }
 
-    /// The first appointment and its number, if it is due by `until`.
+    /// Removes and returns the first appointment and its number, if it is due by `until`.
     #[inline]
     pub fn pop_by(&mut self, until: Time) -> Option<(Appointment, u32)> {
         let (half, slot) = match self.next_slot() {

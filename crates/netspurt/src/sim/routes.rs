@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: u32,
-    /// From and to, by link.
+    /// The nodes at which each link begins and ends.
     links: Vec<(u32, u32)>,
 }
 
 impl Graph {
-    /// A graph of `nodes` nodes and no links.
+    /// Makes a graph of `nodes` nodes without links.
     pub fn new(nodes: u32) -> Self {
         Self { nodes, links: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl Graph {
     }
 }
 
-/// A destination that cannot be reached.
+/// Why a destination cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// A node has no link towards the destination.
@@ -80,7 +80,7 @@ pub enum RouteError {
 #[derive(Clone, Debug)]
 pub struct Routes {
     from: Vec<Onwards>,
-    /// Tables by destination, one after the other.
+    /// The tables of all nodes, one after the other. Each is indexed by destination.
     tables: Vec<u32>,
 }
 
@@ -97,7 +97,7 @@ const NO_LINK: u32 = u32::MAX;
 const NO_TABLE: u32 = u32::MAX;
 
 impl Routes {
-    /// The shortest routes over `graph`.
+    /// Finds the shortest routes over `graph`.
     pub fn shortest(graph: &Graph) -> Self {
         let mut leaving: Vec<Vec<u32>> = vec![Vec::new(); graph.nodes as usize];
         for (link, &(from, _)) in (0..).zip(&graph.links) {
@@ -178,7 +178,7 @@ fn first_links(graph: &Graph, leaving: &[Vec<u32>], start: u32) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// 0 - 1 - 2 - 3 and a shortcut 0 -> 3 one way; 4 stands alone.
+    /// A graph with the chain 0 - 1 - 2 - 3, a one-way shortcut from 0 to 3, and the lone node 4.
     fn net() -> Graph {
         let mut graph = Graph::new(5);
         for (a, b) in [(0, 1), (1, 2), (2, 3)] {

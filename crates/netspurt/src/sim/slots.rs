@@ -2,7 +2,7 @@
 
 use crate::ids::{EndId, FlowId};
 
-/// No slot.
+/// The number that stands for no slot.
 const NONE: u32 = u32::MAX;
 
 /// The slot of each flow's state. A slot is used again when its flow is over, so the memory depends

@@ -1,4 +1,4 @@
-//! Worlds of small hosts: time that stands still, flows that come and go.
+//! Tests of worlds with small hosts: time that stands still, and flows that come and go.
 
 use crate::event::{Events, Wanted};
 use crate::ids::{EndId, FlowId, Side};
@@ -9,13 +9,13 @@ use crate::units::{BitRate, Duration, Time};
 
 use super::{Advance, FlowEnds, Graph, Population, Routes, World, WorldConfig};
 
-/// Sends on at once whatever comes, `left` times.
+/// A host that sends each frame back at once, at most `left` times.
 #[derive(Debug)]
 struct Echo {
     to: EndId,
     held: Option<Segment>,
     left: u32,
-    /// When it has something to do that has no effect.
+    /// The instants at which the host has a wake-up without an effect.
     rests: Vec<Time>,
 }
 
@@ -49,7 +49,7 @@ impl Stage<Segment> for Echo {
     }
 }
 
-/// A world of two nodes with a link each way that takes `delay`.
+/// A world of two nodes, with a link of the delay `delay` in each direction.
 fn world<P: Population<Segment, Echo>>(
     delay: Duration,
     flows: Vec<(FlowId, FlowEnds<Echo>)>,
@@ -101,7 +101,7 @@ fn a_world_in_which_time_stands_still_comes_back_to_its_driver() {
     assert_eq!(world.now(), Time::ZERO);
 }
 
-/// Flows with the instants of their starts, last first, and what was seen of them.
+/// A population of flows with the instants of their starts, last first. It records what it sees.
 #[derive(Debug, Default)]
 struct Visitors {
     waiting: Vec<(Time, FlowId, FlowEnds<Echo>)>,
@@ -193,7 +193,7 @@ fn a_flow_starts_before_all_else_that_is_due_at_its_instant() {
     assert_eq!(world.population().left, [(at(0), one), (at(10), two), (at(10), one)]);
 }
 
-/// However often the world is stopped, it does the same and counts the same.
+/// Stopping the world does not change its events or its counts.
 #[test]
 fn flows_come_and_go_alike_in_one_step_and_in_many() {
     let visitors = || {

@@ -7,10 +7,10 @@ use super::nodes::{NONE, Nodes};
 /// log2 of the slots in a wheel.
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
-/// The number of wheels for the blocks of 64 bits of nanoseconds.
+/// The number of wheels that hold every block of a time of 64 bits in nanoseconds.
 const WHEELS: usize = 5;
 
-/// Lists of nodes by the block in which they are due, from a first block on.
+/// Lists of nodes, grouped by the block in which the nodes are due, from a first block on.
 #[derive(Debug)]
 pub(super) struct Wheels {
     /// The first block whose appointments are stored here.

@@ -41,8 +41,8 @@ pub enum Advance {
     Full,
 }
 
-/// The most wake-ups served in one call, so that the driver regains control soon, even if time does
-/// not advance; about ten milliseconds.
+/// The greatest number of wake-ups served in one call, which takes about ten milliseconds. So the
+/// driver soon regains control, even if time does not advance.
 const SLICE: u64 = 1 << 15;
 
 /// Ends that wait longer than this rest. Resting and waking both ends of a byte-sequenced
@@ -53,13 +53,12 @@ const LONG: Duration = Duration::from_secs(10);
 ///
 /// The earliest wake-up is always served first. Of several at one instant, the one that was
 /// scheduled first is served first. An arrival is scheduled when its transmission starts, and a
-/// timer when it is armed. An endpoint answers within
-/// the instant in which a frame reaches it. The loop never waits and never asks the time: a driver
-/// on a wall clock calls [`advance_to`](Self::advance_to) with its own instants, and frames move in
-/// logical time all the same.
+/// timer when it is armed. A host answers at the same instant at which a frame reaches it. The loop
+/// never waits and never asks the time. A driver on a wall clock calls
+/// [`advance_to`](Self::advance_to) with its own instants, and frames still move in logical time.
 ///
-/// A flow that its [`Population`] brings starts before anything else that is due at that instant, and
-/// is forgotten when it is over.
+/// A flow of the world's [`Population`] starts before anything else that is due at that instant. It
+/// is removed when it is over.
 #[derive(Debug)]
 pub struct World<F, E, P = ()> {
     now: Time,
@@ -68,10 +67,10 @@ pub struct World<F, E, P = ()> {
     roads: Vec<Road>,
     ends: Ends<E>,
     routes: Routes,
-    /// By node: whether it reports the frames it sees.
+    /// For each node, whether it reports the frames that it sees.
     observed: Vec<bool>,
     transit: Transit<F>,
-    /// No event after this instant may be processed ahead of time.
+    /// The latest instant up to which frames may be processed ahead of time.
     horizon: Time,
     population: P,
 }
@@ -80,14 +79,14 @@ pub struct World<F, E, P = ()> {
 #[derive(Debug)]
 struct Road {
     link: Link,
-    /// The instant of its valid entry in the queue, which also holds stale entries.
+    /// The instant of the link's valid entry in the event queue, which may also have stale entries.
     entered: Time,
     node: u32,
-    /// Whether its destination node reports the frames it sees.
+    /// Whether the destination node reports the frames that it sees.
     observed: bool,
-    /// The source of its frames.
+    /// The source of the link's frames.
     feeder: Feeder,
-    /// Whether some link gets frames from this link only.
+    /// Whether another link gets all its frames from this link.
     leads_on: bool,
     /// When a frame last arrived ahead of time, and when the first arrival then had been settled.
     passed: (Time, Time),
@@ -96,7 +95,7 @@ struct Road {
 /// The source of a link's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
-    /// Nothing so far.
+    /// No source is known so far.
     Nothing,
     /// A single link, by number.
     Link(u32),
@@ -105,10 +104,10 @@ enum Feeder {
 }
 
 impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
-    /// The world of `config`, at the start of time.
+    /// Makes the world of `config`, at the start of time.
     ///
     /// # Panics
-    /// When links and graph do not match.
+    /// When the links do not match the graph.
     pub fn new(config: WorldConfig<E, P>) -> Self {
         let leads_to = |link: u32| config.graph.end(link);
         let mut pairs = config.pairs;
@@ -152,7 +151,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         world
     }
 
-    /// Takes in a flow that starts now from outside of the world, and stays to the end.
+    /// Adds a flow that starts now. It does not come from the population, and it stays to the end
+    /// of the run.
     pub fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>) {
         for place in self.ends.admit(flow, ends, false) {
             let next = self.ends[place].host().next_wakeup();
@@ -160,7 +160,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Lets the next flow of the population start, before all else that is due at that instant.
+    /// Starts the next flow of the population, before anything else that is due at that instant.
     fn start_flow(&mut self, at: Time) {
         let (flow, ends) = self.population.start();
         let [place, _] = self.ends.admit(flow, ends, true);
@@ -170,8 +170,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.emit(Appointment { at, since: Time::ZERO, by }, place);
     }
 
-    /// Where nothing of the flow of the end at `place` is in flight: retires the flow if it is over, so
-    /// that neither end waits for an instant, and lets both ends rest if they wait long.
+    /// Checks the flow of the end at `place`, if no frame of the flow is in flight. The flow is
+    /// over and retired if neither end has a next wake-up. If both ends wait for a long time, they
+    /// rest.
     #[inline]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, mortal, .. } = self.ends[place];
@@ -190,9 +191,9 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Finds out which links get all their frames from one other link, so that what leaves that
-    /// one may enter them ahead of time. What links report is reported in time, so that there
-    /// are none where links report anything.
+    /// Finds the links that get all their frames from one other link. Frames that leave that link
+    /// may enter them ahead of time. If links report events, there are no such links, because
+    /// events must be reported in the order of time.
     fn find_feeders(&mut self, graph: &Graph, mut pairs: Vec<[u32; 2]>) {
         let &Wanted { drops, queue, .. } = self.transit.events.wanted();
         pairs.sort_unstable();
@@ -225,29 +226,29 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.served
     }
 
-    /// The earliest instant of an event without outside influence.
+    /// The instant of the next event, if nothing from outside changes the world before.
     pub fn next_wakeup(&self) -> Option<Time> {
         let start = Some(self.population.next_start()).filter(|start| *start < Time::NEVER);
         self.queue.first().into_iter().chain(start).min()
     }
 
-    /// The host at an end; `None` where its flow has not started, or is over.
+    /// The host at an end; `None` if its flow has not started or is over.
     pub fn host(&self, end: EndId) -> Option<&E> {
         self.ends.find(end)
     }
 
-    /// Who brings flows, and watches.
+    /// The population, which starts flows and watches them.
     pub fn population(&self) -> &P {
         &self.population
     }
 
-    /// The same, to be changed.
+    /// The population, for changes.
     pub fn population_mut(&mut self) -> &mut P {
         &mut self.population
     }
 
-    /// The same, and the hosts of the flows that are not over, in no particular order; for the end of
-    /// a run.
+    /// Ends the run: returns the population, and the hosts of the flows that are not over, in no
+    /// particular order.
     pub fn into_population(self) -> (P, impl Iterator<Item = (FlowId, [E; 2])>) {
         (self.population, self.ends.into_hosts())
     }
@@ -267,7 +268,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.advance_within(until, u64::MAX)
     }
 
-    /// The same, but serves at most `most` wake-ups.
+    /// As [`advance_to`](Self::advance_to), but serves at most `most` wake-ups.
     pub fn advance_within(&mut self, until: Time, most: u64) -> Advance {
         let limit = self.served.saturating_add(most.min(SLICE));
         self.horizon = until;
@@ -305,7 +306,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         done
     }
 
-    /// Reports the queues' departures up to now; for the end of a run.
+    /// Reports the departures from queues up to now. This is for the end of a run.
     pub fn settle(&mut self) {
         for road in &mut self.roads {
             road.link.settle(self.now, &mut self.transit);
@@ -358,7 +359,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// A frame reaches a node: it is delivered there or forwarded.
+    /// Delivers a frame that reaches a node, or forwards it.
     #[inline]
     fn arrive(&mut self, when: Appointment, parcel: Parcel, node: u32, observed: bool) {
         let at = when.at;
@@ -435,7 +436,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// A frame has arrived at the end of a link ahead of time: it enters the next link.
+    /// Passes a frame to the next link, after it arrived at the end of a link ahead of time.
     #[inline(always)]
     fn pass(&mut self, number: u32, at: Time, since: Time) -> Appointment {
         let road = &mut self.roads[number as usize];
@@ -446,7 +447,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         Appointment { at, since, by: road.passed }
     }
 
-    /// The link that a frame leaves a node by.
+    /// The link by which a frame leaves a node.
     #[inline(always)]
     fn next_link(&self, node: u32, parcel: Parcel) -> u32 {
         self.routes.next(node, parcel.home).expect("routes are checked before a run")

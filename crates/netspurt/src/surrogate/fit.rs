@@ -1,10 +1,11 @@
-//! Fits noise and a line to a mean and a spread, exactly.
+//! Fits delays to a mean and a coefficient of variation. The delays consist of a line, which
+//! depends on the lengths of the probes, and of noise.
 
-/// A fitted series, and the changes to the line.
+/// A fitted series of delays, and how much the line was changed for it.
 pub(super) struct Fitted {
     /// The delays, in the unit of the mean.
     pub delays: Vec<f64>,
-    /// The share of the line's own spread that remains.
+    /// The share of the line's spread that was kept.
     kept: f64,
     /// The factor applied to the line.
     scale: f64,
@@ -19,18 +20,21 @@ impl Fitted {
     }
 }
 
-/// How much more the noise must spread than the row, so that its minimum stays above zero.
+/// How many times the row's spread the noise must have at least, so that the least delay is above
+/// zero.
 const MARGIN: f64 = 1.25;
-/// The most of the row's spread that lengths may cause.
+/// The greatest share of the row's spread that the lengths of probes may cause.
 const SHARE: f64 = 0.9;
 
-/// The coefficient of variation of this many delays above zero must stay below this value.
+/// Returns the bound below which the coefficient of variation of `answered` delays must stay, so
+/// that all delays can be above zero.
 pub(super) fn limit(answered: u32) -> f64 {
     f64::from(answered - 1).sqrt() / (MARGIN * MARGIN)
 }
 
-/// Delays with a `mean` and a `cov`: a base, flattened if it alone spreads too much, and as much
-/// noise as is missing.
+/// Returns delays with the mean `mean` and the coefficient of variation `cov`. The delays are the
+/// sum of `base` and of as much of `noise` as gives the spread. If `base` alone spreads too much,
+/// it is flattened first.
 pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
     let own = spread(base);
     let kept = if own > SHARE * cov { SHARE * cov / own } else { 1.0 };
@@ -50,13 +54,14 @@ pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
     }
 }
 
-/// A line without a unit was not given, so nothing was scaled.
+/// Returns the scale of the line. A line with the mean 1 means that no line was given, so nothing
+/// was scaled.
 fn scale_of(scale: f64, middle: f64) -> f64 {
     if middle == 1.0 { 1.0 } else { scale }
 }
 
-/// The noise raised to a power for which it spreads by more than `cov`: the least of several
-/// powers.
+/// Raises the noise to the least power, of 1, 1.25, 1.25² and so on, for which its spread is at
+/// least [`MARGIN`] times `cov`.
 fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     let highest = noise.iter().fold(0.0_f64, |a, &b| a.max(b));
     let mut power = 1.0;
@@ -68,7 +73,7 @@ fn sharpened(noise: &[f64], cov: f64) -> Vec<f64> {
     sharp
 }
 
-/// The factor for which a spread that starts below `cov` reaches it.
+/// Returns the factor at which `spread_at` reaches `cov`. At the factor 0 it must be below `cov`.
 fn crossing(cov: f64, spread_at: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while spread_at(high) < cov {
@@ -90,7 +95,7 @@ pub(super) fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The coefficient of variation.
+/// Returns the coefficient of variation.
 #[expect(clippy::cast_precision_loss, reason = "as many as there are probes")]
 pub(super) fn spread(values: &[f64]) -> f64 {
     let mean = average(values);

@@ -6,20 +6,21 @@ use crate::units::Duration;
 /// How the lengths of probes are chosen, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
-    /// All equal.
+    /// All probes have this length.
     Same(u32),
-    /// Uniform from zero to `highest`, raised to `lowest` if below it (RFC 889 §2.1).
+    /// Each length is drawn uniformly from zero to `highest`. Lengths below `lowest` become
+    /// `lowest` (RFC 889 §2.1).
     Clamped {
         /// The least length.
         lowest: u32,
         /// The greatest length.
         highest: u32,
     },
-    /// Alternately a number of probes of the length `first`, and a number of the length `then`.
+    /// Runs of probes with one length and runs with another length alternate.
     Runs {
-        /// The first length, and its number of probes.
+        /// The first length, and the number of probes in its runs.
         first: (u32, u32),
-        /// The second length, and its number of probes.
+        /// The second length, and the number of probes in its runs.
         then: (u32, u32),
     },
 }
@@ -44,12 +45,14 @@ impl Lengths {
             Self::Runs { first, then } => (first.0.min(then.0), first.0.max(then.0)),
         };
         if lowest > highest || highest > 65_535 {
-            return Err(format!("lengths from {lowest} to {highest} B: not in order up to 65535"));
+            return Err(format!(
+                "lengths from {lowest} to {highest} B: they must ascend, and be at most 65535 B"
+            ));
         }
         line.check()?;
         match (line.0.first(), line.0.last()) {
             (Some(first), Some(last)) if lowest < first.0 || highest > last.0 => Err(format!(
-                "lengths from {lowest} to {highest} B: the line is known from {} to {} B",
+                "lengths from {lowest} to {highest} B: the line gives delays only from {} to {} B",
                 first.0, last.0
             )),
             _ => Ok(()),
@@ -57,15 +60,15 @@ impl Lengths {
     }
 }
 
-/// A number below `n`, uniform to within 2^-32.
+/// Draws a number below `n`, uniformly to within 2^-32.
 #[expect(clippy::cast_possible_truncation, reason = "below n")]
 pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
     ((u128::from(stream.bits()) * u128::from(n)) >> 64) as u32
 }
 
-/// The delay of an undisturbed probe by its length: linear between points.
+/// The delay of a probe without noise, as a function of its length. It is linear between points.
 ///
-/// Paths that divide longer packets in two have four points: RFC 889 §2.1 has a break at 126
+/// A path that divides longer packets in two needs four points: RFC 889 §2.1 has a break at 126
 /// octets.
 ///
 /// ```
@@ -79,17 +82,17 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 pub struct DelayByLength(Vec<(u32, Duration)>);
 
 impl DelayByLength {
-    /// Independent of the length.
+    /// Makes a delay that does not depend on the length.
     pub const fn flat() -> Self {
         Self(Vec::new())
     }
 
-    /// Through points of octets and delays.
+    /// Makes a line through points, each with a number of octets and a delay.
     pub fn through(points: &[(u32, Duration)]) -> Self {
         Self(points.to_vec())
     }
 
-    /// The delay at a length, in nanoseconds; one if it does not depend on the length.
+    /// Returns the delay at a length, in nanoseconds. Without points, it returns 1.
     #[expect(clippy::cast_precision_loss, reason = "delays of days, at most")]
     pub fn at(&self, octets: u32) -> f64 {
         let Some(&(_, last)) = self.0.last() else { return 1.0 };

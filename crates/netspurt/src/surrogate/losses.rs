@@ -1,4 +1,4 @@
-//! Which probes are lost.
+//! The choice of the probes that are lost.
 
 use crate::rng::Stream;
 
@@ -7,9 +7,10 @@ use super::lengths::below;
 /// How losses are distributed over the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Losses {
-    /// All sets of probes of this size are equally likely.
+    /// Every choice of the lost probes is equally likely.
     Independent,
-    /// In runs of this length, the last one shorter if necessary; runs may touch.
+    /// Losses come in runs of this length. The last run is shorter if necessary, and runs may
+    /// overlap or touch.
     Bursts(u32),
 }
 
@@ -21,7 +22,7 @@ impl Losses {
         }
     }
 
-    /// Marks exactly `lost` of `probes`.
+    /// Returns for each of `probes` whether it is lost. Exactly `lost` of them are lost.
     pub(super) fn draw(self, probes: u32, lost: u32, stream: &mut Stream) -> Vec<bool> {
         let run = match self {
             Self::Independent => 1,

@@ -1,9 +1,10 @@
-//! Surrogates: recordings made up to fit a summary whose own recording is lost.
+//! Surrogates: recordings that are made up to fit a printed summary, because its own recording is
+//! lost.
 //!
-//! A printed mean, a spread and a number of losses do not say how delays followed each other, and a
-//! retransmission timer depends on exactly that. So there are several [`Structure`]s, and all fit
-//! the same row. A result that holds for each of them follows from the row; another result does
-//! not.
+//! A printed mean, a spread and a number of losses do not say how delays followed each other. But a
+//! retransmission timer depends on exactly that. So a surrogate can have one of several
+//! [`Structure`]s, which all fit the same row. A result that holds for every structure follows from
+//! the row. Any other result does not.
 
 mod fit;
 mod lengths;

@@ -1,4 +1,4 @@
-//! A row of a table, and delays that fit it.
+//! A printed row of statistics, and delays that fit it.
 
 use crate::delays::{Delays, Measure, Probe, ProbeOrder, SendTimeSource};
 use crate::rng::Stream;
@@ -12,8 +12,8 @@ use super::structure::Structure;
 /// The give-up time of the prober (RFC 889 §3.1).
 const GIVEN_UP: Duration = Duration::from_secs(30);
 
-/// The properties that a surrogate must fit: a row of a table, and the choices that the row leaves
-/// open.
+/// The properties that a surrogate must fit: a printed row of statistics, and the choices that the
+/// row leaves open.
 ///
 /// ```
 /// use netspurt::surrogate::{Row, Structure};
@@ -28,13 +28,14 @@ const GIVEN_UP: Duration = Duration::from_secs(30);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its name, which also names the random streams.
+    /// The name of the row. The random streams depend on it.
     pub name: String,
     /// The number of probes.
     pub probes: u32,
     /// The mean delay of the answered probes.
     pub mean: Duration,
-    /// The standard deviation of their delays over the mean, both divided by their number.
+    /// The coefficient of variation of the answered probes: the standard deviation of their delays
+    /// divided by the mean. The variance is divided by the number of delays, not by one less.
     pub cov: f64,
     /// The number of lost probes.
     pub lost: u32,
@@ -42,7 +43,7 @@ pub struct Row {
     pub losses: Losses,
     /// The lengths of the probes.
     pub lengths: Lengths,
-    /// How the delay depends on the length, up to a factor that follows from the mean.
+    /// The delay as a function of the length. A factor that follows from the mean scales it.
     pub line: DelayByLength,
     /// The number of glitches of [`Structure::Glitches`].
     pub glitches: u32,
@@ -69,41 +70,42 @@ impl Default for Row {
     }
 }
 
-/// A row that no delays fit.
+/// Why no delays fit a row.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SurrogateError {
-    /// There is no answered probe.
+    /// Fewer than two probes are answered.
     #[error("probes = {probes}, lost = {lost}: at least two must be answered")]
     TooFew {
         /// The number of probes.
         probes: u32,
-        /// How many of them are lost.
+        /// The number of lost probes.
         lost: u32,
     },
-    /// No series of so many delays has this spread, or a number is not finite.
-    #[error("cov = {cov}: {answered} delays above zero have one from 0 to below {limit:.3}")]
+    /// The coefficient of variation is too great for the number of delays, or is not a number from
+    /// zero on.
+    #[error("cov = {cov}: with {answered} answered probes it must be from 0 to below {limit:.3}")]
     Spread {
         /// The coefficient of variation.
         cov: f64,
         /// The number of answered probes.
         answered: u32,
-        /// The bound below which it must stay.
+        /// The bound below which the coefficient of variation must stay.
         limit: f64,
     },
-    /// A mean that is not above zero, or exceeds the give-up time.
+    /// The mean is not above zero, or not below the give-up time.
     #[error("mean = {0}: it must be above zero and below 30 s, after which a probe is lost")]
     Mean(Duration),
-    /// Lengths that are not in order, or for which the line is not defined.
+    /// The lengths are not in order, or the line is not defined for them.
     #[error("{0}")]
     Lengths(String),
 }
 
 impl Row {
-    /// A recording of this row whose delays follow each other by `structure`.
+    /// Makes a recording that fits this row. `structure` says how its delays follow each other.
     ///
-    /// Mean and coefficient of variation are the row's, to the rounding of nanoseconds, and the
-    /// number of losses is exact. The same row, structure and seed give the same recording on
-    /// every machine; lengths and losses do not depend on the structure.
+    /// The recording has the row's mean and coefficient of variation, up to the rounding of
+    /// nanoseconds, and exactly the row's number of losses. The same row, structure and seed give
+    /// the same recording on every machine. Lengths and losses do not depend on the structure.
     ///
     /// # Errors
     /// When no delays fit the row.
@@ -148,7 +150,8 @@ impl Row {
         )
     }
 
-    /// The probes in the order of sending, each sent when the one before was answered or given up.
+    /// Returns the probes in the order of sending. Each probe leaves when the probe before it was
+    /// answered or given up.
     fn probes_of(&self, rtts: &[Option<Duration>], lengths: &[u32]) -> Vec<Probe> {
         let trips = if self.measure == Measure::OneWay { 2 } else { 1 };
         let mut sent = Time::ZERO;
@@ -177,7 +180,7 @@ impl Row {
     }
 }
 
-/// Nanoseconds as a span.
+/// Rounds nanoseconds to a span of time.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above zero, rounded")]
 fn span(ns: f64) -> Duration {
     Duration::from_nanos(libm::round(ns) as u64)

@@ -1,30 +1,32 @@
-//! Models of how delays follow each other, which a row of a table does not say.
+//! Models of how delays follow each other. A printed row of statistics does not say this.
 
 use crate::rng::Stream;
 
 use super::lengths::below;
 
-/// How the delays in addition to the path's line follow each other.
+/// A model of the noise: how the parts of the delays that do not depend on length follow each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// Each delay is drawn independently, log-normally.
+    /// Each delay is drawn independently from a log-normal distribution.
     Independent,
-    /// A narrow distribution, and a few runs of delays many times as long that die away.
+    /// Most delays come from a narrow distribution. A few runs of much longer delays die away.
     Glitches,
-    /// Levels that last for about fifty probes, on a slow cycle of load.
+    /// Delays stay at a level for about fifty probes. A slow cycle of load changes the levels.
     Levels,
-    /// The wait in a queue whose load alternates between low and more than its capacity.
+    /// Delays are the waits in a queue. Its load alternates between a low one and one above its
+    /// capacity.
     Queue,
 }
 
-/// The random streams of a structure, one for each effect.
+/// Gives the random stream of a structure for an effect, by the effect's name.
 pub(super) type Draws<'a> = &'a mut dyn FnMut(&str) -> Stream;
 
 impl Structure {
-    /// All of them.
+    /// All structures.
     pub const ALL: [Self; 4] = [Self::Independent, Self::Glitches, Self::Levels, Self::Queue];
 
-    /// Its name.
+    /// The name of the structure.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Independent => "independent",
@@ -34,7 +36,7 @@ impl Structure {
         }
     }
 
-    /// The structure called `name`.
+    /// Returns the structure called `name`, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|structure| structure.name() == name)
     }
@@ -48,7 +50,7 @@ impl Structure {
         }
     }
 
-    /// The addition to each probe's delay, above zero and in any unit; and notes on it.
+    /// Returns the noise of each of `n` probes, above zero and in any unit, and notes on it.
     pub(super) fn noise(self, n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
         match self {
             Self::Independent => (independent(n, &mut draws("delay")), Vec::new()),
@@ -59,12 +61,12 @@ impl Structure {
     }
 }
 
-/// An exponentially distributed draw with mean one.
+/// Draws from the exponential distribution with mean one.
 fn exponential(stream: &mut Stream) -> f64 {
     -libm::log(1.0 - stream.uniform())
 }
 
-/// A draw from the standard normal distribution (Box and Muller 1958).
+/// Draws from the standard normal distribution (Box and Muller 1958).
 fn normal(stream: &mut Stream) -> f64 {
     let radius = (2.0 * exponential(stream)).sqrt();
     radius * libm::cos(core::f64::consts::TAU * stream.uniform())
@@ -74,9 +76,9 @@ fn independent(n: u32, stream: &mut Stream) -> Vec<f64> {
     (0..n).map(|_| libm::exp(0.75 * normal(stream))).collect()
 }
 
-/// The share of a delay that remains at the next probe, after the peak of a glitch.
+/// The share of a glitch's height that remains at the next probe.
 const DECAY: f64 = 0.8;
-/// The height of a glitch over the mean of the other delays.
+/// The mean height of a glitch, in mean delays of the other probes.
 const PEAK: f64 = 40.0;
 
 fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
@@ -95,8 +97,9 @@ fn burst(n: u32, glitches: u32, draws: Draws) -> (Vec<f64>, Vec<String>) {
     (noise, vec![format!("glitches begin at the probes {}", places.join(", "))])
 }
 
-/// How many probes a level lasts on average, and how many a cycle of load takes.
+/// The average number of probes in a level.
 const LEVEL: f64 = 50.0;
+/// The number of probes in a cycle of load.
 const CYCLE: f64 = 256.0;
 
 fn levels(n: u32, draws: Draws) -> Vec<f64> {
@@ -113,11 +116,13 @@ fn levels(n: u32, draws: Draws) -> Vec<f64> {
     (0..n).map(&mut draw).collect()
 }
 
-/// The probabilities that the load rises, and falls, with each probe.
+/// The probability, for each probe, that the load rises.
 const RISES: f64 = 0.02;
+/// The probability, for each probe, that the load falls.
 const FALLS: f64 = 0.1;
 
-/// Lindley's recursion: a queue's wait is the last one plus what arrived, less what was served.
+/// Draws the waits in a queue by Lindley's recursion: each wait is the wait before it plus the work
+/// that arrived, less the work that was done.
 fn queue(n: u32, draws: Draws) -> Vec<f64> {
     let (mut state, mut work) = (draws("state"), draws("work"));
     let (mut busy, mut wait) = (false, 0.0_f64);

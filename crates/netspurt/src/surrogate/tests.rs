@@ -159,7 +159,7 @@ fn a_row_that_nothing_fits_is_refused_with_the_reason() {
     let backward = DelayByLength::through(&[(256, ms(2)), (40, ms(1))]);
     assert!(told(Row { line: backward, ..row() }).contains("must rise"));
     let crossed = Lengths::Clamped { lowest: 300, highest: 256 };
-    assert!(told(Row { lengths: crossed, ..row() }).contains("not in order"));
+    assert!(told(Row { lengths: crossed, ..row() }).contains("must ascend"));
 }
 
 proptest! {

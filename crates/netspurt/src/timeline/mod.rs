@@ -1,4 +1,5 @@
-//! What changes while a run goes on: values at instants, with a rule for the time between them.
+//! Timelines: values that change during a run. A timeline has values at instants, and a rule for
+//! the time between them.
 //!
 //! Delays, rates and probabilities of loss follow timelines. Links read them; orbits and recordings
 //! write them.
@@ -14,37 +15,37 @@ use crate::units::{Duration, Time};
 /// The rule between two points of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
-    /// The earlier point's value.
+    /// The value of the earlier point holds.
     Step,
-    /// A straight line; two points at one instant make a jump.
+    /// The value moves on a straight line. Two points at one instant make a jump.
     Linear,
 }
 
 /// A mistake in the points of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimelineError {
-    /// There are no points.
+    /// The timeline has no points.
     #[error("a timeline needs at least one point")]
     Empty,
-    /// An instant is before its predecessor's.
-    #[error("point {0} of the timeline lies before the point in front of it")]
+    /// The instant of a point, counted from 1, is before that of the point before it.
+    #[error("point {0} of the timeline is earlier than the point before it")]
     Unordered(usize),
 }
 
-/// A value that may move along a straight line.
+/// A value that can move along a straight line.
 pub trait Moving: Copy + PartialOrd {
-    /// This value moved towards `other` by the share `part / whole`.
+    /// Returns this value moved towards `other` by the share `part / whole`.
     #[must_use]
     fn towards(self, other: Self, part: Duration, whole: Duration) -> Self;
 }
 
 impl Moving for Duration {
-    /// Rounded down towards the earlier value.
+    /// The change is rounded down, so the result is rounded towards the earlier value.
     fn towards(self, other: Self, part: Duration, whole: Duration) -> Self {
         let share = |span: Duration| {
             let (span, part, whole) = (span.as_nanos(), part.as_nanos(), whole.as_nanos());
             Duration::from_nanos(match span.checked_mul(part) {
-                // The usual case, without a division of 128 bits.
+                // The usual case needs no division of 128 bits.
                 Some(product) => product / whole,
                 None => {
                     let nanos = u128::from(span) * u128::from(part) / u128::from(whole);
@@ -63,9 +64,9 @@ impl Moving for f64 {
     }
 }
 
-/// Values at instants, with a rule for the time between them. Before the first point its value
-/// holds, and after the last point that one's. It remembers its place, so that reading it in the
-/// order of time is fast.
+/// Values at instants, with a rule for the time between them. Before the first point, the first
+/// value holds. After the last point, the last value holds. A timeline remembers which point was
+/// read last, so reading in the order of time is fast.
 ///
 /// ```
 /// use netspurt::timeline::{Interpolation, Timeline};
@@ -85,33 +86,34 @@ pub struct Timeline<T> {
 }
 
 impl<T: Moving> Timeline<T> {
-    /// A timeline through `points`.
+    /// Makes a timeline through `points`.
     ///
     /// # Errors
-    /// When there are no points, or their instants fall.
+    /// When there are no points, or they are not in the order of time.
     pub fn new(points: Vec<(Time, T)>, between: Interpolation) -> Result<Self, TimelineError> {
         in_order(&points)?;
         Ok(Self { points, between, place: 0 })
     }
 
-    /// The least value; none of points that cannot be compared.
+    /// Returns the least value of the points.
     pub fn least(&self) -> Option<T> {
         let values = self.points.iter().map(|(_, value)| *value);
         values.reduce(|least, value| if value < least { value } else { least })
     }
 
-    /// The value at `now`.
+    /// Returns the value at `now`.
     pub fn value(&mut self, now: Time) -> T {
         self.place = place(&self.points, now, self.place);
         self.value_behind(self.place, now)
     }
 
-    /// The same, for an instant far ahead of the next ones: the place is kept.
+    /// Returns the value at `now`, without remembering the point. This is for an instant far ahead
+    /// of those that are read next.
     pub fn ahead(&self, now: Time) -> T {
         self.value_behind(place(&self.points, now, self.place), now)
     }
 
-    /// The value at `now`, of which the last point is this one.
+    /// Returns the value at `now`, where `place` is the last point up to `now`.
     fn value_behind(&self, place: usize, now: Time) -> T {
         let (from, value) = self.points[place];
         match (self.between, self.points.get(place + 1)) {
@@ -123,7 +125,8 @@ impl<T: Moving> Timeline<T> {
     }
 }
 
-/// The last point up to `now`, or the first one. It is looked for from `place` on, which is near.
+/// Finds the last point up to `now`, or the first point if all are later. The search starts at
+/// `place`, which is usually near.
 fn place<T>(points: &[(Time, T)], now: Time, mut place: usize) -> usize {
     if points[place].0 > now {
         place = points.partition_point(|point| point.0 <= now).saturating_sub(1);
@@ -134,7 +137,7 @@ fn place<T>(points: &[(Time, T)], now: Time, mut place: usize) -> usize {
     place
 }
 
-/// Whether there are points, and in the order of time.
+/// Checks that there are points, and that they are in the order of time.
 fn in_order<T>(points: &[(Time, T)]) -> Result<(), TimelineError> {
     if points.is_empty() {
         return Err(TimelineError::Empty);

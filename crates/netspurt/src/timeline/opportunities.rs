@@ -1,13 +1,13 @@
-//! A link that transmits at given instants, a number of octets at each.
+//! Opportunities: instants at which a link delivers up to a given number of octets.
 
 use crate::units::{Duration, Time};
 
-/// Instants at each of which a link may deliver some octets, over and over. This is how Mahimahi
-/// replays the rate of a cellular link (Netravali and others, 2015).
+/// Instants at each of which a link may deliver some octets. The list of instants repeats without
+/// end. Mahimahi replays the rate of a cellular link in this way (Netravali and others, 2015).
 ///
-/// An opportunity that comes while nothing waits is gone. One opportunity delivers several small
-/// packets, and a large packet takes several opportunities. A packet that comes at the very instant
-/// of an opportunity comes too late for it.
+/// An opportunity at which no packet waits is lost. One opportunity may deliver several small
+/// packets, and a large packet takes several opportunities. A packet that arrives at the instant of
+/// an opportunity cannot use it.
 ///
 /// ```
 /// use netspurt::timeline::Opportunities;
@@ -22,34 +22,36 @@ use crate::units::{Duration, Time};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opportunities {
-    /// Since the start of a round, ascending; the last one is the length of a round.
+    /// The instants since the start of a round, ascending. The last one is the length of a round.
     instants: Vec<Duration>,
     octets: u32,
-    /// The number, from 1 over all rounds, of the opportunity that was used last; at first zero.
+    /// The number of the opportunity that was used last, counted from 1 over all rounds; zero
+    /// before the first use.
     used: u64,
-    /// The octets that it has left.
+    /// The octets that this opportunity can still deliver.
     left: u32,
 }
 
 /// A mistake in a list of opportunities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpportunitiesError {
-    /// There are none, or the last one is at the start, so that rounds take no time.
+    /// There are no instants, or the last one is zero, so that rounds take no time.
     #[error("opportunities need a last instant above zero")]
     NoRound,
-    /// An instant is before its predecessor's.
-    #[error("opportunity {0} lies before the one in front of it")]
+    /// An instant, counted from 1, is before the instant in front of it.
+    #[error("opportunity {0} is earlier than the one before it")]
     Unordered(usize),
-    /// Each delivers nothing.
+    /// The opportunities deliver no octets.
     #[error("opportunities deliver at least one octet")]
     Nothing,
 }
 
 impl Opportunities {
-    /// Opportunities at these instants, each for `octets`.
+    /// Makes opportunities at these instants. Each delivers up to `octets` octets.
     ///
     /// # Errors
-    /// When there are none, their instants fall, the last one is zero, or they deliver nothing.
+    /// When there are no instants, they are not in the order of time, the last one is zero, or
+    /// `octets` is zero.
     pub fn new(instants: &[Time], octets: u32) -> Result<Self, OpportunitiesError> {
         if instants.last().is_none_or(|last| *last == Time::ZERO) {
             return Err(OpportunitiesError::NoRound);
@@ -68,8 +70,8 @@ impl Opportunities {
         })
     }
 
-    /// Delivers `size` octets that came at `now`, behind those that came before: the first and the
-    /// last opportunity that they use.
+    /// Delivers a packet of `size` octets that arrived at `now`, after all earlier packets. Returns
+    /// the instants of the first and the last opportunity that it uses.
     pub fn deliver(&mut self, now: Time, size: u32) -> (Time, Time) {
         if self.used == 0 || self.left == 0 || self.at(self.used) <= now {
             self.take_next(now);
@@ -88,7 +90,7 @@ impl Opportunities {
         }
     }
 
-    /// Uses the first opportunity that is behind the one used last, and behind `now`.
+    /// Goes on to the first unused opportunity later than `now`.
     fn take_next(&mut self, now: Time) {
         let count = self.instants.len() as u64;
         let round = self.instants[self.instants.len() - 1].as_nanos();
@@ -98,7 +100,7 @@ impl Opportunities {
         self.left = self.octets;
     }
 
-    /// The instant of the opportunity `number`, from 1.
+    /// Returns the instant of an opportunity, whose `number` counts from 1 over all rounds.
     fn at(&self, number: u64) -> Time {
         let count = self.instants.len() as u64;
         let (rounds, place) = ((number - 1) / count, ((number - 1) % count) as usize);
@@ -126,8 +128,9 @@ mod tests {
         assert_eq!(refused(&[at(3)], 0), OpportunitiesError::Nothing);
     }
 
-    /// The format's definition, opportunity by opportunity: at each, what waits is delivered, up to
-    /// so many octets; what came at that instant waits for the next.
+    /// Follows the definition of the format, opportunity by opportunity. Each opportunity delivers
+    /// up to `octets` of the waiting packets. A packet that comes at its instant waits for the next
+    /// opportunity.
     fn by_the_definition(list: &[u64], octets: u32, packets: &[(u64, u32)]) -> Vec<u64> {
         let round = list[list.len() - 1];
         let mut delivered = Vec::new();

@@ -1,4 +1,4 @@
-//! A bit rate that changes in steps, and the time that bits take on it.
+//! A bit rate that changes in steps, and the time that a transmission takes at this rate.
 
 use crate::units::{BitRate, Duration, Time};
 
@@ -6,8 +6,8 @@ use super::{TimelineError, in_order, place};
 
 const NANOS: u128 = 1_000_000_000;
 
-/// A bit rate that changes in steps, with times in which nothing is transmitted. A change counts
-/// for the frame in transmission, too: its remaining bits leave at the new rate.
+/// A bit rate that changes in steps, with times in which nothing is transmitted. A change also
+/// applies to the frame in transmission: its remaining bits leave at the new rate.
 ///
 /// ```
 /// use netspurt::timeline::{Rates, LineInstant};
@@ -21,30 +21,31 @@ const NANOS: u128 = 1_000_000_000;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
-    /// Bits per second from each instant on; zero is silence.
+    /// The bits per second from each instant on; zero if nothing is transmitted.
     steps: Vec<(Time, u64)>,
-    /// The step of the last start.
+    /// The step at which the last transmission started.
     place: usize,
 }
 
-/// Bits per second that stand for no limit.
+/// The number of bits per second that stands for no limit.
 const UNLIMITED: u64 = u64::MAX;
 
-/// An instant of a transmitter. The exact one is `at` and `rest / rate` nanoseconds, where the rate
-/// is the one that holds at `at`.
+/// An exact instant at which a transmission starts or ends: `rest / rate` nanoseconds after `at`,
+/// where `rate` is the rate that holds at `at`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineInstant {
-    /// The whole nanosecond.
+    /// The instant, rounded down to nanoseconds.
     pub at: Time,
-    /// What is left over.
+    /// The numerator of the fraction of a nanosecond.
     pub rest: u64,
 }
 
 impl Rates {
-    /// The rates from these instants on; before the first instant its rate holds.
+    /// Makes rates that hold from these instants on. Before the first instant, the first rate
+    /// holds.
     ///
     /// # Errors
-    /// When there are none, or their instants fall.
+    /// When there are no points, or they are not in the order of time.
     pub fn new(points: Vec<(Time, BitRate)>) -> Result<Self, TimelineError> {
         in_order(&points)?;
         Ok(Self {
@@ -53,13 +54,13 @@ impl Rates {
         })
     }
 
-    /// One rate that never changes.
+    /// Makes a rate that never changes.
     pub fn constant(rate: BitRate) -> Self {
         Self { steps: vec![(Time::ZERO, number(rate))], place: 0 }
     }
 
-    /// The same, but nothing is transmitted from each of these instants for its span. Spans may
-    /// overlap.
+    /// Returns these rates with silences: nothing is transmitted from each of these instants for
+    /// its span. Spans may overlap.
     #[must_use]
     pub fn silent(mut self, spans: &[(Time, Duration)]) -> Self {
         for &(from, span) in spans.iter().filter(|(_, span)| !span.is_zero()) {
@@ -69,14 +70,14 @@ impl Rates {
             let first = self.steps.partition_point(|(at, _)| *at < from);
             self.steps.splice(first..behind, [(from, 0), (to, after)]);
             if first == 0 {
-                // What held before the first instant goes on to hold there.
+                // The rate that held before the first instant still holds there.
                 self.steps.insert(0, (Time::ZERO, after));
             }
         }
         self
     }
 
-    /// The first instant from `now` on at which something is transmitted, and the rate then.
+    /// Returns the first instant from `now` on at which the rate is not zero, and the rate then.
     pub fn begin(&mut self, now: Time) -> (Time, BitRate) {
         let mut at = now;
         self.place = place(&self.steps, at, self.place);
@@ -90,7 +91,7 @@ impl Rates {
         (at, BitRate::new(bits).filter(|_| bits != UNLIMITED).unwrap_or(BitRate::UNLIMITED))
     }
 
-    /// The greatest rate.
+    /// Returns the greatest rate.
     pub fn greatest(&self) -> BitRate {
         match self.steps.iter().map(|(_, rate)| *rate).max() {
             Some(bits) if bits != UNLIMITED => BitRate::new(bits).unwrap_or(BitRate::UNLIMITED),
@@ -98,11 +99,12 @@ impl Rates {
         }
     }
 
-    /// Transmits `bits` from `start` on: the end.
+    /// Transmits `bits` from `start` on, and returns the instant at which the transmission ends.
     pub fn transmit(&mut self, start: LineInstant, bits: u64) -> LineInstant {
         let mut at = start.at;
         self.place = place(&self.steps, at, self.place);
-        // In bits of a billionth: what is left of the nanosecond at the start has been used.
+        // The work in billionths of a bit. The fraction of a nanosecond at the start is added to
+        // it, because that time has already been used.
         let mut left = u128::from(bits) * NANOS + u128::from(start.rest);
         let mut place = self.place;
         while left > 0 {
@@ -160,7 +162,7 @@ mod tests {
         let silent = rates(&[(0, 1_000_000)]).silent(&[(at(10), Duration::from_millis(5))]);
         let ends = |start, bits| silent.clone().transmit(from(start), bits).at;
         assert_eq!([ends(0, 4000), ends(8, 4000), ends(12, 1000)], [at(4), at(17), at(16)]);
-        // Ends exactly where the silence begins, and where it ends.
+        // These transmissions end exactly when the silence begins, and begin when it ends.
         assert_eq!([ends(6, 4000), ends(15, 1000)], [at(10), at(16)]);
         let begins = |ms| silent.clone().begin(at(ms)).0;
         assert_eq!([9, 10, 14, 15].map(begins), [9, 15, 15, 15].map(at));
@@ -178,8 +180,8 @@ mod tests {
     }
 
     proptest! {
-        /// One rate in many steps is that rate; frames one behind the other take the time of their
-        /// bits together.
+        /// Many steps of the same rate act as one step. Frames that follow each other take the time
+        /// of all their bits together.
         #[test]
         fn steps_of_one_rate_change_nothing(
             rate in 1_u64..10_000_000_000,
@@ -199,7 +201,8 @@ mod tests {
             prop_assert_eq!(u128::from(now.rest), bits % u128::from(rate));
         }
 
-        /// What a transmission takes equals the integral of the rate, step by step.
+        /// The bits of a transmission equal the integral of the rate over the time of the
+        /// transmission.
         #[test]
         fn a_transmission_ends_when_the_integral_of_the_rate_has_its_bits(
             steps in prop::collection::vec((1_u64..30, 1_u64..1_000_000), 1..10),

@@ -1,4 +1,4 @@
-//! The results of runs whose packets are made here: what counts, what does not, and why.
+//! Tests of the results of runs whose packets are made here: which runs are valid, and why.
 
 use netspurt::record::Capturing;
 use netspurt::scenario::Scenario;
@@ -13,7 +13,7 @@ use crate::run::outcome::Outcome;
 use crate::run::watcher::{Watcher, watcher};
 use crate::sandbox::Wiring;
 
-/// One transfer of the kernel's over a link whose queue is short.
+/// A scenario with one transfer of the kernel's TCP over a link with a short queue.
 fn scenario() -> Scenario {
     let text = r#"
 stop = "2 s"
@@ -33,8 +33,8 @@ capture = false
     Scenario::parse("here", text).unwrap()
 }
 
-/// Eight packets of 1000 octets together, those of which the queue has no room a second later, and
-/// an ACK of all.
+/// Eight packets of 1000 octets at the same time, later retransmissions of those that the queue
+/// drops, and an ACK of all packets.
 fn arrivals() -> Vec<PacketArrival> {
     let arrival = |at: u64, number: u64, seq: u32, cause: Option<Cause>| {
         let id = TransmissionId::of_packet(EndId::at(0), number);
@@ -62,7 +62,7 @@ fn arrivals() -> Vec<PacketArrival> {
     first.chain(again).chain([last]).collect()
 }
 
-/// The outcome of these arrivals; each delivery is `late` after it was due.
+/// The outcome of these arrivals. Each delivery comes `late` after it was due.
 fn outcome(late: Duration) -> (Outcome, Watcher) {
     let network = scenario().network();
     let (names, wanted, ends) = (network.names.clone(), network.wanted, network.ends.len());
@@ -109,7 +109,7 @@ fn outcome(late: Duration) -> (Outcome, Watcher) {
 
 const BUDGET: Duration = Duration::from_millis(5);
 
-/// The run that this outcome ends as, changed beforehand.
+/// Changes an outcome, and returns the run that it becomes.
 fn ended(late: Duration, change: impl FnOnce(&mut Outcome)) -> LiveRun {
     let (mut outcome, watcher) = outcome(late);
     change(&mut outcome);

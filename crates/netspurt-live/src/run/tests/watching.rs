@@ -1,4 +1,4 @@
-//! What the observer of a run writes down of packets, and of what the kernel says.
+//! Tests of the observer of a run: its records of packets, and of the kernel's reports.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,8 @@ use crate::run::sockets::Sockets;
 use crate::run::watcher::{Watcher, watcher};
 use crate::run::{RunScene, WatchedQueue, WatchedSender};
 
-/// Flow 0 is a transfer of the kernel's, 1 has requests of the kernel's, 2 is the simulator's.
+/// Flow 0 is a transfer of the kernel's TCP, flow 1 has requests of the kernel's TCP, and flow 2 is
+/// the simulator's.
 fn network(record: &str) -> Network {
     let text = format!(
         r#"
@@ -54,7 +55,7 @@ to       = "b"
 const CAPTURES: &str = "spy = [\"b\"]";
 const NONE: &str = "capture = false";
 
-/// A folder of its own, which goes with the test.
+/// A folder for one test, which is removed after the test.
 struct Place(PathBuf);
 
 impl Place {
@@ -74,7 +75,7 @@ impl Drop for Place {
     }
 }
 
-/// An observer whose ends `asked` have sockets that are not there yet.
+/// An observer. The sockets of the ends `asked` do not exist yet.
 fn observer(asked: &[usize]) -> Watcher {
     let mut sockets: Sockets = vec![None; 6];
     asked.iter().for_each(|end| sockets[*end] = Some((OnceLock::new().into(), false)));
@@ -157,9 +158,9 @@ fn round_trips_are_those_of_the_answers_in_the_order_of_time() {
         let segment = Segment { dest: EndId::at(end).peer(), ..with(seq, 100, Flags::ACK) };
         PacketArrival { at: ms(at), stamped: ms(at), segment }
     };
-    // What goes out again after its answer has come makes that no worse.
+    // A retransmission after the answer does not make the earlier round trip ambiguous.
     let arrivals = [arrival(1, 0, 1), arrival(2, 2, 1), arrival(3, 0, 101), arrival(28, 2, 1)];
-    // Handed over host by host.
+    // The answers are delivered host by host.
     for (at, end, ack) in [(25, 0, 101), (30, 0, 201), (26, 2, 101)] {
         let answer = Segment { dest: EndId::at(end), ack, ..with(1, 0, Flags::ACK) };
         watcher.delivered(ms(at), &answer);
@@ -171,7 +172,7 @@ fn round_trips_are_those_of_the_answers_in_the_order_of_time() {
     assert_eq!(in_ms("rtt_ns"), [24, 24, 27]);
 }
 
-/// A kernel's word on an end's connection.
+/// The kernel's report on the connection of an end.
 fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
     Poll { at: ms(at), end: EndId::at(end), info }
 }
@@ -207,7 +208,7 @@ fn a_timer_has_fired_when_the_kernel_counts_another_timeout_of_that_end() {
         poll(2, 0, info(1, 1, 20)),
         poll(3, 2, info(1, 40, 20)),
         poll(4, 0, info(1, 1, 20)),
-        // Where the kernel counts those of one repair, the count falls after it.
+        // If the kernel counts only the timeouts of one repair, the count falls after it.
         poll(5, 0, info(0, 0, 20)),
         poll(6, 0, info(3, 3, 20)),
     ]);
