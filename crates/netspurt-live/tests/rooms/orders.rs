@@ -183,7 +183,7 @@ fn what_is_wrong_with_an_order_of_a_probe_is_named() {
         ("lengths", json!({ "rule": "fixed" }), "missing field `octets`"),
         ("lengths", json!({ "rule": "fixed", "octets": 70_000 }), "invalid value: integer `70000`"),
         ("lengths", json!({ "rule": "uniform", "low": 60, "high": 59 }), "from 60 to 59 octets"),
-        ("lengths", json!({ "rule": "bursts", "each": 0 }), "one probe at least"),
+        ("lengths", json!({ "rule": "bursts", "each": 0 }), "needs at least one probe"),
         ("lengths", json!({ "rule": "zipf" }), "unknown variant `zipf`"),
         ("lengths", json!({ "rule": "fixed", "octets": 60, "low": 3 }), "unknown field `low`"),
         ("pace", json!({ "rule": "every" }), "missing field `gap_ns`"),

@@ -130,7 +130,7 @@ fn what_cannot_be_replayed_says_why() {
     assert!(run(&delays, Replay::of(&delays)).contains("a filter's output and not samples"));
     delays.measure = Measure::RoundTrip;
     delays.send_times = SendTimeSource::Unknown;
-    assert!(run(&delays, Replay::of(&delays)).contains("name the time between probes"));
+    assert!(run(&delays, Replay::of(&delays)).contains("give the time between probes"));
     assert!(
         sequence(&delays).run(&delays, &mut Mills::new(MillsConfig::default()), |_| ()).is_ok()
     );

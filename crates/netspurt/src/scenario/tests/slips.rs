@@ -90,7 +90,7 @@ const SLIPS_OF_SIZE: &[Slip] = &[
     [
         "\"9600 bit/s\"",
         "{ timeline = [[\"2 s\", \"1 kbit/s\"], [\"1 s\", \"2 kbit/s\"]] }",
-        "point 2 of the timeline lies before",
+        "point 2 of the timeline is earlier than",
         "in order of time",
     ],
     ["\"9600 bit/s\"", "{ timeline = [[\"2 s\", \"1 s\"]] }", "`1 s` is not a bit rate", "kbit/s"],
