@@ -38,7 +38,7 @@ pub enum OpportunitiesError {
     /// There are no instants, or the last one is zero, so that rounds take no time.
     #[error("opportunities need a last instant above zero")]
     NoRound,
-    /// An instant, counted from 1, is before the instant in front of it.
+    /// An instant, counted from 1, is earlier than the one before it.
     #[error("opportunity {0} is earlier than the one before it")]
     Unordered(usize),
     /// The opportunities deliver no octets.

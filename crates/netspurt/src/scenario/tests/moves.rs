@@ -11,7 +11,7 @@ pub(super) const SLIPS: &[Slip] = &[
     [
         "\"9600 bit/s\"",
         "{ opportunities = [\"2 ms\", \"1 ms\"] }",
-        "opportunity 2 lies before",
+        "opportunity 2 is earlier",
         "as in",
     ],
     ["\"9600 bit/s\"", "{ octets = \"9 B\" }", "either a `timeline` or", "`opportunities`"],
