@@ -397,7 +397,7 @@ const MISTAKES: &[Case] = &[
     ("0 > S 0:0(0) ack 1", 1, 14, "needs the flag `.`", "add `.`"),
     ("0 > S 0:0(0) <FO abcd>", 1, 15, "`FO` of Fast Open is not supported", "remove it"),
     ("0 > . 0:0(0) <mss 1460>", 1, 15, "only a SYN carries `mss`", "add `S`"),
-    ("0 > S 0:0(0) <wscale 15>", 1, 22, "15 is too large", "at most 14"),
+    ("0 > S 0:0(0) <wscale 256>", 1, 22, "256 is too large", "at most 255"),
     ("0 > S 0:0(0) <mss 1 sackOK>", 1, 21, "expected `,` or `>`", "between"),
     ("0 > . 0:0(0) <sack 1:2 3:4 5:6 7:8>", 1, 32, "three SACK blocks", "remove"),
     ("0 < S 0:0(0) win 1 <...>", 1, 21, "must list its options", "write them"),
