@@ -2,11 +2,48 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use netspurt::script::{Unreachable, UnreachableCode};
 use netspurt::segment::Segment;
 use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
 
 /// Our address where no call has named one.
 const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);
+
+/// What arrives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Incoming {
+    /// A segment.
+    Segment(Segment),
+    /// The message that a packet of ours did not arrive.
+    Unreachable(Unreachable),
+}
+
+/// The numbers of ICMP and of its message that a destination is unreachable (RFC 792), and the octets
+/// of its header.
+const ICMP: u8 = 1;
+const UNREACHABLE: u8 = 3;
+const ICMP_HEADER_BYTES: usize = 8;
+
+/// The message in a packet of ICMP for IPv4.
+fn icmp(packet: &[u8]) -> Option<&[u8]> {
+    let first = *packet.first().filter(|first| **first >> 4 == 4)?;
+    let is_icmp = packet.get(9) == Some(&ICMP);
+    packet.get(usize::from(first & 15) * 4..).filter(|_| is_icmp)
+}
+
+/// What a message of ICMP says.
+fn message_of(message: &[u8]) -> Result<Unreachable, String> {
+    let [UNREACHABLE, number, ..] = *message else {
+        return Err("a message of ICMP other than `unreachable`".to_owned());
+    };
+    let code = UnreachableCode::numbered(number)
+        .ok_or_else(|| format!("the code {number} of `icmp unreachable`"))?;
+    let quoted = message.get(ICMP_HEADER_BYTES..).unwrap_or_default();
+    let length = quoted.first().map_or(0, |first| usize::from(first & 15) * 4);
+    let seq = quoted.get(length + 4..).and_then(<[u8]>::first_chunk::<4>);
+    let seq = seq.ok_or("a message of ICMP that quotes no packet")?;
+    Ok(Unreachable { code, seq: u32::from_be_bytes(*seq) })
+}
 
 /// The addresses of the connection, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +89,18 @@ impl WireEnds {
             }
             _ => peer,
         })
+    }
+
+    /// What a packet that arrives is. A message of ICMP that something is unreachable is taken to be
+    /// about this connection.
+    ///
+    /// # Errors
+    /// As for [`segment`](Self::segment), or it is another message of ICMP.
+    pub fn arrival(&mut self, packet: &[u8]) -> Result<Option<Incoming>, String> {
+        match icmp(packet) {
+            Some(message) => message_of(message).map(Incoming::Unreachable).map(Some),
+            None => Ok(self.segment(packet)?.map(Incoming::Segment)),
+        }
     }
 
     /// The segment of a packet that arrives. The first one names the ends if no call has. `None` for a

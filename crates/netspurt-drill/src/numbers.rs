@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use netspurt::script::{EpollOperation, IoctlRequest, MessageFlags, Shutdown, SocketOption};
 
 /// The numbers of errors that our host returns.
-const ERRORS: [(&str, c_int); 19] = [
+const ERRORS: [(&str, c_int); 22] = [
     ("EAGAIN", libc::EAGAIN),
     ("EALREADY", libc::EALREADY),
     ("EBADF", libc::EBADF),
@@ -15,10 +15,13 @@ const ERRORS: [(&str, c_int); 19] = [
     ("EDESTADDRREQ", libc::EDESTADDRREQ),
     ("EEXIST", libc::EEXIST),
     ("EFAULT", libc::EFAULT),
+    ("EHOSTDOWN", libc::EHOSTDOWN),
+    ("EHOSTUNREACH", libc::EHOSTUNREACH),
     ("EINPROGRESS", libc::EINPROGRESS),
     ("EINTR", libc::EINTR),
     ("EINVAL", libc::EINVAL),
     ("EISCONN", libc::EISCONN),
+    ("ENETUNREACH", libc::ENETUNREACH),
     ("ENOENT", libc::ENOENT),
     ("ENOPROTOOPT", libc::ENOPROTOOPT),
     ("ENOTCONN", libc::ENOTCONN),
@@ -38,7 +41,7 @@ pub fn error(name: &str) -> c_int {
 }
 
 /// Options that their level and number name.
-const OPTIONS: [(c_int, c_int, SocketOption); 23] = [
+const OPTIONS: [(c_int, c_int, SocketOption); 25] = [
     (libc::SOL_SOCKET, libc::SO_REUSEADDR, SocketOption::ReuseAddress),
     (libc::SOL_SOCKET, libc::SO_REUSEPORT, SocketOption::ReusePort),
     (libc::SOL_SOCKET, libc::SO_KEEPALIVE, SocketOption::KeepAlive),
@@ -60,6 +63,8 @@ const OPTIONS: [(c_int, c_int, SocketOption); 23] = [
     (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, SocketOption::NotSentLowWater),
     (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, SocketOption::WindowClamp),
     (libc::IPPROTO_TCP, libc::TCP_INQ, SocketOption::UnreadTold),
+    (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, SocketOption::DeferAccept),
+    (libc::IPPROTO_TCP, libc::TCP_LINGER2, SocketOption::OrphanTime),
     (libc::IPPROTO_IP, libc::IP_TOS, SocketOption::TypeOfService),
     (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, SocketOption::PathMtuDiscovery),
 ];
@@ -99,13 +104,15 @@ pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
     if let Some(what) = refused.iter().find_map(asks) {
         return Err(what.to_owned());
     }
-    let known = libc::MSG_DONTWAIT | libc::MSG_MORE | libc::MSG_EOR | libc::MSG_PEEK;
+    let known =
+        libc::MSG_DONTWAIT | libc::MSG_MORE | libc::MSG_EOR | libc::MSG_PEEK | libc::MSG_WAITALL;
     match flags & !(known | libc::MSG_NOSIGNAL) {
         0 => Ok(MessageFlags {
             dont_wait: flags & libc::MSG_DONTWAIT != 0,
             more: flags & libc::MSG_MORE != 0,
             end_of_record: flags & libc::MSG_EOR != 0,
             peek: flags & libc::MSG_PEEK != 0,
+            wait_all: flags & libc::MSG_WAITALL != 0,
         }),
         other => Err(format!("the message flags {other:#x}")),
     }

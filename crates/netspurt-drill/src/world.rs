@@ -9,7 +9,7 @@ use netspurt::segment::Segment;
 use netspurt::units::{Duration, Time};
 
 use crate::clock::DrillClock;
-use crate::ends::WireEnds;
+use crate::ends::{Incoming, WireEnds};
 use crate::shell::{Setup, changes};
 
 /// How many steps without progress at one instant mean that the host is stuck.
@@ -115,11 +115,13 @@ impl DrillWorld {
 
     /// A packet arrives; whether it can be played.
     pub fn inject(&mut self, packet: &[u8]) -> bool {
-        let segment = self.ends.segment(packet);
+        let segment = self.ends.arrival(packet);
         let result = segment.and_then(|segment| {
             let (now, host) = self.host()?;
-            if let Some(segment) = segment {
-                host.inject(now, &segment);
+            match segment {
+                Some(Incoming::Segment(segment)) => host.inject(now, &segment),
+                Some(Incoming::Unreachable(message)) => host.unreachable(now, &message)?,
+                None => {}
             }
             Ok(())
         });

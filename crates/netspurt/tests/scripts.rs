@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use netspurt::script::{
-    Call, CallOutcome, CallResult, EventTime, Info, Script, ScriptAction, ScriptPacket, Subject,
-    SwitchSetting, run,
+    Call, CallOutcome, CallResult, EventTime, Field, Info, Script, ScriptAction, ScriptEvent,
+    ScriptPacket, Subject, SwitchSetting, Unreachable, run,
 };
 use netspurt::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use netspurt::tcp::RfcConfig;
@@ -117,7 +117,9 @@ fn each_change_that_a_script_names_makes_it_fail() {
 struct Parrot {
     /// What to send: after how many calls and inbound packets, when, and which packet.
     lines: VecDeque<(usize, Time, ScriptPacket)>,
-    results: VecDeque<CallOutcome>,
+    /// What calls return, and until when those block that do.
+    results: VecDeque<(CallOutcome, Option<Time>)>,
+    blocked: Option<(Time, CallOutcome)>,
     heard: usize,
     peer_isn: u32,
 }
@@ -129,6 +131,12 @@ impl Parrot {
         let (mut lines, mut results, mut heard) = (VecDeque::new(), VecDeque::new(), 0);
         let mut now = Time::ZERO;
         for event in &script.events {
+            let before = now;
+            let end = match event.time {
+                EventTime::Lasting(_, end) => Some(Time::ZERO + end),
+                EventTime::AfterLasting(_, end) => Some(before + end),
+                _ => None,
+            };
             now = match event.time {
                 EventTime::Any => now,
                 EventTime::At(at) | EventTime::Between(at, _) | EventTime::Lasting(at, _) => {
@@ -140,17 +148,17 @@ impl Parrot {
             };
             match &event.action {
                 ScriptAction::Outbound(packet) => lines.push_back((heard, now, packet.clone())),
-                ScriptAction::Inbound(_) => heard += 1,
+                ScriptAction::Inbound(_) | ScriptAction::Unreachable(_) => heard += 1,
                 ScriptAction::Call { expected, .. } => {
                     heard += 1;
                     let value = expected.value.unwrap_or(0);
                     let out = expected.out.clone();
-                    results.push_back(CallOutcome { value, errno: expected.errno, out });
+                    results.push_back((CallOutcome { value, errno: expected.errno, out }, end));
                 }
                 ScriptAction::Check(_) | ScriptAction::Change(_) => {}
             }
         }
-        Self { lines, results, heard: 0, peer_isn: 0 }
+        Self { lines, results, blocked: None, heard: 0, peer_isn: 0 }
     }
 
     fn segment(&self, packet: &ScriptPacket) -> Segment {
@@ -185,11 +193,22 @@ impl Parrot {
 impl Subject for Parrot {
     fn call(&mut self, _: Time, _: &Call) -> CallResult {
         self.heard += 1;
-        CallResult::Returned(self.results.pop_front().expect("as many as calls"))
+        match self.results.pop_front().expect("as many as calls") {
+            (outcome, None) => CallResult::Returned(outcome),
+            (outcome, Some(end)) => {
+                self.blocked = Some((end, outcome));
+                CallResult::Blocks
+            }
+        }
     }
 
-    fn returned(&mut self, _: Time) -> Option<CallOutcome> {
-        None
+    fn returned(&mut self, now: Time) -> Option<CallOutcome> {
+        self.blocked.take_if(|(end, _)| *end <= now).map(|(_, outcome)| outcome)
+    }
+
+    fn unreachable(&mut self, _: Time, _: &Unreachable) -> Result<(), String> {
+        self.heard += 1;
+        Ok(())
     }
 
     fn inject(&mut self, _: Time, segment: &Segment) {
@@ -201,11 +220,16 @@ impl Subject for Parrot {
     }
 
     fn next_wakeup(&self) -> Option<Time> {
-        self.lines.front().filter(|(heard, ..)| *heard <= self.heard).map(|(_, at, _)| *at)
+        let line = self.lines.front().filter(|(heard, ..)| *heard <= self.heard);
+        let end = self.blocked.as_ref().map(|(end, _)| *end);
+        line.map(|(_, at, _)| *at).into_iter().chain(end).min()
     }
 
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)> {
-        self.next_wakeup().filter(|at| *at <= now)?;
+        let (heard, at, _) = self.lines.front()?;
+        if *heard > self.heard || *at > now {
+            return None;
+        }
         let (_, at, packet) = self.lines.pop_front()?;
         Some((at, self.segment(&packet)))
     }
@@ -231,9 +255,15 @@ fn a_subject_that_sends_what_a_script_expects_passes_it() {
     for script in scripts().into_iter().map(without_checks) {
         let transcript = run(&script, &mut Parrot::of(&script));
         let transcript = transcript.unwrap_or_else(|failure| panic!("{failure}"));
-        let expected =
-            script.events.iter().filter(|e| !matches!(e.action, ScriptAction::Check(_))).count();
-        assert_eq!(transcript.len(), expected, "{}", script.name);
+        let counts = |wanted: &dyn Fn(&ScriptEvent) -> bool| {
+            script.events.iter().filter(|event| wanted(event)).count()
+        };
+        let told = counts(&|event| !matches!(event.action, ScriptAction::Check(_)));
+        // A call that blocks returns in an entry of its own.
+        let blocks = counts(&|event| {
+            matches!(event.time, EventTime::Lasting(..) | EventTime::AfterLasting(..))
+        });
+        assert_eq!(transcript.len(), told + blocks, "{}", script.name);
     }
 }
 
@@ -284,6 +314,28 @@ fn the_example_on_the_page_of_the_notation_passes() {
         for change in &script.options.fails_with {
             assert!(play(&script, std::slice::from_ref(change)).is_err(), "{change:?}");
         }
+    }
+}
+
+#[test]
+fn a_connection_provides_the_fields_that_the_page_names() {
+    let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
+    let (_, list) = page.split_once("\nThe fields are\n`").unwrap();
+    let (list, _) = list.split_once('`').unwrap();
+    let text = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
++0 connect(3, ..., ...) = -1 EINPROGRESS
++0 > S 0:0(0) <...>
++0.1 < S. 0:0(0) ack 1 win 65535 <mss 1000>
++0 > . 1:1(0) ack 1";
+    let script = Script::parse("a.pkt", text).unwrap();
+    let mut host = script.host(Some("linux-6"), &[]).unwrap();
+    run(&script, &mut host).unwrap_or_else(|failure| panic!("{failure}"));
+    let info = host.info(Time::ZERO + Duration::from_millis(100));
+    assert!(list.split_whitespace().count() >= 35);
+    for name in list.split_whitespace() {
+        let field = Field::ALL.iter().find(|(known, _)| *known == name);
+        let (_, field) = field.unwrap_or_else(|| panic!("there is no field `{name}`"));
+        assert!(info.get(*field).is_some(), "{name}");
     }
 }
 

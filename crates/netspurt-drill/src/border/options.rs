@@ -12,6 +12,9 @@ use crate::info::{memory as memory_octets, tcp_info};
 use crate::machine::DrillMachine;
 use crate::numbers;
 
+/// Octets of the name of a congestion control algorithm (`TCP_CA_NAME_MAX`).
+const NAME_BYTES: usize = 16;
+
 /// `SO_MEMINFO`, which `libc` does not know.
 const SO_MEMINFO: c_int = 55;
 
@@ -102,5 +105,10 @@ fn option_octets(
     }
     let option = numbers::option(level, number).map_err(|what| refuse(machine, what))?;
     let outcome = make(machine, &Call::GetOption { fd: own_fd(fd), option })?;
+    if let Some(OptionValue::Text(text)) = &outcome.out {
+        let mut octets = text.clone().into_bytes();
+        octets.resize(NAME_BYTES, 0);
+        return Ok(octets);
+    }
     Ok(number_of(outcome.out.as_ref()).to_ne_bytes().to_vec())
 }

@@ -70,6 +70,7 @@ pub use random_axis::RandomAxis;
 pub use run::{Simulation, too_many_rows};
 use spec::Spec;
 pub use sweep::{Budget, Sweep};
+pub use switch::congestion_called;
 pub use switch_page::{profiles_table, switches_table};
 pub use switches::{SwitchError, tcp_config};
 pub use whole::Scenario;

@@ -108,9 +108,17 @@ impl<'a> Arguments<'a> {
                 "MSG_MORE" => flags.more = true,
                 "MSG_EOR" => flags.end_of_record = true,
                 "MSG_PEEK" => flags.peek = true,
+                "MSG_WAITALL" => flags.wait_all = true,
                 "MSG_NOSIGNAL" => {}
                 _ => {
-                    let known = ["MSG_DONTWAIT", "MSG_MORE", "MSG_EOR", "MSG_PEEK", "MSG_NOSIGNAL"];
+                    let known = [
+                        "MSG_DONTWAIT",
+                        "MSG_MORE",
+                        "MSG_EOR",
+                        "MSG_PEEK",
+                        "MSG_WAITALL",
+                        "MSG_NOSIGNAL",
+                    ];
                     return Err(Mistake::unknown(argument.span(), "flag", word, known));
                 }
             }

@@ -242,6 +242,8 @@ pub struct MessageFlags {
     pub end_of_record: bool,
     /// `MSG_PEEK`: what is read stays there.
     pub peek: bool,
+    /// `MSG_WAITALL`: a call that may block waits for as much as it asks for.
+    pub wait_all: bool,
 }
 
 impl MessageFlags {
@@ -252,6 +254,7 @@ impl MessageFlags {
             ("MSG_MORE", self.more),
             ("MSG_EOR", self.end_of_record),
             ("MSG_PEEK", self.peek),
+            ("MSG_WAITALL", self.wait_all),
         ];
         all.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect()
     }
@@ -320,6 +323,8 @@ pub enum SocketOption {
     RtoMin,
     RtoMax,
     UnreadTold,
+    DeferAccept,
+    OrphanTime,
     TypeOfService,
     PathMtuDiscovery,
 }
@@ -327,7 +332,7 @@ pub enum SocketOption {
 impl SocketOption {
     /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`, those of `SOL_IP`
     /// with `IP_`.
-    pub(super) const ALL: [(&'static str, SocketOption); 26] = [
+    pub(super) const ALL: [(&'static str, SocketOption); 28] = [
         ("SO_REUSEADDR", SocketOption::ReuseAddress),
         ("SO_REUSEPORT", SocketOption::ReusePort),
         ("SO_KEEPALIVE", SocketOption::KeepAlive),
@@ -352,6 +357,8 @@ impl SocketOption {
         ("TCP_RTO_MIN_US", SocketOption::RtoMin),
         ("TCP_RTO_MAX_MS", SocketOption::RtoMax),
         ("TCP_INQ", SocketOption::UnreadTold),
+        ("TCP_DEFER_ACCEPT", SocketOption::DeferAccept),
+        ("TCP_LINGER2", SocketOption::OrphanTime),
         ("IP_TOS", SocketOption::TypeOfService),
         ("IP_MTU_DISCOVER", SocketOption::PathMtuDiscovery),
     ];
@@ -438,7 +445,7 @@ impl Expected {
 }
 
 /// The errors that a call may return.
-pub(super) const ERRNOS: [&str; 25] = [
+pub(super) const ERRNOS: [&str; 26] = [
     "EAGAIN",
     "EALREADY",
     "EADDRINUSE",
@@ -449,6 +456,7 @@ pub(super) const ERRNOS: [&str; 25] = [
     "EDESTADDRREQ",
     "EEXIST",
     "EFAULT",
+    "EHOSTDOWN",
     "EHOSTUNREACH",
     "EINPROGRESS",
     "EINTR",

@@ -108,6 +108,11 @@ impl HostClocks {
         self.limit = limit(info, send);
     }
 
+    /// When the peer was last heard of (`keepalive_time_elapsed`).
+    pub(super) fn quiet_since(&self) -> Time {
+        self.data_received.max(self.ack_received)
+    }
+
     pub(super) fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.user_timeout = timeout;
     }

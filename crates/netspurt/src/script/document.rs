@@ -6,6 +6,7 @@ use super::dialect::{ScriptDialect, Tolerance};
 use super::event_time::EventTime;
 use super::packet::ScriptPacket;
 use super::statement::Statement;
+use super::unreachable::Unreachable;
 
 /// What the option lines of a script say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +59,8 @@ impl ScriptOptions {
 pub enum ScriptAction {
     /// `<`: a packet arrives from the remote end.
     Inbound(ScriptPacket),
+    /// `< icmp`: a router or the remote end reports that a packet did not arrive.
+    Unreachable(Unreachable),
     /// `>`: the connection must send this.
     Outbound(ScriptPacket),
     /// The application calls.

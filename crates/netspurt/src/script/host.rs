@@ -12,12 +12,16 @@ use crate::units::{Duration, Time};
 use super::call::{Call, CallOutcome, Fd, Wait};
 use super::change::HostChange;
 use super::clocks::HostClocks;
+use super::deferral::Deferral;
 use super::dialect::ScriptDialect;
 use super::info::{Field, Info};
 use super::interest::Epoll;
+use super::keep_alive::KeepAlive;
+use super::orphan::Orphan;
 use super::send_buffer::{SendBuffer, SendProgress};
 use super::subject::{CallResult, Subject};
 use super::tcp_info::linux_info;
+use super::unreachable::Unreachable;
 use super::zero_files::ZeroFiles;
 
 /// Our initial sequence number. The sequence numbers soon wrap, so every script that sends data
@@ -54,10 +58,17 @@ pub struct SocketHost {
     pub(super) more_follows: bool,
     /// The call that blocks.
     waiting: Option<BlockedCall>,
-    /// How much of a blocking `write` is done.
-    pub(super) written: u64,
+    /// How much of a blocking `write` is done, or of a `recv` that waits for all.
+    pub(super) done: u64,
+    pub(super) keep_alive: KeepAlive,
+    pub(super) deferral: Deferral,
+    pub(super) orphan: Orphan,
     /// Whether a call has returned the error that ended the connection.
     error_returned: bool,
+    /// Whether the peer had closed before it reset the connection.
+    reset_after_fin: bool,
+    /// The error that ICMP reported last, for the case that the connection fails.
+    pub(super) reported: Option<&'static str>,
     /// The RST that answers data for a closed socket, before it leaves.
     late: Option<(Time, Segment)>,
     /// Only the peer may ask for ECN.
@@ -134,8 +145,10 @@ pub(super) struct SocketState {
     pub(super) nonblocking: bool,
     /// Whether a call has reported that the connection is established.
     pub(super) announced: bool,
-    /// `SO_LINGER` with a time of 0: `close` sends an RST.
-    pub(super) resets: bool,
+    /// `SO_LINGER`: for how many seconds `close` waits; with 0 it sends an RST.
+    pub(super) linger: Option<u32>,
+    /// How long a `close` that waits goes on.
+    pub(super) closes_until: Option<Time>,
     pub(super) cork: bool,
     /// `shutdown` for reading.
     pub(super) read_shut: bool,
@@ -151,7 +164,8 @@ impl SocketState {
             role,
             nonblocking,
             announced: false,
-            resets: false,
+            linger: None,
+            closes_until: None,
             cork: false,
             read_shut: false,
             write_shut: false,
@@ -176,8 +190,13 @@ impl SocketHost {
             clocks: HostClocks::default(),
             more_follows: false,
             waiting: None,
-            written: 0,
+            done: 0,
+            keep_alive: KeepAlive::default(),
+            deferral: Deferral::default(),
+            orphan: Orphan::default(),
             error_returned: false,
+            reset_after_fin: false,
+            reported: None,
             late: None,
             ecn_if_asked: false,
             drops_all: false,
@@ -190,6 +209,7 @@ impl SocketHost {
         if dialect == ScriptDialect::Packetdrill {
             self.config.timer_clock = self.config.timer_clock.with_jiffies_from(INTO_JIFFY);
             self.send_settings = SendSettings::LINUX;
+            self.orphan.time = Some(Duration::from_secs(60));
         }
     }
 
@@ -200,6 +220,8 @@ impl SocketHost {
                 self.send_settings.sizes = Some((first, most));
             }
             HostChange::UnsentMax(bytes) => self.send_settings.unsent_max = Some(bytes),
+            HostChange::OrphanTime(time) => self.orphan.time = Some(time),
+            HostChange::Live(setting) => setting.apply(&mut self.config),
             HostChange::EcnIfAsked(only) => self.ecn_if_asked = only,
             HostChange::DropsAll(drops) => self.drops_all = drops,
             HostChange::File { ref path, bytes } => self.files.make(path, bytes),
@@ -215,8 +237,13 @@ impl SocketHost {
         self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         self.send = self.send_settings.buffer();
         self.clocks.begin(now);
+        self.keep_alive.begin();
+        self.deferral.begin();
+        self.orphan.begin();
         self.more_follows = false;
         self.error_returned = false;
+        self.reset_after_fin = false;
+        self.reported = None;
     }
 
     /// What the send buffer must know of the connection.
@@ -251,12 +278,11 @@ impl SocketHost {
 
     /// Whether data arrives for a socket that is closed, so that nobody will ever read it.
     fn comes_too_late(&self, segment: &Segment) -> bool {
-        let is_open = self.sockets.values().any(|socket| socket.role == Role::Connected);
         let waits = matches!(
             self.connection.state(),
             TcpState::FinWait1 | TcpState::FinWait2 | TcpState::Closing
         );
-        segment.len > 0 && waits && !is_open && self.connection.expects(segment)
+        segment.len > 0 && waits && !self.is_open() && self.connection.expects(segment)
     }
 
     /// Answers such data with an RST that takes its number from the acknowledgment (RFC 9293
@@ -317,19 +343,20 @@ impl SocketHost {
         self.error_returned = true;
         Some(match failure {
             Failure::Refused => "ECONNREFUSED",
+            Failure::Reset if self.reset_after_fin => "EPIPE",
             Failure::Reset => "ECONNRESET",
-            Failure::TimedOut => "ETIMEDOUT",
+            Failure::TimedOut => self.reported.unwrap_or("ETIMEDOUT"),
         })
     }
 }
 
 impl Subject for SocketHost {
     fn call(&mut self, now: Time, call: &Call) -> CallResult {
-        self.written = 0;
+        self.done = 0;
         let result = self.make(now, call);
         self.advance_clocks(now);
         if result == CallResult::Blocks {
-            let until = end_of_wait(now, call);
+            let until = end_of_wait(now, call, &self.sockets);
             self.waiting = Some(BlockedCall { call: call.clone(), until });
         }
         result
@@ -355,14 +382,31 @@ impl Subject for SocketHost {
         if self.comes_too_late(segment) {
             return self.refuse_late(now, segment);
         }
+        let acks_syn = self.connection.state() == TcpState::SynReceived
+            && segment.ack == self.config.iss.wrapping_add(1);
+        if self.deferral.leaves_out(segment, acks_syn) {
+            return;
+        }
+        self.make_way(now, segment);
+        let had_closed = self.connection.state() == TcpState::CloseWait;
+        let taken = self.connection.accepts(segment, now);
         self.connection.push(now, 0, *segment, &mut self.events);
+        self.reset_after_fin |= had_closed && self.connection.failure() == Some(Failure::Reset);
         let progress = self.progress();
         let opened = !before.established && self.was_established();
         let has_news = opened || self.connection.unacknowledged() < waits;
-        self.clocks.received(segment, has_news, now);
+        if taken || has_news {
+            self.clocks.received(segment, has_news, now);
+        }
         if opened {
             self.clocks.open(now);
+            self.keep_alive.start(now, self.config.timer_clock);
         }
+        if taken && segment.flags.has(Flags::ACK) {
+            self.keep_alive.on_heard();
+            self.reported = self.reported.filter(|_| self.connection.failure().is_some());
+        }
+        self.watch_orphan(now);
         let mut has_room = false;
         if let Some(send) = &mut self.send {
             if opened {
@@ -374,12 +418,18 @@ impl Subject for SocketHost {
         self.advance_clocks(now);
     }
 
+    fn unreachable(&mut self, now: Time, message: &Unreachable) -> Result<(), String> {
+        self.take_unreachable(now, message);
+        Ok(())
+    }
+
     fn next_wakeup(&self) -> Option<Time> {
         let until = self.waiting.as_ref().map(|waiting| waiting.until);
         let until = until.filter(|until| *until < Time::NEVER);
-        let gives_up = self.clocks.gives_up_at();
         let late = self.late.as_ref().map(|(at, _)| *at);
-        self.connection.next_wakeup().into_iter().chain(until).chain(gives_up).chain(late).min()
+        let own =
+            [until, self.clocks.gives_up_at(), self.keep_alive.due(), self.orphan.until, late];
+        self.connection.next_wakeup().into_iter().chain(own.into_iter().flatten()).min()
     }
 
     fn poll(&mut self, now: Time) -> Option<(Time, Segment)> {
@@ -387,9 +437,14 @@ impl Subject for SocketHost {
             self.connection.give_up(now);
             self.clocks.begin(now);
         }
+        self.keep_peer_alive(now);
+        if self.orphan.is_over(now) {
+            self.connection.give_up(now);
+        }
         loop {
             let (at, segment) = self.next_sent(now)?;
-            if !self.drops_all {
+            let is_syn_ack = segment.flags.has(Flags::SYN.with(Flags::ACK));
+            if !self.drops_all && (!is_syn_ack || self.deferral.lets_go()) {
                 return Some((at, segment));
             }
         }
@@ -397,6 +452,9 @@ impl Subject for SocketHost {
 
     fn change(&mut self, now: Time, change: &HostChange) -> Result<(), String> {
         self.apply(change);
+        if let HostChange::Live(setting) = change {
+            self.connection.adjust(now, |config| setting.apply(config));
+        }
         self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         Ok(())
     }
@@ -414,11 +472,14 @@ impl Subject for SocketHost {
 }
 
 /// When a call that begins at `now` stops waiting.
-fn end_of_wait(now: Time, call: &Call) -> Time {
+fn end_of_wait(now: Time, call: &Call, sockets: &BTreeMap<Fd, SocketState>) -> Time {
     match call {
         Call::Poll { wait: Wait::Millis(millis), .. }
         | Call::EpollWait { wait: Wait::Millis(millis), .. } => {
             now + Duration::from_millis((*millis).into())
+        }
+        Call::Close { fd } => {
+            sockets.get(fd).and_then(|socket| socket.closes_until).unwrap_or(Time::NEVER)
         }
         _ => Time::NEVER,
     }

@@ -143,6 +143,10 @@ impl SocketHost {
         if socket.role != Role::Connected {
             return failed("ENOTCONN");
         }
+        let waits = flags.wait_all && !flags.peek && !socket.nonblocking && !flags.dont_wait;
+        if waits {
+            return self.read_all(now, socket, bytes);
+        }
         let taken = self.connection.unread().min(bytes.into());
         if taken > 0 {
             if !flags.peek {
@@ -150,14 +154,42 @@ impl SocketHost {
             }
             return returned(i64::try_from(taken).unwrap_or(i64::MAX));
         }
+        if bytes == 0 {
+            return returned(0);
+        }
+        self.read_nothing(socket, flags.dont_wait)
+    }
+
+    /// Reads as much as was asked for, or what comes before the end.
+    fn read_all(&mut self, now: Time, socket: SocketState, bytes: u32) -> CallResult {
+        let taken = self.connection.unread().min(u64::from(bytes) - self.done);
+        if taken > 0 {
+            self.connection.read(now, taken, &mut self.events);
+            self.done += taken;
+        }
+        let done = returned(i64::try_from(self.done).unwrap_or(i64::MAX));
+        if self.done == u64::from(bytes) {
+            return done;
+        }
+        let over = self.connection.peer_closed()
+            || self.connection.state() == TcpState::Closed
+            || socket.read_shut;
+        if over && self.done > 0 { done } else { self.read_nothing(socket, false) }
+    }
+
+    /// The result of reading where there is nothing to read.
+    fn read_nothing(&mut self, socket: SocketState, at_once: bool) -> CallResult {
+        // The peer's FIN comes before an error that followed it (`SOCK_DONE`).
+        if self.connection.peer_closed() {
+            return returned(0);
+        }
         if let Some(error) = self.take_error() {
             return failed(error);
         }
-        let over = self.connection.peer_closed() || self.connection.state() == TcpState::Closed;
-        if over || socket.read_shut || bytes == 0 {
+        if self.connection.state() == TcpState::Closed || socket.read_shut {
             return returned(0);
         }
-        if socket.nonblocking || flags.dont_wait { failed("EAGAIN") } else { CallResult::Blocks }
+        if socket.nonblocking || at_once { failed("EAGAIN") } else { CallResult::Blocks }
     }
 
     /// Reads as `recvmsg` does, which says with `TCP_INQ` how much is left; the end counts as one.
@@ -175,20 +207,6 @@ impl SocketHost {
             outcome.out = Some(OptionValue::Unread(i64::try_from(left).unwrap_or(i64::MAX)));
         }
         CallResult::Returned(outcome)
-    }
-
-    /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1).
-    fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
-        self.sockets.remove(&fd);
-        let (connection, events) = (&mut self.connection, &mut self.events);
-        match socket.role {
-            Role::Connected if socket.resets || connection.unread() > 0 => {
-                connection.abort(now, events);
-            }
-            Role::Connected | Role::Listening { accepted: false } => connection.close(now, events),
-            _ => {}
-        }
-        returned(0)
     }
 
     fn shutdown(&mut self, now: Time, fd: Fd, socket: SocketState, how: Shutdown) -> CallResult {

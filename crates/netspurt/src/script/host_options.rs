@@ -1,6 +1,6 @@
 //! The options of a [`SocketHost`]'s sockets.
 
-use crate::congestion::CongestionConfig;
+use crate::scenario::congestion_called;
 use crate::tcp::TcpState;
 use crate::units::{Duration, Time};
 
@@ -11,8 +11,21 @@ use super::send_buffer::SendBuffer;
 use super::subject::CallResult;
 
 /// Linux's numbers of the errors that `SO_ERROR` returns.
-const ERROR_NUMBERS: [(&str, i64); 3] =
-    [("ECONNREFUSED", 111), ("ECONNRESET", 104), ("ETIMEDOUT", 110)];
+const ERROR_NUMBERS: [(&str, i64); 9] = [
+    ("ECONNREFUSED", 111),
+    ("ECONNRESET", 104),
+    ("EHOSTDOWN", 112),
+    ("EHOSTUNREACH", 113),
+    ("ENETUNREACH", 101),
+    ("ENOPROTOOPT", 92),
+    ("EOPNOTSUPP", 95),
+    ("EPIPE", 32),
+    ("ETIMEDOUT", 110),
+];
+
+fn seconds(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX)
+}
 
 impl SocketHost {
     pub(super) fn set_option(
@@ -23,6 +36,10 @@ impl SocketHost {
         option: SocketOption,
         value: &OptionValue,
     ) -> CallResult {
+        let number = if let OptionValue::Number(number) = value { Some(*number) } else { None };
+        if let Some(result) = number.and_then(|number| self.set_number(now, option, number)) {
+            return result;
+        }
         match (option, value) {
             (
                 SocketOption::ReuseAddress
@@ -32,7 +49,7 @@ impl SocketHost {
                 _,
             ) => return returned(0),
             (SocketOption::Linger, OptionValue::Linger { on, seconds }) => {
-                return self.keep(fd, SocketState { resets: *on && *seconds == 0, ..socket });
+                return self.keep(fd, SocketState { linger: on.then_some(*seconds), ..socket });
             }
             (SocketOption::NoDelay, OptionValue::Number(on)) => {
                 self.config.nagle = *on == 0;
@@ -55,20 +72,16 @@ impl SocketHost {
             (SocketOption::UnreadTold, OptionValue::Number(on)) => {
                 return self.keep(fd, SocketState { tells_unread: *on != 0, ..socket });
             }
-            (SocketOption::SendBuffer, OptionValue::Number(bytes @ 0..=0x4000_0000)) => {
-                return self.fix_send_buffer(bytes.unsigned_abs());
+            (SocketOption::Congestion, OptionValue::Text(name))
+                if socket.role == Role::Connected =>
+            {
+                return self.change_congestion(name);
             }
-            (SocketOption::NotSentLowWater, OptionValue::Number(bytes @ 0..=0xffff_ffff)) => {
-                return self.limit_unsent(bytes.unsigned_abs());
-            }
-            (SocketOption::UserTimeout, OptionValue::Number(millis @ 0..=0x7fff_ffff)) => {
-                let timeout = Duration::from_millis(millis.unsigned_abs());
-                self.clocks.set_user_timeout((*millis > 0).then_some(timeout));
-                return returned(0);
-            }
-            (SocketOption::MaxSegment, _) if self.connection.state() == TcpState::Listen => {
+            (SocketOption::MaxSegment | SocketOption::Congestion | SocketOption::SynCount, _)
+                if self.connection.state() == TcpState::Listen =>
+            {
                 let result = self.set_before_opening(option, value);
-                // The connection that waits for a SYN takes the new size.
+                // The connection that waits for a SYN takes the new value.
                 self.begin(now, false);
                 self.connection.listen();
                 return result;
@@ -79,21 +92,61 @@ impl SocketHost {
         not_supported(format!("{} on an open connection", option.name()))
     }
 
-    fn fix_send_buffer(&mut self, bytes: u64) -> CallResult {
-        self.send_settings.fixed = Some(bytes);
-        if let Some(send) = &mut self.send {
-            send.fix(bytes);
+    /// Sets `TCP_CONGESTION` of an open connection.
+    fn change_congestion(&mut self, name: &str) -> CallResult {
+        match congestion_called(name, &self.config) {
+            Some(algorithm) => {
+                if algorithm.name() != self.config.congestion.name() {
+                    self.config.congestion = algorithm;
+                    self.connection.set_congestion(&algorithm);
+                }
+                returned(0)
+            }
+            None => not_supported(format!("the congestion control algorithm `{name}`")),
         }
-        returned(0)
     }
 
-    fn limit_unsent(&mut self, bytes: u64) -> CallResult {
-        self.send_settings.own_unsent_max = bytes;
-        let most = self.send_settings.unsent_max();
-        if let Some(send) = &mut self.send {
-            send.set_unsent_max(most);
-        }
-        returned(0)
+    /// Sets an option of the host that is a number, if it is one.
+    fn set_number(&mut self, now: Time, option: SocketOption, number: i64) -> Option<CallResult> {
+        let valid = match option {
+            SocketOption::KeepAlive
+            | SocketOption::KeepIdle
+            | SocketOption::KeepInterval
+            | SocketOption::KeepCount => {
+                let open = self.was_established().then(|| (now, self.clocks.quiet_since()));
+                self.keep_alive.set(option, number, open, self.config.timer_clock)
+            }
+            SocketOption::OrphanTime => {
+                self.orphan.set(number);
+                true
+            }
+            SocketOption::DeferAccept => {
+                self.deferral.set(u64::try_from(number).unwrap_or(0));
+                true
+            }
+            SocketOption::UserTimeout if (0..=0x7fff_ffff).contains(&number) => {
+                let timeout = Duration::from_millis(number.unsigned_abs());
+                self.clocks.set_user_timeout((number > 0).then_some(timeout));
+                true
+            }
+            SocketOption::SendBuffer if (0..=0x4000_0000).contains(&number) => {
+                self.send_settings.fixed = Some(number.unsigned_abs());
+                if let Some(send) = &mut self.send {
+                    send.fix(number.unsigned_abs());
+                }
+                true
+            }
+            SocketOption::NotSentLowWater if (0..=0xffff_ffff).contains(&number) => {
+                self.send_settings.own_unsent_max = number.unsigned_abs();
+                let most = self.send_settings.unsent_max();
+                if let Some(send) = &mut self.send {
+                    send.set_unsent_max(most);
+                }
+                true
+            }
+            _ => return None,
+        };
+        Some(if valid { returned(0) } else { failed("EINVAL") })
     }
 
     /// Sets an option that only a new connection takes.
@@ -110,8 +163,8 @@ impl SocketHost {
                 config.syn_retries = u32::try_from(*count).expect("within range");
             }
             (SocketOption::Congestion, OptionValue::Text(name)) => {
-                let Some(algorithm) = CongestionConfig::named(name) else {
-                    return not_supported(format!("the congestion algorithm `{name}`"));
+                let Some(algorithm) = congestion_called(name, config) else {
+                    return not_supported(format!("the congestion control algorithm `{name}`"));
                 };
                 config.congestion = algorithm;
             }
@@ -151,6 +204,16 @@ impl SocketHost {
             SocketOption::UserTimeout => {
                 let timeout = self.clocks.user_timeout().map_or(0, Duration::as_nanos);
                 i64::try_from(timeout / 1_000_000).unwrap_or(i64::MAX)
+            }
+            SocketOption::KeepAlive => i64::from(self.keep_alive.is_on),
+            SocketOption::KeepIdle => seconds(self.keep_alive.idle),
+            SocketOption::KeepInterval => seconds(self.keep_alive.interval),
+            SocketOption::KeepCount => self.keep_alive.count.into(),
+            SocketOption::OrphanTime => self.orphan.seconds(),
+            SocketOption::DeferAccept => i64::try_from(self.deferral.seconds()).unwrap_or(i64::MAX),
+            SocketOption::Congestion => {
+                let out = Some(OptionValue::Text(self.config.congestion.name().to_owned()));
+                return CallResult::Returned(CallOutcome { out, ..CallOutcome::returned(0) });
             }
             SocketOption::UnreadTold => i64::from(socket.tells_unread),
             SocketOption::NoDelay => i64::from(!self.config.nagle),

@@ -132,7 +132,8 @@ fn what_the_host_does_not_support_is_an_error() {
         ("setsockopt(3, SOL_SOCKET, SO_MAX_PACING_RATE, [1000], 4) = 0", "SO_MAX_PACING_RATE"),
         ("setsockopt(3, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "vegas"),
         ("setsockopt(3, SOL_SOCKET, SO_RCVBUF, [1000], 4) = 0", "SO_RCVBUF"),
-        ("getsockopt(3, SOL_TCP, TCP_KEEPIDLE, [0], [4]) = 0", "TCP_KEEPIDLE"),
+        ("getsockopt(3, SOL_TCP, TCP_WINDOW_CLAMP, [0], [4]) = 0", "TCP_WINDOW_CLAMP"),
+        ("setsockopt(3, SOL_TCP, TCP_RTO_MIN_US, [9], 4) = 0", "not supported: TCP_RTO_MIN_US"),
         ("getsockopt(3, SOL_SOCKET, SO_SNDBUF, [0], [4]) = 0", "a send buffer without a limit"),
         ("listen(3, 1) = 0", "a second connection"),
     ] {

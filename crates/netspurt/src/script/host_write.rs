@@ -60,25 +60,25 @@ impl SocketHost {
             return number(wanted);
         }
         // A writer that waits is woken when a third of the buffer is free.
-        if self.written > 0 && self.send.as_ref().is_some_and(|send| send.is_awaited) {
+        if self.done > 0 && self.send.as_ref().is_some_and(|send| send.is_awaited) {
             return CallResult::Blocks;
         }
-        while self.written < wanted {
+        while self.done < wanted {
             let progress = self.progress();
             let send = self.send.as_mut().expect("checked above");
-            let part = send.next_part(wanted - self.written, &progress);
+            let part = send.next_part(wanted - self.done, &progress);
             if part == 0 {
                 send.is_awaited = true;
-                return match self.written {
+                return match self.done {
                     0 if at_once => failed("EAGAIN"),
                     written if at_once => number(written),
                     _ => CallResult::Blocks,
                 };
             }
             let taken = send.take(part, &progress);
-            self.written += part;
-            let ends = self.written == wanted;
-            let is_last = ends || send.next_part(wanted - self.written, &progress) == 0;
+            self.done += part;
+            let ends = self.done == wanted;
+            let is_last = ends || send.next_part(wanted - self.done, &progress) == 0;
             let ends_write = is_last && !(ends && more);
             if ends_write {
                 send.push();

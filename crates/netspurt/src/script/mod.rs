@@ -14,6 +14,7 @@ mod clocks;
 mod command_text;
 mod compare;
 mod cursor;
+mod deferral;
 mod dialect;
 mod document;
 mod error;
@@ -21,8 +22,10 @@ mod event_time;
 mod expression_text;
 mod host;
 mod host_calls;
+mod host_close;
 mod host_files;
 mod host_options;
+mod host_peer;
 mod host_poll;
 #[cfg(test)]
 mod host_tests;
@@ -30,10 +33,12 @@ mod host_write;
 mod info;
 mod interest;
 mod joined;
+mod keep_alive;
 mod message_text;
 mod names;
 mod numbers;
 mod option_text;
+mod orphan;
 mod packet;
 mod packet_text;
 #[cfg(test)]
@@ -54,6 +59,7 @@ mod tcp_info;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod unreachable;
 mod zero_files;
 
 pub use assertion::{
@@ -63,7 +69,7 @@ pub use call::{
     Call, CallOutcome, EpollOperation, Expected, Fd, IoctlRequest, MessageFlags, OptionValue,
     Shutdown, SocketOption, Wait, status,
 };
-pub use change::{Change, HostChange, SwitchSetting};
+pub use change::{Change, HostChange, LiveSetting, SwitchSetting};
 pub use compare::Difference;
 pub use dialect::{ScriptDialect, Tolerance};
 pub use document::{Script, ScriptAction, ScriptEvent, ScriptOptions};
@@ -77,3 +83,4 @@ pub use runner::run;
 pub use statement::Statement;
 pub use subject::{CallResult, Subject};
 pub use transcript::{FailureKind, ScriptFailure, TranscriptEntry};
+pub use unreachable::{Unreachable, UnreachableCode};

@@ -15,8 +15,8 @@ const HEADERS_BYTES: u16 = 40;
 /// The offsets between the script's numbers and the wire's.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    /// The connection's initial sequence number; 0 until its SYN is seen.
-    local_isn: u32,
+    /// The initial sequence number of the host's first SYN, from which all its numbers count.
+    local_isn: Option<u32>,
     /// The time stamps on the wire minus those in the script.
     stamp_offset: Option<u32>,
     /// The actual time stamp for each one that the script expected.
@@ -31,7 +31,7 @@ impl Numbers {
     /// The segment as the script would write it.
     pub(super) fn show(&mut self, segment: &Segment) -> ScriptPacket {
         if segment.flags.has(Flags::SYN) {
-            self.local_isn = segment.seq;
+            self.local_isn.get_or_insert(segment.seq);
         }
         let syn = segment.syn_options();
         let relative = |block: &SackBlock| SackBlock {
@@ -45,7 +45,7 @@ impl Numbers {
         ScriptPacket {
             ecn: Some(EcnMark::of(segment.ecn)),
             flags: segment.flags,
-            seq: segment.seq.wrapping_sub(self.local_isn),
+            seq: segment.seq.wrapping_sub(self.local()),
             len: segment.len,
             ack: has_ack.then(|| segment.ack.wrapping_sub(REMOTE_ISN)),
             window: Some(segment.window),
@@ -57,6 +57,16 @@ impl Numbers {
                 sack: segment.sack().iter().map(relative).collect(),
             }),
         }
+    }
+
+    /// The host's number that the script calls 0.
+    fn local(&self) -> u32 {
+        self.local_isn.unwrap_or(0)
+    }
+
+    /// The host's number on the wire that the script calls `number`.
+    pub(super) fn own_on_wire(&self, number: u32) -> u32 {
+        number.wrapping_add(self.local())
     }
 
     /// Notes that the script expected the time stamp `script` and that the packet has `shown`. The
@@ -74,7 +84,7 @@ impl Numbers {
         let options = packet.options.as_ref().unwrap_or(&none);
         let mut segment = Segment {
             seq: packet.seq.wrapping_add(REMOTE_ISN),
-            ack: packet.ack.map_or(0, |ack| ack.wrapping_add(self.local_isn)),
+            ack: packet.ack.map_or(0, |ack| ack.wrapping_add(self.local())),
             len: packet.len,
             size_bytes: packet.len.saturating_add(HEADERS_BYTES + options.size_bytes()),
             window: packet.window.unwrap_or(0),
@@ -93,8 +103,8 @@ impl Numbers {
             let mut blocks = SackBlocks::default();
             for block in options.sack.iter().take(SackBlocks::MAX) {
                 blocks.add(SackBlock {
-                    left: block.left.wrapping_add(self.local_isn),
-                    right: block.right.wrapping_add(self.local_isn),
+                    left: block.left.wrapping_add(self.local()),
+                    right: block.right.wrapping_add(self.local()),
                 });
             }
             segment.set_sack(&blocks);

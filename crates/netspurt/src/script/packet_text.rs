@@ -14,8 +14,8 @@ pub(super) enum PacketKind {
     Outbound,
 }
 
-/// The largest window shift (RFC 7323 §2.3).
-const MAX_SHIFT: u64 = 14;
+/// The largest number that the option has room for; a shift above 14 counts as 14 (RFC 7323 §2.3).
+const MAX_SHIFT: u64 = 255;
 
 /// Reads a packet after its `<` or `>`.
 pub(super) fn packet(
@@ -223,7 +223,7 @@ fn option(
         "sackOK" => core::mem::replace(&mut options.sack_permitted, true),
         "wscale" => {
             let shift = cursor.number("a shift", MAX_SHIFT)?;
-            let shift = u8::try_from(shift).expect("at most 14");
+            let shift = u8::try_from(shift).expect("at most 255");
             options.window_scale.replace(shift).is_some()
         }
         "TS" => options.timestamps.replace(timestamps(cursor)?).is_some(),

@@ -152,6 +152,27 @@ fn an_unknown_command_or_sysctl_is_named() {
 }
 
 #[test]
+fn sysctls_that_linux_reads_at_once_may_come_between_events() {
+    // Linux 6.18 passes it: one retransmission, and no probe of the tail before it.
+    let text = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
++0 connect(3, ..., ...) = -1 EINPROGRESS
++0 > S 0:0(0) <...>
++.1 < S. 0:0(0) ack 1 win 65535 <mss 1000,nop,nop,sackOK>
++0 > . 1:1(0) ack 1
++0 `sysctl -q net.ipv4.tcp_early_retrans=0 net.ipv4.tcp_retries2=1`
++0 write(3, ..., 2000) = 2000
++0 > P. 1:2001(2000) ack 1
++.3~+.34 > . 1:1001(1000) ack 1
++2 getsockopt(3, SOL_SOCKET, SO_ERROR, [110], [4]) = 0";
+    let script = read(text).unwrap();
+    run(&script, &mut script.host(None, &[]).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let live = ["tcp_frto=0", "tcp_dsack=0", "tcp_slow_start_after_idle=0", "tcp_min_tso_segs=1"];
+    for sysctl in live.into_iter().chain(["tcp_fin_timeout=5", "tcp_notsent_lowat=1"]) {
+        assert!(read(&format!("0 close(3) = 0\n+0 `sysctl net.ipv4.{sysctl}`")).is_ok());
+    }
+}
+
+#[test]
 fn a_script_is_refused_for_the_mechanism_that_it_needs() {
     // The first line alone would be refused, too, but for a lesser reason.
     let text = "`nstat`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\

@@ -5,7 +5,7 @@ use core::ops::Range;
 use crate::units::Duration;
 
 use super::call_text;
-use super::change::{Change, HostChange};
+use super::change::{Change, HostChange, LiveSetting};
 use super::command_text::{NamedFiles, backquoted};
 use super::cursor::{Blank, Cursor};
 use super::dialect::ScriptDialect;
@@ -16,6 +16,7 @@ use super::option_text::option_line;
 use super::packet_text::{PacketKind, packet};
 use super::refused::refuse_mechanisms;
 use super::statement_text;
+use super::unreachable::unreachable;
 use crate::place::line_of;
 
 /// Sysctls that scripts for Linux set, and the equivalent switch.
@@ -216,6 +217,9 @@ fn action(
     files: &mut NamedFiles<'_>,
 ) -> Result<ScriptAction, Mistake> {
     if cursor.take("<") {
+        if let Some(message) = unreachable(cursor)? {
+            return Ok(ScriptAction::Unreachable(message));
+        }
         return packet(cursor, PacketKind::Inbound, dialect).map(ScriptAction::Inbound);
     }
     if cursor.take(">") {
@@ -240,14 +244,14 @@ fn action(
         .fix("write `<` or `>` and a packet, a socket call, or `%{ assert … }%`"))
 }
 
-/// The changes that may come while the connection is there; no switch is among them.
+/// The changes that may come while the connection is there.
 fn later_changes(found: Vec<Change>, span: Range<usize>) -> Result<Vec<HostChange>, Mistake> {
     let of_host = |change| match change {
         Change::Host(change) => Ok(change),
-        Change::Switch(set) => {
+        Change::Switch(set) => LiveSetting::of(&set).map(HostChange::Live).ok_or_else(|| {
             let message = format!("`{}` cannot change while the connection is there", set.path);
-            Err(Mistake::new(span.clone(), message).fix("move the command before the first event"))
-        }
+            Mistake::new(span.clone(), message).fix("move the command before the first event")
+        }),
     };
     found.into_iter().map(of_host).collect()
 }

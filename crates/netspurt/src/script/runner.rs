@@ -17,6 +17,7 @@ use super::packet::{EcnMark, ScriptPacket};
 use super::statement::Statement;
 use super::subject::{CallResult, Subject};
 use super::transcript::{FailureKind, InSeconds, ScriptFailure, TranscriptEntry};
+use super::unreachable::Unreachable;
 
 /// A tick of the time stamps option.
 const STAMP_TICK: Duration = Duration::from_millis(1);
@@ -102,6 +103,7 @@ impl<'a> Runner<'a> {
         }
         match &event.action {
             ScriptAction::Inbound(packet) => self.inject(packet)?,
+            ScriptAction::Unreachable(message) => self.report(message)?,
             ScriptAction::Call { call, expected } => self.call(call, expected, span)?,
             ScriptAction::Check(statements) => self.check(statements)?,
             ScriptAction::Change(changes) => self.change(changes)?,
@@ -227,6 +229,15 @@ impl<'a> Runner<'a> {
         self.drain().map(|_| ())
     }
 
+    /// An ICMP message arrives.
+    fn report(&mut self, message: &Unreachable) -> Step {
+        self.note(self.now, format!("< {message}"));
+        let seq = self.numbers.own_on_wire(message.seq);
+        let result = self.subject.unreachable(self.now, &Unreachable { seq, ..*message });
+        result.map_err(|what| self.fail(FailureKind::NotSupported, message.to_string(), what))?;
+        self.drain().map(|_| ())
+    }
+
     fn call(&mut self, call: &'a Call, expected: &'a Expected, span: EventSpan) -> Step {
         if let Some(blocked) = &self.blocked {
             let wanted = format!("the call in line {} returns first", blocked.line);
@@ -255,7 +266,8 @@ impl<'a> Runner<'a> {
             }
             CallResult::NotSupported(what) => {
                 let wanted = format!("{call} = {expected}");
-                return Err(self.fail(FailureKind::NotSupported, wanted, what));
+                let actual = format!("not supported: {what}");
+                return Err(self.fail(FailureKind::NotSupported, wanted, actual));
             }
         }
         self.drain().map(|_| ())

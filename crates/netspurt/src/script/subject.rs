@@ -6,6 +6,7 @@ use crate::units::Time;
 use super::call::{Call, CallOutcome};
 use super::change::HostChange;
 use super::info::Info;
+use super::unreachable::Unreachable;
 
 /// The immediate result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,14 @@ pub trait Subject {
 
     /// Receives a segment with sequence numbers as on the wire. It names no flow and no transmission.
     fn inject(&mut self, now: Time, segment: &Segment);
+
+    /// Receives the message that a packet did not arrive, with its sequence number as on the wire.
+    ///
+    /// # Errors
+    /// The implementation does not support this; the text says what.
+    fn unreachable(&mut self, _now: Time, message: &Unreachable) -> Result<(), String> {
+        Err(message.to_string())
+    }
 
     /// The next instant at which something falls due.
     fn next_wakeup(&self) -> Option<Time>;

@@ -1,5 +1,7 @@
 //! The sysctls of Linux that scripts set, and what they change here.
 
+use crate::units::Duration;
+
 use super::change::{Change, HostChange, SwitchSetting};
 
 /// Sysctls without effect here: they concern Fast Open, syncookies, and super-packets of the
@@ -48,12 +50,19 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
         "tcp_rto_max_ms" => setting.switch("rto.max", &format!("\"{} ms\"", setting.number()?)),
         "tcp_congestion_control" => setting.congestion(),
         "tcp_rmem" => {
-            let most = setting.three()?[2];
-            setting.switch("receive_buffer", &format!("\"{most} B\""))
+            let [_, first, most] = setting.three()?;
+            let mut changes = setting.switch("receive_buffer", &format!("\"{most} B\""))?;
+            let half = (first / 2).clamp(1, 1 << 30);
+            changes.extend(setting.switch("receive.first_window", &format!("\"{half} B\""))?);
+            Ok(changes)
         }
         "tcp_wmem" => {
             let [_, first, most] = setting.three()?;
             Ok(vec![Change::Host(HostChange::SendBuffer { first, most })])
+        }
+        "tcp_fin_timeout" => {
+            let time = Duration::from_secs(setting.number()?.min(u32::MAX.into()));
+            Ok(vec![Change::Host(HostChange::OrphanTime(time))])
         }
         "tcp_notsent_lowat" => Ok(vec![Change::Host(HostChange::UnsentMax(setting.number()?))]),
         "tcp_ecn" => setting.ecn(),

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::congestion::CongestionConfig;
 use crate::event::Events;
 use crate::ids::EndId;
 use crate::segment::{Flags, Segment};
@@ -13,7 +14,8 @@ use super::config::{NsConfig, TcpConfig};
 use super::context::Context;
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, NsReceiver, ReceiveCount};
-use super::rfc::{ConnectionInfo, Failure, Joins, RfcEnd, SendTimes, Tcb, TcpState};
+use super::rfc::control;
+use super::rfc::{ConnectionInfo, Failure, Joins, RfcConfig, RfcEnd, SendTimes, Tcb, TcpState};
 use super::transmit::SendCount;
 
 /// One end of a TCP connection.
@@ -182,6 +184,42 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
 
+    /// Ends the connection with a reset, since nothing answers (RFC 9293 §3.8.4: the probes of
+    /// keep-alive).
+    pub fn break_off(&mut self, now: Time, events: &mut Events<Segment>) {
+        self.of_rfc(now, events, control::break_off);
+    }
+
+    /// Sends an old number without payload, which the peer must answer (RFC 9293 §3.8.4).
+    pub fn probe_peer(&mut self, now: Time, events: &mut Events<Segment>) {
+        self.of_rfc(now, events, control::probe_peer);
+    }
+
+    /// Changes switches of an open connection. Those that are read as a connection is made change
+    /// nothing.
+    pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            control::adjust(end.awake(), change);
+        }
+        (self.ready, self.due) = (now.max(self.ready), self.flavour.next_deadline());
+    }
+
+    /// Goes on with another congestion control algorithm, from the window that there is.
+    pub fn set_congestion(&mut self, config: &CongestionConfig) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            control::set_congestion(end.awake(), config);
+        }
+    }
+
+    /// The initial sequence number with which a new connection may take the place of this one, which
+    /// is in TIME-WAIT, if `segment` asks for one (RFC 9293 §3.6.1, RFC 6191 §2).
+    pub fn successor(&self, segment: &Segment) -> Option<u32> {
+        match &self.flavour {
+            Flavour::Ns(_) => None,
+            Flavour::Rfc(end) => end.view(|tcb| control::successor(tcb, segment)),
+        }
+    }
+
     /// Ends the connection at once and without a word, since nothing answers (RFC 9293 §3.9.1.8, the
     /// user timeout).
     pub fn give_up(&mut self, now: Time) {
@@ -269,11 +307,29 @@ impl Connection {
         }
     }
 
+    /// Whether a segment is taken in: it lies in the window, and is no old duplicate. One that comes
+    /// before the connection stands always is.
+    pub fn accepts(&self, segment: &Segment, now: Time) -> bool {
+        match &self.flavour {
+            Flavour::Ns(_) => true,
+            Flavour::Rfc(end) => end.view(|tcb| control::accepts(tcb, segment, now)),
+        }
+    }
+
     /// Whether a segment has octets beyond those that arrived in order.
     pub fn expects(&self, segment: &Segment) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
             Flavour::Rfc(end) => end.view(|tcb| tcb.receiver().expects(segment)),
+        }
+    }
+
+    /// Whether the octet with the number `seq` on the wire is outstanding, or is the next one to be
+    /// sent.
+    pub fn has_out(&self, seq: u32) -> bool {
+        match &self.flavour {
+            Flavour::Ns(_) => false,
+            Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.has_out(seq)),
         }
     }
 

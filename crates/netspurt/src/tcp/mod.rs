@@ -21,6 +21,6 @@ pub use receiver::ReceiveCount;
 pub use rfc::{
     ConnectionInfo, CwndRules, DelayedAck, Failure, InitialWindow, OptionsInfo, OutstandingInfo,
     Phase, RackRules, ReceiveRules, ReceivingInfo, Recovery, Restart, RfcConfig, Sampling,
-    SendRules, SendTimes, SfrResponse, SpuriousRules, TcpState, TimerRules, Undo,
+    SendRules, SendTimes, SfrResponse, SpuriousRules, SynRules, TcpState, TimerRules, Undo,
 };
 pub use transmit::SendCount;

@@ -196,15 +196,36 @@ fn choose(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusal> {
     if word == config.congestion.name() {
         return Ok(());
     }
-    let grows_freely = grows_freely(&config.congestion);
     let named = CongestionConfig::named(word).map(Ok).or_else(|| CongestionConfig::foreign(word));
     let named = named.expect("reading checks words");
-    config.congestion = named.map_err(|slip| Refusal::new(slip.message, slip.fix))?;
-    if let Some(reno) = reno_mut(&mut config.congestion).filter(|_| grows_freely) {
+    let named = named.map_err(|slip| Refusal::new(slip.message, slip.fix))?;
+    config.congestion = in_place_of(&config.congestion, named);
+    Ok(())
+}
+
+/// The core's algorithm called `word`, as it is in the place of the algorithm of `config`.
+///
+/// ```
+/// use netspurt::scenario::congestion_called;
+/// use netspurt::tcp::RfcConfig;
+/// let config = RfcConfig::linux_6();
+/// assert_eq!(congestion_called("cubic", &config), Some(config.congestion));
+/// assert_eq!(congestion_called("vegas", &config), None);
+/// ```
+pub fn congestion_called(word: &str, config: &RfcConfig) -> Option<CongestionConfig> {
+    if word == config.congestion.name() {
+        return Some(config.congestion);
+    }
+    CongestionConfig::named(word).map(|named| in_place_of(&config.congestion, named))
+}
+
+/// An algorithm as it is in the place of `before`.
+fn in_place_of(before: &CongestionConfig, mut named: CongestionConfig) -> CongestionConfig {
+    if let Some(reno) = reno_mut(&mut named).filter(|_| grows_freely(before)) {
         reno.abc_limit_segs = Some(NO_ABC_LIMIT);
         reno.slow_start_exit = SlowStartExit::None;
     }
-    Ok(())
+    named
 }
 
 /// Whether an ACK may open a profile's window without limit, as in Linux. Then another algorithm

@@ -17,6 +17,8 @@ mod value;
 mod windows;
 mod words;
 
+pub use congestion::congestion_called;
+
 pub(super) use apply::{kernel, ns, rfc, spell_out};
 pub(super) use definition::Switch;
 pub(super) use kind::{SwitchKind, SwitchPart, SwitchUnit, Written};

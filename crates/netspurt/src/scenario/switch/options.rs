@@ -133,6 +133,26 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ends_reports)),
     Switch::new(
+        "receive.challenge_interval",
+        "The least time between two challenge ACKs (RFC 5961 §7), also between two answers to a SYN \
+         that comes again, or to segments outside the window without payload \
+         (`tcp_invalid_ratelimit`)",
+        SwitchKind::TIME,
+    )
+    .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),
+    Switch::flag(
+        "syn.again_after_reset",
+        "After a SYN-ACK with a wrong acknowledgment, which is answered by an RST, the SYN leaves again \
+         at once (`tcp_rcv_synsent_state_process`), and not after an RTO",
+    )
+    .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
+    Switch::flag(
+        "syn.keeps_offer",
+        "If both ends open at once, the SYN-ACK has all options of the SYN (`tcp_send_synack`), and not \
+         only those that the peer's SYN had, too",
+    )
+    .rfc(|c| Field::Flag(&mut c.syn_rules.keeps_offer)),
+    Switch::new(
         "retries",
         "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",
         SwitchKind::whole(0, u32::MAX),

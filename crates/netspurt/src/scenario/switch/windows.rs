@@ -103,6 +103,18 @@ pub const SWITCHES: &[Switch] = &[
         },
     })
     .kernel_bounds(KERNEL_WINDOW_MIN_BYTES, KERNEL_WINDOW_MAX_BYTES),
+    Switch::new(
+        "receive.first_window",
+        "The most of the receive buffer that a SYN offers (half of `tcp_rmem[1]`)",
+        SwitchKind::bytes(1, WINDOW_MAX_BYTES),
+    )
+    .rfc(|c| Field::Number(&mut c.first_window_bytes)),
+    Switch::flag(
+        "syn.whole_first_window",
+        "A SYN offers a whole number of segments as the receive window \
+         (`tcp_select_initial_window`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.syn_rules.whole_first_window)),
     Switch::flag("pacing", "Spreads each window over a round trip; BBR always paces")
         .rfc(|c| Field::Flag(&mut c.pacing)),
     Switch::flag("nagle", "Holds short segments back while any octet is outstanding (RFC 896)")

@@ -62,10 +62,10 @@ impl Tcb {
         let flags = segment.flags;
         let ack = self.tx.window.octet(segment.ack);
         if flags.has(Flags::ACK) && (ack == 0 || ack > self.tx.window.nxt) {
-            if !flags.has(Flags::RST) {
-                self.refuse(segment, cx);
+            if self.config.syn_rules.again_after_reset && self.tx.timers.retries() == 0 {
+                self.tx.timers.hurry(cx.now);
             }
-            return;
+            return self.refuse(segment, cx);
         }
         if flags.has(Flags::RST) {
             if flags.has(Flags::ACK) {
@@ -111,14 +111,13 @@ impl Tcb {
             if left == self.rx.nxt {
                 self.on_reset();
             } else {
-                self.rx.need = AckNeed::Now;
+                self.rx.challenge(cx.now, &self.config);
             }
             return;
         }
         if flags.has(Flags::SYN) {
             // RFC 5961 §4.2.
-            self.rx.need = AckNeed::Now;
-            return;
+            return self.rx.challenge(cx.now, &self.config);
         }
         if !flags.has(Flags::ACK) {
             return;
@@ -152,6 +151,9 @@ impl Tcb {
         if segment.len > 0 && !self.rx.is_closed() {
             // RFC 9293 §3.10.7.4: nothing follows a FIN.
             self.take_data(segment, cx.now);
+        } else if segment.len > 0 && self.life.state() == TcpState::TimeWait {
+            // `tcp_timewait_state_process`.
+            self.rx.need = AckNeed::Now;
         }
         if segment.flags.has(Flags::FIN) && !self.rx.is_closed() {
             self.rx.note_fin(right - 1);
@@ -175,7 +177,10 @@ impl Tcb {
     /// connection stands (RFC 9293 §3.5); without it our SYN-ACK was not heard.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
-            return self.retransmit_syn(cx);
+            if self.rx.may_challenge(cx.now, &self.config) {
+                self.retransmit_syn(cx);
+            }
+            return;
         }
         self.header.take_stamp(segment, 0, self.rx.told, cx.now);
         self.on_handshake_ack(segment, cx);
@@ -209,7 +214,12 @@ impl Tcb {
             self.on_ack(segment, cx);
             self.look_for_fin_ack(cx.now);
         }
-        self.rx.need = AckNeed::Now;
+        if right > left && !segment.flags.has(Flags::SYN) {
+            // What has octets is no part of a loop of ACKs (`tcp_oow_rate_limited`).
+            self.rx.need = AckNeed::Now;
+        } else {
+            self.rx.challenge(cx.now, &self.config);
+        }
     }
 
     /// The octets `left..right` of a segment came before.
@@ -244,7 +254,7 @@ impl Tcb {
         let ack = self.ack_of(segment);
         let goes_on = self.tx.on_ack(&ack, cx);
         if !goes_on {
-            self.rx.need = AckNeed::Now;
+            self.rx.challenge(cx.now, &self.config);
         }
         goes_on
     }
@@ -269,6 +279,7 @@ impl Tcb {
         // A SYN's window is not shifted, and has been taken.
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
         self.life.stand();
+        self.rx.forget_challenge();
         self.tx.open(&ack, window, cx);
     }
 

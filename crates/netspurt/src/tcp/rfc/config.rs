@@ -7,7 +7,9 @@ use crate::congestion::{
 use crate::rto::{Bsd44Config, EstimatorConfig, LinuxConfig, Rfc6298Config, SfrConfig};
 use crate::units::Duration;
 
-use super::rules::{CwndRules, RackRules, ReceiveRules, SendRules, SpuriousRules, TimerRules};
+use super::rules::{
+    CwndRules, RackRules, ReceiveRules, SendRules, SpuriousRules, SynRules, TimerRules,
+};
 
 /// How a sender finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +123,8 @@ pub struct RfcConfig {
     pub timer_rules: TimerRules,
     /// What the receiving side reports, and when it acknowledges a FIN.
     pub receive_rules: ReceiveRules,
+    /// What SYNs offer, and when they leave again.
+    pub syn_rules: SynRules,
     /// When segments are held back or let go.
     pub send_rules: SendRules,
     /// What proves a cut spurious, and what is learnt of it.
@@ -195,6 +199,8 @@ pub struct RfcConfig {
     pub merged_mss: Option<u16>,
     /// Octets the receiving side holds for its application.
     pub receive_buffer_bytes: u64,
+    /// The most of it that a SYN offers.
+    pub first_window_bytes: u64,
     /// Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
     pub retries: u32,
     /// Retransmissions of a SYN.
@@ -251,6 +257,7 @@ impl RfcConfig {
             cwnd_rules: CwndRules::RFC,
             timer_rules: TimerRules::RFC,
             receive_rules: ReceiveRules::RFC,
+            syn_rules: SynRules::RFC,
             send_rules: SendRules::RFC,
             spurious_rules: SpuriousRules::RFC,
             rack_rules: RackRules::RFC,
@@ -283,6 +290,7 @@ impl RfcConfig {
             quick_acks_segs: 0,
             merged_mss: None,
             receive_buffer_bytes: 1 << 22,
+            first_window_bytes: 1 << 30,
             retries: 15,
             syn_retries: 6,
             syn_retransmissions_forgiven: 0,
@@ -338,6 +346,8 @@ impl RfcConfig {
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,
+            // Half of `tcp_rmem[1]`.
+            first_window_bytes: 1 << 16,
             time_wait: Duration::from_secs(60),
             timer_slack: Duration::from_millis(2),
             initial_window_bytes: None,
@@ -347,6 +357,7 @@ impl RfcConfig {
             cwnd_rules: CwndRules::LINUX,
             timer_rules: TimerRules::LINUX,
             receive_rules: ReceiveRules::LINUX,
+            syn_rules: SynRules::LINUX,
             send_rules: SendRules::LINUX,
             spurious_rules: SpuriousRules::LINUX,
             rack_rules: RackRules::LINUX,

@@ -1,6 +1,6 @@
 //! The congestion window: its algorithm, and the sender's own changes to it.
 
-use crate::congestion::{Congestion, CongestionControl, Window};
+use crate::congestion::{Congestion, CongestionConfig, CongestionControl, Window};
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
@@ -50,6 +50,13 @@ impl CwndControl {
             usage: Usage::default(),
             owes_cwr: false,
         }
+    }
+
+    /// Another algorithm goes on from the same window, after a handshake of `rtt`.
+    pub(super) fn replace(&mut self, config: &CongestionConfig, rtt: Option<Duration>) {
+        self.algorithm = config.build();
+        self.is_owned = self.algorithm.owns_window();
+        self.algorithm.on_open(rtt, &self.window);
     }
 
     /// Whether the algorithm steers the window in recovery, too.

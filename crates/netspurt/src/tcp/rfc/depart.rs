@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::segment::{Cause, Ecn, Flags, Segment};
+use crate::wire::full_payload;
 
 use super::super::context::Context;
 use super::offload::packet_edge;
@@ -131,12 +132,15 @@ impl Tcb {
         let now = cx.now;
         let segment = self.header.begin(config.iss, cx);
         segment.cause = cause.into();
-        segment.set_syn_options(self.header.offer(answering, &config));
-        let stamped = if answering { self.header.agreed.timestamps } else { config.timestamps };
+        let repeats = !answering || config.syn_rules.keeps_offer && !self.life.is_passive();
+        segment.set_syn_options(self.header.offer(!repeats, &config));
+        let stamped = if repeats { config.timestamps } else { self.header.agreed.timestamps };
         if stamped {
             segment.set_timestamps(self.header.stamps(now));
         }
-        let window = self.rx.advance_window().min(u64::from(u16::MAX));
+        let unit = u64::from(full_payload(config.mss, answering && self.header.agreed.timestamps));
+        let unit = config.syn_rules.whole_first_window.then_some(unit);
+        let window = self.rx.first_window(unit).min(u64::from(u16::MAX));
         segment.window = u16::try_from(window).unwrap_or(u16::MAX);
         segment.flags = Flags::SYN;
         if answering {

@@ -17,6 +17,7 @@ mod account;
 mod ack;
 mod arrive;
 mod config;
+pub(super) mod control;
 mod cwnd;
 mod delayed_ack;
 mod depart;
@@ -63,7 +64,9 @@ pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ReceivingInfo};
 pub use initial_window::InitialWindow;
 pub use repair::Phase;
 pub(super) use resting::RfcEnd;
-pub use rules::{CwndRules, RackRules, ReceiveRules, SendRules, SpuriousRules, TimerRules};
+pub use rules::{
+    CwndRules, RackRules, ReceiveRules, SendRules, SpuriousRules, SynRules, TimerRules,
+};
 pub(super) use send_window::Joins;
 pub use state::{Failure, TcpState};
 pub(super) use tcb::Tcb;

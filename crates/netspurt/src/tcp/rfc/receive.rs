@@ -33,6 +33,8 @@ pub(in crate::tcp) struct RfcReceiver {
     /// Whether the application reads as data comes.
     pub(super) reads_at_once: bool,
     buffer: u64,
+    /// The most that the SYN offers.
+    first_max: u64,
     /// The largest segment seen.
     full: u64,
     /// Octets of the peer's, its FIN included, end here.
@@ -41,10 +43,12 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a held acknowledgment goes out.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
+    /// When the last challenge ACK was sent.
+    challenged: Option<Time>,
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, full, fin, ack_delay, deadline, need, count } keeps { buffer });
+packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, full, fin, ack_delay, deadline, need, challenged, count } keeps { buffer, first_max });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -59,11 +63,13 @@ impl RfcReceiver {
             unread: 0,
             reads_at_once: true,
             buffer: config.receive_buffer_bytes,
+            first_max: config.receive_buffer_bytes.min(config.first_window_bytes),
             full: 0,
             fin: None,
             ack_delay: AckDelay::new(config),
             deadline: Time::NEVER,
             need: AckNeed::None,
+            challenged: None,
             count: ReceiveCount::default(),
         }
     }
@@ -71,7 +77,14 @@ impl RfcReceiver {
     /// The peer's SYN has the number `irs`.
     pub(super) fn begin(&mut self, irs: u32) {
         self.irs = irs;
-        self.advance_window();
+    }
+
+    /// The window that a SYN offers, which is a multiple of `unit` if it is given.
+    pub(super) fn first_window(&mut self, unit: Option<u64>) -> u64 {
+        let over =
+            unit.filter(|unit| *unit < self.first_max).map_or(0, |unit| self.first_max % unit);
+        self.edge = self.edge.max(self.nxt + self.first_max - over);
+        self.window()
     }
 
     /// The number of the next octet expected, as the wire has it.
@@ -98,6 +111,28 @@ impl RfcReceiver {
     /// Whether `segment` has octets beyond those that arrived in order.
     pub(in crate::tcp) fn expects(&self, segment: &Segment) -> bool {
         self.octet(segment.seq) + u64::from(segment.len) > self.nxt
+    }
+
+    /// Sends a challenge ACK (RFC 5961), unless one went out a short time ago.
+    pub(super) fn challenge(&mut self, now: Time, config: &RfcConfig) {
+        if self.may_challenge(now, config) {
+            self.need = AckNeed::Now;
+        }
+    }
+
+    /// Whether a challenge ACK may be sent at `now`; it counts as sent.
+    pub(super) fn may_challenge(&mut self, now: Time, config: &RfcConfig) -> bool {
+        let interval = config.receive_rules.challenge_interval;
+        let may = self.challenged.is_none_or(|at| now.saturating_since(at) >= interval);
+        if may {
+            self.challenged = Some(now);
+        }
+        may
+    }
+
+    /// The challenges of the handshake do not count.
+    pub(super) fn forget_challenge(&mut self) {
+        self.challenged = None;
     }
 
     /// Octets delivered and not read.

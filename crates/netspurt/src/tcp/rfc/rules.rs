@@ -1,5 +1,7 @@
 //! Rules in which Linux differs from the RFCs, by theme: each is a switch.
 
+use crate::units::Duration;
+
 /// How the congestion window is counted, cut and earned, where Linux does otherwise than the RFCs.
 ///
 /// ```
@@ -143,6 +145,10 @@ pub struct ReceiveRules {
     /// A FIN that is taken in order ends all reports: of octets that came with it again, too
     /// (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those.
     pub fin_ends_reports: bool,
+    /// The least time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`), also
+    /// between two answers to a SYN that comes again, and to segments outside the window that have
+    /// no payload. Zero: each is answered.
+    pub challenge_interval: Duration,
 }
 
 impl ReceiveRules {
@@ -161,7 +167,41 @@ impl ReceiveRules {
             stamp_after_ack: on,
             takes_unstamped: on,
             fin_ends_reports: on,
+            challenge_interval: Duration::from_millis(if on { 500 } else { 0 }),
         }
+    }
+}
+
+/// What SYNs offer, and when they leave again, where Linux does otherwise than the profiles of the
+/// RFCs.
+///
+/// ```
+/// use netspurt::tcp::{RfcConfig, SynRules};
+/// assert_eq!(RfcConfig::linux_6().syn_rules, SynRules::LINUX);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynRules {
+    /// After a segment with a wrong acknowledgment, which is answered by an RST, the first SYN leaves
+    /// again within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and not
+    /// after an RTO.
+    pub again_after_reset: bool,
+    /// Where both ends open at once, the SYN-ACK repeats what the SYN offered
+    /// (`tcp_send_synack`), and not what both offered. RFC 7323 §2.2 and §3.2 send an option there
+    /// only if the peer's SYN had it.
+    pub keeps_offer: bool,
+    /// The first receive window is a whole number of segments of the MSS
+    /// (`tcp_select_initial_window`).
+    pub whole_first_window: bool,
+}
+
+impl SynRules {
+    /// The rules of the RFCs' profiles.
+    pub const RFC: Self = Self::all(false);
+    /// Linux's.
+    pub const LINUX: Self = Self::all(true);
+
+    const fn all(on: bool) -> Self {
+        Self { again_after_reset: on, keeps_offer: on, whole_first_window: on }
     }
 }
 

@@ -9,6 +9,9 @@ use super::config::{Restart, RfcConfig};
 use super::recovery::NextLook;
 use super::scoreboard::Scoreboard;
 
+/// A jiffy of a Linux with 250 of them a second, for clocks without jiffies.
+const JIFFY: Duration = Duration::from_millis(4);
+
 /// The retransmission timer, and the deadlines beside it; [`Time::NEVER`] where one does not run.
 #[derive(Debug)]
 pub(super) struct SendTimers {
@@ -129,6 +132,12 @@ impl SendTimers {
         let sent = scoreboard.front().map_or(now, |oldest| oldest.at);
         let oldest = Oldest { sent, flight_segs: scoreboard.len() as u64 };
         self.retransmission.restart(now, from, oldest, self.clock);
+    }
+
+    /// The retransmission timer fires as soon as Linux's timers do (`TCP_TIMEOUT_MIN`, two jiffies).
+    pub(super) fn hurry(&mut self, now: Time) {
+        let jiffy = self.clock.jiffy().unwrap_or(JIFFY);
+        self.retransmission.fire_at(self.clock.expiry(now, jiffy * 2));
     }
 
     /// The retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3); `all_sent` says

@@ -117,6 +117,11 @@ impl SendWindow {
         self.peer_max
     }
 
+    /// Whether the octet that the wire calls `wire` is outstanding, or is the next one to be sent.
+    pub(in crate::tcp) fn has_out(&self, wire: u32) -> bool {
+        (self.una..=self.nxt).contains(&self.octet(wire))
+    }
+
     /// The count of our octet that the wire calls `wire`.
     #[inline]
     pub(super) fn octet(&self, wire: u32) -> u64 {

@@ -1,0 +1,93 @@
+//! `TCP_DEFER_ACCEPT`: a connection is there when data comes, and not with the ACK of its SYN-ACK.
+
+use crate::segment::{Flags, Segment};
+
+/// The first timer of a SYN-ACK and the longest, in seconds, as Linux counts them here.
+const FIRST_WAIT_S: u64 = 1;
+const LONGEST_WAIT_S: u64 = 120;
+
+/// A handshake whose last ACK may be left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Deferral {
+    /// Until so many timeouts of the SYN-ACK an ACK without data is left out; 0: never.
+    timeouts_max: u32,
+    /// SYN-ACKs sent.
+    sent: u32,
+    /// Whether an ACK was left out.
+    acked: bool,
+}
+
+impl Deferral {
+    /// Sets the option to so many seconds (`secs_to_retrans`).
+    pub(super) fn set(&mut self, seconds: u64) {
+        let (mut wait, mut period, mut count) = (FIRST_WAIT_S, FIRST_WAIT_S, 0);
+        if seconds > 0 {
+            count = 1;
+            while seconds > period && count < 255 {
+                count += 1;
+                wait = (2 * wait).min(LONGEST_WAIT_S);
+                period += wait;
+            }
+        }
+        self.timeouts_max = count;
+    }
+
+    /// The seconds that the option reads as (`retrans_to_secs`).
+    pub(super) fn seconds(&self) -> u64 {
+        let (mut wait, mut period) = (FIRST_WAIT_S, 0);
+        for _ in 0..self.timeouts_max {
+            period += wait;
+            wait = (2 * wait).min(LONGEST_WAIT_S);
+        }
+        period
+    }
+
+    /// A handshake begins.
+    pub(super) fn begin(&mut self) {
+        (self.sent, self.acked) = (0, false);
+    }
+
+    /// Whether this segment, which acknowledges our SYN-ACK, is left out (`tcp_check_req`).
+    pub(super) fn leaves_out(&mut self, segment: &Segment, acknowledges: bool) -> bool {
+        let bare = segment.flags.without(Flags::PSH) == Flags::ACK && segment.len == 0;
+        let out = bare && acknowledges && self.sent <= self.timeouts_max;
+        self.acked |= out;
+        out
+    }
+
+    /// Whether a SYN-ACK that is due leaves: not while its peer has only data to add
+    /// (`syn_ack_recalc`).
+    pub(super) fn lets_go(&mut self) -> bool {
+        self.sent += 1;
+        !self.acked || self.sent > self.timeouts_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's `secs_to_retrans` and back.
+    #[test]
+    fn seconds_are_rounded_up_to_timeouts_of_the_syn_ack() {
+        let rounded = |seconds| {
+            let mut deferral = Deferral::default();
+            deferral.set(seconds);
+            (deferral.timeouts_max, deferral.seconds())
+        };
+        assert_eq!([0, 1, 2, 5, 8].map(rounded), [(0, 0), (1, 1), (2, 3), (3, 7), (4, 15)]);
+    }
+
+    #[test]
+    fn the_ack_is_left_out_until_the_timeouts_are_used_up() {
+        let ack = Segment { flags: Flags::ACK, ..Segment::default() };
+        let data = Segment { len: 1, ..ack };
+        let mut deferral = Deferral::default();
+        deferral.set(1);
+        assert!(deferral.lets_go());
+        assert!(!deferral.leaves_out(&data, true) && !deferral.leaves_out(&ack, false));
+        assert!(deferral.leaves_out(&ack, true));
+        assert!(deferral.lets_go(), "the last one asks once more");
+        assert!(!deferral.leaves_out(&ack, true));
+    }
+}

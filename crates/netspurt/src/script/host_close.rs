@@ -1,0 +1,70 @@
+//! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in TIME-WAIT.
+
+use crate::segment::Segment;
+use crate::tcp::TcpState;
+use crate::units::{Duration, Time};
+
+use super::call::Fd;
+use super::host::{Role, SocketHost, SocketState};
+use super::host_calls::returned;
+use super::subject::CallResult;
+
+impl SocketHost {
+    /// Whether a socket of the connection is open.
+    pub(super) fn is_open(&self) -> bool {
+        let open =
+            |socket: &SocketState| socket.role == Role::Connected && socket.closes_until.is_none();
+        self.sockets.values().any(open)
+    }
+
+    /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1). With
+    /// `SO_LINGER` and a time the call waits until all is acknowledged (`sk_stream_wait_close`).
+    pub(super) fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
+        let (connection, events) = (&mut self.connection, &mut self.events);
+        let mut until = socket.closes_until;
+        match socket.role {
+            _ if until.is_some() => {}
+            Role::Connected if socket.linger == Some(0) || connection.unread() > 0 => {
+                connection.abort(now, events);
+            }
+            Role::Connected => {
+                connection.close(now, events);
+                until = socket.linger.map(|seconds| now + Duration::from_secs(seconds.into()));
+            }
+            Role::Listening { accepted: false } => connection.close(now, events),
+            _ => {}
+        }
+        let closed = [TcpState::FinWait2, TcpState::TimeWait, TcpState::Closed];
+        if until.is_some_and(|until| now < until) && !closed.contains(&connection.state()) {
+            self.sockets.insert(fd, SocketState { closes_until: until, ..socket });
+            return CallResult::Blocks;
+        }
+        self.sockets.remove(&fd);
+        self.watch_orphan(now);
+        returned(0)
+    }
+
+    /// A connection without a socket does not wait for ever in FIN-WAIT-2.
+    pub(super) fn watch_orphan(&mut self, now: Time) {
+        let waits = self.connection.state() == TcpState::FinWait2 && !self.is_open();
+        let rto = self.connection.info().map_or(Duration::ZERO, |info| info.rto.rto);
+        if self.orphan.watch(waits, rto, now, self.config.timer_clock) {
+            self.connection.abort(now, &mut self.events);
+        }
+    }
+
+    /// A connection in TIME-WAIT makes way for a new one, if a socket listens.
+    pub(super) fn make_way(&mut self, now: Time, segment: &Segment) {
+        let listening = |socket: &SocketState| matches!(socket.role, Role::Listening { .. });
+        let listener = self.sockets.iter().find(|(_, socket)| listening(socket));
+        let Some(fd) = listener.map(|(fd, _)| *fd) else { return };
+        if let Some(iss) = self.connection.successor(segment) {
+            self.config.iss = iss;
+            self.begin(now, false);
+            self.connection.listen();
+            if let Some(socket) = self.sockets.get_mut(&fd) {
+                socket.role = Role::Listening { accepted: false };
+            }
+        }
+    }
+}

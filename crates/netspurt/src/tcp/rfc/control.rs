@@ -1,0 +1,69 @@
+//! What a host asks of a connection beside the calls of RFC 9293 §3.9.1: keep-alive, changes of switches,
+//! and whether a segment belongs to it.
+
+use std::sync::Arc;
+
+use crate::congestion::CongestionConfig;
+use crate::segment::{Flags, Segment};
+use crate::units::Time;
+
+use super::super::context::Context;
+use super::config::RfcConfig;
+use super::stamps::is_before;
+use super::state::{Failure, TcpState};
+use super::tcb::Tcb;
+
+/// The least distance of the initial number of a new connection from the next number of the old one
+/// (`tcp_timewait_state_process`).
+const BEYOND_ALL_SENT: u32 = 65_537;
+
+/// Ends the connection by a reset because nothing answers.
+pub(in crate::tcp) fn break_off(tcb: &mut Tcb, cx: &mut Context<'_>) {
+    tcb.send_reset(cx);
+    tcb.fail(Failure::TimedOut);
+}
+
+/// Sends an old number without payload, which the peer must answer (RFC 9293 §3.8.4).
+pub(in crate::tcp) fn probe_peer(tcb: &mut Tcb, cx: &mut Context<'_>) {
+    let segment = tcb.header.begin(tcb.tx.window.on_wire(tcb.tx.window.nxt), cx);
+    tcb.rx.acknowledge(segment, 0, &tcb.header);
+    segment.seq = segment.seq.wrapping_sub(1);
+    tcb.header.weigh(segment);
+}
+
+/// Goes on with other switches.
+pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig)) {
+    let mut config = *tcb.config;
+    change(&mut config);
+    tcb.config = Arc::new(config);
+    tcb.tx.config = Arc::clone(&tcb.config);
+}
+
+/// Goes on with another congestion control algorithm.
+pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfig) {
+    adjust(tcb, |config| config.congestion = *congestion);
+    let rtt = tcb.tx.meter.handshake_rtt;
+    tcb.tx.recovery.cwnd.replace(congestion, rtt);
+}
+
+/// Whether a segment is taken in: it lies in the window, and is no old duplicate. One that comes before
+/// the connection stands always is.
+pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
+    let left = tcb.rx.octet(segment.seq);
+    let right = left + u64::from(segment.seq_len());
+    !tcb.life.state().is_synchronised()
+        || tcb.rx.accepts(left, right) && !tcb.header.is_old_duplicate(segment, now)
+}
+
+/// The initial number of a new connection in place of this one, which is in TIME-WAIT, if `segment` is a
+/// SYN with a higher number or a newer stamp than all before (RFC 6191 §2). The number is Linux's: beyond
+/// all that this connection could have sent.
+pub(in crate::tcp) fn successor(tcb: &Tcb, segment: &Segment) -> Option<u32> {
+    let lone_syn = segment.flags.without(Flags::ECE.with(Flags::CWR)) == Flags::SYN;
+    let newer = tcb.rx.octet(segment.seq) > tcb.rx.nxt
+        || segment.timestamps().is_some_and(|stamps| {
+            tcb.header.agreed.timestamps && is_before(tcb.header.recent_stamp(), stamps.val)
+        });
+    (tcb.life.state() == TcpState::TimeWait && lone_syn && newer)
+        .then(|| tcb.tx.window.on_wire(tcb.tx.window.nxt).wrapping_add(BEYOND_ALL_SENT))
+}
