@@ -75,7 +75,7 @@ def test_what_a_link_does_becomes_a_file(netspurt: Command, tmp_path: Path) -> N
     assert tomllib.loads(one) != tomllib.loads(two)
     refused(netspurt("timeline", file, "--link", "sea"), "no link is called `sea`", "sky")
     refused(netspurt("timeline", file, "--seed", 2), "--seed and --set need --link")
-    refused(netspurt("timeline", file, "--link", "sky", "--linear"), "other tools' files")
+    refused(netspurt("timeline", file, "--link", "sky", "--linear"), "do not apply with --link")
 
 
 def followed(scenario: ns.Scenario, folder: Path) -> ns.Scenario:

@@ -103,7 +103,7 @@ fn an_error_in_place_of_a_reply_is_a_loss_and_the_note_says_that_windows_counts_
     let reading = reading(text);
     assert_eq!(reading.malformed, []);
     assert_eq!(counts(&reading.recordings[0])[..3], [3, 1, 2]);
-    assert!(reading.recordings[0].notes[0].contains("errors count"));
+    assert!(reading.recordings[0].notes[0].contains("errors included"));
 }
 
 #[test]
