@@ -8,7 +8,7 @@ pub const TCP_INFO_BYTES: usize = 280;
 pub const MEMORY_BYTES: usize = 36;
 
 /// Where a field is, and how many octets it has.
-const PLACES: [(Field, usize, usize); 48] = [
+const PLACES: [(Field, usize, usize); 50] = [
     (Field::State, 0, 1),
     (Field::CaState, 1, 1),
     (Field::Retransmits, 2, 1),
@@ -56,7 +56,9 @@ const PLACES: [(Field, usize, usize); 48] = [
     (Field::BytesRetrans, 208, 8),
     (Field::DsackDups, 216, 4),
     (Field::ReordSeen, 220, 4),
+    (Field::RcvOoopack, 224, 4),
     (Field::SndWnd, 228, 4),
+    (Field::TotalRto, 240, 2),
 ];
 
 /// The octet with both window shifts: the peer's in its lower half, ours in its upper half.
@@ -101,6 +103,7 @@ fn put(octets: &mut [u8], (at, size): (usize, usize), value: Option<i64>) {
     let place = &mut octets[at..at + size];
     match size {
         1 => place.copy_from_slice(&u8::try_from(value).unwrap_or(u8::MAX).to_ne_bytes()),
+        2 => place.copy_from_slice(&u16::try_from(value).unwrap_or(u16::MAX).to_ne_bytes()),
         4 => place.copy_from_slice(&u32::try_from(value).unwrap_or(u32::MAX).to_ne_bytes()),
         _ => place.copy_from_slice(&value.to_ne_bytes()),
     }

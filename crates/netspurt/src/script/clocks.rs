@@ -1,6 +1,6 @@
 //! What a host notes of the time of its connection, beside what the connection knows itself.
 
-use crate::segment::{Flags, Segment};
+use crate::segment::{Cause, Flags, Segment};
 use crate::tcp::{ConnectionInfo, TcpState};
 use crate::units::{Duration, Time};
 
@@ -77,9 +77,12 @@ impl HostClocks {
         let end = segment.seq.wrapping_add(occupied);
         let ahead = |newest: u32| end.wrapping_sub(newest).cast_signed();
         match self.newest {
-            // What is behind the newest octet leaves again, and so does a probe's old number.
+            // What is behind the newest octet leaves again, and so does a probe's old number. A tail
+            // loss probe does not count (`retrans_stamp`).
             Some(newest) if ahead(newest) < 0 || occupied > 0 && ahead(newest) == 0 => {
-                self.repeats_since.get_or_insert(now);
+                if segment.cause.get() != Some(Cause::Tlp) {
+                    self.repeats_since.get_or_insert(now);
+                }
             }
             _ => self.newest = Some(end),
         }

@@ -300,7 +300,7 @@ impl SocketHost {
             return Some(late);
         }
         let popped = self.connection.pop(now, &mut self.events);
-        if self.drops_all && self.connection.info().is_some_and(|info| info.persist_backoff > 0) {
+        if self.drops_all && self.connection.info().is_some_and(|info| info.probes.unanswered > 0) {
             self.clocks.repeated(now);
         }
         let (at, _, segment) = popped?;

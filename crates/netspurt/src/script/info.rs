@@ -102,6 +102,10 @@ fields! {
     DsackDups = "tcpi_dsack_dups",
     /// How often reordering was seen.
     ReordSeen = "tcpi_reord_seen",
+    /// Data segments that arrived beyond a gap.
+    RcvOoopack = "tcpi_rcv_ooopack",
+    /// Timeouts since the start.
+    TotalRto = "tcpi_total_rto",
     /// The peer's receive window in bytes.
     SndWnd = "tcpi_snd_wnd",
     /// Our receive window in bytes.

@@ -1,6 +1,7 @@
 //! Scripts in packetdrill's dialect.
 
 use super::{FailureKind, Script, ScriptDialect, ScriptError, ScriptFailure, run};
+use crate::tcp::Recovery;
 
 fn read(text: &str) -> Result<Script, ScriptError> {
     let mut files = |name: &str| {
@@ -112,6 +113,16 @@ fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_counts_from_whe
 }
 
 #[test]
+fn a_line_for_several_segments_has_the_time_of_the_last_one() {
+    let begin = open(
+        "+0 write(4, ..., 1000) = 1000
++0 > P. 1:1001(1000) ack 1
++.1 write(4, ..., 1000) = 1000\n+.003 write(4, ..., 1000) = 1000\n",
+    );
+    passes(&format!("{begin}+.003 < . 1:1(0) ack 1001 win 65535\n+0 > P. 1001:3001(2000) ack 1"));
+}
+
+#[test]
 fn packets_after_the_last_line_are_not_looked_at() {
     passes(&open("+0 write(4, ..., 1000) = 1000\n+9 close(4) = 0"));
     let between = open("+0 write(4, ..., 1000) = 1000\n+.1 > F. 1001:1001(0) ack 1");
@@ -136,6 +147,14 @@ fn commands_set_switches_and_are_never_run() {
     assert_eq!(config("ip route change 10.0.0.1 dev tun0 initcwnd 3").initial_window_segs, 3);
     assert!(!config("sysctl -q net.ipv4.tcp_sack=0").sack);
     assert!(config("tc qdisc replace dev tun0 root fq").pacing);
+}
+
+#[test]
+fn linux_keeps_rack_whatever_tcp_recovery_says() {
+    let script = read("`sysctl -q net.ipv4.tcp_recovery=0`\n0 close(3) = 0").unwrap();
+    let recovery = |profile| script.config(profile, &[]).unwrap().recovery;
+    assert_eq!(recovery(None), Recovery::Rack);
+    assert_eq!(recovery(Some("rfc-2026")), Recovery::Sack);
 }
 
 #[test]
@@ -304,6 +323,29 @@ fn statements_print_and_keep_variables() {
     assert_eq!(story[0].trim(), "0.000000 print 18 x=18 3");
     let failure = fails("0 %{ x = 2\nassert x == 3, 'x=%d' % x }%");
     assert_eq!((failure.line, failure.actual.as_str()), (2, "x=2"));
+}
+
+// The numbers are those of Linux 6.18.
+#[test]
+fn what_left_again_what_arrived_and_what_was_reported_is_counted() {
+    passes(&open(
+        "+0 write(4, ..., 3000) = 3000
++0 > P. 1:3001(3000) ack 1
++.2~+.23 > P. 2001:3001(1000) ack 1
++0 %{ assert tcpi_bytes_retrans == 1000 and tcpi_bytes_sent == 4000 and tcpi_pmtu == 1500 }%
++.01 < . 1:1(0) ack 3001 win 65535
++.05 < . 1:1(0) ack 3001 win 65535 <sack 2001:3001,nop,nop>
++0 %{ assert tcpi_dsack_dups == 1 and tcpi_delivered == 5 and tcpi_total_rto == 0 }%
++0 write(4, ..., 100) = 100
++0 > P. 3001:3101(100) ack 1
++.1~+1 > P. 3001:3101(100) ack 1
++.1~+1 > P. 3001:3101(100) ack 1
++0 %{ assert tcpi_total_rto == 1 and tcpi_backoff == 1 }%
++0 < P. 1001:2001(1000) ack 3101 win 65535
++0 < P. 1001:2001(1000) ack 3101 win 65535
++0 < P. 1:1001(1000) ack 3101 win 65535
++0 %{ assert tcpi_rcv_ooopack == 2 and tcpi_data_segs_in == 3 and tcpi_delivered_ce == 0 }%",
+    ));
 }
 
 #[test]

@@ -352,22 +352,23 @@ impl<'a> Runner<'a> {
     }
 
     /// Takes the next packet. Where a line may stand for several segments, it takes as many as the
-    /// `wanted` payload needs, if they follow each other within the `tolerance`.
+    /// `wanted` payload needs, if they follow each other within the `tolerance`. Like packetdrill, it
+    /// takes the time of the last one.
     fn take_packet(
         &mut self,
         wanted: &ScriptPacket,
         tolerance: Duration,
     ) -> Step<(Time, ScriptPacket)> {
-        let (at, mut sent) = self.waiting.pop_front().expect("the caller has waited for one");
+        let (mut at, mut sent) = self.waiting.pop_front().expect("the caller has waited for one");
         while sent.len < wanted.len && !self.script.options.strict_segments {
             if !self.wait_for_packet(at + tolerance)? {
                 break;
             }
-            let Some(joined) = self.waiting.front().and_then(|(_, next)| join(&sent, next)) else {
-                break;
-            };
+            let next = self.waiting.front();
+            let joined = next.and_then(|(at, next)| Some((*at, join(&sent, next)?)));
+            let Some(joined) = joined else { break };
             self.waiting.pop_front();
-            sent = joined;
+            (at, sent) = joined;
         }
         Ok((at, sent))
     }

@@ -9,6 +9,7 @@ use super::document::Script;
 use super::error::ScriptError;
 use super::host::SocketHost;
 use super::runner::run;
+use super::sysctl::is_ignored;
 
 impl Script {
     /// The configuration of the script's connection. A given `profile` replaces the script's, and
@@ -36,8 +37,10 @@ impl Script {
             Some(name) => self.blame_outside("profile", name, mistake),
         };
         let mss = self.options.mss.map(|mss| format!("\"{} B\"", u32::from(mss) + 40));
+        let named =
+            profile.or(self.options.profile.as_deref()).unwrap_or(self.options.dialect.profile());
         let setup = self.setup.iter().filter_map(|change| match change {
-            Change::Switch(set) => Some(set),
+            Change::Switch(set) => Some(set).filter(|set| !is_ignored(set, named)),
             Change::Host(_) => None,
         });
         let own: Vec<&SwitchSetting> = setup.chain(&self.options.set).chain(changes).collect();
@@ -45,8 +48,6 @@ impl Script {
         switches.extend(mss.as_ref().map(|size| ("packet_size", size.as_str())));
         let before = switches.len();
         switches.extend(own.iter().map(|set| (set.path.as_str(), set.value.as_str())));
-        let named =
-            profile.or(self.options.profile.as_deref()).unwrap_or(self.options.dialect.profile());
         match tcp_config(named, &switches) {
             Ok(TcpConfig::Rfc(config)) => {
                 Ok(RfcConfig { merged_mss: self.options.merged_mss, ..*config })

@@ -22,6 +22,9 @@ const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_autocorking",
 ];
 
+/// What `tcp_recovery` sets `recovery` to without RACK.
+const NO_RACK: &str = "\"sack\"";
+
 /// What setting `name` to `value` changes.
 ///
 /// # Errors
@@ -38,7 +41,10 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
         "tcp_slow_start_after_idle" => setting.flag("cwnd.idle_restart"),
         "tcp_recovery" => {
             let rack = setting.number()? & 1 == 1;
-            setting.switch("recovery", if rack { "\"rack\"" } else { "\"sack\"" })
+            setting.switch("recovery", if rack { "\"rack\"" } else { NO_RACK })
+        }
+        "tcp_min_snd_mss" => {
+            setting.switch("peer_mss_min", &format!("\"{} B\"", setting.number()?))
         }
         "tcp_min_tso_segs" => {
             setting.switch("send.packet_segs_min", &setting.number()?.to_string())
@@ -74,6 +80,12 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
         name if WITHOUT_EFFECT.contains(&name) => Ok(Vec::new()),
         _ => Err("is not one that scripts can set here".to_owned()),
     }
+}
+
+/// Whether a profile ignores what a sysctl sets: `tcp_recovery` takes RACK from no connection of Linux
+/// 6.18.
+pub(super) fn is_ignored(set: &SwitchSetting, profile: &str) -> bool {
+    profile == "linux-6" && set.path == "recovery" && set.value == NO_RACK
 }
 
 /// A sysctl, its value, and the line of the script that sets it.

@@ -51,8 +51,9 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
         bytes => bytes / smss,
     };
     set(Field::Retransmits, tcp.retries.into());
-    set(Field::Probes, tcp.persist_backoff.into());
-    set(Field::Backoff, u64::from(tcp.rto.backoff.max(1).ilog2()));
+    set(Field::Probes, tcp.probes.unanswered.into());
+    let backoff = tcp.rto.backoff.max(1).ilog2().max(tcp.probes.backoff);
+    set(Field::Backoff, backoff.into());
     let options = &tcp.options;
     let bits = [options.timestamps, options.sack, options.shifts.is_some(), options.ecn];
     set(Field::Options, bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit)));
@@ -71,9 +72,19 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::SndCwnd, tcp.cwnd / smss);
     // Linux subtracts the size of the time stamps, which every segment carries.
     set(Field::Advmss, u64::from(tcp.receiving.mss) - if options.timestamps { 12 } else { 0 });
+    set(Field::Pmtu, tcp.receiving.packet_bytes);
     set(Field::TotalRetrans, tcp.sent.retransmissions);
+    set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);
+    let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
+    set(Field::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
+    set(Field::TotalRto, tcp.sent.timeouts);
+    set(Field::Delivered, tcp.sent.delivered_segments);
+    set(Field::DeliveredCe, tcp.sent.marked_segments);
+    set(Field::DsackDups, tcp.sent.reported_duplicates);
+    set(Field::DataSegsIn, tcp.receiving.count.segments);
+    set(Field::RcvOoopack, tcp.receiving.count.out_of_order);
     set(Field::BytesAcked, tcp.acked);
-    set(Field::BytesReceived, tcp.receiving.delivered_bytes);
+    set(Field::BytesReceived, tcp.receiving.count.delivered_bytes);
     set(Field::NotsentBytes, tcp.unsent);
     set(Field::DataSegsOut, tcp.sent.data_segments);
     set(Field::ReordSeen, tcp.reordering_seen.into());

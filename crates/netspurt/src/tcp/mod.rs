@@ -20,7 +20,8 @@ pub use connection::{Connection, ConnectionTotals};
 pub use receiver::ReceiveCount;
 pub use rfc::{
     ConnectionInfo, CwndRules, DelayedAck, Failure, InitialWindow, OptionsInfo, OutstandingInfo,
-    Phase, RackRules, ReceiveRules, ReceivingInfo, Recovery, Restart, RfcConfig, Sampling,
-    SendRules, SendTimes, SfrResponse, SpuriousRules, SynRules, TcpState, TimerRules, Undo,
+    Phase, ProbesInfo, RackRules, ReceiveRules, ReceivingInfo, Recovery, Restart, RfcConfig,
+    Sampling, SendRules, SendTimes, SfrResponse, SpuriousRules, SynRules, TcpState, TimerRules,
+    Undo,
 };
 pub use transmit::SendCount;

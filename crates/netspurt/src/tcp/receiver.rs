@@ -20,11 +20,13 @@ pub struct ReceiveCount {
     pub segments: u64,
     /// Of these, such as brought nothing new.
     pub duplicates: u64,
+    /// Such as arrived beyond a gap, in receivers of octets.
+    pub out_of_order: u64,
     /// Octets delivered in order.
     pub delivered_bytes: u64,
 }
 
-packed!(ReceiveCount { segments, duplicates, delivered_bytes });
+packed!(ReceiveCount { segments, duplicates, out_of_order, delivered_bytes });
 
 /// The receiving half of a connection.
 #[derive(Debug)]

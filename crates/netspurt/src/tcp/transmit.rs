@@ -20,6 +20,14 @@ pub struct SendCount {
     pub data_segments: u64,
     /// Of these, retransmissions.
     pub retransmissions: u64,
+    /// Octets of payload in these, in senders of octets.
+    pub retransmitted_bytes: u64,
+    /// Segments known to have arrived, the SYN and duplicates included, in senders of octets.
+    pub delivered_segments: u64,
+    /// Of these, such as an ACK told that echoed a congestion mark.
+    pub marked_segments: u64,
+    /// Segments that the peer reported as duplicates, in senders of octets.
+    pub reported_duplicates: u64,
     /// Times the retransmission timer fired with octets outstanding.
     pub timeouts: u64,
     /// Times duplicate ACKs started a repair.
@@ -36,6 +44,10 @@ pub struct SendCount {
 packed!(SendCount {
     data_segments,
     retransmissions,
+    retransmitted_bytes,
+    delivered_segments,
+    marked_segments,
+    reported_duplicates,
     timeouts,
     fast_retransmits,
     probes,

@@ -160,6 +160,12 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
+        "cwnd.mark_cut_ends_beyond",
+        "A cut for a congestion mark ends with an ACK beyond what was outstanding as it began \
+         (`tcp_fastretrans_alert`), and not with an ACK of all that",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
+    Switch::flag(
         "cwnd.idle_decay",
         "An idle window is halved for each RTO that passed (RFC 2861), and not cut to the initial \
          window at once (RFC 5681 §4.1)",

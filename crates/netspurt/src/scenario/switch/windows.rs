@@ -50,6 +50,13 @@ pub const SWITCHES: &[Switch] = &[
         },
     }),
     Switch::new(
+        "peer_mss_min",
+        "What a smaller MSS option of the peer's counts for (Linux's `tcp_min_snd_mss`); RFC 9293 \
+         §3.7.1 has no minimum",
+        SwitchKind::bytes(48, u16::MAX as u64),
+    )
+    .rfc(|c| Field::Small(&mut c.peer_mss_bytes_min)),
+    Switch::new(
         "initial_window",
         "Segments sent at the start of the connection; in `ns-2` later slow starts begin with one",
         SwitchKind::segments(1),
@@ -156,6 +163,25 @@ pub const SWITCHES: &[Switch] = &[
         SwitchKind::whole(1, 65_535),
     )
     .rfc(|c| Field::Small(&mut c.send_rules.packet_segs_min)),
+    Switch::flag(
+        "send.packets_fill_windows",
+        "With `send.pushes_packets`: a packet for offload with several segments may end with a short \
+         one that fills the peer's window (`tcp_mss_split_point`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.packets_fill_windows)),
+    Switch::flag(
+        "send.copies_need_window",
+        "A retransmission waits for room in a window that the peer has shrunk, unless it is of the \
+         oldest segment (`__tcp_retransmit_skb`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
+    Switch::flag(
+        "send.acks_restart_probes",
+        "With nothing outstanding each ACK whose window is too small for the next segment restarts \
+         the wait for the next probe; the backoff lasts until a window takes that segment \
+         (`tcp_ack_probe`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.acks_restart_probes)),
     Switch::flag(
         "send.fin_is_probe",
         "With `tlp`: a FIN that waits for room in cwnd is the probe (`tcp_send_loss_probe`), and not \

@@ -31,6 +31,7 @@ impl RfcSender {
         if octet == self.window.una && nothing_out && !reports {
             // Data for an end that has nothing outstanding: of news there is the window at most.
             self.hear(ack.seq, octet, ack.window);
+            self.restart_persist();
             return true;
         }
         // The octet of a window probe may be acknowledged without having been counted as sent.
@@ -81,6 +82,7 @@ impl RfcSender {
             rack.arrived(sent, cx.now, min_rtt, false);
             news.delivered_segs += 1;
         });
+        self.count.delivered_segments += news.delivered_segs;
         self.window.una = ack;
         self.measure(&news, cx);
         self.on_progress(cx.now);
@@ -164,6 +166,7 @@ impl RfcSender {
             self.take_reports(ack, &mut news, now);
         }
         news.delivered += news.sacked;
+        news.count_in(&mut self.count, &self.window, ack.marked);
         news
     }
 

@@ -36,8 +36,10 @@ impl Tcb {
     /// Sends what may be sent now, and an acknowledgment where one is due and none went along.
     #[inline]
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) {
-        self.output(cx);
-        if self.rx.need == AckNeed::Now {
+        if self.rx.need != AckNeed::Alone {
+            self.output(cx);
+        }
+        if self.rx.need >= AckNeed::Now {
             self.send_ack(cx);
         }
         self.report(cx);

@@ -99,6 +99,11 @@ pub struct RfcConfig {
     pub ip_header_bytes: u16,
     /// The largest payload of a segment without options, as the MSS option has it.
     pub mss: u16,
+    /// What a smaller MSS option of the peer's counts for, lest a hostile peer have a packet sent
+    /// for each octet (Linux's `TCP_MIN_MSS` of old, since 5.2 `TCP_MIN_SND_MSS`).
+    ///
+    /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
+    pub peer_mss_bytes_min: u32,
     /// Offers and takes time stamps (RFC 7323 §3).
     pub timestamps: bool,
     /// Offers and takes SACK blocks (RFC 2018).
@@ -245,6 +250,7 @@ impl RfcConfig {
             iss: 0,
             ip_header_bytes: 20,
             mss: 1460,
+            peer_mss_bytes_min: 88,
             timestamps: true,
             sack: true,
             window_scaling: true,
@@ -325,6 +331,7 @@ impl RfcConfig {
     pub fn linux_6() -> Self {
         let jiffy = Duration::from_millis(4);
         Self {
+            peer_mss_bytes_min: 48,
             undo: Undo::Prior,
             congestion: CongestionConfig::Cubic(CubicConfig {
                 slow_start_exit: SlowStartExit::HyStart(HyStartConfig {

@@ -36,9 +36,11 @@ pub(super) enum AckNeed {
     Later,
     /// One at once.
     Now,
+    /// The same, and nothing else: the segment was discarded.
+    Alone,
 }
 
-packed_variants!(AckNeed { None, Later, Now });
+packed_variants!(AckNeed { None, Later, Now, Alone });
 
 /// What the connection knows as a segment arrives.
 #[derive(Clone, Copy, Debug)]

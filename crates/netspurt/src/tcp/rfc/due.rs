@@ -108,6 +108,11 @@ impl RfcSender {
         let lone_fin = self.config.send_rules.fin_is_probe && self.window.unsent() > 0;
         let fresh =
             if data > 0 { data <= self.window.room() } else { lone_fin && self.window.room() > 0 };
+        let scoreboard = &self.recovery.loss.scoreboard;
+        if !fresh && !self.window.takes_copy(scoreboard.get(last).seq, &self.config) {
+            self.timers.follow_tail_probe(scoreboard, now);
+            return None;
+        }
         let departure =
             if fresh { self.send_fresh(data, now) } else { self.retransmit(last, Cause::Tlp, now) };
         self.tail_probe = TailProbe::sent(self.window.nxt, !fresh);
@@ -175,7 +180,8 @@ impl RfcSender {
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();
-        if peer > 0 {
+        let lasts = self.config.send_rules.acks_restart_probes;
+        if peer >= if lasts { self.window.next_data().max(1) } else { 1 } {
             self.persist.reset();
         }
         if !held || self.timers.awaits_pacer() {
@@ -184,6 +190,13 @@ impl RfcSender {
             let for_rto = self.config.send_rules.held_for_an_rto;
             let wait = self.persist.wait(peer, self.timers.retransmission.rto(), for_rto);
             self.timers.arm_persist(wait, now);
+        }
+    }
+
+    /// An ACK came with nothing outstanding: what its window holds back waits anew, maybe.
+    pub(super) fn restart_persist(&mut self) {
+        if self.config.send_rules.acks_restart_probes {
+            self.timers.stop_persist();
         }
     }
 
@@ -197,9 +210,13 @@ impl RfcSender {
         }
         let room = self.window.peer().min(self.window.next_data());
         if room > 0 {
+            self.persist.reset();
             let mut departure = self.send_fresh(room, now);
-            // `tcp_write_wakeup`.
-            departure.push |= self.config.send_rules.pushes_packets;
+            if self.config.send_rules.pushes_packets {
+                // `tcp_write_wakeup`.
+                departure.push = true;
+                self.recovery.loss.scoreboard.push_last();
+            }
             return Persisted::Send(departure);
         }
         if !self.persist.probe(self.config.retries) {

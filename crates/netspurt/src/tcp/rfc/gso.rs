@@ -25,6 +25,11 @@ pub(super) struct GsoPacket {
 packed!(GsoPacket { next, end, is_long });
 
 impl GsoPacket {
+    /// Octets that it still has from `seq` on.
+    pub(super) fn rest_from(&self, seq: u64) -> u64 {
+        if seq == self.next { self.end.saturating_sub(seq) } else { 0 }
+    }
+
     /// Returns the place of a segment of `len` octets from `seq` on, which is sent as the next one of
     /// the packet, or else as the first one of a packet that ends at `end`.
     pub(super) fn step(&mut self, seq: u64, len: u64, end: impl FnOnce() -> u64) -> PacketPlace {

@@ -16,11 +16,6 @@ const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// The largest shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
-/// A peer that says it takes less is taken to take this, lest a hostile one have a packet sent for
-/// each octet (Linux's `TCP_MIN_MSS`).
-///
-/// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
-const LEAST_PEER_MSS: u16 = 88;
 
 /// What both ends agreed on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +51,8 @@ impl Agreed {
     fn smss(&self, syn: &Segment, config: &RfcConfig) -> u64 {
         let fallback =
             if config.ip_header_bytes > IPV4_HEADER_BYTES { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
-        let mss = syn.syn_options().mss.unwrap_or(fallback).max(LEAST_PEER_MSS).min(config.mss);
+        let least = u16::try_from(config.peer_mss_bytes_min).unwrap_or(u16::MAX);
+        let mss = syn.syn_options().mss.unwrap_or(fallback).max(least).min(config.mss);
         u64::from(full_payload(mss, self.timestamps))
     }
 }

@@ -3,6 +3,7 @@
 use crate::event::RtoState;
 use crate::units::{BitRate, Duration};
 
+use super::super::receiver::ReceiveCount;
 use super::super::transmit::SendCount;
 use super::repair::Phase;
 use super::state::TcpState;
@@ -16,8 +17,8 @@ pub struct ConnectionInfo {
     pub phase: Phase,
     /// Timeouts in a row.
     pub retries: u32,
-    /// Probes in a row, of a closed window or of a full queue of the host's own.
-    pub persist_backoff: u32,
+    /// Probes of a closed window, or of a full queue of the host's own.
+    pub probes: ProbesInfo,
     /// What both ends agreed on.
     pub options: OptionsInfo,
     /// Octets of payload in a full segment.
@@ -74,11 +75,22 @@ pub struct OptionsInfo {
     pub shifts: Option<(u8, u8)>,
 }
 
+/// The probes of a window that takes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbesInfo {
+    /// How many left since the peer was heard of.
+    pub unanswered: u32,
+    /// How often the wait for the next one was doubled.
+    pub backoff: u32,
+}
+
 /// The segments that a connection has outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutstandingInfo {
     /// All of them.
     pub segs: u64,
+    /// Octets of their payload.
+    pub data_bytes: u64,
     /// Known to have arrived, duplicate ACKs without SACK included.
     pub sacked_segs: u64,
     /// Thought lost.
@@ -92,10 +104,12 @@ pub struct OutstandingInfo {
 pub struct ReceivingInfo {
     /// Our window, as last told.
     pub window: u64,
-    /// Octets that arrived in order.
-    pub delivered_bytes: u64,
+    /// What arrived.
+    pub count: ReceiveCount,
     /// The largest payload this end takes.
     pub mss: u16,
+    /// Octets of the packet with that, headers included.
+    pub packet_bytes: u64,
     /// How long the next acknowledgment may wait: Linux's `ato`.
     pub ack_wait: Duration,
     /// Octets of payload in what counts as a full segment of the peer's.

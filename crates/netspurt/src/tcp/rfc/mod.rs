@@ -60,7 +60,7 @@ mod wake;
 
 pub use account::SendTimes;
 pub use config::{DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, Undo};
-pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ReceivingInfo};
+pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ProbesInfo, ReceivingInfo};
 pub use initial_window::InitialWindow;
 pub use repair::Phase;
 pub(super) use resting::RfcEnd;

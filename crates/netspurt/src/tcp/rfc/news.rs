@@ -3,6 +3,7 @@
 use crate::segment::{SackBlock, Segment};
 use crate::units::Time;
 
+use super::super::transmit::SendCount;
 use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
 
@@ -56,6 +57,16 @@ impl News {
     pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
+    }
+
+    /// Counts what the ACK, which is maybe `marked`, says of deliveries: a duplicate was delivered,
+    /// too.
+    pub(super) fn count_in(&self, count: &mut SendCount, window: &SendWindow, marked: bool) {
+        let duplicates = self.dsack.map_or(0, |(left, right)| window.segs(right - left));
+        let delivered = self.delivered_segs + duplicates;
+        count.reported_duplicates += duplicates;
+        count.delivered_segments += delivered;
+        count.marked_segments += if marked { delivered } else { 0 };
     }
 
     /// RFC 5681 §2, or with SACK an ACK that reports something new (RFC 6675 §2).

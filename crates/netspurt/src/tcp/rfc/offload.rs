@@ -108,20 +108,32 @@ fn end_of_copy(sender: &RfcSender, at: usize, cause: Cause) -> u64 {
     end
 }
 
+/// Octets of the short segment with which a packet under way fills the peer's window.
+pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
+    let window = &sender.window;
+    let rest = sender.new_packet.rest_from(window.nxt);
+    let fills = sender.config.send_rules.packets_fill_windows && rest == window.room();
+    (fills && rest > 0 && rest < window.next_data()).then_some(rest)
+}
+
 /// Where a packet of new data ends that begins at octet `seq` (`tcp_write_xmit`).
 #[inline(never)]
 fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     // At least two packets are to be in flight (`tcp_cwnd_test`).
     let half = (sender.recovery.cwnd.window.cwnd / smss / 2).max(1);
-    let most = smss * half.min(segs_that_fit(sender));
+    // The host's buffers have half of the peer's largest window at most (`tcp_bound_to_half_wnd`).
+    let buffer = (window.peer_max() / 2 / smss).max(1);
+    let most = smss * half.min(buffer).min(segs_that_fit(sender));
     let edge = sender.packet_edge.unwrap_or(u64::MAX).min(window.peer_edge());
     let data = window.end.min(window.record_end());
     let ready = data.min(edge).saturating_sub(seq);
     if most <= ready {
         return seq + most;
     }
-    let takes_all = data <= edge && window.lets_short_go();
+    let fills =
+        sender.config.send_rules.packets_fill_windows && edge == window.peer_edge() && ready > smss;
+    let takes_all = (data <= edge || fills) && window.lets_short_go();
     seq + if takes_all { ready } else { ready - ready % smss }
 }
 

@@ -6,7 +6,7 @@ use crate::units::{BitRate, Time};
 use super::account::HeldBy;
 use super::cwnd::Idleness;
 use super::gso::PacketPlace;
-use super::offload::{place_of_copy, place_of_new};
+use super::offload::{packet_tail, place_of_copy, place_of_new};
 use super::pacer::spread_rate;
 use super::repair::Phase;
 use super::scoreboard::SentSegment;
@@ -214,6 +214,7 @@ impl RfcSender {
         let sent = *self.recovery.loss.scoreboard.get(place);
         self.recovery.repair.forced = false;
         self.count.retransmissions += 1;
+        self.count.retransmitted_bytes += sent.end().min(self.window.end) - sent.seq;
         let tells = sent.seq == self.window.una && sent.times == 2;
         self.recovery.spurious.on_retransmitted(sent.end(), cause, stamp(now), tells);
         self.meter.on_retransmitted(sent.seq, self.config.karn);
@@ -230,7 +231,7 @@ impl RfcSender {
 
     /// The next new octets, as the windows, Nagle and the silly window rules allow.
     fn next_new(&mut self, now: Time) -> Option<NextSegment> {
-        let len = self.window.next_len()?;
+        let len = self.window.next_len().or_else(|| packet_tail(self))?;
         if self.packet_edge.is_some_and(|edge| self.window.nxt >= edge) {
             return None;
         }

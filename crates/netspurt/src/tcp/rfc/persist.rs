@@ -3,6 +3,8 @@
 use crate::packed::packed;
 use crate::units::Duration;
 
+use super::info::ProbesInfo;
+
 /// The longest a closed window goes without a probe (§3.8.6.1 sets no limit; BSD's).
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// The longest a short segment waits for company (§3.8.6.2.1).
@@ -45,6 +47,11 @@ impl Persist {
         self.refused = 0;
     }
 
+    /// Its state, for people.
+    pub(super) fn info(&self) -> ProbesInfo {
+        ProbesInfo { unanswered: self.unanswered + self.refused, backoff: self.backoff }
+    }
+
     /// The window is open, or a probe was taken; whether there was one.
     #[inline]
     pub(super) fn reset(&mut self) -> bool {
@@ -52,13 +59,13 @@ impl Persist {
     }
 
     /// How long to wait for a window of `peer` octets to open, or to take more than a short
-    /// segment, which maybe is an RTO, too.
+    /// segment, which maybe is as long, too.
     pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
         if self.is_refused && self.refused > 0 {
             return QUEUE_WAIT;
         }
-        if peer > 0 {
-            return if for_rto { rto } else { OVERRIDE };
+        if peer > 0 && !for_rto {
+            return OVERRIDE;
         }
         (rto * (1 << self.backoff.min(16))).min(LONGEST_WAIT)
     }

@@ -1,6 +1,6 @@
 //! RACK: a segment is lost when one sent sufficiently later has arrived (RFC 8985 §6).
 
-use crate::packed::packed;
+use crate::packed::{packed, packed_value};
 use crate::segment::Cause;
 use crate::units::{Duration, Time};
 
@@ -13,12 +13,33 @@ const PERSISTENCE: u8 = 16;
 /// Segments known to have arrived that a look for losses passes one by one.
 const STEPS: u32 = 4;
 
+/// What tells which of two segments was sent later: the instant, then which one of that instant it
+/// was, then where it ends.
+///
+/// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and not
+/// the one that ends last. Simulated time stands still between transmissions; a sender's clock does
+/// not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct SentOrder {
+    at: Time,
+    turn: u32,
+    end: u64,
+}
+
+packed_value!(SentOrder { at, turn, end });
+
+impl SentOrder {
+    #[inline]
+    fn of(sent: &SentSegment) -> Self {
+        Self { at: sent.at, turn: sent.turn(), end: sent.end() }
+    }
+}
+
 /// What RACK knows of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// When the newest segment known to have arrived was sent, and where it ends.
-    xmit: Time,
-    end_seq: u64,
+    /// The newest segment known to have arrived.
+    newest: SentOrder,
     /// Its round trip.
     rtt: Duration,
     /// The octet after the highest known to have arrived.
@@ -34,8 +55,7 @@ pub(super) struct Rack {
 }
 
 packed!(Rack {
-    xmit,
-    end_seq,
+    newest,
     rtt,
     fack,
     reordering_seen,
@@ -79,9 +99,7 @@ impl Rack {
             return;
         }
         self.rtt = rtt;
-        if (sent.at, sent.end()) > (self.xmit, self.end_seq) {
-            (self.xmit, self.end_seq) = (sent.at, sent.end());
-        }
+        self.newest = self.newest.max(SentOrder::of(sent));
     }
 
     /// The path reorders: what begins at `left` arrived behind others. With nothing beyond the
@@ -116,7 +134,7 @@ impl Rack {
 
     /// Whether `sent` left after the newest segment known to have arrived (`RACK_sent_after`).
     pub(super) fn is_younger(&self, sent: &SentSegment) -> bool {
-        (sent.at, sent.end()) > (self.xmit, self.end_seq)
+        SentOrder::of(sent) > self.newest
     }
 
     /// How long a segment may be late before it is lost (§6.2 step 4).

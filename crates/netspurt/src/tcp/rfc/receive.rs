@@ -4,6 +4,7 @@ use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::seq;
 use crate::units::Time;
+use crate::wire::TCP_HEADER_BYTES;
 
 use super::super::receiver::ReceiveCount;
 use super::config::RfcConfig;
@@ -140,12 +141,13 @@ impl RfcReceiver {
         self.unread
     }
 
-    /// What the half knows of itself, where it takes `mss` octets of payload.
-    pub(super) fn info(&self, mss: u16) -> ReceivingInfo {
+    /// What the half knows of itself.
+    pub(super) fn info(&self, config: &RfcConfig) -> ReceivingInfo {
         ReceivingInfo {
             window: self.window(),
-            delivered_bytes: self.count.delivered_bytes,
-            mss,
+            count: self.count,
+            mss: config.mss,
+            packet_bytes: (config.ip_header_bytes + TCP_HEADER_BYTES + config.mss).into(),
             ack_wait: self.ack_delay.longest(),
             peer_smss: self.ack_delay.full(),
         }
@@ -206,6 +208,7 @@ impl RfcReceiver {
         self.full = self.full.max(u64::from(segment.len));
         let (next, window) = (left <= self.nxt && right > self.nxt, self.window());
         let in_order = next && self.above.is_empty();
+        self.count.out_of_order += u64::from(left > self.nxt);
         let new = self.take_in(left, right.min(self.nxt + window), config);
         if !new {
             self.count.duplicates += 1;

@@ -94,7 +94,7 @@ impl LossRecovery {
         if self.proves_spurious(news, scene) {
             reaction.undone = self.undo(news, scene);
         }
-        if self.repair.is_complete(scene.window.una) {
+        if self.is_complete(scene) {
             self.leave(scene);
         }
         match self.repair.phase {
@@ -112,6 +112,11 @@ impl LossRecovery {
         reaction
     }
 
+    /// Whether all is acknowledged that the phase is about.
+    fn is_complete(&self, scene: &Scene<'_>) -> bool {
+        self.repair.is_complete(scene.window.una, scene.config.cwnd_rules.mark_cut_ends_beyond)
+    }
+
     /// Marks what the connection's rule calls lost.
     fn detect(&mut self, scene: &Scene<'_>) -> NextLook {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
@@ -121,8 +126,7 @@ impl LossRecovery {
     /// cut back yet, because retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
         let rules = scene.config.spurious_rules;
-        let partial =
-            self.repair.phase == Phase::Recovery && !self.repair.is_complete(scene.window.una);
+        let partial = self.repair.phase == Phase::Recovery && !self.is_complete(scene);
         let echoes = scene.config.eifel && self.spurious.tells_delay(news.echo);
         let late = partial && news.acked > 0 && echoes;
         if late && rules.teaches_reordering {
@@ -293,9 +297,14 @@ impl LossRecovery {
             // it.
             self.cut(Congestion::Timeout, scene);
         }
-        let is_new = window.una >= self.repair.recover;
+        // Linux begins anew with a repeated timeout, and looks at the phase (`tcp_enter_loss`).
+        let watches = if config.frto_at_once {
+            repeatedly || !self.repair.phase.is_repairing()
+        } else {
+            !again && window.una >= self.repair.recover
+        };
         self.repair.pauses = false;
-        self.spurious.on_timeout(config.frto && !again && is_new);
+        self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
         // What may be on its way does not keep the head from leaving.
@@ -403,6 +412,9 @@ impl LossRecovery {
         }
         let place = self.loss.scoreboard.next_waiting()?;
         let sent = *self.loss.scoreboard.get(place);
+        if !window.takes_copy(sent.seq, config) {
+            return None;
+        }
         if !self.repair.forced && !self.fits(sent.len(), window, config) {
             self.cwnd.note_full(window.nxt);
             return None;

@@ -127,10 +127,15 @@ impl Repair {
         }
     }
 
-    /// Whether the octets up to `una` are all that this phase is about. Disorder has no point to
-    /// reach: it lasts as long as duplicates do.
-    pub(super) fn is_complete(&self, una: u64) -> bool {
-        (self.phase.is_repairing() || self.phase == Phase::Cwr) && una >= self.point
+    /// Whether the octets up to `una` are all that this phase is about, or maybe one `beyond` that
+    /// where the window is cut for a mark. Disorder has no point to reach: it lasts as long as
+    /// duplicates do.
+    pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
+        match self.phase {
+            Phase::Open | Phase::Disorder => false,
+            Phase::Cwr => una >= self.point + u64::from(beyond),
+            Phase::Recovery | Phase::Loss => una >= self.point,
+        }
     }
 
     /// The phase ends; which it was. No retransmission is owed any more.
@@ -188,12 +193,15 @@ mod tests {
     #[test]
     fn a_repair_is_complete_when_all_that_was_outstanding_is_acknowledged() {
         let mut repair = Repair::default();
-        assert!(!repair.is_complete(1));
+        let complete_at = |repair: &Repair, una| repair.is_complete(una, false);
+        assert!(!complete_at(&repair, 1));
         repair.begin_cwr(5000);
-        assert!(repair.is_cutting(4999) && !repair.is_complete(4999) && repair.is_complete(5000));
+        assert!(repair.is_cutting(4999) && !complete_at(&repair, 4999));
+        assert!(complete_at(&repair, 5000) && !repair.is_complete(5000, true));
+        assert!(repair.is_complete(5001, true));
         assert_eq!((repair.leave(Phase::Open), repair.phase), (Phase::Cwr, Phase::Open));
         repair.note_disorder(true);
-        assert!(!repair.is_complete(9000), "disorder lasts as long as duplicates do");
+        assert!(!complete_at(&repair, 9000), "disorder lasts as long as duplicates do");
     }
 
     #[test]

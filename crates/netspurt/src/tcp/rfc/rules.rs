@@ -41,6 +41,9 @@ pub struct CwndRules {
     /// Where segments were overtaken by more than tell a loss, SACK reports open the window, too
     /// (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
+    /// A cut for a mark ends with an ACK of something beyond what was outstanding as it began
+    /// (`tcp_fastretrans_alert`), and not with an ACK of all that.
+    pub mark_cut_ends_beyond: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
     /// not cut to the initial one at once (RFC 5681 §4.1).
     pub idle_decay: bool,
@@ -64,6 +67,7 @@ impl CwndRules {
             last_repair_ack_grows: on,
             growth_by_delivery: on,
             validation: on,
+            mark_cut_ends_beyond: on,
             idle_decay: on,
             idle_restart: true,
             reordered_reports_grow: on,
@@ -227,6 +231,16 @@ pub struct SendRules {
     pub pushes_packets: bool,
     /// The fewest segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
+    /// With [`pushes_packets`](Self::pushes_packets): a packet of several segments may end with a
+    /// short one that fills the peer's window (`tcp_mss_split_point`).
+    pub packets_fill_windows: bool,
+    /// A retransmission waits for room in a window that the peer has shrunk, unless it is of the
+    /// oldest segment (`__tcp_retransmit_skb`).
+    pub copies_need_window: bool,
+    /// With nothing outstanding each ACK whose window is too small for the next segment restarts
+    /// the wait for the next probe, and the backoff lasts until a window takes that segment
+    /// (`tcp_ack_probe`).
+    pub acks_restart_probes: bool,
     /// A FIN for which cwnd has no room is the tail loss probe (`tcp_send_loss_probe`), and not the
     /// last segment once more.
     pub fin_is_probe: bool,
@@ -249,6 +263,9 @@ impl SendRules {
             waits_for_packets: on,
             pushes_packets: on,
             packet_segs_min: 2,
+            packets_fill_windows: on,
+            copies_need_window: on,
+            acks_restart_probes: on,
             fin_is_probe: on,
             learns_drops: on,
         }

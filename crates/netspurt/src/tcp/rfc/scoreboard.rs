@@ -16,7 +16,8 @@ pub(super) struct SentSegment {
     pub(super) seq: u64,
     /// When it last went out.
     pub(super) at: Time,
-    /// How many octets, and the two bits `PUSHED` and `GOES_ON`.
+    /// How many octets, which transmission of its instant it was last, and the bits `PUSHED` and
+    /// `GOES_ON`.
     size: u32,
     /// How often it went out.
     pub(super) times: u8,
@@ -47,6 +48,11 @@ pub(super) struct Snapshot {
 
 packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
+/// The bits of a segment's octets: as many as a packet has, and a FIN.
+const LEN: u32 = (1 << TURN_SHIFT) - 1;
+/// Behind them its transmission is counted among those of one instant, up to this.
+const TURN_SHIFT: u32 = 17;
+const TURN_MAX: u32 = (1 << 13) - 1;
 /// The bit of a segment at the end of what the application wrote: it has PSH.
 const PUSHED: u32 = 1 << 30;
 /// The bit of a segment that another one of the same packet for offload follows.
@@ -67,7 +73,19 @@ impl SentSegment {
 
     #[inline]
     pub(super) fn len(&self) -> u64 {
-        u64::from(self.size & !(GOES_ON | PUSHED))
+        u64::from(self.size & LEN)
+    }
+
+    /// How many segments the sender sent at the same instant before it last sent this one.
+    #[inline]
+    pub(super) fn turn(&self) -> u32 {
+        self.size >> TURN_SHIFT & TURN_MAX
+    }
+
+    /// The segment, sent as number `turn` of its instant.
+    #[inline]
+    fn with_turn(self, turn: u32) -> Self {
+        Self { size: self.size & !(TURN_MAX << TURN_SHIFT) | turn << TURN_SHIFT, ..self }
     }
 
     /// Whether the application wrote it to its end: it has PSH.
@@ -107,6 +125,8 @@ impl SentSegment {
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
+    /// When the last segment left, and how many had left before it at that instant.
+    newest: (Time, u32),
     /// The state of delivery when each of them went out; none where nobody samples delivery.
     snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
@@ -127,6 +147,7 @@ pub(super) struct Scoreboard {
 
 packed!(Scoreboard {
     segs,
+    newest,
     snapshots,
     arrived,
     sacked,
@@ -226,10 +247,28 @@ impl Scoreboard {
 
     /// A segment of new data went out.
     pub(super) fn push(&mut self, sent: SentSegment, snapshot: Option<Snapshot>) {
-        self.segs.push_back(sent);
+        let turn = self.take_turn(sent.at);
+        self.segs.push_back(sent.with_turn(turn));
         if let Some(snapshot) = snapshot {
             self.snapshots.push_back(snapshot);
         }
+    }
+
+    /// The last segment has PSH, whenever it leaves again, too.
+    pub(super) fn push_last(&mut self) {
+        if let Some(last) = self.segs.back_mut() {
+            last.size |= PUSHED;
+        }
+    }
+
+    /// Counts a transmission at `now`; how many there were before it at this instant. Beyond
+    /// `TURN_MAX` they are not told apart.
+    #[inline]
+    fn take_turn(&mut self, now: Time) -> u32 {
+        let (at, turn) = self.newest;
+        let next = if at == now { (turn + 1).min(TURN_MAX) } else { 0 };
+        self.newest = (now, next);
+        next
     }
 
     /// The packet of the segment at `place` ends with it.
@@ -431,6 +470,7 @@ impl Scoreboard {
 
     /// The segment at `place` goes out again.
     pub(super) fn retransmit(&mut self, place: usize, now: Time, snapshot: Option<Snapshot>) {
+        let turn = self.take_turn(now);
         let sent = &mut self.segs[place];
         let len = sent.len();
         if !sent.retransmitted {
@@ -441,6 +481,7 @@ impl Scoreboard {
         }
         sent.retransmitted = true;
         sent.at = now;
+        *sent = sent.with_turn(turn);
         if !self.spared.is_empty() {
             self.spared.remove(sent.seq, sent.end());
         }

@@ -200,6 +200,13 @@ impl SendTimers {
         }
     }
 
+    /// No probe of the tail could leave: where there is one timer at a time, the retransmission timer
+    /// takes its place, and runs from the head's transmission on.
+    pub(super) fn follow_tail_probe(&mut self, scoreboard: &Scoreboard, now: Time) {
+        self.rack_is_last = true;
+        self.follow_rack(scoreboard, now);
+    }
+
     /// RACK waits for nothing.
     #[inline]
     pub(super) fn stop_reordering(&mut self) {

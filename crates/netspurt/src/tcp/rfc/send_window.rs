@@ -139,6 +139,11 @@ impl SendWindow {
         self.una.clamp(1, self.end) - 1
     }
 
+    /// Octets of data sent, counted once.
+    pub(super) fn sent(&self) -> u64 {
+        self.nxt.clamp(1, self.end) - 1
+    }
+
     /// Octets of data written and not acknowledged.
     pub(in crate::tcp) fn unacknowledged(&self) -> u64 {
         self.end - self.una.clamp(1, self.end)
@@ -187,6 +192,12 @@ impl SendWindow {
     /// Octets that the peer's window takes beyond what was sent.
     pub(super) fn room(&self) -> u64 {
         self.peer_edge().saturating_sub(self.nxt)
+    }
+
+    /// Whether what begins at octet `seq` may leave again: maybe not where the peer has shrunk its
+    /// window to before it, unless it is the oldest octet.
+    pub(super) fn takes_copy(&self, seq: u64, config: &RfcConfig) -> bool {
+        seq == self.una || seq < self.peer_edge() || !config.send_rules.copies_need_window
     }
 
     /// Whether there are new octets that the peer's window takes.

@@ -116,6 +116,7 @@ impl RfcSender {
         let syn = loss.scoreboard.front().copied();
         let (rack, min_rtt) = (&mut loss.rack, self.meter.min_rtt);
         loss.scoreboard.ack(1, |syn, _| rack.arrived(syn, cx.now, min_rtt, false));
+        self.count.delivered_segments += 1;
         self.window.open((ack.seq, ack.ack), window);
         self.timers.forget_retries();
         self.timers.retransmission.stop();

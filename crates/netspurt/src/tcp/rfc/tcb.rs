@@ -224,7 +224,7 @@ impl Tcb {
             state: self.life.state(),
             phase: repair.phase,
             retries: tx.timers.retries(),
-            persist_backoff: tx.persist.backoff + tx.persist.refused,
+            probes: tx.persist.info(),
             options: self.header.options_info(),
             smss: tx.window.smss,
             cwnd: cwnd.window.cwnd,
@@ -244,7 +244,7 @@ impl Tcb {
             pacing: cwnd.pacing_rate().or_else(|| spread_rate(&cwnd.window, tx.meter.srtt)),
             acked: tx.window.acknowledged(),
             sent: tx.count,
-            receiving: self.rx.info(self.config.mss),
+            receiving: self.rx.info(&self.config),
         }
     }
 }

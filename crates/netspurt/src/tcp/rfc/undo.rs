@@ -188,9 +188,10 @@ impl SpuriousWatch {
             return false;
         }
         if with.is_over {
-            // All is acknowledged at once: nothing can be told.
+            // All is acknowledged at once. Linux takes the word of an ACK also of that; the RFC lets
+            // nothing be told.
             self.frto = Frto::Off;
-            return false;
+            return with.uses_sack && with.at_once && news.covers_original;
         }
         let second = step == Frto::SentNew;
         let (spurious, genuine) = if with.uses_sack {
@@ -296,6 +297,19 @@ mod tests {
         watch.on_timeout(true);
         let at_once = FrtoCircumstances { at_once: true, ..circumstances(true) };
         assert!(watch.is_proved_by_frto(&original, &at_once));
+    }
+
+    #[test]
+    fn where_all_is_acknowledged_at_once_only_linux_believes_the_ack_of_an_original() {
+        let original = News { acked: 1000, covers_original: true, ..News::default() };
+        let over = FrtoCircumstances { is_over: true, ..circumstances(true) };
+        let proves = |at_once, news: &News| {
+            let mut watch = after_cut(&[2000]);
+            watch.on_timeout(true);
+            watch.is_proved_by_frto(news, &FrtoCircumstances { at_once, ..over })
+        };
+        assert!(proves(true, &original) && !proves(false, &original));
+        assert!(!proves(true, &News { covers_original: false, ..original }));
     }
 
     #[test]
