@@ -131,9 +131,11 @@ fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     if most <= ready {
         return seq + most;
     }
-    let fills =
-        sender.config.send_rules.packets_fill_windows && edge == window.peer_edge() && ready > smss;
-    let takes_all = (data <= edge || fills) && window.lets_short_go();
+    let fills = sender.config.send_rules.packets_fill_windows
+        && edge == window.peer_edge()
+        && ready > smss
+        && window.lets_tail_go();
+    let takes_all = fills || data <= edge && window.lets_short_go();
     seq + if takes_all { ready } else { ready - ready % smss }
 }
 

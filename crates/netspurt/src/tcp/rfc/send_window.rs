@@ -258,6 +258,11 @@ impl SendWindow {
         self.closing || !self.short.wait(self.una, self.flight())
     }
 
+    /// Whether a short segment in the midst of the data may be sent now.
+    pub(super) fn lets_tail_go(&self) -> bool {
+        !self.short.wait(self.una, self.flight())
+    }
+
     /// Octets of the next new segment; `None` where nothing may go, cwnd apart.
     pub(super) fn next_len(&self) -> Option<u64> {
         if self.unsent() == 0 {
