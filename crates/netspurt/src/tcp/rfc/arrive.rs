@@ -255,8 +255,8 @@ impl Tcb {
     fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         let ack = self.ack_of(segment);
         let goes_on = self.tx.on_ack(&ack, cx);
-        if !goes_on {
-            self.rx.challenge(cx.now, &self.config);
+        if !goes_on && self.rx.may_challenge(cx.now, &self.config) {
+            self.rx.need = AckNeed::Alone;
         }
         goes_on
     }
