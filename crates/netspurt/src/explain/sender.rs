@@ -11,7 +11,7 @@ use super::infer::{
     Vantage, Waking,
 };
 use super::kept::{Acknowledged, CapturedSegment};
-use super::retransmission::ExplainedRetransmission;
+use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
 /// A segment with octets that were sent before.
@@ -254,9 +254,13 @@ impl Sender {
             trouble.machine.infer(&scene, number)
         };
         let begin = trouble.machine.first + 1;
-        if rule == CauseRule::InOrder && begin < number {
+        match rule {
             // The retransmissions since the fast retransmit were in order, too.
-            trouble.relabel(begin, number, Some(cause).into(), rule);
+            CauseRule::InOrder if begin < number => {
+                trouble.relabel(begin, number, Some(cause).into(), rule);
+            }
+            CauseRule::ReportedBefore => trouble.went_back(old.left),
+            _ => {}
         }
         let told = ExplainedRetransmission {
             at,
@@ -271,13 +275,15 @@ impl Sender {
             ..Default::default()
         };
         let val = packet.options.timestamps.map(|stamps| stamps.val);
-        trouble.add(told, val, old.right <= old.una);
+        let before = trouble.arrived_before(old.left, old.right, old.una);
+        trouble.add(told, val, before);
     }
 
     /// Returns the circumstances of a retransmission.
     fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
         let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
         let near = self.path.near();
+        let round = self.path.least().unwrap_or(near);
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let sack = self.sack.known();
         let trouble = self.trouble.get_or_insert_default();
@@ -306,7 +312,7 @@ impl Sender {
             quiet: at.saturating_since(heard.max(self.sent_at)),
             rtt,
             rttvar,
-            rtt_min: self.path.least().unwrap_or(Duration::ZERO),
+            rtt_min: round,
             hole: trouble.sacked.top().is_some_and(|top| top > left),
             dup_acks: self.dup_acks,
             follows: trouble
@@ -321,6 +327,13 @@ impl Sender {
             since_lone: self.waking.since_lone(at),
             overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
             proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
+            reported: trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
+                && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
+            afar: near > SenderScene::SLACK,
+            skips: trouble.found.last().is_some_and(|found| {
+                found.right < left && trouble.sacked.holds(found.right.max(una), left)
+            }),
+            returns: trouble.found.last().is_some_and(|found| left < found.right),
             sack,
             may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
             label: LabelHint::None,

@@ -2,6 +2,7 @@
 
 mod causes;
 mod hostile;
+mod other_stacks;
 
 use crate::segment::{Flags, Segment};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};

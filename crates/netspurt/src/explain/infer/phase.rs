@@ -89,8 +89,15 @@ pub struct Machine {
     pub went_on: bool,
     /// In a loss phase: a flow label showed the timeout.
     pub by_label: bool,
+    /// The number of segments in the phase whose octets SACK blocks had reported.
+    repeated: u32,
+    /// In a loss phase: it began with a fast retransmit, after which everything was sent again.
+    pub without_timeout: bool,
     /// In a recovery: the recovery began soon after a possible timeout.
     pub maybe_after_timeout: bool,
+    /// The number of the last retransmission before which the sender left out octets that SACK
+    /// blocks had reported.
+    pub skipped_at: usize,
     /// The cause of the last retransmission.
     last: CauseCode,
     /// The last probe, until its outcome is known. No other probe is sent before that (RFC 8985
@@ -152,8 +159,14 @@ impl Machine {
 
     /// Infers why the sender in `scene` sent retransmission `number`.
     pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
+        if scene.skips {
+            self.skipped_at = number;
+        }
+        self.repeated += u32::from(scene.reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
+            // One report may be lost on its way to the sender.
+            _ if scene.reported && (self.repeated > 1 || !scene.afar) => self.again_reported(),
             hint => {
                 let inferred = self.by_phase(scene);
                 self.labelled(inferred, scene, hint)
@@ -162,6 +175,21 @@ impl Machine {
         self.follow(inferred, scene, number);
         self.last = Some(inferred.cause).into();
         inferred
+    }
+
+    /// Infers the cause of a segment whose octets SACK blocks had reported. A sender that uses the
+    /// blocks leaves such octets out (RFC 6675 §4). So this one sends everything again in order:
+    /// after a timeout it forgot the blocks (RFC 2018 §8), or it never looks at them.
+    fn again_reported(&mut self) -> Inferred {
+        let rule = match self.phase {
+            LossPhase::Loss => CauseRule::AfterTimeout,
+            _ => CauseRule::ReportedBefore,
+        };
+        if self.phase == LossPhase::Recovery {
+            (self.phase, self.without_timeout) = (LossPhase::Loss, !self.maybe_after_timeout);
+        }
+        (self.undone, self.from_open) = (false, false);
+        Inferred { cause: Cause::GoBackN, rule }
     }
 
     fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
@@ -207,7 +235,7 @@ impl Machine {
                 if self.phase == LossPhase::Recovery {
                     return;
                 }
-                self.maybe_after_timeout = self.phase == LossPhase::Loss
+                self.maybe_after_timeout = self.phase == LossPhase::Loss && !self.without_timeout
                     || scene.since_lone.is_some_and(|since| since <= scene.rtt * Self::AFTER_LONE);
                 LossPhase::Recovery
             }
@@ -224,6 +252,7 @@ impl Machine {
             self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
         (self.first, self.undone, self.went_on) = (number, false, false);
+        (self.without_timeout, self.repeated) = (false, 0);
         self.by_label = inferred.rule == CauseRule::FlowLabel;
         // A repair ends the episode of a probe (RFC 8985 §7.4).
         self.probed = None;
@@ -385,6 +414,10 @@ impl Machine {
         let enough = if scene.sack.is_none() { 1 } else { 3 };
         let first = scene.is_head() || scene.sack.is_none();
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
+            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+        }
+        if self.without_timeout && scene.is_head() && scene.returns && scene.is_reported_now() {
+            // Such a sender counts duplicates anew; none keeps it from another fast retransmit.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }

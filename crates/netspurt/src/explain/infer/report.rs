@@ -67,7 +67,7 @@ impl InferenceReport {
     }
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
-        let told = matches!(one.evidence, VerdictEvidence::DSack | VerdictEvidence::Acknowledged);
+        let told = one.evidence.is_surely_known();
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
             one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
@@ -82,7 +82,7 @@ impl InferenceReport {
     fn sureness(&self, one: &ExplainedRetransmission) -> f32 {
         match (one.verdict, one.evidence) {
             (Verdict::Unknown, _) => 0.0,
-            (_, VerdictEvidence::DSack | VerdictEvidence::Acknowledged) => 0.99,
+            (_, evidence) if evidence.is_surely_known() => 0.99,
             (Verdict::Spurious, VerdictEvidence::Echo) => 0.99,
             (_, VerdictEvidence::Echo | VerdictEvidence::AtReceiver) => 0.985,
             (_, VerdictEvidence::Timing) => 0.97,
@@ -90,7 +90,7 @@ impl InferenceReport {
             (_, VerdictEvidence::NoDSack) => 0.98,
             (_, VerdictEvidence::Jump) => 0.88,
             (_, VerdictEvidence::DuplicateAck) => 0.84,
-            (_, VerdictEvidence::None) => 0.83,
+            (_, _) => 0.83,
         }
     }
 }

@@ -47,6 +47,16 @@ pub struct SenderScene {
     pub overtaken: bool,
     /// The time from its last transmission to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
+    /// Whether SACK blocks that the sender knew had reported all its octets.
+    pub reported: bool,
+    /// Whether the capture was taken away from the sender, so that reports that it shows may be lost
+    /// before the sender.
+    pub afar: bool,
+    /// Whether it lies behind the previous retransmission, and SACK blocks had reported all octets
+    /// between the two.
+    pub skips: bool,
+    /// Whether it begins below the end of the previous retransmission.
+    pub returns: bool,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
     /// Whether the last new segment left after a silence, as a probe with new octets does (RFC 8985
@@ -64,7 +74,7 @@ pub struct SenderScene {
 
 impl SenderScene {
     /// The delay that hosts and captures may add.
-    const SLACK: Duration = Duration::from_millis(5);
+    pub const SLACK: Duration = Duration::from_millis(5);
     /// The lowest floor of the timers in common use. `TCP_RTO_MIN_US` and similar settings go down
     /// to some tens of milliseconds; defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
@@ -99,6 +109,11 @@ impl SenderScene {
     /// Whether it is the last one sent.
     pub fn is_tail(&self) -> bool {
         self.right >= self.highest
+    }
+
+    /// Whether the third duplicate ACK or a later one came immediately before.
+    pub fn is_reported_now(&self) -> bool {
+        self.dup_acks >= 3 && self.is_clocked()
     }
 
     /// Whether acknowledgements call for a retransmission: they report a hole below SACKed octets,

@@ -90,6 +90,42 @@ impl SenderTrouble {
     /// The most ranges of one kind that are kept: a hostile capture may report any number.
     const MOST_RANGES: usize = 1 << 12;
 
+    /// The evidence that octets had arrived before they are sent again. `None` if there is none.
+    ///
+    /// A receiver may discard octets that it reported (RFC 2018 §8). It then acknowledges only the
+    /// octets before those, so what it reported counts only while it lies behind a hole.
+    pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {
+        if right <= una {
+            return Some(VerdictEvidence::Acknowledged);
+        }
+        let discarded = self.sacked.holding(una).is_some();
+        let reported = !discarded && self.sacked.holds(left.max(una), right);
+        reported.then_some(VerdictEvidence::Reported)
+    }
+
+    /// Gives the retransmissions before the next one, which is octets from `left` on, the cause
+    /// go-back-N, back to where the sender began to send from a lower octet upwards. That first
+    /// one keeps its cause, unless it follows a timeout.
+    pub fn went_back(&mut self, left: u64) {
+        let (mut begin, mut above) = (self.found.len(), left);
+        let from = self.machine.first.max(self.machine.skipped_at);
+        while begin > from && self.found[begin - 1].right <= above {
+            begin -= 1;
+            above = self.found[begin].left;
+        }
+        let follows = begin > 0 && self.machine.maybe_after_timeout && {
+            let before = &self.found[begin - 1];
+            let cause = before.cause.get();
+            before.right <= above && matches!(cause, Some(Cause::Rto | Cause::GoBackN))
+        };
+        let head = usize::from(!follows && begin < self.found.len());
+        let end = self.found.len();
+        self.relabel(begin + head, end, Some(Cause::GoBackN).into(), CauseRule::ReportedBefore);
+        for one in &mut self.found[begin + head..] {
+            one.maybe_after_timeout = false;
+        }
+    }
+
     /// Takes a SACK block, which reports octets above the cumulative acknowledgement.
     pub fn report(&mut self, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
@@ -168,7 +204,9 @@ impl SenderTrouble {
     fn decide(&mut self, decision: Decision) {
         let Decision { number, verdict, evidence } = decision;
         let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
-        self.machine.undone |= in_loss && verdict == Verdict::Spurious;
+        // A sender that repeats what was reported has not undone its timeout.
+        let undone = verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported;
+        self.machine.undone |= in_loss && undone;
         let told = &mut self.found[number];
         (told.verdict, told.evidence) = (verdict, evidence);
     }
@@ -200,7 +238,13 @@ impl SenderTrouble {
     }
 
     /// Adds a retransmission.
-    pub fn add(&mut self, found: ExplainedRetransmission, val: Option<u32>, acknowledged: bool) {
+    /// `before` is the evidence that its octets had arrived before it was sent, if there is any.
+    pub fn add(
+        &mut self,
+        found: ExplainedRetransmission,
+        val: Option<u32>,
+        before: Option<VerdictEvidence>,
+    ) {
         let number = self.found.len();
         let ExplainedRetransmission { left, right, at, .. } = found;
         let syn = found.rule == CauseRule::Syn;
@@ -208,12 +252,8 @@ impl SenderTrouble {
         self.after_lone = by_time.then(|| AfterLone::of(number, right));
         let watched = Watched { number, left, right, at, val, syn, reported: false };
         self.found.push(found);
-        if acknowledged {
-            self.decide(Decision {
-                number,
-                verdict: Verdict::Spurious,
-                evidence: VerdictEvidence::Acknowledged,
-            });
+        if let Some(evidence) = before {
+            self.decide(Decision { number, verdict: Verdict::Spurious, evidence });
             self.watch.left_in_vain(watched);
         } else {
             self.watch.left(watched);
