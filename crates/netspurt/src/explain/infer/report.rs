@@ -16,6 +16,8 @@ pub struct InferenceReport {
     pub sack: bool,
     /// Whether the receiver was seen to report duplicates.
     pub reports_duplicates: bool,
+    /// Whether duplicates surely arrived that the receiver did not report.
+    pub hides_duplicates: bool,
     /// Whether packets were seen that others had overtaken.
     pub reorders: bool,
 }
@@ -72,7 +74,11 @@ impl InferenceReport {
             one.evidence = VerdictEvidence::AtReceiver;
             one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
         }
-        if one.verdict == Verdict::Needed && one.evidence == VerdictEvidence::None && self.sack {
+        if one.verdict == Verdict::Needed
+            && one.evidence == VerdictEvidence::None
+            && self.sack
+            && !self.hides_duplicates
+        {
             one.evidence = VerdictEvidence::NoDSack;
         }
         one.verdict_confidence = self.sureness(one);
@@ -90,6 +96,8 @@ impl InferenceReport {
             (_, VerdictEvidence::NoDSack) => 0.98,
             (_, VerdictEvidence::Jump) => 0.88,
             (_, VerdictEvidence::DuplicateAck) => 0.84,
+            // With SACK most of what had arrived is known otherwise; here nothing reports the rest.
+            (_, _) if self.hides_duplicates => 0.6,
             (_, _) => 0.83,
         }
     }

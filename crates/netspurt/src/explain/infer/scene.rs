@@ -4,6 +4,30 @@ use crate::units::{Duration, Time};
 
 use super::flow_label::LabelHint;
 
+/// How the octets of a retransmission lie beside those that were reported, acknowledged or sent
+/// again before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScenePlace {
+    /// Whether SACK blocks that the sender knew had reported all its octets.
+    pub reported: bool,
+    /// Whether the capture was taken away from the sender, so that reports that it shows may be lost
+    /// before the sender.
+    pub afar: bool,
+    /// Whether it lies behind the previous retransmission, and SACK blocks had reported all octets
+    /// between the two.
+    pub skips: bool,
+    /// Whether it begins below the end of the previous retransmission.
+    pub returns: bool,
+    /// Whether its octets had been acknowledged in the capture.
+    pub acknowledged: bool,
+    /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
+    /// in between.
+    pub follows: bool,
+    /// Whether it had been acknowledged in the capture, its octets lie above those of the previous
+    /// retransmission, and it came sooner after that than any timer fires.
+    pub trails: bool,
+}
+
 /// A retransmission and its circumstances, as far as a capture shows them.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderScene {
@@ -40,34 +64,20 @@ pub struct SenderScene {
     pub hole: bool,
     /// Duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
-    /// in between.
-    pub follows: bool,
     /// Whether something that was sent later than its last transmission has arrived (RFC 8985 §6.2).
     pub overtaken: bool,
     /// The time from its last transmission to the sending of the newest octets that have arrived.
     pub proven_for: Option<Duration>,
-    /// Whether SACK blocks that the sender knew had reported all its octets.
-    pub reported: bool,
-    /// Whether the capture was taken away from the sender, so that reports that it shows may be lost
-    /// before the sender.
-    pub afar: bool,
-    /// Whether it lies behind the previous retransmission, and SACK blocks had reported all octets
-    /// between the two.
-    pub skips: bool,
-    /// Whether it begins below the end of the previous retransmission.
-    pub returns: bool,
     /// Whether the connection uses SACK; `None` if options were not captured.
     pub sack: Option<bool>,
     /// Whether the last new segment left after a silence, as a probe with new octets does (RFC 8985
     /// §7.3).
     pub may_be_probed: bool,
-    /// Whether it had been acknowledged in the capture, its octets lie above those of the previous
-    /// retransmission, and it came sooner after that than any timer fires.
-    pub trails: bool,
     /// The time since a segment that came alone after a silence. `None` if the last silence had no
     /// such segment.
     pub since_lone: Option<Duration>,
+    /// Its octets beside those that were reported, acknowledged or sent again before.
+    pub place: ScenePlace,
     /// What its flow label tells.
     pub label: LabelHint,
 }
@@ -99,6 +109,11 @@ impl SenderScene {
     /// Whether the retransmission timer can have expired.
     pub fn may_be_expired(&self) -> bool {
         self.waited >= self.shortest_rto()
+    }
+
+    /// Whether neither side sent anything for so long that no acknowledgement triggered it.
+    pub fn is_silent(&self) -> bool {
+        self.quiet >= (self.rtt_min * 3).max(Self::FLOOR)
     }
 
     /// Whether it is the first segment that is neither acknowledged nor reported.

@@ -48,6 +48,8 @@ pub struct SenderTrouble {
     pub reports_duplicates: bool,
     /// The last retransmission of a lone segment, if its cause was derived from times alone.
     after_lone: Option<AfterLone>,
+    /// Retransmissions whose originals came later.
+    came: Vec<usize>,
     passed: RecentPackets,
     decided: Vec<Decision>,
 }
@@ -66,6 +68,7 @@ impl Default for SenderTrouble {
             copies: 0,
             reports_duplicates: false,
             after_lone: None,
+            came: Vec::new(),
             passed: RecentPackets { at: [Time::ZERO; RecentPackets::MOST], count: 0 },
             decided: Vec::new(),
         }
@@ -89,6 +92,20 @@ impl SenderTrouble {
 
     /// The most ranges of one kind that are kept: a hostile capture may report any number.
     const MOST_RANGES: usize = 1 << 12;
+
+    /// Whether nothing is known to be missing, and nothing was sent again that is outstanding.
+    pub fn is_calm(&self) -> bool {
+        self.sacked.is_empty() && self.watch.is_empty()
+    }
+
+    /// Whether several copies were sent of octets that had surely arrived, and the receiver reported
+    /// none of them. The path may have lost one or two.
+    pub fn hides_duplicates(&self) -> bool {
+        const SEVERAL: usize = 3;
+        let before = [VerdictEvidence::Acknowledged, VerdictEvidence::Reported];
+        let copies = self.found.iter().filter(|one| before.contains(&one.evidence));
+        !self.reports_duplicates && copies.take(SEVERAL).count() == SEVERAL
+    }
 
     /// The evidence that octets had arrived before they are sent again. `None` if there is none.
     ///
@@ -145,13 +162,25 @@ impl SenderTrouble {
         self.late = (self.late.0 + 1, self.late.1.max(by));
     }
 
-    /// Whether these octets came lately as a retransmission whose original had not been seen. The
-    /// next packet with them may then be the original.
-    pub fn filled_by_other(&self, left: u64, right: u64) -> bool {
+    /// Whether these octets came within the last round trip as a retransmission whose original had
+    /// not been seen. The next packet with them may then be the original: a sender that sends them
+    /// once more waits at least for a round trip. Each retransmission has one original.
+    pub fn filled_by_other(&mut self, at: Time, left: u64, right: u64, round: Duration) -> bool {
         /// The number of latest retransmissions that are searched.
         const LATE: usize = 64;
-        let same = |one: &ExplainedRetransmission| one.left <= left && right <= one.right;
-        self.found.iter().rev().take(LATE).any(|one| one.original_missing && same(one))
+        let lately = self.found.len().saturating_sub(LATE)..self.found.len();
+        let came = &self.came;
+        let other = lately.rev().find(|number| {
+            let one = &self.found[*number];
+            let same = one.left <= left && right <= one.right;
+            let soon = at.saturating_since(one.at) < round;
+            one.original_missing
+                && same
+                && soon
+                && !came.iter().rev().take(LATE).any(|n| n == number)
+        });
+        self.came.extend(other);
+        other.is_some()
     }
 
     /// The first octet that is neither acknowledged, as those below `una` are, nor SACKed.
@@ -242,7 +271,7 @@ impl SenderTrouble {
     pub fn add(
         &mut self,
         found: ExplainedRetransmission,
-        val: Option<u32>,
+        (val, oldest_val): (Option<u32>, u32),
         before: Option<VerdictEvidence>,
     ) {
         let number = self.found.len();
@@ -250,7 +279,7 @@ impl SenderTrouble {
         let syn = found.rule == CauseRule::Syn;
         let by_time = found.rule == CauseRule::LoneByTime;
         self.after_lone = by_time.then(|| AfterLone::of(number, right));
-        let watched = Watched { number, left, right, at, val, syn, reported: false };
+        let watched = Watched { number, left, right, at, val, syn, oldest_val, reported: false };
         self.found.push(found);
         if let Some(evidence) = before {
             self.decide(Decision { number, verdict: Verdict::Spurious, evidence });
