@@ -48,11 +48,19 @@ pub enum VerdictEvidence {
     /// One acknowledgement covered more than the two segments that it may wait for (RFC 5681 §4.2),
     /// so an earlier copy had arrived.
     Jump,
+    /// SACK blocks had reported the octets before they were sent again.
+    Reported,
 }
 
 impl VerdictEvidence {
+    /// Whether the receiver itself told that another copy arrived. That holds wherever the capture
+    /// was taken.
+    pub const fn is_surely_known(self) -> bool {
+        matches!(self, Self::DSack | Self::Acknowledged | Self::Reported)
+    }
+
     /// The names in tables, in the order of the values.
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 10] = [
         "none",
         "d-sack",
         "echoed-stamp",
@@ -62,6 +70,7 @@ impl VerdictEvidence {
         "duplicate-ack",
         "at-receiver",
         "ack-jump",
+        "reported-before",
     ];
 }
 

@@ -7,11 +7,11 @@ use crate::wire::TcpView;
 
 use super::infer::{
     AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, InferenceReport,
-    Inferred, LabelHint, Lately, PathTimes, SackUse, SenderScene, SenderTrouble, SendingOrder,
-    Vantage, Waking,
+    Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
+    SendingOrder, Vantage, Waking,
 };
 use super::kept::{Acknowledged, CapturedSegment};
-use super::retransmission::ExplainedRetransmission;
+use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
 /// A segment with octets that were sent before.
@@ -60,6 +60,8 @@ pub struct Sender {
     /// The state before the current acknowledgement: the first octet not acknowledged, and whether
     /// exactly one segment was outstanding.
     before: (u64, bool),
+    /// The time stamp of the first FIN without data, if no octets before it have the same stamp.
+    fin_val: Option<u32>,
     /// When octets were acknowledged last.
     una_at: Time,
     /// When an acknowledgement last told anything.
@@ -92,6 +94,9 @@ impl Sender {
     ) {
         if let Some(stamps) = packet.options.timestamps {
             self.path.stamp_echoed(at, stamps.ecr);
+            if Self::is_bare_fin(packet) && self.fin_val.is_none() {
+                self.fin_val = self.order.is_newer(stamps.val).then_some(stamps.val);
+            }
         }
         let calm = self.trouble.is_none() && self.dup_acks == 0;
         let fresh = calm && left == octets.sequence().highest()
@@ -174,10 +179,10 @@ impl Sender {
         let first = outstanding.partition_point(|one| one.right <= left);
         let earlier = outstanding.get(first).filter(|one| one.left < right);
         let above = outstanding.range(first..).find(|one| one.left >= right);
-        let gaps = self.trouble.as_ref().map(|trouble| &trouble.gaps);
-        let missing = earlier.is_none() && left >= octets.una()
-            || gaps.is_some_and(|gaps| gaps.holds(left, right));
-        let last = earlier.map(|one| (one.last_sent, one.kept));
+        let missing = self.is_missing((left, right), earlier.is_none() && left >= octets.una());
+        // A copy has the edges of the packet that it copies.
+        let whole = earlier.filter(|one| (one.left, one.right) == (left, right));
+        let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since = last.is_some_and(|(sent, _)| self.answered_at > sent);
         let mut age = self.order.age(at, packet, last, answered_since);
         let opens = packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::ACK);
@@ -199,14 +204,11 @@ impl Sender {
         }
         let overtook = outstanding.len() - first;
         let first_sent = earlier.map(|one| one.first_sent);
-        let mut latest = outstanding.iter().rev().map(|one| one.first_sent);
-        let before_tail = match (latest.next(), latest.next()) {
-            (Some(last), Some(before)) => last.saturating_since(before.max(self.una_at)),
-            _ => Duration::ZERO,
-        };
+        let before_tail = self.before_tail(octets);
         let unordered = age == Age::Unknown && packet.options.timestamps.is_none();
         let trouble = self.trouble.get_or_insert_default();
-        let original = far && unordered && !missing && trouble.filled_by_other(left, right);
+        let original =
+            far && unordered && !missing && trouble.filled_by_other(at, left, right, round);
         match age {
             Age::Unknown if original => trouble.overtaken(overtook),
             Age::Older | Age::Unknown if missing && (soon || age == Age::Older) => {
@@ -215,6 +217,10 @@ impl Sender {
             Age::Copy | Age::Older => trouble.copies += 1,
             Age::Newer | Age::Unknown => {
                 let una = octets.una();
+                // At the receiver it was needed if any of its octets had not arrived.
+                let gaps = &self.trouble.get_or_insert_default().gaps;
+                let partly = gaps.next_from(left).is_some_and(|gap| gap.0 < right);
+                let missing = missing || partly && vantage == Vantage::Receiver;
                 let old =
                     Old { left, right, known, una, first_sent, missing, before_tail, unordered };
                 self.again(at, packet, old);
@@ -223,6 +229,28 @@ impl Sender {
         if let Some(trouble) = &mut self.trouble {
             trouble.gaps.remove(left, right);
         }
+    }
+
+    /// The time between the sending of the last two outstanding segments.
+    fn before_tail(&self, octets: &OneWay<CapturedSegment>) -> Duration {
+        let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
+        match (latest.next(), latest.next()) {
+            (Some(last), Some(before)) => last.saturating_since(before.max(self.una_at)),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Whether the capture lacks an earlier copy of all these octets. `unseen` says whether no
+    /// original is outstanding that begins before their end.
+    fn is_missing(&self, (left, right): (u64, u64), unseen: bool) -> bool {
+        let Some(trouble) = &self.trouble else { return unseen };
+        unseen && !trouble.watch.knows(left, right) || trouble.gaps.holds(left, right)
+    }
+
+    /// Whether a segment is a FIN without data. Some receivers acknowledge it before they take its
+    /// time stamp (gVisor), so that the echo may be that of the octets before it.
+    fn is_bare_fin(packet: &TcpView) -> bool {
+        packet.flags.has(Flags::FIN) && packet.len() == 0
     }
 
     /// Whether a segment probes the receiver: a keep-alive repeats the last octet (RFC 9293 §3.8.4),
@@ -254,9 +282,13 @@ impl Sender {
             trouble.machine.infer(&scene, number)
         };
         let begin = trouble.machine.first + 1;
-        if rule == CauseRule::InOrder && begin < number {
+        match rule {
             // The retransmissions since the fast retransmit were in order, too.
-            trouble.relabel(begin, number, Some(cause).into(), rule);
+            CauseRule::InOrder if begin < number => {
+                trouble.relabel(begin, number, Some(cause).into(), rule);
+            }
+            CauseRule::ReportedBefore => trouble.went_back(old.left),
+            _ => {}
         }
         let told = ExplainedRetransmission {
             at,
@@ -271,15 +303,21 @@ impl Sender {
             ..Default::default()
         };
         let val = packet.options.timestamps.map(|stamps| stamps.val);
-        trouble.add(told, val, old.right <= old.una);
+        let before = trouble.arrived_before(old.left, old.right, old.una);
+        let any = val.unwrap_or_default().wrapping_sub(u32::MAX / 2);
+        let oldest_val = if Self::is_bare_fin(packet) { self.fin_val.or(val) } else { Some(any) };
+        trouble.add(told, (val, oldest_val.unwrap_or_default()), before);
     }
 
     /// Returns the circumstances of a retransmission.
     fn scene(&mut self, at: Time, old: &Old) -> SenderScene {
         let &Old { left, right, known, una, first_sent, before_tail, .. } = old;
         let near = self.path.near();
+        let round = self.path.least().unwrap_or(near);
         let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
         let sack = self.sack.known();
+        self.trouble.get_or_insert_default();
+        let place = self.place(at, old);
         let trouble = self.trouble.get_or_insert_default();
         let head = trouble.head(una);
         let last_again = trouble.watch.last_sent(left);
@@ -290,7 +328,7 @@ impl Sender {
         // Far from the sender, the acknowledgement that it answers passed the capture that long
         // ago.
         let passed_by = Time::from_nanos(at.as_nanos().saturating_sub(near.as_nanos() * 7 / 8));
-        let heard = trouble.passed_before(passed_by).filter(|_| !near.is_zero());
+        let heard = trouble.passed_before(passed_by).filter(|_| near > SenderScene::SLACK);
         let heard = heard.unwrap_or(self.answered_at);
         SenderScene {
             left,
@@ -306,9 +344,27 @@ impl Sender {
             quiet: at.saturating_since(heard.max(self.sent_at)),
             rtt,
             rttvar,
-            rtt_min: self.path.least().unwrap_or(Duration::ZERO),
+            rtt_min: round,
             hole: trouble.sacked.top().is_some_and(|top| top > left),
             dup_acks: self.dup_acks,
+            since_lone: self.waking.since_lone(at),
+            overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
+            proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
+            place,
+            sack,
+            may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
+            label: LabelHint::None,
+        }
+    }
+
+    /// Returns how octets that are sent again lie beside others.
+    fn place(&self, at: Time, old: &Old) -> ScenePlace {
+        let &Old { left, right, una, first_sent, .. } = old;
+        let near = self.path.near();
+        let round = self.path.least().unwrap_or(near);
+        let (rtt, rttvar) = self.path.estimate().unwrap_or_default();
+        let Some(trouble) = &self.trouble else { return ScenePlace::default() };
+        ScenePlace {
             follows: trouble
                 .found
                 .last()
@@ -318,12 +374,14 @@ impl Sender {
                     let (rtt, since) = (rtt + rttvar * 2, at.saturating_since(found.at));
                     found.right <= left && since < rtt + SenderScene::FLOOR
                 }),
-            since_lone: self.waking.since_lone(at),
-            overtaken: last_sent.is_some_and(|sent| trouble.newest > (sent, right)),
-            proven_for: last_sent.map(|sent| trouble.newest.0.saturating_since(sent)),
-            sack,
-            may_be_probed: before_tail >= rtt * 3 / 2 && !before_tail.is_zero(),
-            label: LabelHint::None,
+            reported: trouble.arrived_before(left, right, una) == Some(VerdictEvidence::Reported)
+                && first_sent.is_none_or(|sent| at.saturating_since(sent) >= round),
+            afar: near > SenderScene::SLACK,
+            skips: trouble.found.last().is_some_and(|found| {
+                found.right < left && trouble.sacked.holds(found.right.max(una), left)
+            }),
+            acknowledged: right <= una,
+            returns: trouble.found.last().is_some_and(|found| left < found.right),
         }
     }
 
@@ -382,6 +440,9 @@ impl Sender {
         self.closed = packet.advertised() == Some(0) && !packet.flags.has(Flags::RST);
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
+            if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {
+                self.acks.most_bytes = self.acks.most_bytes.max(answer.acked_bytes);
+            }
             (self.dup_acks, self.idle_acks) = (0, 0);
             (self.una_at, self.answered_at) = (at, at);
             if self.trouble.is_none() && packet.sack().is_empty() {
@@ -464,7 +525,10 @@ impl Sender {
             una: (self.before.0, una),
             echo: packet.options.timestamps.map(|stamps| stamps.ecr),
             far: self.path.far(),
+            round: self.path.estimate().map_or(Duration::ZERO, |(rtt, rttvar)| rtt + rttvar * 2),
             two_segments: u64::from(self.smss_bytes) * 2,
+            at_once_bytes: self.acks.most_bytes,
+            sack: self.sack.known() == Some(true),
         });
         let highest = octets.sequence().highest();
         trouble.window_grows(at, una, highest, packet.payload_bytes == 0);
@@ -512,6 +576,7 @@ impl Sender {
             traits: trouble.machine.traits,
             sack: self.sack.known() == Some(true),
             reports_duplicates: trouble.reports_duplicates,
+            hides_duplicates: trouble.hides_duplicates(),
             reorders: trouble.late.0 > 0,
         })
     }

@@ -2,6 +2,7 @@
 
 mod causes;
 mod hostile;
+mod other_stacks;
 
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::wire::{CaptureReader, CapturedPacket, Packet, PcapngWriter, encode};

@@ -19,6 +19,8 @@ pub struct AckHabits {
     pub lone: u32,
     /// See [`lone`](Self::lone).
     pub longest_delay: Duration,
+    /// The most octets that one acknowledgement covered while nothing was missing or sent again.
+    pub most_bytes: u64,
     /// The most acknowledgements in a row that told nothing while nothing was outstanding (RFC 889
     /// §2.2 saw streams of them).
     pub idle: u32,

@@ -24,7 +24,7 @@ pub use path::{PathTimes, Vantage};
 pub use phase::{Inferred, Traits};
 pub use report::InferenceReport;
 pub use sack_use::SackUse;
-pub use scene::SenderScene;
+pub use scene::{ScenePlace, SenderScene};
 pub use timer_grid::TimerGrid;
 pub use trouble::SenderTrouble;
 pub use verdict::Arrived;

@@ -90,6 +90,11 @@ impl SendingOrder {
         }
     }
 
+    /// Whether the time stamp `val` is newer than those of all octets before.
+    pub fn is_newer(&self, val: u32) -> bool {
+        self.stamp.is_none_or(|(newest, _)| val.wrapping_sub(newest).cast_signed() > 0)
+    }
+
     fn first_seen(&self) -> bool {
         self.first.is_some()
     }

@@ -89,8 +89,18 @@ pub struct Machine {
     pub went_on: bool,
     /// In a loss phase: a flow label showed the timeout.
     pub by_label: bool,
+    /// In a loss phase: it began with a fast retransmit, and earlier ones of this sender were
+    /// followed by everything in order.
+    by_habit: bool,
+    /// The number of segments in the phase whose octets SACK blocks had reported.
+    repeated: u32,
+    /// In a loss phase: it began with a fast retransmit, after which everything was sent again.
+    pub without_timeout: bool,
     /// In a recovery: the recovery began soon after a possible timeout.
     pub maybe_after_timeout: bool,
+    /// The number of the last retransmission before which the sender left out octets that SACK
+    /// blocks had reported.
+    pub skipped_at: usize,
     /// The cause of the last retransmission.
     last: CauseCode,
     /// The last probe, until its outcome is known. No other probe is sent before that (RFC 8985
@@ -130,6 +140,10 @@ impl Machine {
     /// octets (RFC 5682 §3, RFC 4015 §3); otherwise it repeats the old ones first.
     pub fn went_on(&mut self) {
         self.went_on = true;
+        if self.by_habit && self.phase == LossPhase::Loss {
+            // It inflates its window by duplicate ACKs (RFC 6582 §3.2 step 3), so it does not go back.
+            (self.phase, self.by_habit, self.traits.in_order) = (LossPhase::Recovery, false, 0);
+        }
         if self.undone {
             (self.phase, self.undone) = (LossPhase::Open, false);
         }
@@ -152,8 +166,16 @@ impl Machine {
 
     /// Infers why the sender in `scene` sent retransmission `number`.
     pub fn infer(&mut self, scene: &SenderScene, number: usize) -> Inferred {
+        if scene.place.skips {
+            self.skipped_at = number;
+        }
+        self.repeated += u32::from(scene.place.reported);
         let inferred = match scene.label {
             LabelHint::Changed => Inferred { cause: Cause::Rto, rule: CauseRule::FlowLabel },
+            // One report may be lost on its way to the sender.
+            _ if scene.place.reported && (self.repeated > 1 || !scene.place.afar) => {
+                self.again_reported()
+            }
             hint => {
                 let inferred = self.by_phase(scene);
                 self.labelled(inferred, scene, hint)
@@ -164,8 +186,23 @@ impl Machine {
         inferred
     }
 
+    /// Infers the cause of a segment whose octets SACK blocks had reported. A sender that uses the
+    /// blocks leaves such octets out (RFC 6675 §4). So this one sends everything again in order:
+    /// after a timeout it forgot the blocks (RFC 2018 §8), or it never looks at them.
+    fn again_reported(&mut self) -> Inferred {
+        let rule = match self.phase {
+            LossPhase::Loss => CauseRule::AfterTimeout,
+            _ => CauseRule::ReportedBefore,
+        };
+        if self.phase == LossPhase::Recovery {
+            (self.phase, self.without_timeout) = (LossPhase::Loss, !self.maybe_after_timeout);
+        }
+        (self.undone, self.from_open) = (false, false);
+        Inferred { cause: Cause::GoBackN, rule }
+    }
+
     fn by_phase(&mut self, scene: &SenderScene) -> Inferred {
-        if scene.trails && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN)) {
+        if scene.place.trails && matches!(self.last.get(), Some(Cause::Rto | Cause::GoBackN)) {
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout };
         }
         match self.phase {
@@ -207,7 +244,8 @@ impl Machine {
                 if self.phase == LossPhase::Recovery {
                     return;
                 }
-                self.maybe_after_timeout = self.phase == LossPhase::Loss
+                let timed = !self.without_timeout && !self.by_habit;
+                self.maybe_after_timeout = self.phase == LossPhase::Loss && timed
                     || scene.since_lone.is_some_and(|since| since <= scene.rtt * Self::AFTER_LONE);
                 LossPhase::Recovery
             }
@@ -224,11 +262,12 @@ impl Machine {
             self.phase == LossPhase::Open || self.phase == LossPhase::Loss && self.from_open;
         (self.phase, self.point, self.since) = (next, scene.highest.max(scene.right), scene.at);
         (self.first, self.undone, self.went_on) = (number, false, false);
+        (self.without_timeout, self.by_habit, self.repeated) = (false, false, 0);
         self.by_label = inferred.rule == CauseRule::FlowLabel;
         // A repair ends the episode of a probe (RFC 8985 §7.4).
         self.probed = None;
         if self.traits.in_order > 0 && inferred.cause == Cause::Fast {
-            self.phase = LossPhase::Loss;
+            (self.phase, self.by_habit) = (LossPhase::Loss, true);
         }
     }
 
@@ -351,9 +390,10 @@ impl Machine {
             // Not every sender restarts its timer for each partial ACK (RFC 6582 §3.2 step 3).
             return Inferred { cause: Cause::Rto, rule: CauseRule::HeadAgain };
         }
-        if scene.sack == Some(false) && !scene.is_head() && scene.follows {
+        if scene.sack == Some(false) && !scene.is_head() && scene.place.follows {
             // A partial ACK triggers a retransmission of the head alone (RFC 6582 §3.2).
-            self.traits.in_order += 1;
+            // Only a recovery that no timeout began shows what follows a fast retransmit.
+            self.traits.in_order += u32::from(!self.maybe_after_timeout);
             self.phase = LossPhase::Loss;
             return Inferred { cause: Cause::GoBackN, rule: CauseRule::InOrder };
         }
@@ -373,6 +413,12 @@ impl Machine {
                 return Inferred { cause: Cause::Rto, rule: CauseRule::Silence };
             }
         }
+        if scene.is_head() && scene.is_silent() {
+            // What follows a timeout leaves when acknowledgements come. The estimate of the round
+            // trip may be old here: nothing that was sent once is acknowledged (RFC 6298 §3).
+            let rule = if again { CauseRule::Backoff } else { CauseRule::Silence };
+            return Inferred { cause: Cause::Rto, rule };
+        }
         let tail = scene.sack == Some(true) && scene.is_tail() && !scene.is_head() && !scene.hole;
         if self.undone && self.from_open && tail && !scene.is_clocked() {
             // The sender undid the timeout and had no new octets to send.
@@ -384,7 +430,13 @@ impl Machine {
         }
         let enough = if scene.sack.is_none() { 1 } else { 3 };
         let first = scene.is_head() || scene.sack.is_none();
+        let first = first && !scene.place.acknowledged;
         if self.went_on && !again && first && scene.dup_acks >= enough && scene.is_clocked() {
+            return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
+        }
+        if self.without_timeout && scene.is_head() && scene.place.returns && scene.is_reported_now()
+        {
+            // Such a sender counts duplicates anew; none keeps it from another fast retransmit.
             return Inferred { cause: Self::repair_cause(scene, true), rule: CauseRule::Reported };
         }
         Inferred { cause: Cause::GoBackN, rule: CauseRule::AfterTimeout }

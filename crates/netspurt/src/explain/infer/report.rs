@@ -16,6 +16,8 @@ pub struct InferenceReport {
     pub sack: bool,
     /// Whether the receiver was seen to report duplicates.
     pub reports_duplicates: bool,
+    /// Whether duplicates surely arrived that the receiver did not report.
+    pub hides_duplicates: bool,
     /// Whether packets were seen that others had overtaken.
     pub reorders: bool,
 }
@@ -67,12 +69,16 @@ impl InferenceReport {
     }
 
     fn finish_verdict(&self, one: &mut ExplainedRetransmission) {
-        let told = matches!(one.evidence, VerdictEvidence::DSack | VerdictEvidence::Acknowledged);
+        let told = one.evidence.is_surely_known();
         if self.vantage == Vantage::Receiver && !told {
             one.evidence = VerdictEvidence::AtReceiver;
             one.verdict = if one.original_missing { Verdict::Needed } else { Verdict::Spurious };
         }
-        if one.verdict == Verdict::Needed && one.evidence == VerdictEvidence::None && self.sack {
+        if one.verdict == Verdict::Needed
+            && one.evidence == VerdictEvidence::None
+            && self.sack
+            && !self.hides_duplicates
+        {
             one.evidence = VerdictEvidence::NoDSack;
         }
         one.verdict_confidence = self.sureness(one);
@@ -82,7 +88,7 @@ impl InferenceReport {
     fn sureness(&self, one: &ExplainedRetransmission) -> f32 {
         match (one.verdict, one.evidence) {
             (Verdict::Unknown, _) => 0.0,
-            (_, VerdictEvidence::DSack | VerdictEvidence::Acknowledged) => 0.99,
+            (_, evidence) if evidence.is_surely_known() => 0.99,
             (Verdict::Spurious, VerdictEvidence::Echo) => 0.99,
             (_, VerdictEvidence::Echo | VerdictEvidence::AtReceiver) => 0.985,
             (_, VerdictEvidence::Timing) => 0.97,
@@ -90,7 +96,9 @@ impl InferenceReport {
             (_, VerdictEvidence::NoDSack) => 0.98,
             (_, VerdictEvidence::Jump) => 0.88,
             (_, VerdictEvidence::DuplicateAck) => 0.84,
-            (_, VerdictEvidence::None) => 0.83,
+            // With SACK most of what had arrived is known otherwise; here nothing reports the rest.
+            (_, _) if self.hides_duplicates => 0.6,
+            (_, _) => 0.83,
         }
     }
 }

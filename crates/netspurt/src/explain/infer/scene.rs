@@ -4,6 +4,30 @@ use crate::units::{Duration, Time};
 
 use super::flow_label::LabelHint;
 
+/// How the octets of a retransmission lie beside those that were reported, acknowledged or sent
+/// again before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScenePlace {
+    /// Whether SACK blocks that the sender knew had reported all its octets.
+    pub reported: bool,
+    /// Whether the capture was taken away from the sender, so that reports that it shows may be lost
+    /// before the sender.
+    pub afar: bool,
+    /// Whether it lies behind the previous retransmission, and SACK blocks had reported all octets
+    /// between the two.
+    pub skips: bool,
+    /// Whether it begins below the end of the previous retransmission.
+    pub returns: bool,
+    /// Whether its octets had been acknowledged in the capture.
+    pub acknowledged: bool,
+    /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
+    /// in between.
+    pub follows: bool,
+    /// Whether it had been acknowledged in the capture, its octets lie above those of the previous
+    /// retransmission, and it came sooner after that than any timer fires.
+    pub trails: bool,
+}
+
 /// A retransmission and its circumstances, as far as a capture shows them.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderScene {
@@ -40,9 +64,6 @@ pub struct SenderScene {
     pub hole: bool,
     /// Duplicate ACKs in a row.
     pub dup_acks: u32,
-    /// Whether it follows the previous retransmission without a gap, and nothing was acknowledged
-    /// in between.
-    pub follows: bool,
     /// Whether something that was sent later than its last transmission has arrived (RFC 8985 §6.2).
     pub overtaken: bool,
     /// The time from its last transmission to the sending of the newest octets that have arrived.
@@ -52,19 +73,18 @@ pub struct SenderScene {
     /// Whether the last new segment left after a silence, as a probe with new octets does (RFC 8985
     /// §7.3).
     pub may_be_probed: bool,
-    /// Whether it had been acknowledged in the capture, its octets lie above those of the previous
-    /// retransmission, and it came sooner after that than any timer fires.
-    pub trails: bool,
     /// The time since a segment that came alone after a silence. `None` if the last silence had no
     /// such segment.
     pub since_lone: Option<Duration>,
+    /// Its octets beside those that were reported, acknowledged or sent again before.
+    pub place: ScenePlace,
     /// What its flow label tells.
     pub label: LabelHint,
 }
 
 impl SenderScene {
     /// The delay that hosts and captures may add.
-    const SLACK: Duration = Duration::from_millis(5);
+    pub const SLACK: Duration = Duration::from_millis(5);
     /// The lowest floor of the timers in common use. `TCP_RTO_MIN_US` and similar settings go down
     /// to some tens of milliseconds; defaults are 200 ms and more.
     pub const FLOOR: Duration = Duration::from_millis(40);
@@ -91,6 +111,11 @@ impl SenderScene {
         self.waited >= self.shortest_rto()
     }
 
+    /// Whether neither side sent anything for so long that no acknowledgement triggered it.
+    pub fn is_silent(&self) -> bool {
+        self.quiet >= (self.rtt_min * 3).max(Self::FLOOR)
+    }
+
     /// Whether it is the first segment that is neither acknowledged nor reported.
     pub fn is_head(&self) -> bool {
         self.left <= self.head
@@ -99,6 +124,11 @@ impl SenderScene {
     /// Whether it is the last one sent.
     pub fn is_tail(&self) -> bool {
         self.right >= self.highest
+    }
+
+    /// Whether the third duplicate ACK or a later one came immediately before.
+    pub fn is_reported_now(&self) -> bool {
+        self.dup_acks >= 3 && self.is_clocked()
     }
 
     /// Whether acknowledgements call for a retransmission: they report a hole below SACKed octets,

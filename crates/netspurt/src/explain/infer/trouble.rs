@@ -48,6 +48,8 @@ pub struct SenderTrouble {
     pub reports_duplicates: bool,
     /// The last retransmission of a lone segment, if its cause was derived from times alone.
     after_lone: Option<AfterLone>,
+    /// Retransmissions whose originals came later.
+    came: Vec<usize>,
     passed: RecentPackets,
     decided: Vec<Decision>,
 }
@@ -66,6 +68,7 @@ impl Default for SenderTrouble {
             copies: 0,
             reports_duplicates: false,
             after_lone: None,
+            came: Vec::new(),
             passed: RecentPackets { at: [Time::ZERO; RecentPackets::MOST], count: 0 },
             decided: Vec::new(),
         }
@@ -90,6 +93,56 @@ impl SenderTrouble {
     /// The most ranges of one kind that are kept: a hostile capture may report any number.
     const MOST_RANGES: usize = 1 << 12;
 
+    /// Whether nothing is known to be missing, and nothing was sent again that is outstanding.
+    pub fn is_calm(&self) -> bool {
+        self.sacked.is_empty() && self.watch.is_empty()
+    }
+
+    /// Whether several copies were sent of octets that had surely arrived, and the receiver reported
+    /// none of them. The path may have lost one or two.
+    pub fn hides_duplicates(&self) -> bool {
+        const SEVERAL: usize = 3;
+        let before = [VerdictEvidence::Acknowledged, VerdictEvidence::Reported];
+        let copies = self.found.iter().filter(|one| before.contains(&one.evidence));
+        !self.reports_duplicates && copies.take(SEVERAL).count() == SEVERAL
+    }
+
+    /// The evidence that octets had arrived before they are sent again. `None` if there is none.
+    ///
+    /// A receiver may discard octets that it reported (RFC 2018 §8). It then acknowledges only the
+    /// octets before those, so what it reported counts only while it lies behind a hole.
+    pub fn arrived_before(&self, left: u64, right: u64, una: u64) -> Option<VerdictEvidence> {
+        if right <= una {
+            return Some(VerdictEvidence::Acknowledged);
+        }
+        let discarded = self.sacked.holding(una).is_some();
+        let reported = !discarded && self.sacked.holds(left.max(una), right);
+        reported.then_some(VerdictEvidence::Reported)
+    }
+
+    /// Gives the retransmissions before the next one, which is octets from `left` on, the cause
+    /// go-back-N, back to where the sender began to send from a lower octet upwards. That first
+    /// one keeps its cause, unless it follows a timeout.
+    pub fn went_back(&mut self, left: u64) {
+        let (mut begin, mut above) = (self.found.len(), left);
+        let from = self.machine.first.max(self.machine.skipped_at);
+        while begin > from && self.found[begin - 1].right <= above {
+            begin -= 1;
+            above = self.found[begin].left;
+        }
+        let follows = begin > 0 && self.machine.maybe_after_timeout && {
+            let before = &self.found[begin - 1];
+            let cause = before.cause.get();
+            before.right <= above && matches!(cause, Some(Cause::Rto | Cause::GoBackN))
+        };
+        let head = usize::from(!follows && begin < self.found.len());
+        let end = self.found.len();
+        self.relabel(begin + head, end, Some(Cause::GoBackN).into(), CauseRule::ReportedBefore);
+        for one in &mut self.found[begin + head..] {
+            one.maybe_after_timeout = false;
+        }
+    }
+
     /// Takes a SACK block, which reports octets above the cumulative acknowledgement.
     pub fn report(&mut self, left: u64, right: u64) {
         if self.sacked.iter().size_hint().0 < Self::MOST_RANGES {
@@ -109,13 +162,25 @@ impl SenderTrouble {
         self.late = (self.late.0 + 1, self.late.1.max(by));
     }
 
-    /// Whether these octets came lately as a retransmission whose original had not been seen. The
-    /// next packet with them may then be the original.
-    pub fn filled_by_other(&self, left: u64, right: u64) -> bool {
+    /// Whether these octets came within the last round trip as a retransmission whose original had
+    /// not been seen. The next packet with them may then be the original: a sender that sends them
+    /// once more waits at least for a round trip. Each retransmission has one original.
+    pub fn filled_by_other(&mut self, at: Time, left: u64, right: u64, round: Duration) -> bool {
         /// The number of latest retransmissions that are searched.
         const LATE: usize = 64;
-        let same = |one: &ExplainedRetransmission| one.left <= left && right <= one.right;
-        self.found.iter().rev().take(LATE).any(|one| one.original_missing && same(one))
+        let lately = self.found.len().saturating_sub(LATE)..self.found.len();
+        let came = &self.came;
+        let other = lately.rev().find(|number| {
+            let one = &self.found[*number];
+            let same = one.left <= left && right <= one.right;
+            let soon = at.saturating_since(one.at) < round;
+            one.original_missing
+                && same
+                && soon
+                && !came.iter().rev().take(LATE).any(|n| n == number)
+        });
+        self.came.extend(other);
+        other.is_some()
     }
 
     /// The first octet that is neither acknowledged, as those below `una` are, nor SACKed.
@@ -168,7 +233,9 @@ impl SenderTrouble {
     fn decide(&mut self, decision: Decision) {
         let Decision { number, verdict, evidence } = decision;
         let in_loss = self.machine.phase == LossPhase::Loss && number >= self.machine.first;
-        self.machine.undone |= in_loss && verdict == Verdict::Spurious;
+        // A sender that repeats what was reported has not undone its timeout.
+        let undone = verdict == Verdict::Spurious && evidence != VerdictEvidence::Reported;
+        self.machine.undone |= in_loss && undone;
         let told = &mut self.found[number];
         (told.verdict, told.evidence) = (verdict, evidence);
     }
@@ -200,20 +267,22 @@ impl SenderTrouble {
     }
 
     /// Adds a retransmission.
-    pub fn add(&mut self, found: ExplainedRetransmission, val: Option<u32>, acknowledged: bool) {
+    /// `before` is the evidence that its octets had arrived before it was sent, if there is any.
+    pub fn add(
+        &mut self,
+        found: ExplainedRetransmission,
+        (val, oldest_val): (Option<u32>, u32),
+        before: Option<VerdictEvidence>,
+    ) {
         let number = self.found.len();
         let ExplainedRetransmission { left, right, at, .. } = found;
         let syn = found.rule == CauseRule::Syn;
         let by_time = found.rule == CauseRule::LoneByTime;
         self.after_lone = by_time.then(|| AfterLone::of(number, right));
-        let watched = Watched { number, left, right, at, val, syn, reported: false };
+        let watched = Watched { number, left, right, at, val, syn, oldest_val, reported: false };
         self.found.push(found);
-        if acknowledged {
-            self.decide(Decision {
-                number,
-                verdict: Verdict::Spurious,
-                evidence: VerdictEvidence::Acknowledged,
-            });
+        if let Some(evidence) = before {
+            self.decide(Decision { number, verdict: Verdict::Spurious, evidence });
             self.watch.left_in_vain(watched);
         } else {
             self.watch.left(watched);

@@ -21,6 +21,8 @@ pub struct Watched {
     pub val: Option<u32>,
     /// Whether it carries a SYN.
     pub syn: bool,
+    /// The oldest stamp whose echo shows that an earlier copy arrived.
+    pub oldest_val: u32,
     /// Whether a D-SACK block counted for it.
     pub reported: bool,
 }
@@ -47,8 +49,14 @@ pub struct Arrived {
     pub echo: Option<u32>,
     /// The least round trip from the capture to the receiver.
     pub far: Option<Duration>,
-    /// The octets of two full segments.
+    /// The sender's smoothed round trip and twice its variation.
+    pub round: Duration,
+    /// The octets of two full segments: a receiver acknowledges no fewer (RFC 5681 §4.2).
     pub two_segments: u64,
+    /// The most octets that the receiver acknowledged at once while nothing was missing.
+    pub at_once_bytes: u64,
+    /// Whether the connection uses SACK.
+    pub sack: bool,
 }
 
 /// The retransmissions of one direction that are watched.
@@ -84,6 +92,17 @@ impl VerdictWatch {
         }
     }
 
+    /// Whether no retransmission is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Whether a retransmission of all octets of `left..right` was captured lately.
+    pub fn knows(&self, left: u64, right: u64) -> bool {
+        let mut all = self.open.iter().rev().chain(self.past.iter().rev());
+        all.any(|one| one.left <= left && right <= one.right)
+    }
+
     /// When the octet `left` was last sent again.
     pub fn last_sent(&self, left: u64) -> Option<Time> {
         let one = self.open.iter().rev().find(|one| one.left <= left && left < one.right)?;
@@ -97,10 +116,11 @@ impl VerdictWatch {
         covers: impl Fn(u64, u64) -> bool,
         decided: &mut Vec<Decision>,
     ) {
+        let head_sent = self.last_sent(ack.una.0);
         let mut place = 0;
         while let Some(one) = self.open.get(place).copied() {
             if covers(one.left, one.right) {
-                decided.extend(Self::decide(&one, ack));
+                decided.extend(Self::decide(&one, ack, head_sent));
                 self.open.remove(place);
                 self.retire(one);
             } else {
@@ -109,9 +129,10 @@ impl VerdictWatch {
         }
     }
 
-    /// Decides on `one` by the first acknowledgement that covers it. `None` if the acknowledgement
-    /// does not tell.
-    fn decide(one: &Watched, ack: &Arrived) -> Option<Decision> {
+    /// Decides on `one` by the first acknowledgement that covers it. The octet that the receiver
+    /// waited for before was sent again last at `head_sent`. `None` if the acknowledgement does
+    /// not tell.
+    fn decide(one: &Watched, ack: &Arrived, head_sent: Option<Time>) -> Option<Decision> {
         if one.reported {
             return None;
         }
@@ -127,20 +148,36 @@ impl VerdictWatch {
                 // A SYN-ACK echoes the newest SYN.
                 return None;
             }
-            let verdict = if older { Verdict::Spurious } else { Verdict::Needed };
-            return decision(verdict, VerdictEvidence::Echo);
-        }
-        // A receiver acknowledges at least every second segment (RFC 5681 §4.2). If one
-        // acknowledgement covers more, a segment filled a gap, and the rest had arrived before.
-        let newly = ack.una.1.saturating_sub(ack.una.0);
-        let jumped = one.left > ack.una.0 && newly > ack.two_segments;
-        if jumped && one.right > ack.una.0 + ack.two_segments && ack.una.1 >= one.right {
-            return decision(Verdict::Spurious, VerdictEvidence::Jump);
+            if !older {
+                return decision(Verdict::Needed, VerdictEvidence::Echo);
+            }
+            if echo.wrapping_sub(one.oldest_val).cast_signed() >= 0 {
+                return decision(Verdict::Spurious, VerdictEvidence::Echo);
+            }
         }
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
+        if head_sent.is_none_or(|sent| sent < one.at) && Self::jumped(one, ack) {
+            return decision(Verdict::Spurious, VerdictEvidence::Jump);
+        }
         decision(Verdict::Needed, VerdictEvidence::None)
+    }
+
+    /// Whether `ack` covers `one` behind more octets than a receiver acknowledges at once. Then a
+    /// segment filled a gap, and the rest had arrived before.
+    ///
+    /// If the acknowledgement came long after `one`, then `one` may have filled its own gap, and
+    /// the acknowledgement that told so may have been lost. With SACK each such acknowledgement
+    /// tells it again, so that losses of several are the rule in an outage: there a round trip is
+    /// the limit. Without SACK `one` arrives close behind what filled the gap.
+    fn jumped(one: &Watched, ack: &Arrived) -> bool {
+        let since = ack.at.saturating_since(one.at);
+        let near = |far: Duration| since < if ack.sack { far } else { ack.round.max(far) * 3 / 2 };
+        let more = ack.una.1 - ack.una.0 > ack.at_once_bytes.max(ack.two_segments);
+        more && one.right > ack.una.0 + ack.two_segments
+            && ack.una.1 >= one.right
+            && ack.far.is_some_and(near)
     }
 
     /// Takes a duplicate acknowledgement of a connection without SACK. It may answer a

@@ -15,7 +15,7 @@ use super::super::{
 const FULL: u16 = 1000;
 
 /// A capture of one transfer, packet by packet; times are milliseconds.
-struct Talk {
+pub(super) struct Talk {
     packets: Vec<(Side, f64, u16, Segment)>,
     /// The sender's initial number.
     isn: u32,
@@ -28,19 +28,19 @@ struct Talk {
 
 impl Talk {
     /// The handshake of a connection, captured at the sender, with a round trip of 100 ms.
-    fn opened(sack: bool, stamps: bool) -> Self {
+    pub(super) fn opened(sack: bool, stamps: bool) -> Self {
         let mut talk = Self { packets: Vec::new(), isn: 0, stamps, id: 100, labels: None };
         talk.handshake(sack, 100.0, 0.0);
         talk
     }
 
     /// A capture that begins in the middle of a connection.
-    fn midway() -> Self {
+    pub(super) fn midway() -> Self {
         Self { packets: Vec::new(), isn: 0, stamps: false, id: 100, labels: None }
     }
 
     /// A handshake with halves of the round trip: from the capture to the receiver, to the sender.
-    fn handshake(&mut self, sack: bool, far: f64, near: f64) {
+    pub(super) fn handshake(&mut self, sack: bool, far: f64, near: f64) {
         let options = SynOptions { sack, ..SynOptions::default() };
         let mut syn = Segment { seq: self.isn, flags: Flags::SYN, ..Segment::default() };
         syn.set_syn_options(options);
@@ -53,7 +53,7 @@ impl Talk {
         self.packet(Side::From, far + near, last);
     }
 
-    fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
+    pub(super) fn packet(&mut self, side: Side, at: f64, mut segment: Segment) {
         if self.stamps && segment.timestamps().is_none() {
             segment.set_timestamps(Timestamps { val: 1000 + at as u32, ecr: 0 });
         }
@@ -63,16 +63,16 @@ impl Talk {
     }
 
     /// The number on the wire of octet `octet`, where 0 is the first one of data.
-    fn wire(&self, octet: u32) -> u32 {
+    pub(super) fn wire(&self, octet: u32) -> u32 {
         self.isn.wrapping_add(1).wrapping_add(octet)
     }
 
     /// A segment from octet `first` on.
-    fn data(&mut self, at: f64, first: u32) -> &mut Self {
+    pub(super) fn data(&mut self, at: f64, first: u32) -> &mut Self {
         self.octets(at, first, FULL)
     }
 
-    fn octets(&mut self, at: f64, first: u32, len: u16) -> &mut Self {
+    pub(super) fn octets(&mut self, at: f64, first: u32, len: u16) -> &mut Self {
         let seq = self.wire(first);
         let flags = Flags::ACK.with(Flags::PSH);
         self.packet(Side::From, at, Segment { seq, len, ack: 1, flags, ..Segment::default() });
@@ -80,18 +80,18 @@ impl Talk {
     }
 
     /// `count` segments from octet `first` on, in the same instant.
-    fn flight(&mut self, at: f64, first: u32, count: u32) -> &mut Self {
+    pub(super) fn flight(&mut self, at: f64, first: u32, count: u32) -> &mut Self {
         for n in 0..count {
             self.data(at, first + n * u32::from(FULL));
         }
         self
     }
 
-    fn ack(&mut self, at: f64, next: u32) -> &mut Self {
+    pub(super) fn ack(&mut self, at: f64, next: u32) -> &mut Self {
         self.sack(at, next, &[])
     }
 
-    fn sack(&mut self, at: f64, next: u32, blocks: &[(u32, u32)]) -> &mut Self {
+    pub(super) fn sack(&mut self, at: f64, next: u32, blocks: &[(u32, u32)]) -> &mut Self {
         let (ack, window) = (self.wire(next), 5000);
         let mut segment = Segment { seq: 1, ack, window, flags: Flags::ACK, ..Segment::default() };
         let mut told = SackBlocks::default();
@@ -104,13 +104,13 @@ impl Talk {
     }
 
     /// The last packet again: the same octets of the same packet.
-    fn copy(&mut self, after: f64) -> &mut Self {
+    pub(super) fn copy(&mut self, after: f64) -> &mut Self {
         let (side, at, id, segment) = *self.packets.last().unwrap();
         self.packets.push((side, at + after, id, segment));
         self
     }
 
-    fn explained(&self) -> Explanation {
+    pub(super) fn explained(&self) -> Explanation {
         let hosts = match self.labels {
             None => ["10.0.0.1:4000", "10.0.0.2:80"],
             Some(_) => ["[2001:db8::1]:4000", "[2001:db8::2]:80"],
@@ -137,21 +137,21 @@ impl Talk {
         explainer.finish()
     }
 
-    fn way(&self) -> EndedWay {
+    pub(super) fn way(&self) -> EndedWay {
         self.explained().connections[0].way(Side::From).unwrap().clone()
     }
 
-    fn found(&self) -> Vec<ExplainedRetransmission> {
+    pub(super) fn found(&self) -> Vec<ExplainedRetransmission> {
         self.way().retransmissions
     }
 
-    fn causes(&self) -> Vec<Option<Cause>> {
+    pub(super) fn causes(&self) -> Vec<Option<Cause>> {
         self.found().iter().map(|one| one.cause.get()).collect()
     }
 }
 
 /// Ten segments were sent and the first was lost; three duplicates came.
-fn first_of_ten_lost(sack: bool) -> Talk {
+pub(super) fn first_of_ten_lost(sack: bool) -> Talk {
     let mut talk = Talk::opened(sack, false);
     talk.flight(101.0, 0, 10);
     for n in 1..=3 {
@@ -449,7 +449,7 @@ fn a_part_of_a_super_packet_is_sent_again_once() {
     assert!(!talk.found()[0].original_missing);
 }
 
-fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
+pub(super) fn verdict(talk: &Talk) -> (Verdict, VerdictEvidence) {
     let last = *talk.found().last().unwrap();
     (last.verdict, last.evidence)
 }
@@ -509,7 +509,7 @@ fn octets_acknowledged_but_never_captured_are_lost_by_the_capture() {
 }
 
 /// A connection captured at the receiver, with a round trip of 100 ms.
-fn at_receiver() -> Talk {
+pub(super) fn at_receiver() -> Talk {
     let mut talk = Talk::midway();
     talk.handshake(true, 0.01, 100.0);
     talk
@@ -517,7 +517,7 @@ fn at_receiver() -> Talk {
 
 /// The retransmissions of a talk over IPv6, where without time stamps no mark tells the order of
 /// packets.
-fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
+pub(super) fn unmarked(talk: &mut Talk) -> Vec<ExplainedRetransmission> {
     talk.labels = Some(vec![0; talk.packets.len()]);
     talk.way().retransmissions
 }

@@ -1,0 +1,152 @@
+//! Causes and verdicts where a sender or a receiver does otherwise than Linux.
+
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, Segment, Timestamps};
+
+use super::super::{CauseRule, Verdict, VerdictEvidence};
+use super::causes::{Talk, at_receiver, first_of_ten_lost, unmarked, verdict};
+
+const BACK: Option<Cause> = Some(Cause::GoBackN);
+
+/// RFC 6675 §4: a sender that uses SACK leaves out what was reported.
+#[test]
+fn what_was_reported_before_is_sent_again_only_by_a_sender_that_goes_back() {
+    let mut talk = first_of_ten_lost(true);
+    talk.data(204.2, 1000).data(204.3, 2000).data(204.4, 5000);
+    assert_eq!(talk.causes(), [Some(Cause::SackRecovery), BACK, BACK, BACK]);
+    let found = talk.found();
+    assert_eq!(found[1].rule, CauseRule::ReportedBefore);
+    for one in &found[1..3] {
+        assert_eq!((one.verdict, one.evidence), (Verdict::Spurious, VerdictEvidence::Reported));
+    }
+    assert_ne!(found[3].evidence, VerdictEvidence::Reported, "nothing had reported it");
+}
+
+#[test]
+fn holes_sent_again_before_what_was_reported_have_the_same_cause() {
+    // The second and the third segment are not reported, the fourth is.
+    let mut talk = Talk::opened(true, false);
+    talk.flight(101.0, 0, 10);
+    for n in 1..=3 {
+        talk.sack(201.0 + f64::from(n), 0, &[(3000, 3000 + n * 1000)]);
+    }
+    talk.data(204.1, 0).data(204.2, 1000).data(204.3, 2000);
+    let repair = Some(Cause::SackRecovery);
+    assert_eq!(talk.causes(), [repair; 3]);
+    talk.data(204.4, 3000);
+    assert_eq!(talk.causes(), [repair, BACK, BACK, BACK]);
+}
+
+/// RFC 2018 §8: a receiver may discard what it reported, and then acknowledges only what is before.
+#[test]
+fn what_the_receiver_discarded_counts_as_not_reported() {
+    let mut talk = first_of_ten_lost(true);
+    talk.ack(304.2, 1000).ack(305.2, 1000).data(600.0, 1000);
+    assert_ne!(verdict(&talk).1, VerdictEvidence::Reported);
+}
+
+/// RFC 5681 §4.2. With SACK, that each repair filled its own hole may have been told by
+/// acknowledgements that were lost.
+#[test]
+fn an_ack_that_jumps_a_round_trip_later_tells_nothing_where_sack_is_used() {
+    for (sack, told) in [(true, Verdict::Needed), (false, Verdict::Spurious)] {
+        let mut talk = first_of_ten_lost(sack);
+        talk.data(204.2, 5000).ack(306.0, 10_000);
+        assert_eq!(verdict(&talk).0, told, "{sack}");
+    }
+}
+
+#[test]
+fn an_ack_of_no_more_than_the_receiver_covers_at_once_is_no_jump() {
+    let mut talk = Talk::opened(false, false);
+    talk.flight(101.0, 0, 8).ack(201.0, 8000).flight(202.0, 8000, 6);
+    talk.data(602.0, 8000).data(602.1, 9000).data(602.2, 13_000).ack(703.0, 14_000);
+    assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::None));
+}
+
+/// RFC 6298 §3: round trips of segments that were sent twice are not measured, so the estimate ages.
+#[test]
+fn the_head_after_a_long_silence_was_sent_by_the_timer_although_the_estimate_is_old() {
+    let mut talk = Talk::opened(false, false);
+    talk.data(101.0, 0).ack(2101.0, 1000).flight(2102.0, 1000, 4);
+    talk.data(5102.0, 1000).ack(5202.0, 2000).data(5202.1, 2000).data(5902.1, 2000);
+    let rto = Some(Cause::Rto);
+    assert_eq!(talk.causes(), [rto, BACK, rto]);
+}
+
+#[test]
+fn segments_with_other_edges_are_no_copies() {
+    let mut talk = Talk::opened(false, false);
+    talk.octets(101.0, 0, 500).flight(101.0, 500, 4);
+    talk.ack(201.0, 0).ack(201.1, 0).ack(201.2, 0);
+    talk.data(201.3, 0).data(201.308, 1000).data(201.316, 2000);
+    assert_eq!(unmarked(&mut talk).len(), 3);
+}
+
+#[test]
+fn a_gap_is_filled_once_by_a_late_original() {
+    let mut talk = at_receiver();
+    talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
+    talk.data(1102.0, 1000).ack(1102.01, 3000);
+    // A timer sends the segment twice more.
+    talk.data(1400.0, 1000).data(2000.0, 1000);
+    assert_eq!(unmarked(&mut talk).len(), 3);
+}
+
+#[test]
+fn at_the_receiver_a_segment_was_needed_if_a_part_of_it_had_not_arrived() {
+    let mut talk = at_receiver();
+    talk.data(1000.0, 0).data(1001.0, 2000).sack(1001.01, 1000, &[(2000, 3000)]);
+    talk.octets(1102.0, 1000, 2000);
+    assert_eq!(verdict(&talk), (Verdict::Needed, VerdictEvidence::AtReceiver));
+}
+
+#[test]
+fn at_the_receiver_the_second_copy_of_what_filled_a_gap_was_spurious() {
+    let mut talk = at_receiver();
+    talk.data(1000.0, 0).data(1001.0, 2000).data(1002.0, 4000);
+    talk.sack(1002.01, 1000, &[(4000, 5000), (2000, 3000)]);
+    talk.data(1102.0, 3000).sack(1102.01, 1000, &[(2000, 5000)]).data(1502.0, 3000);
+    assert_eq!(verdict(&talk).0, Verdict::Spurious);
+}
+
+/// RFC 2883 is an option of a receiver.
+#[test]
+fn no_d_sack_says_nothing_of_a_receiver_that_reported_no_duplicate() {
+    let mut talk = first_of_ten_lost(true);
+    talk.data(204.2, 1000).data(204.3, 2000).data(204.4, 3000).ack(306.0, 10_000);
+    let found = talk.found()[0];
+    assert_eq!((found.verdict, found.evidence), (Verdict::Needed, VerdictEvidence::None));
+}
+
+/// gVisor acknowledges a FIN before it takes its time stamp, and echoes that of the octets before.
+#[test]
+fn an_echo_tells_of_a_fin_only_if_no_octets_before_it_have_the_same_stamp() {
+    for (val, told) in [(1101, Verdict::Needed), (1105, Verdict::Spurious)] {
+        let mut talk = Talk::opened(false, true);
+        talk.data(101.0, 0).ack(201.0, 1000);
+        let (flags, seq) = (Flags::FIN.with(Flags::ACK), talk.wire(1000));
+        for (at, val) in [(202.0, val), (602.0, 1602)] {
+            let mut fin = Segment { seq, ack: 1, flags, ..Segment::default() };
+            fin.set_timestamps(Timestamps { val, ecr: 0 });
+            talk.packet(Side::From, at, fin);
+        }
+        let ack = talk.wire(1001);
+        let mut last = Segment { seq: 1, ack, flags: Flags::ACK, ..Segment::default() };
+        last.set_timestamps(Timestamps { val: 9000, ecr: val });
+        talk.packet(Side::To, 703.0, last);
+        assert_eq!(verdict(&talk).0, told, "{val}");
+    }
+}
+
+/// RFC 6582 §3.2 step 3: duplicate ACKs inflate the window of a sender that does not go back.
+#[test]
+fn a_sender_that_sends_new_octets_in_its_repair_does_not_go_back_any_more() {
+    let mut talk = first_of_ten_lost(false);
+    talk.ack(304.2, 1000).data(304.3, 1000).data(304.3, 2000).ack(404.4, 10_000);
+    assert_eq!(talk.way().habits.unwrap().traits.in_order, 1);
+    talk.flight(404.5, 10_000, 10).ack(504.6, 10_000).ack(504.7, 10_000).ack(504.8, 10_000);
+    talk.data(504.9, 10_000).data(505.0, 20_000).ack(605.0, 14_000).data(605.1, 14_000);
+    assert_eq!(talk.causes().last(), Some(&Some(Cause::Fast)));
+    assert_eq!(talk.way().habits.unwrap().traits.in_order, 0);
+}
