@@ -158,7 +158,9 @@ impl VerdictWatch {
         if too_soon {
             return decision(Verdict::Spurious, VerdictEvidence::Timing);
         }
-        if head_sent.is_none_or(|sent| sent < one.at) && Self::jumped(one, ack) {
+        // Without SACK the copy that filled the gap may be older than any that was seen to be sent.
+        let behind = !ack.sack || head_sent.is_none_or(|sent| sent < one.at);
+        if behind && Self::jumped(one, ack) {
             return decision(Verdict::Spurious, VerdictEvidence::Jump);
         }
         decision(Verdict::Needed, VerdictEvidence::None)
