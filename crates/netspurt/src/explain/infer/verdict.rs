@@ -176,7 +176,7 @@ impl VerdictWatch {
     fn jumped(one: &Watched, ack: &Arrived) -> bool {
         let since = ack.at.saturating_since(one.at);
         let near = |far: Duration| since < if ack.sack { far } else { ack.round.max(far) * 3 / 2 };
-        let more = ack.una.1 - ack.una.0 > ack.at_once_bytes.max(ack.two_segments);
+        let more = ack.una.1.saturating_sub(ack.una.0) > ack.at_once_bytes.max(ack.two_segments);
         more && one.right > ack.una.0 + ack.two_segments
             && ack.una.1 >= one.right
             && ack.far.is_some_and(near)
