@@ -298,7 +298,11 @@ def test_a_heat_map_has_a_cell_for_each_pair_and_leaves_out_what_is_not_there() 
     }
     axes = draw_cases("heat-map", figures, ["one", "two"], "sent", "Title").axes[0]
     cells = {(int(t.get_position()[0]), int(t.get_position()[1])): t.get_text() for t in axes.texts}
-    assert cells == {(0, 0): "0\n±0.5", (1, 0): "1\n±0.5", (0, 1): "2\n±0.5"}
+    assert cells == {
+        (0, 0): "0\n-0.5 .. 0.5",
+        (1, 0): "1\n0.5 .. 1.5",
+        (0, 1): "2\n1.5 .. 2.5",
+    }
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("one", "two")
     assert axes.get_title(loc="left") == "Title: packets sent"
 
