@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netspurt import _core
 
@@ -135,6 +135,25 @@ class Explained:
         """
         self.table(name)
         self._core[name].write(fspath(path))
+
+
+def end_of(row: Mapping[str, Any], which: str) -> str:
+    """Return an end of a row of the table `connections`: its address and port.
+
+    Parameters
+    ----------
+    row
+        The row.
+    which
+        `source` or `destination`.
+
+    Examples
+    --------
+    >>> end_of({"source": "fe80::1", "source_port": 80}, "source")
+    '[fe80::1]:80'
+    """
+    address, port = row[which], row[f"{which}_port"]
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def is_capture(path: str | PathLike[str]) -> bool:

@@ -47,6 +47,17 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
+def rounded(value: float, digits: int = 3) -> str:
+    """Return a number rounded to `digits` digits, without an exponent for large numbers.
+
+    Examples
+    --------
+    >>> rounded(1090.4), rounded(0.123456)
+    ('1,090', '0.123')
+    """
+    return number(float(f"{value:.{digits}g}"), digits)
+
+
 def counted(count: float, what: str) -> str:
     """Return a count and what is counted, in the singular or the plural.
 

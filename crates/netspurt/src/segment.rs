@@ -28,7 +28,7 @@ pub enum Cause {
     Tlp,
     /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
     Sfr,
-    /// Retransmitted in order after a timeout set snd_nxt back.
+    /// Retransmitted in order after a timeout, or Tahoe's fast retransmit, set snd_nxt back.
     GoBackN,
     /// A SYN or SYN-ACK retransmitted.
     Syn,

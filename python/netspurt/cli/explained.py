@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netspurt.captures import end_of
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import pooled_lines
@@ -132,11 +133,6 @@ def _summary(found: Explained, connections: int) -> Iterator[str]:
         )
 
 
-def _end(row: dict[str, Any], which: str) -> str:
-    address, port = row[which], row[f"{which}_port"]
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
 def _time(ns: float | None) -> str:
     if ns is None:
         return "-"
@@ -186,7 +182,7 @@ def _connection(found: Explained, connection: int) -> Iterator[str]:
     rows = list(_rows(_chosen(found.table("connections"), connection)))
     first = rows[0] if rows[0]["direction"] == "forward" else _turned(rows[0])
     yield (
-        f"connection {connection}: {_end(first, 'source')} -> {_end(first, 'destination')}, "
+        f"connection {connection}: {end_of(first, 'source')} -> {end_of(first, 'destination')}, "
         f"{first['ending']}, {_time(first['duration_ns'])}"
     )
     table = [("", *(row["direction"] for row in rows))]

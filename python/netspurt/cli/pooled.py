@@ -24,7 +24,7 @@ CAUSES = {
     "rack": "RACK",
     "tlp": "tail loss probe",
     "rto": "timeout",
-    "go-back-n": "in order after a timeout",
+    "go-back-n": "in order, go-back-N",
     "syn": "SYN",
     "sfr": "Super Fast Retransmit",
     "shim": "timer at the host's edge",

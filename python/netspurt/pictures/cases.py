@@ -23,6 +23,7 @@ from netspurt.pictures.marks import (
 )
 from netspurt.pictures.measures import fitting_unit, in_words
 from netspurt.quantities import quantity
+from netspurt.wording import rounded
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
@@ -237,10 +238,5 @@ def _cell(figure: Interval | None) -> str:
     if figure is None or not np.isfinite(figure.value):
         return ""
     if not figure.high > figure.low:
-        return _brief(figure.value)
-    return f"{_brief(figure.value)}\n{_brief(figure.low)} .. {_brief(figure.high)}"
-
-
-def _brief(value: float) -> str:
-    """Return a number with three digits, without an exponent."""
-    return np.format_float_positional(float(f"{value:.3g}"), trim="-")
+        return rounded(figure.value)
+    return f"{rounded(figure.value)}\n{rounded(figure.low)} .. {rounded(figure.high)}"

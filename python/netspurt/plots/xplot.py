@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netspurt.captures import Explained, end_of
 from netspurt.pictures.traffic import both_directions, outstanding
 from netspurt.pictures.view import Tables, View, pick
 
@@ -37,9 +38,8 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
     }[kind]
     lines = list(drawn(run, view))
     flow = pick(run.table("segments"), "flow", view.flow, "flow")
-    sums = run.table("flows").where(flow=flow, direction=view.sends)
-    ends = "_==>_".join(str(sums[name][0]) for name in ("from", "to"))
-    head = ["double double", "title", f"{ends} ({what} of {view.titled(flow)}, {run.title})"]
+    title = f"{_ends(run, flow, view.sends)} ({what} of {view.titled(flow)}, {run.title})"
+    head = ["double double", "title", title]
     head += ["xlabel", "time", "ylabel", label]
     part = file.with_name(f"{file.name}.part")
     try:
@@ -47,6 +47,16 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _ends(run: Tables, flow: str, direction: str) -> str:
+    """Return the ends of a direction, as tcptrace's titles have them."""
+    if isinstance(run, Explained):
+        rows = run.table("connections").where(direction=direction).records()
+        row = next(row for row in rows if f"c{row['connection']}" == flow)
+        return "_==>_".join(end_of(row, which) for which in ("source", "destination"))
+    sums = run.table("flows").where(flow=flow, direction=direction)
+    return "_==>_".join(str(sums[name][0]) for name in ("from", "to"))
 
 
 def _time_sequence(run: Tables, view: View) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.captures import CaptureError, Explained
+from netspurt.captures import CaptureError, Explained, end_of
 from netspurt.causes import TIMERS, begun
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Way, flows_of, ways
@@ -115,17 +115,12 @@ def _cells(row: dict[str, Any], again: Table) -> tuple[str, ...]:
     throughput, rtt = row["throughput_bps"], row["rtt_ns_mean"]
     return (
         *(f"c{row['connection']}", row["direction"]),
-        f"{_end(row, 'source')} to {_end(row, 'destination')}",
+        f"{end_of(row, 'source')} to {end_of(row, 'destination')}",
         *(number(row["data_packets"]), number(row["unique_bytes"]), number(len(own))),
         *(number((own["verdict"] == "spurious").sum()), told or "-"),
         "-" if rtt is None else span(rtt / 1e9),
         "-" if throughput is None else rate(throughput),
     )
-
-
-def _end(row: dict[str, Any], which: str) -> str:
-    address, port = row[which], row[f"{which}_port"]
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 _HEAD = ("time", "flow", "first octet", "octets", "cause", "verdict", "evidence", "after")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -75,6 +76,9 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
 #: The most directions of two runs that are compared.
 _MOST_COMPARED = 50
 
+#: What times of a comparison count from.
+_FROM_FIRST = ", with times counted from the first data of each"
+
 
 def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]:
     """Compare two runs; return sentences, and where a direction first differs."""
@@ -83,31 +87,25 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
         pairs = _pairs(first.run, second.run)
     except ValueError as error:
         return [f"The two are not compared segment by segment: {error}."], None
-    several = len(pairs) > 1
     found = [
         _of_pair(pair, [_seen(one.run, way) for one, way in zip(subjects, pair, strict=True)])
         for pair in pairs
     ]
-    parted = [one for one in found if one.at_s is not None]
-    if not parted:
-        kept = list(found[0].words) if not several else []
-        which = f"The {len(pairs)} directions with data" if several else "The two"
-        return [*_named(pairs, subjects), *kept, f"{which} never differ{_FROM_FIRST}."], None
-    earliest = min(parted, key=lambda one: one.at_s or 0.0)
+    count = sum(one.at_s < math.inf for one in found)
+    earliest = min(found, key=lambda one: one.at_s)
     words = list(_named(pairs, subjects))
-    if several:
+    if len(pairs) > 1 and count:
         words.append(
-            f"{len(parted)} of {len(pairs)} directions with data differ{_FROM_FIRST}; the first "
-            f"to differ is {earliest.way.name}."
+            f"{count} of {len(pairs)} directions with data differ{_FROM_FIRST}; the first to "
+            f"differ is {earliest.names[0]}."
         )
+    if len(pairs) == 1 or count:
+        words += earliest.words
+    if not count:
+        which = f"The {len(pairs)} directions with data" if len(pairs) > 1 else "The two"
+        return [*words, f"{which} never differ{_FROM_FIRST}."], None
     parting = earliest.sentence(subjects)
-    return [*words, *earliest.words, parting], Parting(
-        earliest.at_s or 0.0, parting, earliest.names
-    )
-
-
-#: What times of a comparison count from.
-_FROM_FIRST = ", with times counted from the first data of each"
+    return [*words, parting], Parting(earliest.at_s, parting, earliest.names)
 
 
 def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, Way]]:
@@ -140,14 +138,27 @@ def _named(pairs: Sequence[tuple[Way, Way]], subjects: Sequence[Subject]) -> Ite
 
 @dataclass(frozen=True)
 class _Compared:
-    """The comparison of a direction: what it says, and when it first differs, if it does [s]."""
+    """The comparison of a direction.
 
-    way: Way
+    Attributes
+    ----------
+    names
+        The name of the direction in each of the two.
+    words
+        Sentences on what is the same.
+    told
+        The comparison.
+    cause
+        Why the two differ; empty if it is not known.
+    at_s
+        When they first differ [s]; infinite if they never do.
+    """
+
     names: tuple[str, str]
     words: Sequence[str]
     told: Comparison
     cause: str
-    at_s: float | None
+    at_s: float
 
     def sentence(self, subjects: Sequence[Subject]) -> str:
         """Say where the two first differ, and what each does there."""
@@ -164,7 +175,7 @@ def _of_pair(pair: tuple[Way, Way], seen: Sequence[list[Seen]]) -> _Compared:
     cause = why(told, first, second) if parted else ""
     names = (pair[0].name, pair[1].name)
     words = list(_alike(told, first))
-    return _Compared(pair[0], names, words, told, cause, min(parted, default=None))
+    return _Compared(names, words, told, cause, min(parted, default=math.inf))
 
 
 def _alike(told: Comparison, first: list[Seen]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -115,7 +115,10 @@ def _table(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Rows:
     """Return the table with a row for each group: the means of all measures with intervals."""
     by = list(folder.names)
     told = [summarise(cases, measure, by, folder.labels) for measure in chosen]
-    units = [_unit(rows, measure) for rows, measure in zip(told, chosen, strict=True)]
+    units = [
+        _unit((row.mean.value for row in rows), measure)
+        for rows, measure in zip(told, chosen, strict=True)
+    ]
     groups = [row.labels for row in told[0]] if told else []
     rows = [
         (*labels, *(_cell(rows[n], unit[0]) for rows, unit in zip(told, units, strict=True)))
@@ -139,13 +142,11 @@ def _verdicts(cases: Cases, folder: SweepFolder, axis: str, chosen: Sequence[str
     head, baseline = [axis], ""
     for measure in chosen:
         rows = compare(cases, measure, axis, folder.labels, paired=folder.paired, by=[])
-        known = [abs(row.difference.value) for row in rows if np.isfinite(row.difference.value)]
-        words, factor, unit = in_words(measure)
-        size, unit = fitting_unit(unit, factor * max(known, default=0.0))
-        head.append(f"{words} [{unit}]" if unit else words)
+        factor, words = _unit((row.difference.value for row in rows), measure)
+        head.append(words)
         for row in rows:
             baseline = row.baseline
-            told = _interval(row.difference.scaled(factor / size))
+            told = _interval(row.difference.scaled(factor))
             cells.setdefault(row.label, []).append(f"{told} {row.verdict}")
     whole = [(label, *told) for label, told in cells.items() if len(told) == len(chosen)]
     pairing = "pair by pair" if folder.paired else "between groups"
@@ -153,10 +154,10 @@ def _verdicts(cases: Cases, folder: SweepFolder, axis: str, chosen: Sequence[str
     return Rows(caption, tuple(head), whole, tuple(range(1, 1 + len(chosen)))) if whole else None
 
 
-def _unit(rows: Sequence[Summary], measure: str) -> tuple[float, str]:
+def _unit(values: Iterable[float], measure: str) -> tuple[float, str]:
     """Return the factor for a measure's figures, and the measure's name with the unit."""
     words, factor, unit = in_words(measure)
-    known = [abs(row.mean.value) for row in rows if np.isfinite(row.mean.value)]
+    known = [abs(value) for value in values if np.isfinite(value)]
     size, unit = fitting_unit(unit, factor * max(known, default=0.0))
     return factor / size, f"{words} [{unit}]" if unit else words
 

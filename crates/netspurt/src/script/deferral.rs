@@ -5,6 +5,13 @@ use crate::segment::{Flags, Segment};
 /// The first timer of a SYN-ACK and the longest, in seconds, as Linux counts them here.
 const FIRST_WAIT_S: u64 = 1;
 const LONGEST_WAIT_S: u64 = 120;
+/// The most timeouts that the option counts.
+const TIMEOUTS_MAX: usize = 255;
+
+/// The timers of a SYN-ACK, one after the other, in seconds.
+fn waits() -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(FIRST_WAIT_S), |wait| Some((2 * wait).min(LONGEST_WAIT_S)))
+}
 
 /// A handshake whose last ACK may be left out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,26 +27,18 @@ pub(super) struct Deferral {
 impl Deferral {
     /// Sets the option to so many seconds (`secs_to_retrans`).
     pub(super) fn set(&mut self, seconds: u64) {
-        let (mut wait, mut period, mut count) = (FIRST_WAIT_S, FIRST_WAIT_S, 0);
-        if seconds > 0 {
-            count = 1;
-            while seconds > period && count < 255 {
-                count += 1;
-                wait = (2 * wait).min(LONGEST_WAIT_S);
-                period += wait;
-            }
-        }
-        self.timeouts_max = count;
+        let mut period = 0;
+        let shorter = waits().take(TIMEOUTS_MAX - 1).take_while(|wait| {
+            period += wait;
+            period < seconds
+        });
+        let timeouts = if seconds > 0 { 1 + shorter.count() } else { 0 };
+        self.timeouts_max = u32::try_from(timeouts).expect("at most 255");
     }
 
     /// The seconds that the option reads as (`retrans_to_secs`).
     pub(super) fn seconds(&self) -> u64 {
-        let (mut wait, mut period) = (FIRST_WAIT_S, 0);
-        for _ in 0..self.timeouts_max {
-            period += wait;
-            wait = (2 * wait).min(LONGEST_WAIT_S);
-        }
-        period
+        waits().take(self.timeouts_max as usize).sum()
     }
 
     /// A handshake begins.

@@ -132,13 +132,12 @@ impl KeepAlive {
     /// The timer fired.
     pub(super) fn fire(&mut self, now: Time, peer: &QuietPeer, clock: Clock) -> KeepAliveStep {
         let quiet = now.saturating_since(peer.since);
-        if peer.is_busy || quiet < self.idle {
-            let rest = if peer.is_busy {
-                self.idle
-            } else {
-                (peer.since + self.idle).saturating_since(now)
-            };
-            self.due = Some(clock.expiry(now, rest));
+        if peer.is_busy {
+            self.start(now, clock);
+            return KeepAliveStep::Wait;
+        }
+        if quiet < self.idle {
+            self.restart(now, peer.since, clock);
             return KeepAliveStep::Wait;
         }
         let gives_up = match peer.user_timeout {

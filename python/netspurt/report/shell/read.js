@@ -128,3 +128,11 @@ function stepFrom(panel, x, forward) {
   }
   return found;
 }
+
+// A place on the x axis in words: the name of the nearest tick, or the value.
+function tellPlace({ picture: { x } }, at) {
+  if (!x.ticks.length) return x.log ? brief(bent(at, true), x.unit) : exact(Number(at.toPrecision(9)), unitOf(x));
+  const far = ([value]) => Math.abs(straight(value, x.log) - at);
+  const [, name] = x.ticks.reduce((best, one) => (far(one) < far(best) ? one : best));
+  return `${x.label} ${name}`;
+}

@@ -255,7 +255,7 @@ impl SendWindow {
 
     /// Whether a short segment at the end of all data may be sent now.
     pub(super) fn lets_short_go(&self) -> bool {
-        self.closing || !self.short.wait(self.una, self.flight())
+        self.closing || self.lets_tail_go()
     }
 
     /// Whether a short segment in the midst of the data may be sent now.
