@@ -100,6 +100,12 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
+    /// Takes notice that a timeout at `now` begins a repair of all that is outstanding, up to `nxt`;
+    /// after [`on_congestion`](Self::on_congestion), where the threshold was cut.
+    fn on_timeout(&mut self, now: Time, nxt: u64) {
+        let _ = (now, nxt);
+    }
+
     /// Takes notice that the congestion was not real. The sender has already restored `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 

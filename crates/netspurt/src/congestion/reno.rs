@@ -79,14 +79,17 @@ impl CongestionControl for Reno {
     fn on_congestion(
         &mut self,
         _now: Time,
-        kind: Congestion,
+        _kind: Congestion,
         flight: u64,
         smss: u64,
         _window: &Window,
     ) -> u64 {
         self.counted = 0;
-        self.slow_start.on_congestion(kind);
         share(flight, self.config.beta).max(2 * smss)
+    }
+
+    fn on_timeout(&mut self, now: Time, nxt: u64) {
+        self.slow_start.on_timeout(now, nxt);
     }
 
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {}

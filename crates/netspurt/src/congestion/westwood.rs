@@ -103,6 +103,10 @@ impl CongestionControl for Westwood {
         u64::try_from(product).unwrap_or(flight).min(flight).max(2 * smss)
     }
 
+    fn on_timeout(&mut self, now: Time, nxt: u64) {
+        self.reno.on_timeout(now, nxt);
+    }
+
     fn on_undo(&mut self, now: Time, window: &mut Window) {
         self.reno.on_undo(now, window);
     }

@@ -69,6 +69,11 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// The state of the timer, for records.
     fn state(&self) -> RtoState;
 
+    /// The mean deviation of the samples, for people; by default the variation of the state.
+    fn deviation(&self) -> Option<Duration> {
+        self.state().rttvar
+    }
+
     /// Takes notice that a segment of `wire_bytes` octets, including headers, left at `now`.
     fn on_send(&mut self, now: Time, wire_bytes: u32) {
         let _ = (now, wire_bytes);

@@ -242,6 +242,10 @@ impl RtoEstimator for Linux {
         }
     }
 
+    fn deviation(&self) -> Option<Duration> {
+        self.smoothed.map(|s| MICROSECOND * s.mdev / 4)
+    }
+
     fn on_handshake(&mut self, sample: &RttSample) {
         self.on_sample(sample);
         if self.smoothed.is_none() {

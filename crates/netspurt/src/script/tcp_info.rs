@@ -95,7 +95,8 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
         set(Field::PacingRate, bits / 8);
     }
     for (field, span) in [
-        (Field::Rtt, tcp.rto.srtt.or(tcp.srtt)),
+        // Linux shows 0 before the first sample.
+        (Field::Rtt, tcp.rto.srtt.or(tcp.srtt).or(Some(Duration::ZERO))),
         (Field::Rttvar, tcp.rto.rttvar),
         (Field::MinRtt, tcp.min_rtt),
     ] {

@@ -95,6 +95,11 @@ impl RetransmitTimer {
         self.estimator.state()
     }
 
+    /// The same, with the mean deviation as the variation.
+    pub(super) fn state_by_deviation(&self) -> RtoState {
+        RtoState { rttvar: self.estimator.deviation(), ..self.state() }
+    }
+
     pub(super) fn stop(&mut self) {
         self.deadline = Time::NEVER;
     }

@@ -270,8 +270,11 @@ impl CongestionControl for Cubic {
             _ => Some(cwnd),
         };
         self.memory = Memory { w_max, cwnd_prior: Some(cwnd), stage: None };
-        self.slow_start.on_congestion(kind);
         share(flight, self.config.beta).max(2 * smss)
+    }
+
+    fn on_timeout(&mut self, now: Time, nxt: u64) {
+        self.slow_start.on_timeout(now, nxt);
     }
 
     fn on_undo(&mut self, _now: Time, window: &mut Window) {

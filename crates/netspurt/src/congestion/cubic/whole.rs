@@ -219,7 +219,7 @@ impl CongestionControl for WholeCubic {
     fn on_congestion(
         &mut self,
         _now: Time,
-        kind: Congestion,
+        _kind: Congestion,
         _flight: u64,
         smss: u64,
         window: &Window,
@@ -228,11 +228,12 @@ impl CongestionControl for WholeCubic {
         let below = self.config.fast_convergence && cwnd < self.memory.w_max;
         self.memory.w_max = if below { cwnd * (UNITS + self.beta()) / (2 * UNITS) } else { cwnd };
         (self.memory.stage, self.memory.credit) = (None, 0);
-        if kind == Congestion::Timeout {
-            self.memory = WholeMemory::default();
-        }
-        self.slow_start.on_congestion(kind);
         (cwnd * self.beta() / UNITS).max(2) * smss
+    }
+
+    fn on_timeout(&mut self, now: Time, nxt: u64) {
+        self.memory = WholeMemory::default();
+        self.slow_start.on_timeout(now, nxt);
     }
 
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
@@ -318,6 +319,7 @@ mod tests {
         let mut cubic = cubic();
         let full = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Timeout, full.cwnd, SMSS, &full);
+        cubic.on_timeout(Time::ZERO, 1);
         let mut window = Window { cwnd: 6 * SMSS, ssthresh: cut };
         let mut opened = Vec::new();
         for n in 0..9 {

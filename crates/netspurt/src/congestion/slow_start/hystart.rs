@@ -81,6 +81,13 @@ struct HyStartRound {
     samples: u32,
 }
 
+impl HyStartRound {
+    /// A round that begins at `start`, when `end` is the next octet to be sent.
+    fn new(end: u64, start: Time) -> Self {
+        Self { end, start, last_ack: start, least_rtt: None, samples: 0 }
+    }
+}
+
 packed_value!(HyStartRound { end, start, last_ack, least_rtt, samples });
 
 /// HyStart's state.
@@ -100,9 +107,11 @@ impl HyStart {
         Self { config, least_rtt: None, round: None, found: false }
     }
 
-    /// Clears all measurements of the path, as after a timeout.
-    pub(super) fn start_again(&mut self) {
-        *self = Self::new(self.config);
+    /// Clears all measurements of the path, as after a timeout at `now`. What is outstanding then, up
+    /// to `nxt`, is a round (`bictcp_hystart_reset`).
+    pub(super) fn start_again(&mut self, now: Time, nxt: u64) {
+        let round = HyStartRound::new(nxt, now);
+        *self = Self { round: Some(round), ..Self::new(self.config) };
     }
 
     /// Takes an ACK in slow start. Sets the threshold to the window if slow start should end and
@@ -116,10 +125,7 @@ impl HyStart {
         }
         let mut round = match self.round {
             Some(round) if ack.una <= round.end => round,
-            _ => {
-                let (start, last_ack) = (ack.now, ack.now);
-                HyStartRound { end: ack.nxt, start, last_ack, least_rtt: None, samples: 0 }
-            }
+            _ => HyStartRound::new(ack.nxt, ack.now),
         };
         if window.cwnd >= u64::from(self.config.low_window_segs) * ack.smss {
             let train = self.is_long_train(&mut round, ack.now, least);
@@ -225,10 +231,24 @@ mod tests {
     fn after_a_timeout_it_judges_again_from_the_start() {
         let mut algorithm = delays();
         assert_eq!(acks_until_exit(&mut algorithm, 40_000, 80_000), Some(9));
-        algorithm.start_again();
+        algorithm.start_again(Time::ZERO, 0);
         assert_eq!(acks_until_exit(&mut algorithm, 80_000, 80_000), None);
-        algorithm.start_again();
+        algorithm.start_again(Time::ZERO, 0);
         assert_eq!(acks_until_exit(&mut algorithm, 80_000, 91_000), Some(9));
+    }
+
+    /// `bictcp_hystart_reset`: the next round begins beyond what was outstanding, so that a short round
+    /// trip of the repair counts for no later round.
+    #[test]
+    fn after_a_timeout_what_was_outstanding_is_a_round() {
+        let mut algorithm = delays();
+        let mut window = window(16);
+        algorithm.start_again(Time::ZERO, 10);
+        for una in 2..=19 {
+            let rtt_us = if una <= 10 { 40_000 } else { 80_000 };
+            algorithm.on_ack(&ack(50_000 + una * 5000, rtt_us, una, 100), &mut window);
+            assert_eq!(window.in_slow_start(), una < 19, "{una}");
+        }
     }
 
     /// ACKs not more than 2 ms apart since the start of the round, for more than half the least

@@ -6,7 +6,9 @@ mod hystart_pp;
 
 use crate::packed::{Packed, packed};
 
-use super::{AckInfo, Congestion, Window};
+use crate::units::Time;
+
+use super::{AckInfo, Window};
 
 pub use growth::NO_ABC_LIMIT;
 pub use hystart::HyStartConfig;
@@ -106,10 +108,10 @@ impl SlowStart {
         }
     }
 
-    /// Takes notice of congestion.
-    pub(super) fn on_congestion(&mut self, kind: Congestion) {
-        if let (Exit::HyStart(algorithm), Congestion::Timeout) = (&mut self.exit, kind) {
-            algorithm.start_again();
+    /// Takes notice of a timeout at `now` with octets outstanding up to `nxt`.
+    pub(super) fn on_timeout(&mut self, now: Time, nxt: u64) {
+        if let Exit::HyStart(algorithm) = &mut self.exit {
+            algorithm.start_again(now, nxt);
         }
     }
 }

@@ -166,6 +166,18 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
     Switch::flag(
+        "cwnd.repair_ends_beyond",
+        "Without SACK a repair ends with an ACK beyond what was outstanding as it began \
+         (`tcp_is_non_sack_preventing_reopen`), and not with an ACK of all that (RFC 6582 §3.2)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
+    Switch::flag(
+        "cwnd.mark_cut_goes_on",
+        "A loss found during a cut for a congestion mark is repaired within that cut; the first \
+         retransmission then waits for room in cwnd (`tcp_enter_recovery`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
+    Switch::flag(
         "cwnd.idle_decay",
         "An idle window is halved for each RTO that passed (RFC 2861), and not cut to the initial \
          window at once (RFC 5681 §4.1)",

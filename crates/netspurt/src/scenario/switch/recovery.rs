@@ -137,8 +137,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_checks_echo)),
     Switch::flag(
         "rack_timer_delivers",
-        "When RACK's timer begins a recovery, this counts as the delivery of a segment, as in \
-         Linux",
+        "When RACK's timer begins a recovery, this counts as the delivery of a segment; the timer \
+         sends no new data, as in Linux",
     )
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
     Switch::flag(
@@ -149,8 +149,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
     Switch::flag(
         "rack.spares_unsent",
-        "After an undo RACK does not look at segments that counted as lost and were not sent again \
-         (`tcp_rack_detect_loss`)",
+        "After an undo RACK does not look at segments that it had called lost and that were not \
+         sent again (`tcp_rack_detect_loss`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -190,6 +190,12 @@ pub const SWITCHES: &[Switch] = &[
         "Such a partial ACK shows RACK that the path reorders (`tcp_try_undo_partial`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
+    Switch::flag(
+        "spurious.doubts_copies",
+        "Disorder lasts until no retransmission is outstanding and the oldest segment was sent \
+         once only (`tcp_try_keep_open`); meanwhile no tail loss probe is sent",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")
         .rfc(|c| Field::Word(&mut c.undo)),
     Switch::new(

@@ -101,6 +101,19 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
+        "rto.reneging_hurries",
+        "An ACK that leaves as the first outstanding segment one that SACK reported before changes \
+         nothing; the timer fires half a round trip later, after 10 ms at least, and all is lost \
+         (`tcp_check_sack_reneging`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
+    Switch::flag(
+        "rto.head_bounds_probes",
+        "With `tlp`: a probe behind new data is sent at the latest an RTO after the last transmission \
+         of the first outstanding segment (`tcp_rto_delta_us`), and not when the running timer fires",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
+    Switch::flag(
         "rto.rounds_end_beyond",
         "A round of samples ends with an ACK beyond the octet that was next to be sent when the \
          round began (`rtt_seq`)",

@@ -189,6 +189,18 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_is_probe)),
     Switch::flag(
+        "send.lost_outnumber_copies",
+        "Lost segments are sent again only while more is lost than copies are outstanding, of \
+         whatever segments (`tcp_xmit_retransmit_queue`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.lost_outnumber_copies)),
+    Switch::flag(
+        "send.probes_are_uncounted",
+        "With `tlp`: a probe that repeats data does not count as outstanding \
+         (`tcp_send_loss_probe`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.probes_are_uncounted)),
+    Switch::flag(
         "send.learns_drops",
         "What the host's own queue drops does not count as sent, and is offered again with the next \
          ACK or after 500 ms (`tcp_send_probe0`); only in scripts is there such a queue",

@@ -77,8 +77,8 @@ impl Words for Sampling {
         (
             Sampling::EachAckOrEcho,
             "each-ack-or-echo",
-            "the same, or the echo of a time stamp if all that it covers was sent twice, as in \
-             Linux",
+            "the same, or the echo of a time stamp if an ACK acknowledges anything that was sent \
+             again, as in Linux",
         ),
         (
             Sampling::EachSegment,

@@ -90,7 +90,7 @@ impl RfcSender {
         self.recovery.repair.settled = false;
         self.timers.stop_reordering();
         let info = self.ack_info(&news, &Before { pipe, lost: 0 }, cx.now);
-        self.recovery.cwnd.algorithm.on_ack(&info, &mut self.recovery.cwnd.window);
+        self.recovery.cwnd.take_ack(&info);
         self.moved = true;
     }
 
@@ -112,7 +112,11 @@ impl RfcSender {
         if ack.marked {
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
-        self.react(&news, cx);
+        if self.recovery.suspects_reneging(&news, &self.config) {
+            self.timers.hurry_for_reneging(self.meter.srtt, cx.now);
+        } else {
+            self.react(&news, cx);
+        }
         self.steer(&news, &before, cx.now);
         self.moved |= news.acked > 0;
     }
@@ -182,6 +186,7 @@ impl RfcSender {
         let loss = &mut recovery.loss;
         let (scoreboard, rack, min_rtt) = (&mut loss.scoreboard, &mut loss.rack, meter.min_rtt);
         scoreboard.ack(ack.ack, |sent, snapshot| {
+            news.covers_copy |= sent.times > 1;
             if sent.sacked {
                 // It was reported before.
                 news.delivered -= sent.len();
@@ -287,7 +292,6 @@ impl RfcSender {
         if let Some(prior) = reaction.undone {
             if prior.was_timeout {
                 self.adapt_timer(news, cx);
-                self.restart_timer(cx.now);
             }
             self.count.undone += 1;
         }
@@ -299,6 +303,7 @@ impl RfcSender {
         if self.config.undo == Undo::Rfc4015 {
             let sample = self.meter.doubted_trip(news, &self.window, &self.config, cx.now);
             self.timers.retransmission.spurious(sample, cx);
+            self.restart_timer(cx.now);
         }
     }
 
@@ -343,7 +348,7 @@ impl RfcSender {
             lost_bytes: self.recovery.loss.scoreboard.lost().saturating_sub(before.lost),
             pipe_before: before.pipe,
             pipe: self.pipe(),
-            rtt: self.meter.newest_rtt(news, now),
+            rtt: self.meter.newest_rtt(news, &self.config, now),
             srtt: self.meter.srtt,
             min_rtt: self.meter.min_rtt,
             una: self.window.una,

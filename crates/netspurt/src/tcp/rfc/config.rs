@@ -59,7 +59,8 @@ pub enum Sampling {
     OnePerRtt,
     /// The oldest segment that an ACK newly covers.
     EachAck,
-    /// The same, and where all it covers was sent again the echo of a time stamp, as Linux does.
+    /// The same, but where it acknowledges anything that was sent again the echo of a time stamp, or
+    /// nothing, as Linux does.
     EachAckOrEcho,
     /// Each segment that an ACK newly covers (Allman and Paxson 1999).
     EachSegment,
@@ -137,11 +138,11 @@ pub struct RfcConfig {
     /// What RACK looks at, and in which order.
     pub rack_rules: RackRules,
     /// RACK takes no round trip from a retransmission whose ACK echoes an older stamp (RFC 8985
-    /// §6.2 step 2). Linux asks no stamp there.
+    /// §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
     /// RACK's timer, where it begins a repair, counts for the delivery of one segment, and
-    /// afterwards leaves the window alone (`tcp_rack_reo_timeout`). Without the switch it always
-    /// counts for an ACK that delivered nothing: RFC 9937 speaks of ACKs alone.
+    /// afterwards leaves the window alone; it sends nothing new (`tcp_rack_reo_timeout`). Without the
+    /// switch it always counts for an ACK that delivered nothing: RFC 9937 speaks of ACKs alone.
     pub rack_timer_delivers: bool,
     /// A short segment waits while another short one is outstanding (Minshall 1999,
     /// `tcp_nagle_check`), and not while any octet is (RFC 896).
@@ -368,7 +369,6 @@ impl RfcConfig {
             send_rules: SendRules::LINUX,
             spurious_rules: SpuriousRules::LINUX,
             rack_rules: RackRules::LINUX,
-            rack_checks_echo: false,
             rack_timer_delivers: true,
             minshall: true,
             sampling: Sampling::EachAckOrEcho,

@@ -1,6 +1,6 @@
 //! The congestion window: its algorithm, and the sender's own changes to it.
 
-use crate::congestion::{Congestion, CongestionConfig, CongestionControl, Window};
+use crate::congestion::{AckInfo, Congestion, CongestionConfig, CongestionControl, Window};
 use crate::packed::packed;
 use crate::units::{BitRate, Duration, Time};
 
@@ -132,6 +132,13 @@ impl CwndControl {
     #[inline]
     pub(super) fn note_full(&mut self, nxt: u64) {
         self.filled_until = nxt;
+    }
+
+    /// An ACK opens the window where its algorithm has it so.
+    #[inline]
+    pub(super) fn take_ack(&mut self, info: &AckInfo) {
+        self.algorithm.on_ack(info, &mut self.window);
+        self.usage.refresh(info.now);
     }
 
     /// Counts what a sender uses of the window.

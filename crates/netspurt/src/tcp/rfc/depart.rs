@@ -32,7 +32,7 @@ impl Tcb {
         let (sent_before, waited) = (self.header.sent, self.tx.window.unsent() > 0);
         self.tx.packet_edge = packet_edge(&self.tx, cx.now);
         if !self.send_full(cx) {
-            while let Some(departure) = self.tx.next(cx.now) {
+            while let Some(departure) = self.tx.next(false, cx.now) {
                 self.depart(Some(departure), cx);
             }
         }

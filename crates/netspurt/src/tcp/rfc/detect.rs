@@ -240,11 +240,13 @@ impl LossDetector {
     pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
         self.forget_duplicates();
         self.limited = 0;
-        if self.scoreboard.front().is_some_and(|head| head.sacked) {
+        let reneged = self.scoreboard.front().is_some_and(|head| head.sacked);
+        if reneged {
             // RFC 2018 §8: the receiver may have thrown it away.
             self.scoreboard.forget_sacks();
         }
-        let by_time = self.uses_sack && scene.config.recovery == Recovery::Rack;
+        let all = reneged && scene.config.timer_rules.reneging_hurries;
+        let by_time = self.uses_sack && scene.config.recovery == Recovery::Rack && !all;
         match self.circumstances(scene, false).filter(|_| by_time) {
             Some(with) => self.lose_late(self.rack.late(&with), scene.now),
             None => self.scoreboard.lose_all(Cause::GoBackN),

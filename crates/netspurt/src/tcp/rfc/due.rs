@@ -82,18 +82,25 @@ impl RfcSender {
 
     /// RFC 8985 §7.2: a probe is due some round trips after the last sending or ACK, and when
     /// the retransmission timer would fire at the latest.
-    pub(super) fn arm_tail_probe(&mut self, now: Time) {
+    ///
+    /// Where the head bounds probes, one behind new data that were `sent` is due when a timer from the
+    /// head's last transmission would fire, unless that has passed.
+    pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
         let calm = matches!(self.recovery.repair.phase, Phase::Open | Phase::Cwr);
         let quiet = calm && !self.timers.awaits_reordering();
         let able = self.config.tlp && loss.uses_sack && quiet && loss.scoreboard.sacked() == 0;
-        let nothing_out = loss.scoreboard.is_empty();
-        if !able || nothing_out || self.tail_probe.is_out() || self.window.una == 0 {
+        let Some(head) = loss.scoreboard.front() else { return };
+        if !able || self.tail_probe.is_out() || self.window.una == 0 {
             return;
         }
+        let from_head = sent && self.config.timer_rules.head_bounds_probes;
+        let bound = head.at + self.timers.retransmission.rto();
+        let bound = Some(bound).filter(|bound| from_head && *bound > now);
         let is_lone = loss.scoreboard.len() <= 1;
         let wait = TailProbe::wait(self.meter.srtt, is_lone, &self.config);
+        let wait = bound.map_or(wait, |bound| wait.min(bound - now));
         self.timers.arm_tail_probe(wait, now);
     }
 
@@ -167,6 +174,7 @@ impl RfcSender {
             }
             SfrResponse::Reset => {
                 recovery.cut(Congestion::Timeout, scene);
+                recovery.cwnd.algorithm.on_timeout(now, scene.window.nxt);
                 recovery.cwnd.window.cwnd = scene.window.smss;
             }
         });

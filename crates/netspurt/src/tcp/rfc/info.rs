@@ -33,7 +33,7 @@ pub struct ConnectionInfo {
     pub outstanding: OutstandingInfo,
     /// The estimate of octets in the network.
     pub pipe: u64,
-    /// The retransmission timer.
+    /// The retransmission timer, its variation without the minimum that the timer sets.
     pub rto: RtoState,
     /// Smoothed round trip to the nanosecond.
     pub srtt: Option<Duration>,

@@ -94,9 +94,14 @@ impl RttMeter {
     /// The round trip of the newest segment that the ACK at hand covers, unambiguous and to the
     /// nanosecond.
     #[inline]
-    pub(super) fn newest_rtt(&self, news: &News, now: Time) -> Option<Duration> {
-        let newest = self.covered.newest.or(news.sacked_oldest);
-        newest.map(|sent| now.saturating_since(sent))
+    pub(super) fn newest_rtt(
+        &self,
+        news: &News,
+        config: &RfcConfig,
+        now: Time,
+    ) -> Option<Duration> {
+        let newest = self.covered.newest.filter(|_| !is_doubtful(news, config));
+        newest.or(news.sacked_oldest).map(|sent| now.saturating_since(sent))
     }
 
     /// Hands round trips to the timer, as the sampling has it.
@@ -109,16 +114,21 @@ impl RttMeter {
         timer: &mut RetransmitTimer,
         cx: &mut Context<'_>,
     ) {
-        if let Some(rtt) = self.newest_rtt(news, cx.now) {
-            self.take_exact(rtt);
+        if let Some(rtt) = self.newest_rtt(news, config, cx.now) {
+            let oldest = self.sent_once(news, config);
+            let oldest = oldest.filter(|_| config.sampling == Sampling::EachAckOrEcho);
+            self.take_exact(rtt, oldest.map_or(rtt, |sent| cx.now.saturating_since(sent)));
         }
         self.count_round(window, config);
         let timed = self.timed.take_if(|timed| timed.end <= window.una).map(|timed| timed.at);
         let labels = SampleLabels { acked: news.acked, round: self.round, window, config };
         let sent = match config.sampling {
             Sampling::OnePerRtt => timed,
-            Sampling::EachAck => self.sent_once(news).or(news.retransmitted_oldest),
-            Sampling::EachAckOrEcho => match self.sent_once(news).or(news.retransmitted_oldest) {
+            Sampling::EachAck => self.sent_once(news, config).or(news.retransmitted_oldest),
+            Sampling::EachAckOrEcho => match self
+                .sent_once(news, config)
+                .or(news.retransmitted_oldest)
+            {
                 None if news.acked > 0 => return self.measure_doubtful(news, &labels, timer, cx),
                 once => once,
             },
@@ -150,11 +160,11 @@ impl RttMeter {
     }
 
     /// When the oldest segment left that an ACK newly covers, of those sent once.
-    fn sent_once(&self, news: &News) -> Option<Time> {
-        self.covered.oldest.or(news.sacked_oldest)
+    fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
+        self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
 
-    /// Nothing the ACK covers went out just once: the echo tells which copy it answers.
+    /// No segment tells a round trip: the echo tells which copy the ACK answers.
     fn measure_doubtful(
         &mut self,
         news: &News,
@@ -165,7 +175,7 @@ impl RttMeter {
         let Some(rtt) = doubtful_echo(news.echo, labels.config, cx.now) else {
             return timer.progress(false);
         };
-        self.take_exact(rtt);
+        self.take_exact(rtt, rtt);
         timer.sample(labels.echoed_trip(rtt, cx.now), cx);
     }
 
@@ -179,7 +189,8 @@ impl RttMeter {
         now: Time,
     ) -> Option<RttSample> {
         let by_echo = matches!(config.sampling, Sampling::Timestamps | Sampling::EachAckOrEcho);
-        let measured = by_echo || self.sent_once(news).or(news.retransmitted_oldest).is_some();
+        let measured =
+            by_echo || self.sent_once(news, config).or(news.retransmitted_oldest).is_some();
         if news.acked == 0 || measured {
             return None;
         }
@@ -219,7 +230,7 @@ impl RttMeter {
         if times == 1 {
             let rtt = cx.now - sent;
             self.handshake_rtt = Some(rtt);
-            self.take_exact(rtt);
+            self.take_exact(rtt, rtt);
         }
         let labels = SampleLabels { acked: 0, round: self.round, window, config };
         let trip = match doubtful_echo(echo, config, cx.now).filter(|_| times > 1) {
@@ -229,11 +240,19 @@ impl RttMeter {
         timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 
-    /// A round trip to the nanosecond, from a segment that went out once.
-    fn take_exact(&mut self, rtt: Duration) {
-        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
-        self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt * 7 / 8 + rtt / 8));
+    /// Round trips to the nanosecond, of segments that went out once: of the `newest` one, and the one
+    /// that is to be `smoothed`. Linux smooths its samples, which are of the oldest one.
+    fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
+        self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
+        self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
     }
+}
+
+/// Whether what the ACK acknowledges tells no round trip: something that left again is part of it, and
+/// may be what the ACK waited for. RFC 6298 §3 speaks only of the segment that is timed.
+#[inline]
+fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
+    news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
 }
 
 /// The round trip that an echo tells where it is asked because the segment went out twice.
@@ -395,6 +414,19 @@ mod tests {
         assert_eq!(echo(Sampling::EachAckOrEcho, &[0]), [(0, 100)]);
         assert_eq!(echo(Sampling::EachAckOrEcho, &[]), [(40, 60)]);
         assert_eq!(echo(Sampling::EachAck, &[]), []);
+    }
+
+    /// RFC 6298 §3, as Linux reads it: an ACK of a copy may have waited for that.
+    #[test]
+    fn an_ack_of_a_copy_is_no_sample_in_linux_whatever_else_it_acknowledges() {
+        let trips = |sampling, echo| {
+            let mut bench = bench(sampling);
+            bench.send(0);
+            bench.ack(100, &[30], News { echo, covers_copy: true, ..acked(1000) })
+        };
+        assert_eq!(trips(Sampling::EachAck, None), [(30, 70)]);
+        assert_eq!(trips(Sampling::EachAckOrEcho, None), []);
+        assert_eq!(trips(Sampling::EachAckOrEcho, Some(41)), [(40, 60)]);
     }
 
     /// RFC 4015 §3.5: with time stamps the ACK that proves a timeout spurious brings a sample.

@@ -42,6 +42,8 @@ pub(super) struct News {
     /// When the oldest segment that it newly covers last left, of those sent again; only
     /// where nobody minds that the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
+    /// It covers in order something that was sent again.
+    pub(super) covers_copy: bool,
     /// It covers, in order or by SACK, something sent once only and before repair began.
     pub(super) covers_original: bool,
     /// A duplicate the receiver reports.
@@ -57,6 +59,11 @@ impl News {
     pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
+    }
+
+    /// Whether it acknowledges new octets, and reports nothing.
+    pub(super) fn is_plain(&self) -> bool {
+        self.acked > 0 && self.sacked == 0 && self.dsack.is_none()
     }
 
     /// Counts what the ACK, which is maybe `marked`, says of deliveries: a duplicate was delivered,

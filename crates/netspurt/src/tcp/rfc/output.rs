@@ -107,12 +107,15 @@ impl RfcSender {
     }
 
     /// The next segment that may leave now: what is lost first, then what is new (RFC 6675 §4,
-    /// NextSeg).
-    pub(super) fn next(&mut self, now: Time) -> Option<NextSegment> {
+    /// NextSeg); maybe `only_copies`, and nothing that did not leave before.
+    pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
         if held.is_some() || self.persist.is_refused {
             return None;
+        }
+        if only_copies {
+            return self.next_lost(now);
         }
         if self.recovery.spurious.wants_new_data() {
             return self.next_new(now);
@@ -127,7 +130,7 @@ impl RfcSender {
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
         if sent || self.moved {
             self.moved = false;
-            self.arm_tail_probe(now);
+            self.arm_tail_probe(sent, now);
         }
         let mut pipe = self.pipe();
         if self.packet_edge.take().is_some() && self.window.room() > 0 {
@@ -210,7 +213,8 @@ impl RfcSender {
         let in_packet = place_of_copy(self, place, cause);
         let scoreboard = &mut self.recovery.loss.scoreboard;
         let snapshot = self.delivery.snapshot(now, !scoreboard.is_empty());
-        scoreboard.retransmit(place, now, snapshot);
+        let counted = cause != Cause::Tlp || !self.config.send_rules.probes_are_uncounted;
+        scoreboard.retransmit(place, now, counted, snapshot);
         let sent = *self.recovery.loss.scoreboard.get(place);
         self.recovery.repair.forced = false;
         self.count.retransmissions += 1;

@@ -39,6 +39,11 @@ impl Prr {
         *self = Self { delivered: 0, out: 0, recover_fs: flight.max(1), first: true };
     }
 
+    /// Whether the first retransmission is still owed.
+    pub(super) fn owes_first(&self) -> bool {
+        self.first
+    }
+
     /// Octets went out.
     pub(super) fn sent(&mut self, octets: u64) {
         self.out += octets;

@@ -1,6 +1,6 @@
 //! Loss recovery: what is lost, how it is repaired, and the congestion window in the repair.
 
-use crate::congestion::{AckInfo, Congestion};
+use crate::congestion::{AckInfo, Congestion, Window};
 use crate::packed::packed;
 use crate::segment::Cause;
 use crate::units::Duration;
@@ -85,6 +85,7 @@ impl LossRecovery {
     /// Reacts to an ACK's news.
     pub(super) fn react(&mut self, news: &News, scene: &Scene<'_>) -> Reaction {
         self.repair.settled = false;
+        let calm = self.repair.phase == Phase::Open && news.is_plain();
         self.loss.count_duplicates(news, scene.window, self.repair.phase);
         let mut reaction = Reaction::default();
         self.repair.pauses = self.was_late(news, scene);
@@ -106,15 +107,31 @@ impl LossRecovery {
             }
             Phase::Open | Phase::Disorder | Phase::Cwr => {
                 reaction.next_look = self.detect(scene);
-                reaction.began = self.begin_where_lost(news, scene);
+                reaction.began = self.begin_where_lost(news, calm, scene);
             }
         }
         reaction
     }
 
+    /// Whether the ACK suggests that the receiver went back on what it had reported (RFC 2018 §8), so
+    /// that nothing but the timer is to react. It sets the window as any other.
+    pub(super) fn suspects_reneging(&mut self, news: &News, config: &RfcConfig) -> bool {
+        let reported = self.loss.scoreboard.front().is_some_and(|head| head.sacked);
+        let suspects = reported && news.acked > 0 && config.timer_rules.reneging_hurries;
+        if suspects {
+            (self.repair.settled, self.repair.pauses) = (false, true);
+        }
+        suspects
+    }
+
     /// Whether all is acknowledged that the phase is about.
     fn is_complete(&self, scene: &Scene<'_>) -> bool {
-        self.repair.is_complete(scene.window.una, scene.config.cwnd_rules.mark_cut_ends_beyond)
+        let rules = &scene.config.cwnd_rules;
+        let beyond = match self.repair.phase {
+            Phase::Cwr => rules.mark_cut_ends_beyond,
+            _ => rules.repair_ends_beyond && !self.loss.uses_sack,
+        };
+        self.repair.is_complete(scene.window.una, beyond)
     }
 
     /// Marks what the connection's rule calls lost.
@@ -151,19 +168,22 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Outside a repair: one begins where something is lost; whether it does.
-    fn begin_where_lost(&mut self, news: &News, scene: &Scene<'_>) -> bool {
+    /// Outside a repair: one begins where something is lost; whether it does. A `calm` ACK says
+    /// nothing of copies.
+    fn begin_where_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
             self.begin_recovery(news, scene);
         } else {
-            self.repair.note_disorder(self.loss.sees_disorder());
+            let doubts = !calm && scene.config.spurious_rules.doubts_copies;
+            let copies = doubts && self.loss.scoreboard.has_copies();
+            self.repair.note_disorder(copies || self.loss.sees_disorder());
         }
         begins
     }
 
     fn in_recovery(&mut self, news: &News, scene: &Scene<'_>) {
-        if news.acked == 0 {
+        if news.acked == 0 || scene.window.una >= self.repair.point {
             return;
         }
         if scene.config.recovery == Recovery::Reno {
@@ -179,7 +199,10 @@ impl LossRecovery {
     /// A loss was found by acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
     fn begin_recovery(&mut self, news: &News, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
-        if self.repair.phase == Phase::Cwr {
+        let goes_on = self.repair.phase == Phase::Cwr && config.cwnd_rules.mark_cut_goes_on;
+        if goes_on {
+            self.keep_cut(window);
+        } else if self.repair.phase == Phase::Cwr {
             // The window is cut already.
             self.note_prior(false, window);
         } else {
@@ -191,6 +214,9 @@ impl LossRecovery {
             self.loss.scoreboard.lose_all(Cause::GoBackN);
             self.cwnd.window.cwnd = window.smss;
             return;
+        }
+        if goes_on {
+            return self.repair.go_on_with_recovery(window.nxt);
         }
         self.repair.begin_recovery(window.nxt);
         // RFC 9937 §6.1: RecoverFS leaves out what was reported before this ACK. One that reports
@@ -223,6 +249,12 @@ impl LossRecovery {
     fn note_prior(&mut self, was_timeout: bool, window: &SendWindow) {
         let (flight, una) = (window.flight(), window.una);
         self.spurious.on_cut(Prior::new(self.cwnd.window, flight, una, was_timeout));
+    }
+
+    /// Whatever proves spurious from here on, the last cut stays.
+    fn keep_cut(&mut self, window: &SendWindow) {
+        let nothing = Window { cwnd: 0, ssthresh: 0 };
+        self.spurious.on_cut(Prior::new(nothing, window.flight(), window.una, false));
     }
 
     /// A repair is over: no retransmission is owed, and duplicates count anew.
@@ -272,6 +304,7 @@ impl LossRecovery {
     pub(super) fn on_mark_echo(&mut self, scene: &Scene<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut(Congestion::Mark, scene);
+            self.keep_cut(scene.window);
             self.repair.begin_cwr(scene.window.nxt);
             self.begin_reduction(scene.window.flight(), scene.config);
         }
@@ -290,6 +323,8 @@ impl LossRecovery {
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
+        // RFC 3168 §6.1.2: the peer is told of each fall of the window, also where the threshold stays.
+        self.cwnd.owes_cwr = true;
         let again = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
         if !again && !is_cut {
@@ -303,6 +338,7 @@ impl LossRecovery {
         } else {
             !again && window.una >= self.repair.recover
         };
+        self.cwnd.algorithm.on_timeout(scene.now, window.nxt);
         self.repair.pauses = false;
         self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);
@@ -339,7 +375,7 @@ impl LossRecovery {
     /// Lets the congestion algorithm, or recovery in its stead, set the window.
     pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &Scene<'_>) {
         if self.cwnd.is_owned() {
-            return self.cwnd.algorithm.on_ack(&info, &mut self.cwnd.window);
+            return self.cwnd.take_ack(&info);
         }
         let smss = scene.window.smss;
         if news.acked > 0 && news.stood_for > 0 {
@@ -367,7 +403,7 @@ impl LossRecovery {
                 // What was reported before has been counted.
                 info.acked_bytes = info.delivered_bytes;
             }
-            self.cwnd.algorithm.on_ack(&info, &mut self.cwnd.window);
+            self.cwnd.take_ack(&info);
         }
     }
 
@@ -416,7 +452,7 @@ impl LossRecovery {
         }
         let place = self.loss.scoreboard.next_waiting()?;
         let sent = *self.loss.scoreboard.get(place);
-        if !window.takes_copy(sent.seq, config) {
+        if !window.takes_copy(sent.seq, config) || self.copies_abound(config) {
             return None;
         }
         if !self.repair.forced && !self.fits(sent.len(), window, config) {
@@ -424,6 +460,16 @@ impl LossRecovery {
             return None;
         }
         Some((place, self.repair.take_cause(sent.lost)))
+    }
+
+    /// Whether as much is outstanding of copies as is lost, so that nothing lost may leave. A timeout
+    /// sends the head all the same.
+    fn copies_abound(&self, config: &RfcConfig) -> bool {
+        let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
+        let scoreboard = &self.loss.scoreboard;
+        config.send_rules.lost_outnumber_copies
+            && !timed_out
+            && scoreboard.retransmitted() >= scoreboard.lost()
     }
 
     /// RFC 6675 §4 rules 3 and 4: with nothing lost and nothing new to send, what may be lost

@@ -109,6 +109,14 @@ impl Repair {
         self.prr.begin(base);
     }
 
+    /// A loss was found within a cut for a mark, with octets outstanding up to `nxt`: the cut goes on
+    /// to where it was to end.
+    pub(super) fn go_on_with_recovery(&mut self, nxt: u64) {
+        let point = self.point;
+        self.begin_recovery(nxt);
+        (self.point, self.forced) = (point, self.prr.owes_first());
+    }
+
     /// The window that proportional rate reduction allows after an ACK.
     pub(super) fn reduce(&mut self, ack: &PrrAck) -> u64 {
         self.prr.on_ack(ack)
@@ -127,14 +135,12 @@ impl Repair {
         }
     }
 
-    /// Whether the octets up to `una` are all that this phase is about, or maybe one `beyond` that
-    /// where the window is cut for a mark. Disorder has no point to reach: it lasts as long as
-    /// duplicates do.
+    /// Whether the octets up to `una` are all that this phase is about, and maybe one `beyond` that.
+    /// Disorder has no point to reach: it lasts as long as duplicates do.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,
-            Phase::Cwr => una >= self.point + u64::from(beyond),
-            Phase::Recovery | Phase::Loss => una >= self.point,
+            Phase::Cwr | Phase::Recovery | Phase::Loss => una >= self.point + u64::from(beyond),
         }
     }
 

@@ -34,8 +34,8 @@ pub struct CwndRules {
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
     /// it acknowledged, some of which SACK had reported before.
     pub growth_by_delivery: bool,
-    /// Growth is earned by use, and after an RTO half of what was not used is given up
-    /// (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned by octets that
+    /// Growth is earned by use, and after an RTO in which no ACK could open the window half of what
+    /// was not used is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned by octets that
     /// left while the window was full, and nothing is given up.
     pub validation: bool,
     /// Where segments were overtaken by more than tell a loss, SACK reports open the window, too
@@ -44,6 +44,12 @@ pub struct CwndRules {
     /// A cut for a mark ends with an ACK of something beyond what was outstanding as it began
     /// (`tcp_fastretrans_alert`), and not with an ACK of all that.
     pub mark_cut_ends_beyond: bool,
+    /// Without SACK a repair ends with an ACK of something beyond what was outstanding as it began
+    /// (`tcp_is_non_sack_preventing_reopen`), and not with an ACK of all that (RFC 6582 §3.2).
+    pub repair_ends_beyond: bool,
+    /// A loss that is found while the window is cut for a mark is repaired within that cut, which
+    /// owes no retransmission at once where something left since (`tcp_enter_recovery`).
+    pub mark_cut_goes_on: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
     /// not cut to the initial one at once (RFC 5681 §4.1).
     pub idle_decay: bool,
@@ -68,6 +74,8 @@ impl CwndRules {
             growth_by_delivery: on,
             validation: on,
             mark_cut_ends_beyond: on,
+            repair_ends_beyond: on,
+            mark_cut_goes_on: on,
             idle_decay: on,
             idle_restart: true,
             reordered_reports_grow: on,
@@ -96,6 +104,13 @@ pub struct TimerRules {
     /// An ACK that follows an arming of RACK's timer, and that timer when it fires, set the timer
     /// from the last transmission of the head (`tcp_rearm_rto`), and not from now.
     pub counts_from_head: bool,
+    /// An ACK that leaves as the oldest segment one that SACK had reported is not acted upon. The timer
+    /// fires half a round trip later, after 10 ms at least (`tcp_check_sack_reneging`), and all that is
+    /// outstanding is lost, unless an ACK moves on before.
+    pub reneging_hurries: bool,
+    /// Behind new data a tail loss probe is due at the latest when a timer that counts from the last
+    /// transmission of the head fires (`tcp_rto_delta_us`), and not when the timer does that runs.
+    pub head_bounds_probes: bool,
     /// A round of samples ends with an ACK beyond what was next to be sent as it began
     /// (`rtt_seq`), and not with an ACK of all that.
     pub rounds_end_beyond: bool,
@@ -112,6 +127,8 @@ impl TimerRules {
             old_reports_restart: on,
             head_copy_restarts: on,
             counts_from_head: on,
+            reneging_hurries: on,
+            head_bounds_probes: on,
             rounds_end_beyond: on,
         }
     }
@@ -244,6 +261,11 @@ pub struct SendRules {
     /// A FIN for which cwnd has no room is the tail loss probe (`tcp_send_loss_probe`), and not the
     /// last segment once more.
     pub fin_is_probe: bool,
+    /// Lost segments leave only while more segments are lost than copies are outstanding, whatever
+    /// they are copies of (`tcp_xmit_retransmit_queue`).
+    pub lost_outnumber_copies: bool,
+    /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
+    pub probes_are_uncounted: bool,
     /// What the host's own queue drops does not count as sent: it is offered again when an ACK
     /// comes, and with nothing outstanding every 500 ms (`tcp_write_xmit`, `tcp_send_probe0`).
     /// Without the switch it counts as lost on its way.
@@ -267,6 +289,8 @@ impl SendRules {
             copies_need_window: on,
             acks_restart_probes: on,
             fin_is_probe: on,
+            lost_outnumber_copies: on,
+            probes_are_uncounted: on,
             learns_drops: on,
         }
     }
@@ -289,6 +313,9 @@ pub struct SpuriousRules {
     /// The report of a duplicate counts in an ACK that a later one overtook, with nothing
     /// outstanding, too (`tcp_ack`).
     pub old_acks_report: bool,
+    /// Where the sender has doubted, it does until no copy is outstanding and the oldest segment
+    /// left once only (`tcp_try_keep_open`): meanwhile the tail is not probed.
+    pub doubts_copies: bool,
 }
 
 impl SpuriousRules {
@@ -298,7 +325,12 @@ impl SpuriousRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { waits_for_copies: on, teaches_reordering: on, old_acks_report: on }
+        Self {
+            waits_for_copies: on,
+            teaches_reordering: on,
+            old_acks_report: on,
+            doubts_copies: on,
+        }
     }
 }
 
@@ -313,7 +345,7 @@ pub struct RackRules {
     /// Of an ACK that does both, what it reports by SACK is taken before what it acknowledges
     /// (`tcp_ack`): the last one taken sets RACK's round trip.
     pub reports_first: bool,
-    /// What counted as lost and was not sent again when its cut was taken back is not looked at
+    /// What RACK called lost, and was not sent again when the cut was taken back, is not looked at
     /// any more until it leaves again (`tcp_rack_detect_loss`, which takes it off its list).
     pub spares_unsent: bool,
 }

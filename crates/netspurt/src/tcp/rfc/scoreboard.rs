@@ -25,7 +25,7 @@ pub(super) struct SentSegment {
     pub(super) sacked: bool,
     /// Thought lost, with what told so.
     pub(super) lost: Option<Cause>,
-    /// SentSegment again, and that copy not thought lost.
+    /// SentSegment again, and that copy counted as outstanding and not thought lost.
     pub(super) retransmitted: bool,
 }
 
@@ -195,6 +195,11 @@ impl Scoreboard {
 
     pub(super) fn retransmitted(&self) -> u64 {
         self.retransmitted
+    }
+
+    /// Whether copies are outstanding, or the oldest segment left more than once.
+    pub(super) fn has_copies(&self) -> bool {
+        self.retransmitted > 0 || self.segs.front().is_some_and(|head| head.times > 1)
     }
 
     /// Octets that are lost and not sent again.
@@ -388,7 +393,7 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at `place` is thought lost, every copy of it.
+    /// The segment at `place` is thought lost, every copy of it. What waits already keeps its cause.
     pub(super) fn lose(&mut self, place: usize, cause: Cause) {
         let sent = &mut self.segs[place];
         if sent.sacked {
@@ -404,7 +409,10 @@ impl Scoreboard {
         if sent.retransmitted {
             self.retransmitted -= len;
         }
-        (sent.lost, sent.retransmitted) = (Some(cause), false);
+        if !sent.is_waiting() {
+            sent.lost = Some(cause);
+        }
+        sent.retransmitted = false;
         self.waiting_from = self.waiting_from.min(sent.seq);
     }
 
@@ -434,11 +442,11 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Nothing is lost after all: the originals are still on their way. What was not sent again
-    /// is maybe to be `spared` of a further look.
+    /// Nothing is lost after all: the originals are still on their way. What RACK called lost and was
+    /// not sent again is maybe to be `spared` of a further look.
     pub(super) fn lose_nothing(&mut self, spared: bool) {
         for sent in &mut self.segs {
-            if spared && sent.lost.is_some() && !sent.retransmitted {
+            if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
                 self.spared.insert(sent.seq, sent.end());
             }
             sent.lost = None;
@@ -468,18 +476,24 @@ impl Scoreboard {
         found
     }
 
-    /// The segment at `place` goes out again.
-    pub(super) fn retransmit(&mut self, place: usize, now: Time, snapshot: Option<Snapshot>) {
+    /// The segment at `place` goes out again, as a copy that is maybe `counted` as outstanding.
+    pub(super) fn retransmit(
+        &mut self,
+        place: usize,
+        now: Time,
+        counted: bool,
+        snapshot: Option<Snapshot>,
+    ) {
         let turn = self.take_turn(now);
         let sent = &mut self.segs[place];
         let len = sent.len();
-        if !sent.retransmitted {
+        if counted && !sent.retransmitted {
             self.retransmitted += len;
             if sent.lost.is_some() {
                 self.waiting -= len;
             }
+            sent.retransmitted = true;
         }
-        sent.retransmitted = true;
         sent.at = now;
         *sent = sent.with_turn(turn);
         if !self.spared.is_empty() {

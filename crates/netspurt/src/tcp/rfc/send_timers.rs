@@ -12,6 +12,9 @@ use super::scoreboard::Scoreboard;
 /// A jiffy of a Linux with 250 of them a second, for clocks without jiffies.
 const JIFFY: Duration = Duration::from_millis(4);
 
+/// The shortest wait for an ACK that dispels a suspicion of reneging.
+const RENEGING_WAIT_MIN: Duration = Duration::from_millis(10);
+
 /// The retransmission timer, and the deadlines beside it; [`Time::NEVER`] where one does not run.
 #[derive(Debug)]
 pub(super) struct SendTimers {
@@ -138,6 +141,14 @@ impl SendTimers {
     pub(super) fn hurry(&mut self, now: Time) {
         let jiffy = self.clock.jiffy().unwrap_or(JIFFY);
         self.retransmission.fire_at(self.clock.expiry(now, jiffy * 2));
+    }
+
+    /// The receiver seems to have gone back on what it had reported: the retransmission timer fires
+    /// after half an `srtt`, after `RENEGING_WAIT_MIN` at least (`tcp_check_sack_reneging`).
+    pub(super) fn hurry_for_reneging(&mut self, srtt: Option<Duration>, now: Time) {
+        self.begin_repair();
+        let wait = (srtt.unwrap_or_default() / 2).max(RENEGING_WAIT_MIN);
+        self.retransmission.fire_at(self.clock.expiry(now, wait));
     }
 
     /// The retransmission timer after an ACK of new data (RFC 6298 §5.2, 5.3); `all_sent` says

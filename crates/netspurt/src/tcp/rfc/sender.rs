@@ -105,7 +105,7 @@ impl RfcSender {
     pub(super) fn retransmit_syn(&mut self, now: Time) {
         let scoreboard = &mut self.recovery.loss.scoreboard;
         if !scoreboard.is_empty() {
-            scoreboard.retransmit(0, now, None);
+            scoreboard.retransmit(0, now, true, None);
         }
         self.count.retransmissions += 1;
     }

@@ -232,7 +232,7 @@ impl Tcb {
             flight: tx.window.flight(),
             outstanding: loss.outstanding_info(&tx.window),
             pipe: tx.pipe(),
-            rto: tx.timers.retransmission.state(),
+            rto: tx.timers.retransmission.state_by_deviation(),
             srtt: tx.meter.srtt,
             min_rtt: tx.meter.min_rtt,
             reordering_seen: loss.rack.reordering_seen,

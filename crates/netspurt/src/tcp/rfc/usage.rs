@@ -46,6 +46,12 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
+    /// An ACK that may open the window came: the time without use begins anew (`tcp_cong_avoid`).
+    #[inline]
+    pub(super) fn refresh(&mut self, now: Time) {
+        self.used_at = now;
+    }
+
     /// Whether growth is earned: the window was full, or in slow start more than half so
     /// (`tcp_is_cwnd_limited`).
     pub(super) fn earns_growth(&self, window: &Window) -> bool {

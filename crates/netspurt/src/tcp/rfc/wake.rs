@@ -38,7 +38,12 @@ impl Tcb {
             }
             Due::Reordering => {
                 self.tx.on_reorder_timer(cx.now);
-                self.output(cx);
+                if !self.config.rack_timer_delivers {
+                    return self.output(cx);
+                }
+                while let Some(copy) = self.tx.next(true, cx.now) {
+                    self.depart(Some(copy), cx);
+                }
             }
             Due::TailProbe => {
                 let probe = self.tx.send_tail_probe(cx.now);
