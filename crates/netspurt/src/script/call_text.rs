@@ -5,6 +5,7 @@ use super::call::{Call, ERRNOS, Expected, Fd, IoctlRequest, OptionValue, Shutdow
 use super::cursor::{Blank, Cursor, Excerpt};
 use super::dialect::ScriptDialect;
 use super::error::Mistake;
+use super::error_numbers::ERROR_NUMBERS;
 use super::message_text::{epoll_control, epoll_wait, message, poll};
 use super::names::named;
 
@@ -235,12 +236,15 @@ fn status_bits(text: &str) -> Option<i64> {
 const NAMED_VALUES: [(&str, i64); 3] =
     [("IP_PMTUDISC_DONT", 0), ("IP_PMTUDISC_WANT", 1), ("IP_PMTUDISC_DO", 2)];
 
-/// Reads `[1]`, `"cubic"` or `{onoff=1, linger=5}`.
+/// Reads `[1]`, `[ECONNRESET]`, `"cubic"` or `{onoff=1, linger=5}`.
 fn value(argument: Excerpt<'_>) -> Result<OptionValue, Mistake> {
     let text = argument.text;
     let wrong = || argument.wrong("a value", "write `[1]`, `\"cubic\"` or `{onoff=1, linger=0}`");
     if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        let number = number(inner.trim()).or_else(|| named(&NAMED_VALUES, inner.trim()));
+        let inner = inner.trim();
+        let number = number(inner)
+            .or_else(|| named(&NAMED_VALUES, inner))
+            .or_else(|| named(&ERROR_NUMBERS, inner));
         return number.map(OptionValue::Number).ok_or_else(wrong);
     }
     if let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {

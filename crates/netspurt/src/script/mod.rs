@@ -18,6 +18,7 @@ mod deferral;
 mod dialect;
 mod document;
 mod error;
+mod error_numbers;
 mod event_time;
 mod expression_text;
 mod host;
