@@ -239,7 +239,8 @@ pub struct SackBlock {
     pub right: u32,
 }
 
-/// The SACK blocks of one segment, at most three: as many as fit beside a time stamp (RFC 2018 §3).
+/// The SACK blocks of one segment, at most four, or three beside time stamps: as many as fit
+/// (RFC 2018 §3).
 ///
 /// ```
 /// use netspurt::segment::{SackBlock, SackBlocks};
@@ -255,7 +256,9 @@ pub struct SackBlocks {
 
 impl SackBlocks {
     /// The most blocks that fit.
-    pub const MAX: usize = 3;
+    pub const MAX: usize = 4;
+    /// The most that fit beside time stamps.
+    pub const MAX_STAMPED: usize = 3;
 
     /// Appends a block.
     ///
@@ -311,38 +314,39 @@ pub struct Present(u8);
 
 impl Present {
     const TIMESTAMPS: u8 = 1;
-    const MSS: u8 = 2;
-    const WINDOW_SCALE: u8 = 4;
-    const SACK_PERMITTED: u8 = 8;
     /// An echo request or reply, not TCP.
-    const ECHO: u8 = 16;
+    const ECHO: u8 = 2;
     /// Neither TCP nor an echo.
-    const OTHER: u8 = 128;
-    /// Two bits for the number of SACK blocks.
-    const SACK_COUNT: u8 = 32 + 64;
-    const SACK_SHIFT: u32 = 5;
+    const OTHER: u8 = 4;
+    /// Four bits say what the option area holds: a number of SACK blocks, or which options of a SYN.
+    const AREA: u8 = 0xf0;
+    const AREA_SHIFT: u32 = 4;
+    const OF_SYN: u8 = 0x80;
+    const MSS: u8 = Self::OF_SYN | 0x10;
+    const WINDOW_SCALE: u8 = Self::OF_SYN | 0x20;
+    const SACK_PERMITTED: u8 = Self::OF_SYN | 0x40;
 
-    const fn has(self, bit: u8) -> bool {
-        self.0 & bit != 0
+    const fn has(self, bits: u8) -> bool {
+        self.0 & bits == bits
     }
 
-    const fn set(&mut self, bit: u8, on: bool) {
-        self.0 = if on { self.0 | bit } else { self.0 & !bit };
+    const fn set(&mut self, bits: u8) {
+        self.0 |= bits;
     }
 
     const fn sack_count(self) -> u8 {
-        (self.0 & Self::SACK_COUNT) >> Self::SACK_SHIFT
+        if self.0 & Self::OF_SYN == 0 { self.0 >> Self::AREA_SHIFT } else { 0 }
     }
 
     const fn set_sack_count(&mut self, count: u8) {
-        self.0 = self.0 & !Self::SACK_COUNT | count << Self::SACK_SHIFT;
+        self.0 = self.0 & !Self::AREA | count << Self::AREA_SHIFT;
     }
 }
 
 /// One transmission of a segment: 64 bytes, copied from hop to hop.
 ///
-/// Options that no segment carries together share room: time stamps are stored where ns-2's stamp
-/// is, and a SYN's options where SACK blocks are.
+/// Options that no segment carries together share room: ns-2's stamp, time stamps and a fourth SACK
+/// block, and a SYN's options and the other SACK blocks.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -355,8 +359,6 @@ impl Present {
 pub struct Segment {
     /// Unique to this transmission in its run; two transmissions of an octet have different ids.
     pub id: TransmissionId,
-    /// A stamp: see [`stamp`](Self::stamp) and [`timestamps`](Self::timestamps).
-    pub stamp_bits: u64,
     /// The destination end.
     pub dest: EndId,
     /// Sequence number of the first octet of payload, or of the SYN.
@@ -373,8 +375,9 @@ pub struct Segment {
     pub flags: Flags,
     /// Why it was retransmitted; none for the first transmission.
     pub cause: CauseCode,
-    /// SACK blocks or a SYN's options: see [`sack`](Self::sack) and
-    /// [`syn_options`](Self::syn_options).
+    /// SACK blocks, or a SYN's options and a stamp: see [`sack`](Self::sack),
+    /// [`syn_options`](Self::syn_options), [`stamp`](Self::stamp) and
+    /// [`timestamps`](Self::timestamps).
     pub option_area: [SackBlock; SackBlocks::MAX],
     /// Which options the segment has.
     pub present: Present,
@@ -463,7 +466,7 @@ impl Segment {
 
     /// Turns the segment into an echo request or reply.
     pub const fn set_echo(&mut self) {
-        self.present.set(Present::ECHO, true);
+        self.present.set(Present::ECHO);
     }
 
     /// Whether the segment is a packet of another protocol, or TCP that cannot be read. Then only
@@ -474,7 +477,7 @@ impl Segment {
 
     /// Turns the segment into a packet of another protocol.
     pub const fn set_other(&mut self) {
-        self.present.set(Present::OTHER, true);
+        self.present.set(Present::OTHER);
     }
 
     /// The fragment that carries the octets `payload` behind this packet's IP header (RFC 791
@@ -505,21 +508,30 @@ impl Segment {
     /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. The
     /// stamp takes no octets on the wire (ns-2 has both in every packet).
     pub const fn stamp(&self) -> Time {
-        Time::from_nanos(self.stamp_bits)
+        let [.., SackBlock { left, right }] = self.option_area;
+        Time::from_nanos((left as u64) << 32 | right as u64)
     }
 
     /// Sets ns-2's stamp.
     pub const fn set_stamp(&mut self, stamp: Time) {
-        self.stamp_bits = stamp.as_nanos();
+        let bits = stamp.as_nanos();
+        self.set_last((bits >> 32) as u32, bits as u32);
     }
 
     /// The time stamps option.
     pub const fn timestamps(&self) -> Option<Timestamps> {
+        let [.., SackBlock { left, right }] = self.option_area;
         if self.present.has(Present::TIMESTAMPS) {
-            Some(Timestamps { val: (self.stamp_bits >> 32) as u32, ecr: self.stamp_bits as u32 })
+            Some(Timestamps { val: left, ecr: right })
         } else {
             None
         }
+    }
+
+    /// Writes the place that stamps share with the fourth SACK block.
+    const fn set_last(&mut self, left: u32, right: u32) {
+        debug_assert!(self.sack_count() < SackBlocks::MAX as u8, "a stamp beside four SACK blocks");
+        self.option_area[SackBlocks::MAX - 1] = SackBlock { left, right };
     }
 
     /// Whether the segment has the time stamps option and no other if `stamped` is set, and no
@@ -530,8 +542,8 @@ impl Segment {
 
     /// Sets the time stamps option; the caller sets the size.
     pub const fn set_timestamps(&mut self, stamps: Timestamps) {
-        self.stamp_bits = (stamps.val as u64) << 32 | stamps.ecr as u64;
-        self.present.set(Present::TIMESTAMPS, true);
+        self.set_last(stamps.val, stamps.ecr);
+        self.present.set(Present::TIMESTAMPS);
     }
 
     /// The SACK blocks, in wire order; none for a SYN.
@@ -545,15 +557,21 @@ impl Segment {
     }
 
     /// Sets the SACK blocks; the caller sets the size.
-    pub const fn set_sack(&mut self, blocks: &SackBlocks) {
-        self.option_area = blocks.blocks;
+    ///
+    /// # Panics
+    /// When there is a fourth block beside time stamps.
+    pub fn set_sack(&mut self, blocks: &SackBlocks) {
+        let fourth = usize::from(blocks.count) > SackBlocks::MAX_STAMPED;
+        assert!(!fourth || self.timestamps().is_none(), "a fourth SACK block beside time stamps");
+        let places = if fourth { SackBlocks::MAX } else { SackBlocks::MAX_STAMPED };
+        self.option_area[..places].copy_from_slice(&blocks.blocks[..places]);
         self.present.set_sack_count(blocks.count);
     }
 
     /// The options of a SYN.
     pub fn syn_options(&self) -> SynOptions {
         let [SackBlock { left: mss, right: shift }, ..] = self.option_area;
-        let has = |bit| self.present.has(bit);
+        let has = |bits| self.present.has(bits);
         SynOptions {
             mss: has(Present::MSS).then_some(mss as u16),
             window_scale: has(Present::WINDOW_SCALE).then_some(shift as u8),
@@ -565,11 +583,12 @@ impl Segment {
     pub fn set_syn_options(&mut self, options: SynOptions) {
         let left = options.mss.unwrap_or_default().into();
         let right = options.window_scale.unwrap_or_default().into();
-        self.option_area = [SackBlock { left, right }, SackBlock::default(), SackBlock::default()];
-        self.present.set_sack_count(0);
-        self.present.set(Present::MSS, options.mss.is_some());
-        self.present.set(Present::WINDOW_SCALE, options.window_scale.is_some());
-        self.present.set(Present::SACK_PERMITTED, options.sack);
+        self.set_sack(&SackBlocks::default());
+        self.option_area[0] = SackBlock { left, right };
+        let mut mark = |has, bits| self.present.set(if has { bits } else { 0 });
+        mark(options.mss.is_some(), Present::MSS);
+        mark(options.window_scale.is_some(), Present::WINDOW_SCALE);
+        mark(options.sack, Present::SACK_PERMITTED);
     }
 }
 

@@ -22,6 +22,7 @@ use super::rfc6298::{Rfc6298, Rfc6298Config};
 use super::sctp::{Sctp, SctpConfig};
 use super::smoltcp::{Smoltcp, SmoltcpConfig};
 use super::solaris::{Solaris, SolarisConfig};
+use crate::units::Duration;
 
 /// Makes [`EstimatorConfig`] from one line for each algorithm, with its name and its types.
 macro_rules! algorithms {
@@ -69,6 +70,13 @@ macro_rules! algorithms {
                     $(Self::$Algorithm(config) => config,)+
                     Self::Foreign(config) => config,
                 }
+            }
+
+            /// How many timeouts of a SYN, and how long after the first SYN, Linux gives a
+            /// connection up whose SYN may leave again `retries` times; `None` for other timers,
+            /// which have no rule of their own.
+            pub fn syn_limit(&self, retries: u32) -> Option<(u32, Duration)> {
+                if let Self::Linux(config) = self { Some(config.syn_limit(retries)) } else { None }
             }
 
             /// Makes a timer of this algorithm that has seen no sample.

@@ -32,6 +32,18 @@ pub struct LinuxConfig {
     pub jiffy: Duration,
 }
 
+impl LinuxConfig {
+    /// A SYN that may leave again `retries` times is given up at the timeout after so many, or at
+    /// the first one after so long (`tcp_write_timeout`, `tcp_model_timeout`): the linear timeouts
+    /// are added to the retries, but the time is that of timers that double from the first on.
+    pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
+        let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
+        let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);
+        let longest = self.rto_max * u64::from(retries.saturating_sub(doublings));
+        (retries.saturating_add(self.syn_linear_timeouts), doubled + longest)
+    }
+}
+
 impl Default for LinuxConfig {
     fn default() -> Self {
         Self {
@@ -383,6 +395,16 @@ mod tests {
         assert_eq!(timer.rto(), ms(230));
         (0..20).for_each(|_| timer.on_timeout(Time::ZERO, TimeoutKind::Rto));
         assert_eq!(timer.rto(), ms(120_000));
+    }
+
+    /// Measured on Linux 6.18 with `TCP_SYNCNT` of 1 and 2: two SYNs more until 3 s, and five until
+    /// 7 s.
+    #[test]
+    fn a_syn_is_given_up_by_the_time_of_timers_that_double() {
+        let limit = |retries| LinuxConfig::default().syn_limit(retries);
+        let s = Duration::from_secs;
+        assert_eq!((limit(1), limit(2), limit(6)), ((5, s(3)), (6, s(7)), (10, s(127))));
+        assert_eq!(limit(8), (12, s(127 + 240)));
     }
 
     /// The documentation of `tcp_syn_linear_timeouts`: with 1 s and four linear timeouts a SYN

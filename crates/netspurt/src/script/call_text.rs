@@ -5,6 +5,7 @@ use super::call::{Call, ERRNOS, Expected, Fd, IoctlRequest, OptionValue, Shutdow
 use super::cursor::{Blank, Cursor, Excerpt};
 use super::dialect::ScriptDialect;
 use super::error::Mistake;
+use super::error_numbers::ERROR_NUMBERS;
 use super::message_text::{epoll_control, epoll_wait, message, poll};
 use super::names::named;
 use super::stamping::Stamping;
@@ -239,13 +240,13 @@ const NAMED_VALUES: [(&str, i64); 3] =
 /// Reads a number, a name of one, or several of them with `|` between.
 fn named_bits(text: &str) -> Option<i64> {
     let word = |word: &str| {
-        let known = named(&NAMED_VALUES, word).or_else(|| named(&Stamping::NAMES, word));
-        number(word).or(known)
+        let known = [NAMED_VALUES.as_slice(), &Stamping::NAMES, &ERROR_NUMBERS];
+        number(word).or_else(|| known.iter().find_map(|names| named(names, word)))
     };
     text.split('|').try_fold(0, |bits, part| Some(bits | word(part.trim())?))
 }
 
-/// Reads `[1]`, `"cubic"` or `{onoff=1, linger=5}`.
+/// Reads `[1]`, `[ECONNRESET]`, `"cubic"` or `{onoff=1, linger=5}`.
 fn value(argument: Excerpt<'_>) -> Result<OptionValue, Mistake> {
     let text = argument.text;
     let wrong = || argument.wrong("a value", "write `[1]`, `\"cubic\"` or `{onoff=1, linger=0}`");

@@ -285,19 +285,23 @@ impl SocketHost {
         }
     }
 
-    /// Whether data arrives for a socket that is closed, so that nobody will ever read it.
+    /// Whether data arrives for a socket that is closed, or is shut down both ways, so that nobody
+    /// will ever read it.
     fn comes_too_late(&self, segment: &Segment) -> bool {
-        let waits = matches!(
-            self.connection.state(),
-            TcpState::FinWait1 | TcpState::FinWait2 | TcpState::Closing
-        );
-        segment.len > 0 && waits && !self.is_open() && self.connection.expects(segment)
+        let waits = match self.connection.state() {
+            TcpState::FinWait1 | TcpState::FinWait2 => {
+                !self.is_open() || self.sockets.values().any(|socket| socket.read_shut)
+            }
+            TcpState::Closing => !self.is_open(),
+            _ => false,
+        };
+        segment.len > 0 && waits && self.connection.expects(segment)
     }
 
     /// Answers such data with an RST that takes its number from the acknowledgment (RFC 9293
     /// §3.10.7.1, RFC 1122 §4.2.2.13).
     fn refuse_late(&mut self, now: Time, segment: &Segment) {
-        self.connection.give_up(now);
+        self.connection.be_reset(now);
         let reset =
             Segment { seq: segment.ack, flags: Flags::RST, size_bytes: 40, ..Segment::default() };
         self.late = Some((now, reset));

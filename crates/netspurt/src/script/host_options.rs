@@ -5,24 +5,13 @@ use crate::tcp::TcpState;
 use crate::units::{Duration, Time};
 
 use super::call::{CallOutcome, Fd, IoctlRequest, OptionValue, SocketOption};
+use super::error_numbers::ERROR_NUMBERS;
 use super::host::{Role, SocketHost, SocketState};
 use super::host_calls::{failed, not_supported, returned};
 use super::host_notices::set_notices;
+use super::names::named;
 use super::send_buffer::SendBuffer;
 use super::subject::CallResult;
-
-/// Linux's numbers of the errors that `SO_ERROR` returns.
-const ERROR_NUMBERS: [(&str, i64); 9] = [
-    ("ECONNREFUSED", 111),
-    ("ECONNRESET", 104),
-    ("EHOSTDOWN", 112),
-    ("EHOSTUNREACH", 113),
-    ("ENETUNREACH", 101),
-    ("ENOPROTOOPT", 92),
-    ("EOPNOTSUPP", 95),
-    ("EPIPE", 32),
-    ("ETIMEDOUT", 110),
-];
 
 fn seconds(span: Duration) -> i64 {
     i64::try_from(span.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX)
@@ -187,7 +176,7 @@ impl SocketHost {
         let number = match option {
             SocketOption::Error => {
                 let error = self.take_error();
-                ERROR_NUMBERS.iter().find(|(name, _)| Some(*name) == error).map_or(0, |(_, n)| *n)
+                error.and_then(|error| named(&ERROR_NUMBERS, error)).unwrap_or(0)
             }
             SocketOption::MaxSegment if socket.role == Role::Connected => {
                 i64::try_from(info.smss).unwrap_or(i64::MAX)

@@ -19,6 +19,7 @@ mod deferral;
 mod dialect;
 mod document;
 mod error;
+mod error_numbers;
 mod error_queue;
 mod event_time;
 mod expression_text;

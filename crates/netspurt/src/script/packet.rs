@@ -65,14 +65,15 @@ pub struct PacketOptions {
     pub timestamps: Option<Timestamps>,
     /// `wscale 7`.
     pub window_scale: Option<u8>,
-    /// `sack 1001:2001 3001:4001`, with relative numbers; at most three blocks.
+    /// `sack 1001:2001 3001:4001`, with relative numbers; at most four blocks, or three
+    /// beside time stamps.
     pub sack: Vec<SackBlock>,
 }
 
 impl PacketOptions {
     /// Their size in the TCP header in bytes, with each option padded to whole words as stacks do.
     pub(super) fn size_bytes(&self) -> u16 {
-        let blocks = u16::try_from(self.sack.len()).expect("three at most");
+        let blocks = u16::try_from(self.sack.len()).expect("four at most");
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let stamps = if self.timestamps.is_some() { 12 } else { 0 };
         // SACK-permitted takes the place of the padding of the time stamps.

@@ -196,6 +196,11 @@ fn options(
                 .fix("put options between `<` and `>`, with commas between them"));
         }
     }
+    if options.timestamps.is_some() && options.sack.len() > SackBlocks::MAX_STAMPED {
+        let message = "beside time stamps a packet carries at most three SACK blocks";
+        let mistake = Mistake::new(start..cursor.at(), message);
+        return Err(mistake.fix("remove a block, or `TS`"));
+    }
     if !flags.has(Flags::SYN) {
         options =
             PacketOptions { timestamps: options.timestamps, sack: options.sack, ..<_>::default() };
@@ -287,7 +292,7 @@ fn sack_blocks(cursor: &mut Cursor<'_>) -> Result<Vec<SackBlock>, Mistake> {
         let right = cursor.number_u32("the end of a SACK block")?;
         if blocks.len() == SackBlocks::MAX {
             let mistake =
-                Mistake::new(start..cursor.at(), "a packet carries at most three SACK blocks");
+                Mistake::new(start..cursor.at(), "a packet carries at most four SACK blocks");
             return Err(mistake.fix("remove this block"));
         }
         blocks.push(SackBlock { left, right });

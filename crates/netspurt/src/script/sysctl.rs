@@ -51,6 +51,10 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
         }
         "tcp_reordering" => setting.switch("dup_thresh", &setting.number()?.to_string()),
         "tcp_syn_retries" => setting.switch("syn_retries", &setting.number()?.to_string()),
+        "tcp_syn_linear_timeouts" => {
+            let timer = format!("\"linux:syn_linear_timeouts={}\"", setting.number()?);
+            setting.switch("rto.estimator", &timer)
+        }
         "tcp_retries2" => setting.switch("retries", &setting.number()?.to_string()),
         "tcp_rto_min_us" => setting.switch("rto.min", &format!("\"{} us\"", setting.number()?)),
         "tcp_rto_max_ms" => setting.switch("rto.max", &format!("\"{} ms\"", setting.number()?)),

@@ -223,8 +223,17 @@ impl Connection {
     /// Ends the connection at once and without a word, since nothing answers (RFC 9293 §3.9.1.8, the
     /// user timeout).
     pub fn give_up(&mut self, now: Time) {
+        self.fail(now, Failure::TimedOut);
+    }
+
+    /// Ends the connection at once and without a word, as an RST of the peer's would.
+    pub fn be_reset(&mut self, now: Time) {
+        self.fail(now, Failure::Reset);
+    }
+
+    fn fail(&mut self, now: Time, failure: Failure) {
         if let Flavour::Rfc(end) = &mut self.flavour {
-            end.awake().give_up();
+            end.awake().fail(failure);
         }
         (self.ready, self.due) = (now, self.flavour.next_deadline());
     }

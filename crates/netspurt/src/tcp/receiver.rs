@@ -13,6 +13,9 @@ use crate::ranges::{Range, Ranges};
 /// it here: by 20 ns after some hundred round trips.
 const GRAIN: Duration = Duration::from_nanos(50);
 
+/// SACK blocks of an acknowledgment, at most (ns-2's `max_sack_blocks_`).
+const BLOCKS_MAX: usize = 3;
+
 /// What a receiver took in so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCount {
@@ -195,7 +198,7 @@ impl NsReceiver {
         history.retain(|old| old.0 < left || old.1 > right);
         if let Some(first) = first {
             history.insert(0, first);
-            history.truncate(SackBlocks::MAX);
+            history.truncate(BLOCKS_MAX);
         }
         for &(left, right) in history.iter() {
             let (left, right) =

@@ -46,7 +46,7 @@ fn segments() -> impl Strategy<Value = Segment> {
     let head = (any::<u32>(), any::<u32>(), any::<u16>(), any::<u8>(), 0..4_u8, 0..3000_u16);
     let stamps = option::of((any::<u32>(), any::<u32>()));
     let syn = (option::of(any::<u16>()), option::of(any::<u8>()), any::<bool>());
-    let edges = vec((any::<u32>(), any::<u32>()), 0..=3);
+    let edges = vec((any::<u32>(), any::<u32>()), 0..=SackBlocks::MAX);
     (head, stamps, syn, edges).prop_map(
         |((seq, ack, window, flags, ecn, len), stamps, syn, edges)| {
             let (flags, ecn) = (Flags(flags), Ecn::from_bits(ecn));
@@ -59,7 +59,9 @@ fn segments() -> impl Strategy<Value = Segment> {
                 segment.set_syn_options(SynOptions { mss, window_scale, sack });
             } else {
                 let mut blocks = SackBlocks::default();
-                edges.into_iter().for_each(|(left, right)| blocks.add(SackBlock { left, right }));
+                let room = if stamps.is_some() { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX };
+                let edges = edges.into_iter().take(room);
+                edges.for_each(|(left, right)| blocks.add(SackBlock { left, right }));
                 segment.set_sack(&blocks);
             }
             segment
@@ -88,7 +90,7 @@ fn options_by_etherparse(options: &[TcpOptionElement], segment: &mut Segment) {
                 segment.set_timestamps(Timestamps { val, ecr })
             }
             TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
-                let edges = [Some(first), rest[0], rest[1]].into_iter().flatten();
+                let edges = [Some(first), rest[0], rest[1], rest[2]].into_iter().flatten();
                 edges.for_each(|(left, right)| sack.add(SackBlock { left, right }));
             }
             TcpOptionElement::Noop => {}
@@ -346,11 +348,11 @@ fn options_of_a_wrong_length_unknown_ones_and_strays_are_passed_over() {
 }
 
 #[test]
-fn of_four_sack_blocks_the_first_three_are_kept() {
+fn four_sack_blocks_fill_the_room_of_options() {
     let mut options = vec![1, 1, 5, 34];
     (1..=8).for_each(|edge: u32| options.extend(edge.to_be_bytes()));
     let (read, malformed) = read_options(Flags::ACK, &options);
-    let kept = [(1, 2), (3, 4), (5, 6)].map(|(left, right)| SackBlock { left, right });
+    let kept = [(1, 2), (3, 4), (5, 6), (7, 8)].map(|(left, right)| SackBlock { left, right });
     assert_eq!((read.sack(), malformed), (&kept[..], None));
 }
 

@@ -132,6 +132,30 @@ pub const SWITCHES: &[Switch] = &[
         "The acknowledgment of a FIN reports no duplicate (`tcp_fin`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ends_reports)),
+    Switch::flag(
+        "receive.forgets_blocks",
+        "A SACK block that is no longer among the last four reported is forgotten, and what arrives \
+         beside it is reported without it (`tcp_sack_new_ofo_skb`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.forgets_blocks)),
+    Switch::flag(
+        "receive.reset_behind_gap",
+        "An RST with the number at which the highest SACK block ends resets the connection \
+         (`tcp_validate_incoming`); RFC 5961 §3.2 answers it with a challenge ACK",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.reset_behind_gap)),
+    Switch::flag(
+        "receive.stamp_may_lag",
+        "A segment whose time stamp is one less than the last one is taken (`TCP_PAWS_WINDOW`); RFC \
+         7323 §5.3 discards it",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
+    Switch::flag(
+        "receive.takes_last_again",
+        "Of a segment without new octets that ends where the last acknowledgment did, or later, the \
+         acknowledgment and the time stamp are taken (`tcp_sequence`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
         "receive.challenge_interval",
         "The least time between two challenge ACKs (RFC 5961 §7), also between two answers to a SYN \
@@ -152,6 +176,17 @@ pub const SWITCHES: &[Switch] = &[
          only those that the peer's SYN had, too",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.keeps_offer)),
+    Switch::flag(
+        "syn.again_without_ecn",
+        "A SYN that is retransmitted asks for no ECN (`tcp_ecn_clear_syn`, RFC 3168 §6.1.1.1)",
+    )
+    .rfc(|c| Field::Flag(&mut c.syn_rules.again_without_ecn)),
+    Switch::flag(
+        "syn.echo_forgives",
+        "If an ACK echoes the time stamp of the first SYN, retransmissions of the SYN leave the \
+         initial window as it is (`tcp_try_undo_spurious_syn`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.syn_rules.echo_forgives)),
     Switch::new(
         "retries",
         "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",
@@ -160,7 +195,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.retries)),
     Switch::new(
         "syn_retries",
-        "Retransmissions of a SYN before the connection is given up",
+        "Retransmissions of a SYN before the connection is given up; with the timer `linux`, a SYN \
+         without ACK is given up when so many doubled timers would be over",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),

@@ -90,6 +90,12 @@ pub const SWITCHES: &[Switch] = &[
          window of one segment (ns-2's `delay_growth_`)",
     )
     .ns(|c| Field::Flag(&mut c.delay_growth)),
+    Switch::flag(
+        "send.halves_small_windows",
+        "A segment has at most half of the largest window that the peer offered, or all of a window up \
+         to 536 B (`tcp_bound_to_half_wnd`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.halves_small_windows)),
     Switch::new(
         "receive_window",
         "The receiver's window, which the sender never exceeds; also the first ssthresh",

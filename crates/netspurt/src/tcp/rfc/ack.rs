@@ -144,7 +144,9 @@ impl RfcSender {
     /// The peer is there: takes its window; whether that changed.
     #[inline]
     pub(super) fn hear(&mut self, seq: u64, ack: u64, window: u64) -> bool {
+        let smss = self.window.smss;
         let moved = self.window.update(seq, ack, window);
+        self.recovery.cwnd.follow_smss(smss, self.window.smss);
         self.persist.on_heard();
         if self.window.peer() == 0 {
             // RFC 9293 §3.8.6.1: who acknowledges with a closed window is still there.

@@ -2,12 +2,17 @@
 
 use crate::segment::{Flags, Segment};
 use crate::units::Time;
+use crate::wire::full_payload;
 
 use super::super::context::Context;
 use super::delayed_ack::AckNeed;
 use super::news::AckSegment;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
+
+/// The least MSS that a small window makes: the 68 octets that every IP takes whole (RFC 791 §3.2), of
+/// which Linux takes the TCP header alone (`tcp_bound_to_half_wnd`).
+const MSS_MIN: u16 = 48;
 
 impl Tcb {
     /// A segment arrived.
@@ -102,7 +107,8 @@ impl Tcb {
         if !rules.takes_unstamped && self.header.lacks_stamps(segment) {
             return;
         }
-        if self.header.is_old_duplicate(segment, cx.now) || !self.rx.accepts(left, right) {
+        let old = self.header.is_old_duplicate(segment, &rules, cx.now);
+        if old || !self.rx.accepts(left, right, &rules) {
             if !flags.has(Flags::RST) {
                 self.on_unacceptable(segment, left, right, cx);
             }
@@ -110,7 +116,8 @@ impl Tcb {
         }
         if flags.has(Flags::RST) {
             // RFC 5961 §3.2: only an exact one resets.
-            if left == self.rx.nxt {
+            let reported = rules.reset_behind_gap && self.header.agreed.sack;
+            if left == self.rx.nxt || reported && self.rx.reports_up_to(left) {
                 self.on_reset();
             } else {
                 self.rx.challenge(cx.now, &self.config);
@@ -138,12 +145,12 @@ impl Tcb {
         if rules.stamp_after_ack {
             self.header.take_stamp(segment, left, self.rx.told, cx.now);
         }
-        self.take_text(segment, right, cx);
+        self.take_text(segment, (left, right), cx);
         self.look_for_fin_ack(cx.now);
     }
 
-    /// Takes in what a segment that ends at `right` carries: a mark, data, a FIN.
-    fn take_text(&mut self, segment: &Segment, right: u64, cx: &Context<'_>) {
+    /// Takes in what the octets `left..right` of a segment carry: a mark, data, a FIN.
+    fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &Context<'_>) {
         if self.header.take_marks(segment) {
             self.rx.need = AckNeed::Now;
         }
@@ -158,7 +165,7 @@ impl Tcb {
             self.rx.need = AckNeed::Now;
         }
         if segment.flags.has(Flags::FIN) && !self.rx.is_closed() {
-            self.rx.note_fin(right - 1);
+            self.rx.note_fin(left, right - 1, &self.config);
         }
         if self.rx.take_fin() {
             if self.config.receive_rules.fin_ends_reports {
@@ -210,7 +217,7 @@ impl Tcb {
             self.life.linger(cx.now);
         }
         let closed = self.rx.window() == 0 && left == self.rx.nxt;
-        let old = self.header.is_old_duplicate(segment, cx.now);
+        let old = self.header.is_old_duplicate(segment, &self.config.receive_rules, cx.now);
         if closed && !old && segment.flags.has(Flags::ACK) && self.life.state().is_synchronised() {
             // A closed window keeps text out, not what it acknowledges.
             self.on_ack(segment, cx);
@@ -272,6 +279,7 @@ impl Tcb {
         self.rx.begin(segment.seq);
         let smss = self.header.on_syn(segment, &self.config, now);
         self.header.agreed.ecn = self.config.ecn && takes_marks;
+        self.tx.window.smss_min = full_payload(MSS_MIN, self.header.agreed.timestamps).into();
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);
     }
 

@@ -51,8 +51,9 @@ pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfi
 pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
     let left = tcb.rx.octet(segment.seq);
     let right = left + u64::from(segment.seq_len());
+    let rules = &tcb.config.receive_rules;
     !tcb.life.state().is_synchronised()
-        || tcb.rx.accepts(left, right) && !tcb.header.is_old_duplicate(segment, now)
+        || tcb.rx.accepts(left, right, rules) && !tcb.header.is_old_duplicate(segment, rules, now)
 }
 
 /// The initial number of a new connection in place of this one, which is in TIME-WAIT, if `segment` is a

@@ -64,6 +64,19 @@ impl CwndControl {
         self.is_owned
     }
 
+    /// Full segments have `now` octets and no longer `before`: the windows keep their segments.
+    #[inline]
+    pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
+        if before != now {
+            let scaled = |octets: u64| match octets {
+                Window::NO_THRESHOLD => octets,
+                octets => octets / before * now,
+            };
+            let Window { cwnd, ssthresh } = self.window;
+            self.window = Window { cwnd: scaled(cwnd), ssthresh: scaled(ssthresh) };
+        }
+    }
+
     /// The initial window in octets, of segments of `smss`.
     #[inline]
     pub(super) fn initial(&self, smss: u64) -> u64 {

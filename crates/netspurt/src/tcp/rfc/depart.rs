@@ -11,9 +11,6 @@ use super::output::NextSegment;
 use super::state::TcpState;
 use super::tcb::Tcb;
 
-/// Blocks that fit beside time stamps, and alone (RFC 2018 §3); segments here hold three.
-const SACK_ROOM: usize = 3;
-
 impl Tcb {
     /// Sends what may be sent now.
     #[inline]
@@ -98,7 +95,7 @@ impl Tcb {
     /// A pure ACK.
     pub(super) fn send_ack(&mut self, cx: &mut Context<'_>) {
         let segment = self.begin(cx);
-        self.rx.acknowledge(segment, SACK_ROOM, &self.header);
+        self.rx.acknowledge(segment, self.header.sack_room(), &self.header);
         self.header.weigh(segment);
     }
 
@@ -149,7 +146,7 @@ impl Tcb {
             if self.header.agreed.ecn {
                 segment.flags = segment.flags.with(Flags::ECE);
             }
-        } else if config.ecn {
+        } else if config.ecn && !(config.syn_rules.again_without_ecn && cause.is_some()) {
             segment.flags = segment.flags.with(Flags::ECE.with(Flags::CWR));
         }
         self.header.weigh(segment);

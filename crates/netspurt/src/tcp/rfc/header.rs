@@ -2,13 +2,14 @@
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;
-use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, Segment, SynOptions, Timestamps};
+use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::units::Time;
 use crate::wire::{TCP_HEADER_BYTES, full_payload, option_bytes};
 
 use super::super::context::Context;
 use super::config::RfcConfig;
 use super::info::OptionsInfo;
+use super::rules::ReceiveRules;
 use super::stamps::{PeerStamp, stamp};
 
 /// What the peer takes where it does not say (RFC 9293 §3.7.1).
@@ -107,9 +108,15 @@ impl HeaderState {
     }
 
     /// RFC 7323 §5.2: a stamp older than the last tells an old duplicate.
-    pub(super) fn is_old_duplicate(&self, segment: &Segment, now: Time) -> bool {
+    pub(super) fn is_old_duplicate(
+        &self,
+        segment: &Segment,
+        rules: &ReceiveRules,
+        now: Time,
+    ) -> bool {
         let Some(stamps) = segment.timestamps() else { return false };
-        let older = self.peer_stamp.outdates(stamps.val, now);
+        let lag = u32::from(rules.stamp_may_lag);
+        let older = self.peer_stamp.outdates(stamps.val.wrapping_add(lag), now);
         self.agreed.timestamps && !segment.flags.has(Flags::RST) && older
     }
 
@@ -125,12 +132,13 @@ impl HeaderState {
     }
 
     /// Keeps the stamp to echo: of the segment that spans the last acknowledgment (RFC 7323
-    /// §4.3), and so begins at `left`, `told` or before.
+    /// §4.3), and so begins at `left`, `told` or before. The stamp never goes back.
     #[inline]
     pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, told: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
             && self.agreed.timestamps
             && left <= told
+            && !self.peer_stamp.outdates(stamps.val, now)
         {
             self.peer_stamp = PeerStamp::new(stamps.val, now);
         }
@@ -157,6 +165,12 @@ impl HeaderState {
         let marked = segment.ecn == Ecn::CE;
         self.echoes_marks = marked || self.echoes_marks && !segment.flags.has(Flags::CWR);
         marked
+    }
+
+    /// The SACK blocks that fit into a segment without payload (RFC 2018 §3).
+    #[inline]
+    pub(super) fn sack_room(&self) -> usize {
+        if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
     /// Whether a mark is to be echoed.

@@ -1,6 +1,6 @@
 //! The news in one acknowledgment.
 
-use crate::segment::{SackBlock, Segment};
+use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::units::Time;
 
 use super::super::transmit::SendCount;
@@ -97,7 +97,7 @@ impl News {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reports {
     /// Arrivals, in ascending order.
-    pub(super) arrived: [Option<(u64, u64)>; 3],
+    pub(super) arrived: [Option<(u64, u64)>; SackBlocks::MAX],
     /// A duplicate (RFC 2883 §4: a first block below the ACK, or within the second).
     pub(super) duplicate: Option<(u64, u64)>,
 }
@@ -133,7 +133,6 @@ impl Reports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::SackBlocks;
     use crate::tcp::RfcConfig;
 
     /// A sender with the octets 1000 to 9000 outstanding reads blocks beside an ACK of 2000.
@@ -150,7 +149,7 @@ mod tests {
     #[test]
     fn blocks_report_arrivals_in_ascending_order() {
         let reports = read(&[(7000, 8000), (3000, 4000)]);
-        assert_eq!(reports.arrived, [None, Some((3000, 4000)), Some((7000, 8000))]);
+        assert_eq!(reports.arrived, [None, None, Some((3000, 4000)), Some((7000, 8000))]);
         assert_eq!(reports.duplicate, None);
     }
 
@@ -160,7 +159,7 @@ mod tests {
         assert_eq!(read(&[(1000, 2000)]).duplicate, Some((1000, 2000)));
         let reports = read(&[(3000, 3500), (3000, 4000)]);
         assert_eq!(reports.duplicate, Some((3000, 3500)));
-        assert_eq!(reports.arrived, [None, None, Some((3000, 4000))]);
+        assert_eq!(reports.arrived, [None, None, None, Some((3000, 4000))]);
         assert_eq!(read(&[(3000, 4000), (1000, 2000)]).duplicate, None);
     }
 

@@ -11,6 +11,7 @@ use super::config::RfcConfig;
 use super::delayed_ack::{AckDelay, AckNeed, Moment, Reader};
 use super::header::HeaderState;
 use super::info::ReceivingInfo;
+use super::rules::ReceiveRules;
 use crate::ranges::{Range, Ranges};
 
 /// The receiving half of a connection whose peer's first octet of data is 1.
@@ -190,9 +191,13 @@ impl RfcReceiver {
         self.window()
     }
 
-    /// Whether any octet of `left..right` lies in the window (RFC 9293 §3.4).
-    pub(super) fn accepts(&self, left: u64, right: u64) -> bool {
+    /// Whether any octet of `left..right` lies in the window (RFC 9293 §3.4), or all came with the
+    /// last acknowledgment or after it, if that is enough.
+    pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
+        if rules.takes_last_again && !self.is_closed() && (self.told..=self.nxt).contains(&right) {
+            return true;
+        }
         if left == right {
             return left == self.nxt || left >= self.nxt && left < edge;
         }
@@ -284,10 +289,7 @@ impl RfcReceiver {
             if held.is_some() {
                 self.report_duplicate(left, right, config);
             }
-            let range = self.above.insert(left, right);
-            self.blocks.retain(|block| block.1 < range.0 || block.0 > range.1);
-            self.blocks.insert(0, range);
-            self.blocks.truncate(SackBlocks::MAX + 1);
+            self.report((left, right), config);
             return self.above.total() > before;
         }
         let before = self.nxt;
@@ -353,17 +355,41 @@ impl RfcReceiver {
         }
     }
 
-    /// Takes note of the peer's FIN, whose place is `fin`. Beyond a hole it is reported with what
-    /// arrived: it has a number of its own (RFC 2018 §3, RFC 9293 §3.4).
-    pub(super) fn note_fin(&mut self, fin: u64) {
+    /// The octets of `new` arrived beyond a hole: their block is reported first.
+    fn report(&mut self, new: Range, config: &RfcConfig) {
+        let touches = |block: &Range, range: Range| block.1 >= range.0 && block.0 <= range.1;
+        let whole = self.above.insert(new.0, new.1);
+        let range = if config.receive_rules.forgets_blocks {
+            let known = self.blocks.iter().filter(|block| touches(block, new));
+            known.fold(new, |all, block| (all.0.min(block.0), all.1.max(block.1)))
+        } else {
+            whole
+        };
+        self.blocks.retain(|block| !touches(block, range));
+        self.blocks.insert(0, range);
+        self.blocks.truncate(SackBlocks::MAX);
+    }
+
+    /// Takes note of the peer's FIN, whose place is `fin`, in a segment that begins at `left`. Beyond
+    /// a hole it is reported with what arrived: it has a number of its own (RFC 2018 §3, RFC 9293
+    /// §3.4).
+    pub(super) fn note_fin(&mut self, left: u64, fin: u64, config: &RfcConfig) {
         self.fin = Some(fin);
-        if fin > self.nxt && self.above.holding(fin).is_none_or(|range| range.1 <= fin) {
-            let range = self.above.insert(fin, fin + 1);
-            self.blocks.retain(|block| block.1 < range.0 || block.0 > range.1);
-            self.blocks.insert(0, range);
-            self.blocks.truncate(SackBlocks::MAX + 1);
-            self.need = AckNeed::Now;
+        if fin <= self.nxt {
+            return;
         }
+        if self.above.holding(fin).is_none_or(|range| range.1 <= fin) {
+            self.report((fin, fin + 1), config);
+        } else if config.receive_rules.reports_fins {
+            let all = left == fin || self.duplicate == Some((left, fin));
+            self.report_duplicate(if all { left } else { fin }, fin + 1, config);
+        }
+        self.need = AckNeed::Now;
+    }
+
+    /// Whether the highest block that is reported ends at `octet`.
+    pub(super) fn reports_up_to(&self, octet: u64) -> bool {
+        self.blocks.iter().map(|block| block.1).max() == Some(octet)
     }
 
     /// Takes the peer's FIN in where everything before it is there; whether it did.

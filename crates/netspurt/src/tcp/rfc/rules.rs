@@ -166,6 +166,29 @@ pub struct ReceiveRules {
     /// A FIN that is taken in order ends all reports: of octets that came with it again, too
     /// (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those.
     pub fin_ends_reports: bool,
+    /// A SACK block that had no room among the last four is forgotten: what joins it is reported
+    /// without it (`tcp_sack_new_ofo_skb`).
+    ///
+    /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the segment
+    /// that arrived; the RFC reports all that is contiguous.
+    pub forgets_blocks: bool,
+    /// An RST resets also where its number is the end of the highest SACK block
+    /// (`tcp_validate_incoming`).
+    ///
+    /// departs: RFC 5961 §3.2 - with `reset_behind_gap` two numbers reset; in the RFC only the next
+    /// octet expected does, and others are answered with a challenge ACK.
+    pub reset_behind_gap: bool,
+    /// A time stamp may be one less than the last one (`TCP_PAWS_WINDOW`).
+    ///
+    /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a stamp may be one less than the last; the RFC
+    /// discards a segment with any older stamp.
+    pub stamp_may_lag: bool,
+    /// A segment without new octets is acceptable if it ends where the last acknowledgment did, or
+    /// later (`tcp_sequence`): its acknowledgment and its stamp count.
+    ///
+    /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
+    /// acknowledgment on; in the RFC they are from the next octet expected on.
+    pub takes_last_again: bool,
     /// The least time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`), also
     /// between two answers to a SYN that comes again, and to segments outside the window that have
     /// no payload. Zero: each is answered.
@@ -188,6 +211,10 @@ impl ReceiveRules {
             stamp_after_ack: on,
             takes_unstamped: on,
             fin_ends_reports: on,
+            forgets_blocks: on,
+            reset_behind_gap: on,
+            stamp_may_lag: on,
+            takes_last_again: on,
             challenge_interval: Duration::from_millis(if on { 500 } else { 0 }),
         }
     }
@@ -213,6 +240,12 @@ pub struct SynRules {
     /// The first receive window is a whole number of segments of the MSS
     /// (`tcp_select_initial_window`).
     pub whole_first_window: bool,
+    /// A SYN that leaves again asks for no ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 lets a host
+    /// do so).
+    pub again_without_ecn: bool,
+    /// An acknowledgment that echoes the stamp of the first SYN, or SYN-ACK, shows that it was not
+    /// lost, which leaves the initial window as it is (`tcp_try_undo_spurious_syn`).
+    pub echo_forgives: bool,
 }
 
 impl SynRules {
@@ -222,7 +255,13 @@ impl SynRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { again_after_reset: on, keeps_offer: on, whole_first_window: on }
+        Self {
+            again_after_reset: on,
+            keeps_offer: on,
+            whole_first_window: on,
+            again_without_ecn: on,
+            echo_forgives: on,
+        }
     }
 }
 
@@ -246,6 +285,9 @@ pub struct SendRules {
     /// The last segment of each packet for offload with several segments has PSH
     /// (`__tcp_transmit_skb`), and not only the last segment of what the application wrote.
     pub pushes_packets: bool,
+    /// A segment has at most half of the largest window that the peer offered, or all of it up to 536
+    /// octets (`tcp_bound_to_half_wnd`).
+    pub halves_small_windows: bool,
     /// The fewest segments of a packet for offload (`tcp_min_tso_segs`).
     pub packet_segs_min: u32,
     /// With [`pushes_packets`](Self::pushes_packets): a packet of several segments may end with a
@@ -284,6 +326,7 @@ impl SendRules {
             fin_needs_window: on,
             waits_for_packets: on,
             pushes_packets: on,
+            halves_small_windows: on,
             packet_segs_min: 2,
             packets_fill_windows: on,
             copies_need_window: on,

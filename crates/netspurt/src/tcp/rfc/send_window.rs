@@ -7,6 +7,9 @@ use crate::seq;
 
 use super::config::RfcConfig;
 
+/// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
+const DEFAULT_MSS: u64 = 536;
+
 /// What was written, sent and acknowledged, and what the peer takes. Octets are counted from the
 /// SYN, which is 0.
 #[derive(Debug)]
@@ -27,6 +30,12 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
+    /// The same for a peer with a large window.
+    smss_max: u64,
+    /// The least that a small window of the peer's makes of it.
+    pub(super) smss_min: u64,
+    /// Whether a small window makes segments smaller.
+    halves: bool,
     /// The peer's window (SND.WND).
     peer: u64,
     /// The largest it ever was (Max(SND.WND)).
@@ -41,7 +50,7 @@ pub(in crate::tcp) struct SendWindow {
     records: VecDeque<u64>,
 }
 
-packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, peer, peer_max, told, short, records } keeps { iss, fin_needs_window });
+packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, told, short, records } keeps { iss, halves, fin_needs_window });
 
 /// What holds back a segment that is shorter than a full one.
 #[derive(Debug)]
@@ -86,6 +95,9 @@ impl SendWindow {
             pushed_before: VecDeque::new(),
             closing: false,
             smss: u64::from(config.mss),
+            smss_max: u64::from(config.mss),
+            smss_min: 0,
+            halves: config.send_rules.halves_small_windows,
             peer: 0,
             peer_max: 0,
             told: (0, 0),
@@ -207,7 +219,7 @@ impl SendWindow {
 
     /// The peer's SYN offers segments of `smss` octets and its first window.
     pub(super) fn on_syn(&mut self, smss: u64, window: u64) {
-        self.smss = smss;
+        (self.smss, self.smss_max) = (smss, smss);
         (self.peer, self.peer_max) = (window, window);
     }
 
@@ -218,6 +230,16 @@ impl SendWindow {
         self.told = told;
         self.peer = window.unwrap_or(self.peer);
         self.peer_max = self.peer;
+        self.bound();
+    }
+
+    /// A full segment has no more octets than suit the largest window that the peer offered.
+    fn bound(&mut self) {
+        let most =
+            if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max.max(1) };
+        if self.halves {
+            self.smss = self.smss_max.min(most.max(self.smss_min));
+        }
     }
 
     /// Takes the peer's window from a segment that begins at its octet `seq` and acknowledges
@@ -230,7 +252,10 @@ impl SendWindow {
         self.told = (seq, ack);
         let moved = window != self.peer;
         self.peer = window;
-        self.peer_max = self.peer_max.max(window);
+        if window > self.peer_max {
+            self.peer_max = window;
+            self.bound();
+        }
         moved
     }
 

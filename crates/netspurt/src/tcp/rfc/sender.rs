@@ -26,6 +26,7 @@ use super::recovery::LossRecovery;
 use super::scoreboard::SentSegment;
 use super::send_timers::SendTimers;
 use super::send_window::SendWindow;
+use super::stamps::stamp;
 use super::super_fast::SuperFast;
 use super::tail_probe::TailProbe;
 
@@ -47,6 +48,8 @@ pub(in crate::tcp) struct RfcSender {
     /// Whether an ACK moved `una` since tail loss probes were last armed.
     pub(super) moved: bool,
     pub(super) last_sent: Time,
+    /// When our SYN left first.
+    pub(super) opened_at: Time,
     /// Up to which octet new data may leave while segments leave, where some wait for a packet.
     pub(super) packet_edge: Option<u64>,
     /// The packet for offload that is being sent of new data.
@@ -56,7 +59,7 @@ pub(in crate::tcp) struct RfcSender {
     pub(in crate::tcp) count: SendCount,
 }
 
-packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, packet_edge, new_packet, copied_packet, count } keeps { config });
+packed!(RfcSender { window, recovery, meter, timers, tail_probe, super_fast, persist, pacer, delivery, account, moved, last_sent, opened_at, packet_edge, new_packet, copied_packet, count } keeps { config });
 
 impl RfcSender {
     pub(super) fn new(config: &Arc<RfcConfig>) -> Self {
@@ -75,6 +78,7 @@ impl RfcSender {
             account: TimeAccount::default(),
             moved: false,
             last_sent: Time::ZERO,
+            opened_at: Time::ZERO,
             packet_edge: None,
             new_packet: GsoPacket::default(),
             copied_packet: GsoPacket::default(),
@@ -97,6 +101,7 @@ impl RfcSender {
             let snapshot = self.delivery.snapshot(now, false);
             scoreboard.push(SentSegment::first(0, 1, now), snapshot);
             self.window.nxt = 1;
+            self.opened_at = now;
         }
         self.timers.arm(scoreboard, now);
     }
@@ -126,7 +131,9 @@ impl RfcSender {
         }
         // RFC 5681 §3.1: after a lost SYN the initial window is one segment; Linux forgives one.
         let forgiven = self.config.syn_retransmissions_forgiven;
-        let retransmitted = syn.is_none_or(|syn| u32::from(syn.times) > 1 + forgiven);
+        let spurious =
+            self.config.syn_rules.echo_forgives && ack.echo == Some(stamp(self.opened_at));
+        let retransmitted = syn.is_none_or(|syn| u32::from(syn.times) > 1 + forgiven) && !spurious;
         let smss = self.window.smss;
         let initial = if retransmitted { smss } else { cwnd.initial(smss) };
         cwnd.open(initial, self.meter.handshake_rtt, cx.now);

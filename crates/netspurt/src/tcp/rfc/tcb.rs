@@ -184,11 +184,6 @@ impl Tcb {
         self.end();
     }
 
-    /// It is over because nothing answers.
-    pub(in crate::tcp) fn give_up(&mut self) {
-        self.fail(Failure::TimedOut);
-    }
-
     /// The connection is over.
     pub(super) fn end(&mut self) {
         self.life.end();
@@ -197,7 +192,7 @@ impl Tcb {
     }
 
     /// It is over because something failed.
-    pub(super) fn fail(&mut self, failure: Failure) {
+    pub(in crate::tcp) fn fail(&mut self, failure: Failure) {
         self.life.fail(failure);
         self.end();
     }
