@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netspurt.cli import replay_options as option
+from netspurt.cli.capture_folders import capture_folder, captures_of
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.output import named
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 #: The name of a page without `--out`.
 _PAGE = "report.html"
+
+_NO_RECORDING = "--estimator names a timer for recordings of delays, and there is none"
 
 
 def report(
@@ -71,7 +75,7 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
         if not path.exists():
             raise ValueError(f"{path} does not exist")
     if estimators and not any(map(_has_recordings, paths)):
-        raise ValueError("--estimator names a timer for recordings of delays, and there is none")
+        raise ValueError(_NO_RECORDING)
     names = [named(path.resolve().name) for path in paths]
     if len(set(names)) < len(names):
         names = [named(str(path)) for path in paths]
@@ -80,15 +84,19 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
         yield compared_section([_subject(*one) for one in both])
         return
     for path, name in both:
-        if _has_recordings(path):
-            yield from _recordings(path, name, estimators)
-        else:
+        if not _has_recordings(path):
             yield from _alone(path, name, BUDGET // len(both))
+        elif captures := captures_of(path):
+            yield from capture_folder(path, captures, BUDGET // len(both))
+            yield from _recordings(path, name, estimators, beside=True)
+        else:
+            yield from _recordings(path, name, estimators)
 
 
 def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
     """Yield the section of a sweep, a run or a capture."""
     from netspurt.report import capture_section, run_section, sweep_section
+    from netspurt.report.flows import Room
     from netspurt.sweep import open_sweep
 
     if _is_sweep(path):
@@ -96,9 +104,9 @@ def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
         return
     one = _subject(path, name)
     if is_run(one.run):
-        yield run_section(one.run, name, one.lines, room)
+        yield run_section(one.run, name, one.lines, Room(room))
     elif is_explained(one.run):
-        yield capture_section(one.run, name, one.lines, room)
+        yield capture_section(one.run, name, one.lines, Room(room))
 
 
 def _is_sweep(path: Path) -> bool:
@@ -129,22 +137,40 @@ def _subject(path: Path, name: str) -> Subject:
     return Subject(opened, name, list(lines_beside_flows(opened)) if is_run(opened) else [])
 
 
-def _recordings(path: Path, name: str, estimators: Sequence[str]) -> Iterator[Section]:
-    """Yield a section for each recording of a file or of a folder.
+def _recordings(
+    path: Path, name: str, estimators: Sequence[str], *, beside: bool = False
+) -> Iterator[Section]:
+    """Yield a section for each recording of a file or of a folder, and one of all before several.
 
-    The timers are `estimators`, or those of a replay's folder, or the usual ones.
+    The timers are `estimators`, or those of a replay's folder, or the usual ones. With `beside`
+    the folder has captures, and may have no recording.
 
     Raises
     ------
     ValueError
         If there is no recording.
     """
+    from netspurt.report import recordings_section
+
+    found = list(_replays(path, name, estimators, beside=beside))
+    if not found and estimators:
+        raise ValueError(_NO_RECORDING)
+    if len(found) > 1:
+        yield recordings_section(path, found)
+        found = [replace(section, within=True) for section in found]
+    yield from found
+
+
+def _replays(
+    path: Path, name: str, estimators: Sequence[str], *, beside: bool
+) -> Iterator[Section]:
+    """Yield a section for each recording of a file or of a folder."""
     from netspurt.advice import advise
     from netspurt.cli.recordings import How, read_all
     from netspurt.cli.replay_report import lines
     from netspurt.report import replay_section
 
-    for file, reading in read_all([path], How(None, None, {})):
+    for file, reading in read_all([path], How(None, None, {}, captures=not beside)):
         if isinstance(reading, Exception):
             raise reading
         for one in reading:

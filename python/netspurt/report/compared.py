@@ -12,7 +12,7 @@ from netspurt.analysis.compare import Comparison, Seen, compare, events, why
 from netspurt.captures import Explained
 from netspurt.report.captures import capture_part
 from netspurt.report.drawn import BUDGET
-from netspurt.report.flows import Found, Way, ways
+from netspurt.report.flows import Found, Room, Way, ways
 from netspurt.report.parts import Flow, Group, Part, Parting, Section, Side
 from netspurt.report.runs import run_part
 from netspurt.run import Run
@@ -45,7 +45,7 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     Times count from the first data of each. Directions of two runs that have the same name are
     compared segment by segment; of captures, and if no name is shared, those with the most data.
     """
-    told = [_part(one, side, room // 2) for side, one in enumerate(subjects)]
+    told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
         Side(one.name, [_from_first_data(one.run, flow) for flow in found.flows])
         for one, (_part_of, found) in zip(subjects, told, strict=True)
@@ -56,7 +56,7 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     return Section(" and ".join(titles), [part for part, _ in told], words, groups)
 
 
-def _part(one: Subject, side: int, room: int) -> tuple[Part, Found]:
+def _part(one: Subject, side: int, room: Room) -> tuple[Part, Found]:
     if isinstance(one.run, Explained):
         return capture_part(one.run, one.name, one.lines, room, side)
     return run_part(one.run, one.name, one.lines, room, side)
