@@ -214,6 +214,22 @@ def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one
         assert f"packet {cells[2]}" in spoken
 
 
+def test_a_row_of_a_loss_leads_to_its_cross_which_names_octets_and_packet(
+    browser: Any, one: Path
+) -> None:
+    opened(browser, one)
+    row = all_of(browser, "tr[data-place]")[-1]
+    _, _, packet, first, octets = [
+        cell.text for cell in row.find_elements("css selector", "td")[:5]
+    ]
+    row.find_element("css selector", "button").click()
+    settled(browser)
+    told = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text.splitlines()
+    end = int(first.replace(",", "")) + int(octets.replace(",", ""))
+    assert "dropped or lost" in told[0]
+    assert told[2:] == [f"{first} B to {end:,} B", f"packet {packet}"]
+
+
 def seconds(text: str) -> float:
     """Return a time that is shown with its unit, in seconds."""
     value, unit = text.split()
