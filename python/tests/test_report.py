@@ -294,6 +294,8 @@ def test_two_runs_stand_side_by_side_and_part_where_compare_says(
     parted = [event["t_s"] for event in told["parted"]]
     assert group["parting"]["at_s"] == min(parted)
     assert "First divergence at 8.9540 s" in text
+    for name, event in zip(("early", "other"), told["parted"], strict=True):
+        assert f"{name} {event['what']} at {event['t_s']:.4f} s" in text
 
 
 TWO = """
@@ -383,6 +385,17 @@ def test_what_cannot_be_reported_gets_one_error_and_no_page(
     Path("empty.pcap").write_bytes(bytes.fromhex(header.replace(" ", "")))
     refused(netspurt("report", name, "--out", "page.html"), says)
     assert sorted(path.name for path in Path().iterdir()) == ["empty", "empty.pcap", "notes.txt"]
+
+
+def test_a_scenario_and_a_table_that_needs_an_option_are_told_what_to_do(netspurt: Command) -> None:
+    Path("mine.toml").write_text(TWO)
+    says = "`netspurt run mine.toml --out DIR`, then `netspurt report DIR`"
+    refused(netspurt("report", "mine.toml"), says)
+    Path("x.csv").write_text("a,b\n1,2\n3,4\n")
+    refused(netspurt("report", "x.csv"), "--column rtt=N", "`netspurt replay x.csv ... --out DIR`")
+    columns = ("--column", "rtt=a", "--column", "unit=ms", "--interval", "1s")
+    netspurt("replay", "x.csv", *columns, "--out", "kept")
+    assert netspurt("report", "kept", "--out", "page.html").returncode == 0
 
 
 def test_the_same_run_gives_the_same_page(early: Path, netspurt: Command) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from netspurt.cli.capture_folders import captures_of
-from netspurt.cli.output import complain, named, print_json, raw
+from netspurt.cli.output import complain, fitted, named, print_json, raw, width
 
 #: If there are more connections than this, only their sums are printed.
 _FEW = 2
@@ -218,7 +218,7 @@ def _print_captures(
 
     if len(captures) > 1 and not as_json:
         pooled = explaining.explain_pooled(captures)
-        for line in explained.pooled(pooled):
+        for line in fitted(explained.pooled(pooled, width())):
             print(line)
         return _complain_of_fault([], pooled.fault)
     status, documents = 0, []
@@ -230,7 +230,7 @@ def _print_captures(
         elif parquet is not None:
             explained.write_tables(found, parquet)
         else:
-            for line in explained.lines(found, connection, few=_FEW):
+            for line in fitted(explained.lines(found, connection, few=_FEW, room=width())):
                 print(line)
     if as_json:
         print_json({"captures": documents})

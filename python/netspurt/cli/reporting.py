@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netspurt import _core
 from netspurt.cli import replay_options as option
 from netspurt.cli.capture_folders import capture_folder, captures_of
 from netspurt.cli.opening import is_explained, is_run, open_tables
-from netspurt.cli.output import named
+from netspurt.cli.output import named, unstyled
+from netspurt.cli.recordings import REPLAYED
 
 if TYPE_CHECKING:
     from netspurt.delays import Delays
@@ -31,8 +33,10 @@ def report(
         list[Path],
         typer.Argument(
             metavar="PATH",
-            help="Run folders, captures, sweeps, recordings of delays, folders of replays; two "
-            "runs or captures stand side by side.",
+            help="Run folders, captures, folders of captures, sweeps, recordings of delays, "
+            "folders of replays; two runs or captures stand side by side. A recording that needs "
+            "--format, --column, --interval or --order: netspurt replay takes them, and report "
+            "takes the folder of its --out.",
             show_default=False,
         ),
     ],
@@ -172,18 +176,39 @@ def _replays(
 
     for file, reading in read_all([path], How(None, None, {}, captures=not beside)):
         if isinstance(reading, Exception):
-            raise reading
+            raise _with_hint(reading, file)
         for one in reading:
             found = _replay(file, one, estimators)
-            told = name if len(reading) == 1 and file == path else one.name
+            told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found])
-            yield replay_section(found, told, list(lines(advice)), str(file), advice.pick)
+            text = [unstyled(line) for line in lines(advice)]
+            yield replay_section(found, told, text, str(file), advice.pick)
+
+
+def _with_hint(error: Exception, file: Path) -> Exception:
+    """Return the error of reading a recording, with what to do where `report` has no option."""
+    if file.suffix == ".toml":
+        return ValueError(
+            f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "
+            "`netspurt report DIR`"
+        )
+    if not isinstance(error, _core.DelaysError) or "--" not in error.fix:
+        return error
+    return ValueError(
+        f"{error}; `netspurt replay` takes it: `netspurt replay {file} ... --out DIR`, then "
+        "`netspurt report DIR`"
+    )
+
+
+def _short(name: str, file: Path, path: Path) -> str:
+    """Return the name of a recording in a file of a path: without the folders of the file."""
+    own = name.removeprefix(str(file)).removeprefix(": ")
+    of = str(file.relative_to(path)) if path.is_dir() else file.name
+    return own if own and file.name == REPLAYED else ": ".join(filter(None, (of, own)))
 
 
 def _replay(file: Path, delays: Delays, estimators: Sequence[str]) -> Replay:
     """Replay timers on a recording: the given ones, those of its file, or the usual ones."""
-    from netspurt import _core
-    from netspurt.cli.recordings import REPLAYED
     from netspurt.cli.replaying import Replaying, algorithms_of
     from netspurt.table import Table
     from netspurt.timers import USUAL, replay

@@ -106,7 +106,13 @@ def _directions(found: Explained) -> Rows:
     connections, again = found.table("connections"), found.table("retransmissions")
     every = [row for row in connections.records() if row["data_packets"]]
     every.sort(key=lambda row: -int(row["unique_bytes"]))
-    rows = [_cells(row, again) for row in every[:MOST_ROWS]]
+    habits = found.table("habits")
+    beside = habits.where(vantage="receiver")
+    far = set(zip(beside["connection"].tolist(), beside["direction"].tolist(), strict=True))
+    rows = [
+        _cells(row, again, beside=(row["connection"], row["direction"]) in far)
+        for row in every[:MOST_ROWS]
+    ]
     head = (
         *("flow", "direction", "from, to", "data packets", "octets", "retransmitted"),
         *("spurious", "by cause", "RTT, mean", "throughput"),
@@ -115,7 +121,8 @@ def _directions(found: Explained) -> Rows:
     return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more, elsewhere=_ALL)
 
 
-def _cells(row: dict[str, Any], again: Table) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], again: Table, *, beside: bool) -> tuple[str, ...]:
+    """Return the cells of a direction. `beside` says whether it was captured at its receiver."""
     own = again.where(connection=row["connection"], direction=row["direction"])
     causes = own["cause"].tolist()
     told = ", ".join(f"{cause} {causes.count(cause):,}" for cause in dict.fromkeys(causes))
@@ -125,9 +132,16 @@ def _cells(row: dict[str, Any], again: Table) -> tuple[str, ...]:
         f"{end_of(row, 'source')} to {end_of(row, 'destination')}",
         *(number(row["data_packets"]), number(row["unique_bytes"]), number(len(own))),
         *(number((own["verdict"] == "spurious").sum()), told or "-"),
-        "-" if rtt is None else span(rtt / 1e9),
+        _round_trip(rtt, beside=beside),
         "-" if throughput is None else rate(throughput),
     )
+
+
+def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
+    """Return a mean round trip; beside the receiver only the receiver's part of it is seen."""
+    if mean_ns is None:
+        return "no samples"
+    return "not seen beside the receiver" if beside or mean_ns == 0 else span(mean_ns / 1e9)
 
 
 #: Where all rows of a capture's tables are.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netspurt.analysis.compare import Comparison, Seen, compare, events, why
+from netspurt.analysis.compare import Comparison, Seen, compare, events, parting, why
 from netspurt.captures import Explained
 from netspurt.report.captures import capture_part
 from netspurt.report.drawn import BUDGET
@@ -104,8 +104,8 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
     if not count:
         which = f"The {len(pairs)} directions with data" if len(pairs) > 1 else "The two"
         return [*words, f"{which} never differ{_FROM_FIRST}."], None
-    parting = earliest.sentence(subjects)
-    return [*words, parting], Parting(earliest.at_s, parting, earliest.names)
+    sentence = earliest.sentence(subjects)
+    return [*words, sentence], Parting(earliest.at_s, sentence, earliest.names)
 
 
 def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, Way]]:
@@ -162,8 +162,8 @@ class _Compared:
 
     def sentence(self, subjects: Sequence[Subject]) -> str:
         """Say where the two first differ, and what each does there."""
-        both = zip(subjects, self.told.parted, strict=True)
-        doing = "; ".join(f"{one.name} {event or 'has ended'}" for one, event in both)
+        both = zip(subjects, parting(self.told), strict=True)
+        doing = "; ".join(f"{one.name} {told}" for one, told in both)
         cause = f": {self.cause}" if self.cause else ""
         return f"First divergence at {self.at_s:.4f} s{cause}. {doing}."
 

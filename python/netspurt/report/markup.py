@@ -75,8 +75,31 @@ def _text(text: str) -> str:
 
 def _line(line: str) -> str:
     """Return a line as a command prints it; a sentence may wrap, the cells of a table may not."""
-    in_columns = "  " in line.strip()
-    return _text(line) if in_columns or not line else f'<span class="prose">{_text(line)}</span>'
+    return (
+        _text(line)
+        if _in_columns(line) or not line
+        else f'<span class="prose">{_text(line)}</span>'
+    )
+
+
+#: The widths of lines [characters] for which the style has a size of type on paper.
+_WIDTHS = (120, 150, 180)
+
+#: The width of lines that fit the paper at the usual size.
+_USUAL = 100
+
+
+def _in_columns(line: str) -> bool:
+    """Return whether a line has cells of a table, which are two spaces apart."""
+    return "  " in line.strip()
+
+
+def _wide(lines: Sequence[str]) -> str:
+    """Return the class of lines with wide tables, by which they get smaller type on paper."""
+    most = max((len(line) for line in lines if _in_columns(line)), default=0)
+    if most <= _USUAL:
+        return ""
+    return f" class=wide-{next((one for one in _WIDTHS if most <= one), _WIDTHS[-1])}"
 
 
 def _part(part: Part, spot: Spot, *, named: bool) -> str:
@@ -85,7 +108,8 @@ def _part(part: Part, spot: Spot, *, named: bool) -> str:
     lines += [f"<p>{_text(words)}</p>" for words in part.words]
     if part.lines:
         told = "\n".join(map(_line, part.lines))
-        lines.append(f'<pre tabindex="0" role="region" aria-label="Summary">{told}</pre>')
+        wide = _wide(part.lines)
+        lines.append(f'<pre{wide} tabindex="0" role="region" aria-label="Summary">{told}</pre>')
     lines += [_table(replace(rows, places=()), spot) for rows in part.tables]
     return "\n".join([*lines, "</div>"])
 
