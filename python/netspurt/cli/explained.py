@@ -119,8 +119,9 @@ def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
 def _packets(found: Explained) -> Iterator[str]:
     """Yield lines on the packets of a capture, and on what limits the results."""
     parts = [f"{named(found.path)}: {counted(found.packets, 'packet')}, {number(found.tcp)} of TCP"]
-    others = {"without IP": found.no_ip, "fragments": found.fragments, "others": found.other}
-    parts += [f"{number(many)} {what}" for what, many in others.items() if many]
+    others = {"fragment": found.fragments, "other": found.other}
+    parts += [f"{number(found.no_ip)} without IP"] if found.no_ip else []
+    parts += [counted(many, what) for what, many in others.items() if many]
     yield ", ".join(parts)
     for note in found.notes:
         yield f"Note: {note}."
