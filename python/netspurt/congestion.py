@@ -35,10 +35,10 @@ class CongestionLike(Protocol):
     """The methods that an algorithm must have.
 
     It may have these as well: ``on_open(rtt, window)`` when the handshake is complete,
-    ``on_undo(now, window)`` when a cut proved spurious, ``on_recovery_end(now, window)``,
-    ``on_idle_restart(now, idle)``, ``pacing_rate()`` in bits per second or `None`, and the
-    attributes ``owns_window``, if it sets the window in recovery too, and ``wants_rate``, if it
-    reads ``ack.rate``.
+    ``on_round_trip(now, rtt)`` for an ACK that may not open the window, ``on_undo(now, window)``
+    when a cut proved spurious, ``on_recovery_end(now, window)``, ``on_idle_restart(now, idle)``,
+    ``pacing_rate()`` in bits per second or `None`, and the attributes ``owns_window``, if it sets
+    the window in recovery too, and ``wants_rate``, if it reads ``ack.rate``.
     """
 
     def on_ack(self, ack: Ack, window: Window, /) -> object:
@@ -156,6 +156,8 @@ class _Sender:
             self.window.cwnd = _SMSS
         elif not getattr(self.made, "owns_window", False):
             self.window.cwnd = self.window.ssthresh
+            if self.rtt is not None:
+                _call(self.made, "on_round_trip", self.now, self.rtt)
         _call(self.made, "on_recovery_end", self.now, self.window)
         return ssthresh
 

@@ -86,6 +86,16 @@ def here(netspurt: Command) -> Command:
     return netspurt
 
 
+@pytest.fixture
+def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse live runs, as a machine without namespaces does."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise ns.LiveError("no live run: no namespaces")
+
+    monkeypatch.setattr("netspurt.papers.bench.run_live", refuse)
+
+
 #: The signals that the command handles in its own way.
 _HANDLED = (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)
 

@@ -104,6 +104,7 @@ def test_lists_are_rows(both: Read, words: str) -> None:
     same(rows, cells)
 
 
+@pytest.mark.usefixtures("no_kernel")
 def test_claims_and_their_verdicts_are_rows(both: Read) -> None:
     told, cells = both("papers", "show", "rfc2416")
     same(told["claims"], cells)

@@ -12,7 +12,6 @@ import pytest
 
 import netspurt as ns
 from netspurt.cli.paper_report import _command
-from netspurt.live import LiveError
 from netspurt.papers import PaperError, Verdict, check, read_paper, shelf
 from netspurt.papers.bench import Bench
 from netspurt.papers.check import comparison
@@ -48,16 +47,6 @@ def test_rfc2416_has_a_verdict_for_each_of_its_37_claims(
     assert by[Verdict.NOT_REPRODUCED] == {"rtt-est"}
     assert len(by[Verdict.REPRODUCED]) == 30
     assert all(row["evidence"] in EVIDENCE for row in verdicts.values())
-
-
-@pytest.fixture
-def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse live runs, as a machine without namespaces does."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise LiveError("no live run: no namespaces")
-
-    monkeypatch.setattr("netspurt.papers.bench.run_live", refuse)
 
 
 @pytest.mark.usefixtures("no_kernel")

@@ -81,6 +81,11 @@ impl WireEnds {
         self.mapped = mapped;
     }
 
+    /// Whether sockets have addresses of IPv6.
+    pub fn is_mapped(&self) -> bool {
+        self.mapped
+    }
+
     /// The peer's address as sockets have it.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer.map(|peer| match peer.ip() {

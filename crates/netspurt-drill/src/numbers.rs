@@ -41,7 +41,7 @@ pub fn error(name: &str) -> c_int {
 }
 
 /// Options that their level and number name.
-const OPTIONS: [(c_int, c_int, SocketOption); 25] = [
+const OPTIONS: [(c_int, c_int, SocketOption); 28] = [
     (libc::SOL_SOCKET, libc::SO_REUSEADDR, SocketOption::ReuseAddress),
     (libc::SOL_SOCKET, libc::SO_REUSEPORT, SocketOption::ReusePort),
     (libc::SOL_SOCKET, libc::SO_KEEPALIVE, SocketOption::KeepAlive),
@@ -49,6 +49,9 @@ const OPTIONS: [(c_int, c_int, SocketOption); 25] = [
     (libc::SOL_SOCKET, libc::SO_RCVBUF, SocketOption::ReceiveBuffer),
     (libc::SOL_SOCKET, libc::SO_LINGER, SocketOption::Linger),
     (libc::SOL_SOCKET, libc::SO_ERROR, SocketOption::Error),
+    (libc::SOL_SOCKET, libc::SO_MARK, SocketOption::Mark),
+    (libc::SOL_SOCKET, libc::SO_ZEROCOPY, SocketOption::ZeroCopy),
+    (libc::SOL_SOCKET, libc::SO_TIMESTAMPING, SocketOption::Timestamping),
     (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, SocketOption::MaxPacingRate),
     (libc::IPPROTO_TCP, libc::TCP_NODELAY, SocketOption::NoDelay),
     (libc::IPPROTO_TCP, libc::TCP_MAXSEG, SocketOption::MaxSegment),
@@ -76,9 +79,7 @@ const OPTIONS: [(c_int, c_int, SocketOption); 25] = [
 pub fn option(level: c_int, number: c_int) -> Result<SocketOption, String> {
     let named = OPTIONS.iter().find(|(of, known, _)| (*of, *known) == (level, number));
     named.map(|(_, _, option)| *option).ok_or_else(|| match (level, number) {
-        (libc::SOL_SOCKET, libc::SO_ZEROCOPY) => "zerocopy".to_owned(),
-        (libc::IPPROTO_TCP, libc::TCP_ZEROCOPY_RECEIVE) => "zerocopy".to_owned(),
-        (libc::SOL_SOCKET, libc::SO_TIMESTAMPING) => "the time stamping of packets".to_owned(),
+        (libc::IPPROTO_TCP, libc::TCP_ZEROCOPY_RECEIVE) => "receiving without a copy".to_owned(),
         (libc::IPPROTO_TCP, libc::TCP_FASTOPEN | libc::TCP_FASTOPEN_CONNECT) => fast_open(),
         (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_KEY | libc::TCP_FASTOPEN_NO_COOKIE) => fast_open(),
         (libc::IPPROTO_TCP, libc::TCP_MD5SIG) => "MD5 signatures".to_owned(),
@@ -95,24 +96,20 @@ fn fast_open() -> String {
 /// # Errors
 /// The mechanism that a flag asks for and our host does not have.
 pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
-    let asks = |(bit, what): &(c_int, &'static str)| (flags & bit != 0).then_some(*what);
-    let refused = [
-        (libc::MSG_FASTOPEN, "Fast Open"),
-        (libc::MSG_ZEROCOPY, "zerocopy"),
-        (libc::MSG_ERRQUEUE, "the queue of errors"),
-    ];
-    if let Some(what) = refused.iter().find_map(asks) {
-        return Err(what.to_owned());
+    if flags & libc::MSG_FASTOPEN != 0 {
+        return Err(fast_open());
     }
-    let known =
-        libc::MSG_DONTWAIT | libc::MSG_MORE | libc::MSG_EOR | libc::MSG_PEEK | libc::MSG_WAITALL;
-    match flags & !(known | libc::MSG_NOSIGNAL) {
+    let sending = libc::MSG_MORE | libc::MSG_EOR | libc::MSG_ZEROCOPY | libc::MSG_NOSIGNAL;
+    let receiving = libc::MSG_PEEK | libc::MSG_WAITALL | libc::MSG_ERRQUEUE;
+    match flags & !(libc::MSG_DONTWAIT | sending | receiving) {
         0 => Ok(MessageFlags {
             dont_wait: flags & libc::MSG_DONTWAIT != 0,
             more: flags & libc::MSG_MORE != 0,
             end_of_record: flags & libc::MSG_EOR != 0,
             peek: flags & libc::MSG_PEEK != 0,
             wait_all: flags & libc::MSG_WAITALL != 0,
+            error_queue: flags & libc::MSG_ERRQUEUE != 0,
+            zero_copy: flags & libc::MSG_ZEROCOPY != 0,
         }),
         other => Err(format!("the message flags {other:#x}")),
     }
@@ -154,7 +151,8 @@ mod tests {
 
     #[test]
     fn what_our_host_does_not_have_is_named() {
-        assert_eq!(option(libc::SOL_SOCKET, 60).unwrap_err(), "zerocopy");
+        let receiving = option(libc::IPPROTO_TCP, libc::TCP_ZEROCOPY_RECEIVE);
+        assert_eq!(receiving.unwrap_err(), "receiving without a copy");
         assert_eq!(option(libc::IPPROTO_TCP, 999).unwrap_err(), "option 999 of level 6");
         assert_eq!(message_flags(0x2000_0000).unwrap_err(), "Fast Open");
         assert!(message_flags(libc::MSG_OOB).unwrap_err().contains("0x1"));

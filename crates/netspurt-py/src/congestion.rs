@@ -284,6 +284,12 @@ impl PyCongestion {
         self.algorithm.on_open(rtt.and_then(span), &window.0);
     }
 
+    /// Takes the round trip, in seconds, of an ACK that may not open the window.
+    fn on_round_trip(&mut self, now: f64, rtt: f64) -> PyResult<()> {
+        self.algorithm.on_round_trip(instant(now)?, span(rtt).unwrap_or_default());
+        Ok(())
+    }
+
     /// Takes notice of congestion of a `kind`: `loss`, `mark` or `timeout`. Returns the new
     /// slow-start threshold.
     fn on_congestion(
@@ -348,6 +354,7 @@ pub struct CongestionAdapter {
     on_ack: Py<PyAny>,
     on_congestion: Py<PyAny>,
     on_open: Option<Py<PyAny>>,
+    on_round_trip: Option<Py<PyAny>>,
     on_undo: Option<Py<PyAny>>,
     on_recovery_end: Option<Py<PyAny>>,
     on_idle_restart: Option<Py<PyAny>>,
@@ -387,6 +394,7 @@ impl CongestionAdapter {
             on_ack: needed(object, "on_ack", METHODS)?,
             on_congestion: needed(object, "on_congestion", METHODS)?,
             on_open: hook(object, "on_open")?,
+            on_round_trip: hook(object, "on_round_trip")?,
             on_undo: hook(object, "on_undo")?,
             on_recovery_end: hook(object, "on_recovery_end")?,
             on_idle_restart: hook(object, "on_idle_restart")?,
@@ -473,6 +481,15 @@ impl CongestionControl for CongestionAdapter {
             &mut window.clone(),
             |adapter| &adapter.on_open,
             |hook, adapter, py| hook.call1(py, (rtt, &adapter.shown)),
+        );
+    }
+
+    fn on_round_trip(&mut self, now: Time, rtt: Duration) {
+        self.call_if(
+            "on_round_trip",
+            &mut Window { cwnd: 1, ssthresh: Window::NO_THRESHOLD },
+            |adapter| &adapter.on_round_trip,
+            |hook, _, py| hook.call1(py, (now.as_secs_f64(), rtt.as_secs_f64())),
         );
     }
 

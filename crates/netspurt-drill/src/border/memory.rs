@@ -62,24 +62,29 @@ pub(super) unsafe fn get<T: Copy>(place: *const T) -> BorderResult<T> {
     Ok(unsafe { place.read_unaligned() })
 }
 
-/// Octets of all pieces of a message together, and whether one of them is nowhere.
+/// Octets of each piece of a message, and whether one of them is nowhere.
 ///
 /// # Safety
 /// Unless `pieces` is null, `count` pieces can be read there.
 pub(super) unsafe fn pieces(
     pieces: *const libc::iovec,
     count: usize,
-) -> BorderResult<(usize, bool)> {
+) -> BorderResult<(Vec<usize>, bool)> {
     if count == 0 {
-        return Ok((0, false));
+        return Ok((Vec::new(), false));
     }
     if pieces.is_null() {
         return Err(Errno(libc::EFAULT));
     }
     // SAFETY: the caller says so.
     let pieces = unsafe { slice::from_raw_parts(pieces, count) };
-    let length = pieces.iter().fold(0_usize, |sum, piece| sum.saturating_add(piece.iov_len));
-    Ok((length, pieces.iter().any(|piece| piece.iov_base.is_null() && piece.iov_len > 0)))
+    let lengths = pieces.iter().map(|piece| piece.iov_len).collect();
+    Ok((lengths, pieces.iter().any(|piece| piece.iov_base.is_null() && piece.iov_len > 0)))
+}
+
+/// The sum of the lengths of pieces.
+pub(super) fn sum(pieces: &[usize]) -> usize {
+    pieces.iter().fold(0, |sum, piece| sum.saturating_add(*piece))
 }
 
 /// Octets of the family at the start of an address.

@@ -7,6 +7,7 @@
 
 #![expect(unsafe_code, reason = "another program's memory and its table of functions")]
 
+mod control;
 mod fds;
 mod guard;
 mod memory;

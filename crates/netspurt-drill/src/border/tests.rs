@@ -261,7 +261,7 @@ fn what_our_host_does_not_have_is_refused() {
     let player = Player::new();
     let (fd, one) = (player.socket(), 1_i32.to_ne_bytes());
     let set = unsafe {
-        (player.table.setsockopt)(null_mut(), fd, libc::SOL_SOCKET, 60, one.as_ptr().cast(), 4)
+        (player.table.setsockopt)(null_mut(), fd, libc::SOL_SOCKET, 999, one.as_ptr().cast(), 4)
     };
     assert_eq!((set, errno()), (-1, libc::EOPNOTSUPP));
     assert_eq!(player.send(Segment::default()), -1);
@@ -360,6 +360,44 @@ fn messages_have_pieces_and_say_what_is_left() {
     assert_eq!((message.msg_controllen, control[16..20].to_vec()), (24, vec![70, 0, 0, 0]));
     message.msg_iov = null_mut();
     assert_eq!(unsafe { (player.table.sendmsg)(null_mut(), fd, &raw const message, 0) }, -1);
+}
+
+#[test]
+fn a_notice_of_the_error_queue_has_its_time_and_its_numbers() {
+    let player = Player::new();
+    let listener = player.listener();
+    let next = player.open(|| ());
+    let fd = player.accept(listener);
+    let asked = (1_i32 << 9 | 1 << 4 | 1 << 7).to_ne_bytes();
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    let set =
+        unsafe { (player.table.setsockopt)(null_mut(), fd, level, name, asked.as_ptr().cast(), 4) };
+    assert_eq!(set, 0);
+    let octets = [0_u8; 1000];
+    let write = player.table.write;
+    assert_eq!(unsafe { write(null_mut(), fd, octets.as_ptr().cast(), octets.len()) }, 1000);
+    player.sleep_ms(10);
+    let ack = next.wrapping_add(1000);
+    let (flags, window, size_bytes) = (Flags::ACK, 65_535, 40);
+    player.send(Segment { seq: 1, ack, flags, window, size_bytes, ..Segment::default() });
+    let at = player.now_us();
+    let mut control = [0_u8; 200];
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = control.len();
+    let mut read = || {
+        let place = &raw mut message;
+        unsafe { (player.table.recvmsg)(null_mut(), fd, place, libc::MSG_ERRQUEUE) }
+    };
+    assert_eq!(read(), 0);
+    assert_eq!((read(), errno()), (-1, libc::EAGAIN));
+    assert_eq!(message.msg_flags, libc::MSG_ERRQUEUE | libc::MSG_TRUNC);
+    assert_eq!(message.msg_controllen, 64 + 48);
+    let long = |at: usize| i64::from_ne_bytes(*control[at..].first_chunk().unwrap());
+    assert!((at - 10..=at).contains(&(long(16) * 1_000_000 + long(24) / 1000)));
+    let int = |at: usize| u32::from_ne_bytes(*control[at..].first_chunk().unwrap());
+    // The error, the kind of stamp and the key, behind the head of the second message.
+    assert_eq!([int(80), int(88), int(92)], [libc::ENOMSG as u32, 2, 999]);
 }
 
 #[test]

@@ -3,17 +3,14 @@
 use std::ffi::{c_int, c_void};
 
 use libc::{iovec, msghdr, socklen_t};
-use netspurt::script::{Call, Fd, MessageFlags, OptionValue};
+use netspurt::script::{Call, Fd, MessageFlags};
 
+use super::control::put_control;
 use super::fds::own_fd;
 use super::guard::{BorderResult, Errno, answer, make, refuse, value};
 use super::memory;
 use crate::machine::DrillMachine;
 use crate::numbers;
-
-/// Octets of a control message with one number, and with its padding.
-const CONTROL_BYTES: usize = 20;
-const CONTROL_SPACE: usize = 24;
 
 /// A call that writes `bytes` octets, or `name` with a buffer that is nowhere.
 fn writes(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str>) -> Call {
@@ -34,6 +31,17 @@ fn reads(fd: Fd, bytes: usize, flags: MessageFlags, nowhere: Option<&'static str
 /// Linux moves no more in one call (`MAX_RW_COUNT`).
 fn limited(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(0x7fff_f000).min(0x7fff_f000)
+}
+
+/// The pieces of a message, as far as one call takes them.
+fn pieces_taken(pieces: &[usize]) -> Vec<u32> {
+    let mut left = limited(usize::MAX);
+    let one = |piece: &usize| {
+        let taken = limited(*piece).min(left);
+        left -= taken;
+        taken
+    };
+    pieces.iter().map(one).collect()
 }
 
 fn flags_of(machine: &DrillMachine, flags: c_int) -> BorderResult<MessageFlags> {
@@ -121,8 +129,8 @@ fn vector(
     let result = answer(|machine| {
         let count = usize::try_from(count).map_err(|_| Errno(libc::EINVAL))?;
         // SAFETY: there are `count` pieces.
-        let (bytes, nowhere) = unsafe { memory::pieces(pieces, count) }?;
-        value(machine, &call(bytes, nowhere.then_some(name)))
+        let (pieces, nowhere) = unsafe { memory::pieces(pieces, count) }?;
+        value(machine, &call(memory::sum(&pieces), nowhere.then_some(name)))
     });
     isize::try_from(result).unwrap_or(isize::MAX)
 }
@@ -136,38 +144,27 @@ pub(super) unsafe extern "C" fn recvmsg(
     let result = answer(|machine| {
         let flags = flags_of(machine, flags)?;
         // SAFETY: packetdrill's message is a `msghdr`, whose pieces are as many as it says.
-        let (mut head, (bytes, nowhere)) = unsafe {
+        let (mut head, (pieces, nowhere)) = unsafe {
             let head = memory::get(message)?;
             (head, memory::pieces(head.msg_iov, head.msg_iovlen)?)
         };
         let call = match nowhere {
             true => Call::BadBuffer { fd: own_fd(fd), name: "recvmsg" },
-            false => Call::ReadMessage { fd: own_fd(fd), bytes: limited(bytes), flags },
+            false => {
+                let bytes = limited(memory::sum(&pieces));
+                Call::ReadMessage { fd: own_fd(fd), bytes, flags }
+            }
         };
         let outcome = make(machine, &call)?;
-        head.msg_flags = 0;
+        let written = put_control(machine, &head, outcome.out.as_ref())?;
+        head.msg_flags = written.flags;
         head.msg_namelen = 0;
-        head.msg_controllen = put_unread(&head, outcome.out.as_ref())?;
+        head.msg_controllen = written.control_bytes;
         // SAFETY: the message was read from there.
         unsafe { memory::put(message, head) }?;
         Ok(outcome.value)
     });
     isize::try_from(result).unwrap_or(isize::MAX)
-}
-
-/// Writes how much is left unread (`TCP_CM_INQ`) where a message has room for it; how many octets.
-fn put_unread(head: &msghdr, out: Option<&OptionValue>) -> BorderResult<usize> {
-    let room = head.msg_controllen;
-    let Some(OptionValue::Unread(left)) = out else { return Ok(0) };
-    if head.msg_control.is_null() || room < CONTROL_BYTES {
-        return Ok(0);
-    }
-    let left = c_int::try_from(*left).unwrap_or(c_int::MAX);
-    let mut octets = CONTROL_BYTES.to_ne_bytes().to_vec();
-    octets.extend([libc::IPPROTO_TCP, libc::TCP_CM_INQ, left].map(c_int::to_ne_bytes).concat());
-    octets.resize(CONTROL_SPACE, 0);
-    // SAFETY: the message has `room` octets for this.
-    unsafe { memory::write(head.msg_control, room, &octets) }
 }
 
 /// Writes from one buffer.
@@ -225,11 +222,16 @@ pub(super) unsafe extern "C" fn sendmsg(
     let result = answer(|machine| {
         let flags = flags_of(machine, flags)?;
         // SAFETY: packetdrill's message is a `msghdr`, whose pieces are as many as it says.
-        let (bytes, nowhere) = unsafe {
+        let (pieces, nowhere) = unsafe {
             let head = memory::get(message)?;
             memory::pieces(head.msg_iov, head.msg_iovlen)?
         };
-        value(machine, &writes(fd, bytes, flags, nowhere.then_some("sendmsg")))
+        let fd = own_fd(fd);
+        let call = match nowhere {
+            true => Call::BadBuffer { fd, name: "sendmsg" },
+            false => Call::WriteMessage { fd, pieces: pieces_taken(&pieces), flags },
+        };
+        value(machine, &call)
     });
     isize::try_from(result).unwrap_or(isize::MAX)
 }

@@ -77,6 +77,12 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// window.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
+    /// Takes the round trip of an ACK that may not open the window: of a duplicate, or during a
+    /// recovery that controls the window. It is not called for an algorithm that owns the window.
+    fn on_round_trip(&mut self, now: Time, rtt: Duration) {
+        let _ = (now, rtt);
+    }
+
     /// Takes notice that the handshake is complete. `rtt` is its round trip, or `None` if the SYN
     /// was retransmitted. `window` is the initial window.
     fn on_open(&mut self, rtt: Option<Duration>, window: &Window) {

@@ -2,9 +2,10 @@
 
 use core::ops::Range;
 
-use super::call::{Fd, MessageFlags, SocketOption};
+use super::call::{Fd, SocketOption};
 use super::cursor::{Blank, Cursor, Excerpt};
 use super::error::Mistake;
+use super::message_flags::MessageFlags;
 use super::names::named;
 use super::refused::refuse;
 
@@ -103,24 +104,9 @@ impl<'a> Arguments<'a> {
         }
         refuse(*argument)?;
         for word in argument.text.split('|').map(str::trim) {
-            match word {
-                "MSG_DONTWAIT" => flags.dont_wait = true,
-                "MSG_MORE" => flags.more = true,
-                "MSG_EOR" => flags.end_of_record = true,
-                "MSG_PEEK" => flags.peek = true,
-                "MSG_WAITALL" => flags.wait_all = true,
-                "MSG_NOSIGNAL" => {}
-                _ => {
-                    let known = [
-                        "MSG_DONTWAIT",
-                        "MSG_MORE",
-                        "MSG_EOR",
-                        "MSG_PEEK",
-                        "MSG_WAITALL",
-                        "MSG_NOSIGNAL",
-                    ];
-                    return Err(Mistake::unknown(argument.span(), "flag", word, known));
-                }
+            if !flags.set(word) {
+                let known = MessageFlags::NAMES;
+                return Err(Mistake::unknown(argument.span(), "flag", word, known));
             }
         }
         Ok(flags)

@@ -2,7 +2,9 @@
 
 use core::fmt;
 
+use super::message_flags::MessageFlags;
 use super::names::name_in;
+use super::notice::SocketNotice;
 use super::readiness::Readiness;
 
 /// The number of a socket. The first is 3; others get the lowest free number, unless the script
@@ -52,14 +54,22 @@ pub enum Call {
         /// The socket.
         fd: Fd,
     },
-    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)`, `sendto(4, ..., 1000, FLAGS, ..., ...)`
-    /// or `sendmsg`.
+    /// `write(4, ..., 1000)`, `send(4, ..., 1000, FLAGS)` or `sendto(4, ..., 1000, FLAGS, ..., ...)`.
     Write {
         /// The socket.
         fd: Fd,
         /// The number of bytes.
         bytes: u32,
         /// The flags of `send`.
+        flags: MessageFlags,
+    },
+    /// `sendmsg`.
+    WriteMessage {
+        /// The socket.
+        fd: Fd,
+        /// The number of bytes of each buffer.
+        pieces: Vec<u32>,
+        /// The flags of `sendmsg`.
         flags: MessageFlags,
     },
     /// `read(4, ..., 1000)` or `recv(4, ..., 1000, FLAGS)`.
@@ -231,35 +241,6 @@ impl EpollOperation {
     ];
 }
 
-/// Flags of `send` and `recv`. `MSG_NOSIGNAL` has no effect, since there are no signals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MessageFlags {
-    /// `MSG_DONTWAIT`: the call does not block.
-    pub dont_wait: bool,
-    /// `MSG_MORE`: more data follows, so a short segment may wait.
-    pub more: bool,
-    /// `MSG_EOR`: no segment has bytes of this call and of the next one.
-    pub end_of_record: bool,
-    /// `MSG_PEEK`: what is read stays there.
-    pub peek: bool,
-    /// `MSG_WAITALL`: a call that may block waits for as much as it asks for.
-    pub wait_all: bool,
-}
-
-impl MessageFlags {
-    /// Each flag that is set, by its name.
-    fn names(self) -> Vec<&'static str> {
-        let all = [
-            ("MSG_DONTWAIT", self.dont_wait),
-            ("MSG_MORE", self.more),
-            ("MSG_EOR", self.end_of_record),
-            ("MSG_PEEK", self.peek),
-            ("MSG_WAITALL", self.wait_all),
-        ];
-        all.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect()
-    }
-}
-
 /// Which direction `shutdown` closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
@@ -304,6 +285,9 @@ pub enum SocketOption {
     KeepAlive,
     SendBuffer,
     ReceiveBuffer,
+    Mark,
+    ZeroCopy,
+    Timestamping,
     Linger,
     Error,
     NoDelay,
@@ -332,12 +316,15 @@ pub enum SocketOption {
 impl SocketOption {
     /// Each option with its name. The names of `SOL_SOCKET` start with `SO_`, those of `SOL_IP`
     /// with `IP_`.
-    pub(super) const ALL: [(&'static str, SocketOption); 28] = [
+    pub(super) const ALL: [(&'static str, SocketOption); 31] = [
         ("SO_REUSEADDR", SocketOption::ReuseAddress),
         ("SO_REUSEPORT", SocketOption::ReusePort),
         ("SO_KEEPALIVE", SocketOption::KeepAlive),
         ("SO_SNDBUF", SocketOption::SendBuffer),
         ("SO_RCVBUF", SocketOption::ReceiveBuffer),
+        ("SO_MARK", SocketOption::Mark),
+        ("SO_ZEROCOPY", SocketOption::ZeroCopy),
+        ("SO_TIMESTAMPING", SocketOption::Timestamping),
         ("SO_LINGER", SocketOption::Linger),
         ("SO_ERROR", SocketOption::Error),
         ("SO_MAX_PACING_RATE", SocketOption::MaxPacingRate),
@@ -396,6 +383,8 @@ pub enum OptionValue {
     Ready(Vec<(Fd, Readiness)>),
     /// What `recvmsg` says of the bytes that are left: `TCP_CM_INQ`.
     Unread(i64),
+    /// What `recvmsg` reads of the error queue.
+    Notice(SocketNotice),
 }
 
 /// The result of a call.
@@ -435,11 +424,19 @@ pub struct Expected {
 }
 
 impl Expected {
-    pub(super) fn admits(&self, outcome: &CallOutcome) -> bool {
+    /// Whether a call may end so; a time that it tells may be `off` by so many nanoseconds.
+    pub(super) fn admits(&self, outcome: &CallOutcome, off: u64) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);
         let errno = self.value.is_none() || self.any_errno || self.errno == outcome.errno;
         // A call that fails writes nothing.
-        let out = self.out.is_none() || outcome.errno.is_some() || self.out == outcome.out;
+        let out = match (&self.out, &outcome.out) {
+            _ if outcome.errno.is_some() => true,
+            (None, _) => true,
+            (Some(OptionValue::Notice(wanted)), Some(OptionValue::Notice(notice))) => {
+                wanted.admits(notice, off)
+            }
+            (wanted, found) => wanted == found,
+        };
         value && errno && out
     }
 }
@@ -474,13 +471,6 @@ pub(super) const ERRNOS: [&str; 26] = [
     "ETIMEDOUT",
 ];
 
-impl fmt::Display for MessageFlags {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.names();
-        if names.is_empty() { write!(f, "0") } else { write!(f, "{}", names.join("|")) }
-    }
-}
-
 impl fmt::Display for OptionValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -494,6 +484,7 @@ impl fmt::Display for OptionValue {
                 write!(f, "[{}]", shown.collect::<Vec<_>>().join(", "))
             }
             OptionValue::Unread(bytes) => write!(f, "{{TCP_CM_INQ={bytes}}}"),
+            OptionValue::Notice(notice) => write!(f, "{notice}"),
         }
     }
 }
@@ -513,6 +504,12 @@ impl fmt::Display for Call {
                 write!(f, "write({fd}, ..., {bytes})")
             }
             Call::Write { fd, bytes, flags } => write!(f, "send({fd}, ..., {bytes}, {flags})"),
+            Call::WriteMessage { fd, pieces, flags } => {
+                let shown: Vec<String> =
+                    pieces.iter().map(|bytes| format!("{{..., {bytes}}}")).collect();
+                let (count, shown) = (pieces.len(), shown.join(", "));
+                write!(f, "sendmsg({fd}, {{msg_iov({count})=[{shown}]}}, {flags})")
+            }
             Call::Read { fd, bytes, flags } if *flags == MessageFlags::default() => {
                 write!(f, "read({fd}, ..., {bytes})")
             }

@@ -7,6 +7,7 @@ use super::dialect::ScriptDialect;
 use super::error::Mistake;
 use super::message_text::{epoll_control, epoll_wait, message, poll};
 use super::names::named;
+use super::stamping::Stamping;
 
 const CALLS: [&str; 25] = [
     "socket",
@@ -235,12 +236,21 @@ fn status_bits(text: &str) -> Option<i64> {
 const NAMED_VALUES: [(&str, i64); 3] =
     [("IP_PMTUDISC_DONT", 0), ("IP_PMTUDISC_WANT", 1), ("IP_PMTUDISC_DO", 2)];
 
+/// Reads a number, a name of one, or several of them with `|` between.
+fn named_bits(text: &str) -> Option<i64> {
+    let word = |word: &str| {
+        let known = named(&NAMED_VALUES, word).or_else(|| named(&Stamping::NAMES, word));
+        number(word).or(known)
+    };
+    text.split('|').try_fold(0, |bits, part| Some(bits | word(part.trim())?))
+}
+
 /// Reads `[1]`, `"cubic"` or `{onoff=1, linger=5}`.
 fn value(argument: Excerpt<'_>) -> Result<OptionValue, Mistake> {
     let text = argument.text;
     let wrong = || argument.wrong("a value", "write `[1]`, `\"cubic\"` or `{onoff=1, linger=0}`");
     if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        let number = number(inner.trim()).or_else(|| named(&NAMED_VALUES, inner.trim()));
+        let number = named_bits(inner);
         return number.map(OptionValue::Number).ok_or_else(wrong);
     }
     if let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {

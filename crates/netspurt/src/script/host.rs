@@ -17,6 +17,7 @@ use super::dialect::ScriptDialect;
 use super::info::{Field, Info};
 use super::interest::Epoll;
 use super::keep_alive::KeepAlive;
+use super::notices::{NoticeOptions, Notices};
 use super::orphan::Orphan;
 use super::send_buffer::{SendBuffer, SendProgress};
 use super::subject::{CallResult, Subject};
@@ -53,6 +54,8 @@ pub struct SocketHost {
     pub(super) send: Option<SendBuffer>,
     /// The settings of the send buffers of new connections.
     pub(super) send_settings: SendSettings,
+    /// The error queue, and what will come into it.
+    pub(super) notices: Notices,
     pub(super) clocks: HostClocks,
     /// Whether a short segment waits since a call said `MSG_MORE`.
     pub(super) more_follows: bool,
@@ -74,7 +77,7 @@ pub struct SocketHost {
     /// Only the peer may ask for ECN.
     ecn_if_asked: bool,
     /// The link's queue drops all that is sent.
-    drops_all: bool,
+    pub(super) drops_all: bool,
 }
 
 /// A call that blocks.
@@ -156,6 +159,8 @@ pub(super) struct SocketState {
     pub(super) write_shut: bool,
     /// `TCP_INQ`: `recvmsg` says how much is left.
     pub(super) tells_unread: bool,
+    /// What comes into the error queue.
+    pub(super) notices: NoticeOptions,
 }
 
 impl SocketState {
@@ -170,6 +175,7 @@ impl SocketState {
             read_shut: false,
             write_shut: false,
             tells_unread: false,
+            notices: NoticeOptions::default(),
         }
     }
 }
@@ -187,6 +193,7 @@ impl SocketHost {
             files: ZeroFiles::default(),
             send: None,
             send_settings: SendSettings::default(),
+            notices: Notices::default(),
             clocks: HostClocks::default(),
             more_follows: false,
             waiting: None,
@@ -236,6 +243,7 @@ impl SocketHost {
         self.connection.read_by_hand();
         self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         self.send = self.send_settings.buffer();
+        self.notices = Notices::default();
         self.clocks.begin(now);
         self.keep_alive.begin();
         self.deferral.begin();
@@ -250,9 +258,10 @@ impl SocketHost {
     pub(super) fn progress(&self) -> SendProgress {
         let Some(info) = self.connection.info() else { return SendProgress::default() };
         let smss = info.smss.max(1);
-        let written = self.send.as_ref().map_or(0, SendBuffer::end);
+        let written = info.acked + self.connection.unacknowledged();
         SendProgress {
             acked: info.acked,
+            written,
             sent: written.saturating_sub(info.unsent),
             smss,
             peer_window_max: info.peer_window_max,
@@ -300,11 +309,13 @@ impl SocketHost {
             return Some(late);
         }
         let popped = self.connection.pop(now, &mut self.events);
+        self.settle_notices(now);
         if self.drops_all && self.connection.info().is_some_and(|info| info.probes.unanswered > 0) {
             self.clocks.repeated(now);
         }
         let (at, _, segment) = popped?;
         self.clocks.sent(&segment, at);
+        self.note_sent(at, &segment);
         self.advance_clocks(at);
         Some((at, segment))
     }
@@ -319,14 +330,10 @@ impl SocketHost {
         !self.sockets.contains_key(&fd) && !self.epolls.contains_key(&fd) && !self.files.holds(fd)
     }
 
-    /// The lowest free number.
-    pub(super) fn free_fd(&self) -> Fd {
-        (3..).find(|fd| self.is_free(*fd)).expect("some number is free")
-    }
-
     /// The number that a script gives a new socket, or else the lowest free one.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
-        number.filter(|fd| self.is_free(*fd)).unwrap_or_else(|| self.free_fd())
+        let wanted = number.filter(|fd| self.is_free(*fd));
+        wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("some number is free")
     }
 
     /// Whether the handshake was completed.
@@ -399,6 +406,7 @@ impl Subject for SocketHost {
             self.clocks.received(segment, has_news, now);
         }
         if opened {
+            self.notices.inherited = listening_options(&self.sockets);
             self.clocks.open(now);
             self.keep_alive.start(now, self.config.timer_clock);
         }
@@ -415,6 +423,7 @@ impl Subject for SocketHost {
             has_room = send.check_space(&progress);
         }
         self.wake_epolls(&before, has_room);
+        self.settle_notices(now);
         self.advance_clocks(now);
     }
 
@@ -469,6 +478,12 @@ impl Subject for SocketHost {
         }
         info
     }
+}
+
+/// The options that a connection inherits whose handshake ends now.
+fn listening_options(sockets: &BTreeMap<Fd, SocketState>) -> NoticeOptions {
+    let listens = |socket: &&SocketState| matches!(socket.role, Role::Listening { .. });
+    sockets.values().find(listens).map(|socket| socket.notices).unwrap_or_default()
 }
 
 /// When a call that begins at `now` stops waiting.

@@ -3,8 +3,9 @@
 use crate::tcp::TcpState;
 use crate::units::Time;
 
-use super::call::{Call, CallOutcome, Fd, MessageFlags, OptionValue, Shutdown, status};
+use super::call::{Call, CallOutcome, Fd, OptionValue, Shutdown, status};
 use super::host::{Role, SocketHost, SocketState};
+use super::message_flags::MessageFlags;
 use super::subject::CallResult;
 
 pub(super) fn returned(value: i64) -> CallResult {
@@ -56,7 +57,10 @@ impl SocketHost {
             Call::Listen { .. } => self.listen(now, fd, socket),
             Call::Accept { number, .. } => self.accept(fd, socket, number),
             Call::Connect { .. } => self.connect(now, fd, socket),
-            Call::Write { bytes, flags, .. } => self.write(now, fd, socket, bytes, flags),
+            Call::Write { bytes, flags, .. } => self.write(now, fd, socket, (&[bytes], flags)),
+            Call::WriteMessage { ref pieces, flags, .. } => {
+                self.write(now, fd, socket, (pieces, flags))
+            }
             Call::Read { bytes, flags, .. } => self.read(now, socket, bytes, flags),
             Call::ReadMessage { bytes, flags, .. } => self.read_message(now, socket, bytes, flags),
             Call::Close { .. } => self.close(now, fd, socket),
@@ -100,7 +104,10 @@ impl SocketHost {
         // In Linux the socket that `accept` returns does not inherit O_NONBLOCK.
         self.sockets.insert(
             new,
-            SocketState { role: Role::Connected, ..SocketState::new(socket.role, false) },
+            SocketState {
+                notices: self.notices.inherited,
+                ..SocketState::new(Role::Connected, false)
+            },
         );
         returned(new.into())
     }
@@ -140,6 +147,9 @@ impl SocketHost {
         bytes: u32,
         flags: MessageFlags,
     ) -> CallResult {
+        if flags.error_queue {
+            return self.read_notice(socket, bytes);
+        }
         if socket.role != Role::Connected {
             return failed("ENOTCONN");
         }
@@ -202,7 +212,7 @@ impl SocketHost {
     ) -> CallResult {
         let result = self.read(now, socket, bytes, flags);
         let CallResult::Returned(mut outcome) = result else { return result };
-        if socket.tells_unread && outcome.value >= 0 {
+        if socket.tells_unread && outcome.value >= 0 && !flags.error_queue {
             let left = self.connection.unread() + u64::from(self.connection.peer_closed());
             outcome.out = Some(OptionValue::Unread(i64::try_from(left).unwrap_or(i64::MAX)));
         }
@@ -235,6 +245,7 @@ fn fd_of(call: &Call) -> Fd {
         | Call::Accept { fd, .. }
         | Call::Connect { fd }
         | Call::Write { fd, .. }
+        | Call::WriteMessage { fd, .. }
         | Call::Read { fd, .. }
         | Call::ReadMessage { fd, .. }
         | Call::BadBuffer { fd, .. }

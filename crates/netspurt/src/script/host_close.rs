@@ -7,6 +7,7 @@ use crate::units::{Duration, Time};
 use super::call::Fd;
 use super::host::{Role, SocketHost, SocketState};
 use super::host_calls::returned;
+use super::notices::Notices;
 use super::subject::CallResult;
 
 impl SocketHost {
@@ -40,6 +41,9 @@ impl SocketHost {
             return CallResult::Blocks;
         }
         self.sockets.remove(&fd);
+        if socket.role == Role::Connected {
+            self.notices = Notices::default();
+        }
         self.watch_orphan(now);
         returned(0)
     }

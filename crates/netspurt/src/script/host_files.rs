@@ -2,9 +2,10 @@
 
 use crate::units::Time;
 
-use super::call::{Call, Fd, MessageFlags};
+use super::call::{Call, Fd};
 use super::host::SocketHost;
 use super::host_calls::{failed, returned};
+use super::message_flags::MessageFlags;
 use super::subject::CallResult;
 use super::zero_files::OpenFile;
 
@@ -26,7 +27,7 @@ impl SocketHost {
         if bytes == 0 {
             return returned(0);
         }
-        let result = self.write(now, fd, socket, bytes, MessageFlags::default());
+        let result = self.write(now, fd, socket, (&[bytes], MessageFlags::default()));
         if let (CallResult::Returned(outcome), None) = (&result, offset) {
             let sent = u64::try_from(outcome.value).unwrap_or(0);
             self.files.open.insert(file, OpenFile { at: open.at + sent, ..open });

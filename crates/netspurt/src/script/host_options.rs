@@ -7,6 +7,7 @@ use crate::units::{Duration, Time};
 use super::call::{CallOutcome, Fd, IoctlRequest, OptionValue, SocketOption};
 use super::host::{Role, SocketHost, SocketState};
 use super::host_calls::{failed, not_supported, returned};
+use super::host_notices::set_notices;
 use super::send_buffer::SendBuffer;
 use super::subject::CallResult;
 
@@ -45,9 +46,13 @@ impl SocketHost {
                 SocketOption::ReuseAddress
                 | SocketOption::ReusePort
                 | SocketOption::TypeOfService
-                | SocketOption::PathMtuDiscovery,
+                | SocketOption::PathMtuDiscovery
+                | SocketOption::Mark,
                 _,
             ) => return returned(0),
+            (SocketOption::ZeroCopy | SocketOption::Timestamping, OptionValue::Number(number)) => {
+                return set_notices(self, (fd, socket), option, *number);
+            }
             (SocketOption::Linger, OptionValue::Linger { on, seconds }) => {
                 return self.keep(fd, SocketState { linger: on.then_some(*seconds), ..socket });
             }
@@ -216,6 +221,8 @@ impl SocketHost {
                 return CallResult::Returned(CallOutcome { out, ..CallOutcome::returned(0) });
             }
             SocketOption::UnreadTold => i64::from(socket.tells_unread),
+            SocketOption::ZeroCopy => i64::from(socket.notices.zero_copy),
+            SocketOption::Timestamping => socket.notices.stamping.number(),
             SocketOption::NoDelay => i64::from(!self.config.nagle),
             SocketOption::Cork => i64::from(socket.cork),
             SocketOption::SynCount => self.config.syn_retries.into(),

@@ -62,25 +62,17 @@ impl SocketHost {
         if over || peer_closed && socket.write_shut {
             ready = ready | Readiness::HANG_UP;
         }
-        if self.connection.failure().is_some() {
+        let has_notice = socket.role == Role::Connected && !self.notices.queue.is_empty();
+        if self.connection.failure().is_some() || has_notice {
             ready = ready | Readiness::ERROR;
         }
         if self.connection.unread() > 0 {
             ready = ready | Readiness::IN;
         }
-        if self.was_established() && (socket.write_shut || self.has_room()) || over {
+        if self.was_established() && (socket.write_shut || has_room(self)) || over {
             ready = ready | Readiness::OUT;
         }
         ready
-    }
-
-    /// Whether the send buffer says that it can be written to. If not, somebody waits for it now.
-    fn has_room(&mut self) -> bool {
-        let progress = self.progress();
-        let Some(send) = &mut self.send else { return true };
-        let writable = send.is_writable(&progress);
-        send.is_awaited |= !writable;
-        writable
     }
 
     pub(super) fn poll_sockets(&mut self, entries: &[(Fd, Readiness)], wait: Wait) -> CallResult {
@@ -114,14 +106,24 @@ impl SocketHost {
         let Some(epoll) = self.epolls.get_mut(&fd).filter(|_| known) else {
             return failed("EBADF");
         };
+        let exclusive = |events: Readiness| events.has(Readiness::EXCLUSIVE);
+        let was_exclusive = epoll.get(&socket).is_some_and(|watch| exclusive(watch.events));
         match (operation, epoll.contains_key(&socket)) {
+            (EpollOperation::Add, _)
+                if exclusive(events) && !Interest::may_be_exclusive(events) =>
+            {
+                return failed("EINVAL");
+            }
+            (EpollOperation::Modify, true) if exclusive(events) || was_exclusive => {
+                return failed("EINVAL");
+            }
             (EpollOperation::Add, true) => return failed("EEXIST"),
             (EpollOperation::Modify | EpollOperation::Remove, false) => return failed("ENOENT"),
             (EpollOperation::Remove, true) => {
                 epoll.remove(&socket);
             }
             (EpollOperation::Add | EpollOperation::Modify, _) => {
-                epoll.insert(socket, Interest { events, has_news: true });
+                epoll.insert(socket, Interest::new(events));
             }
         }
         returned(0)
@@ -132,18 +134,15 @@ impl SocketHost {
         let mut found = Vec::new();
         for (fd, watch) in &mut epoll {
             let watched = self.sockets.get(fd).copied();
-            let Some(socket) = watched.filter(|_| watch.has_news && found.len() < most as usize)
-            else {
-                continue;
-            };
-            let always = Readiness::ERROR | Readiness::HANG_UP;
-            let ready = self.readiness(socket).and(watch.events | always);
+            let has_news = watch.has_news && watch.is_armed() && found.len() < most as usize;
+            let Some(socket) = watched.filter(|_| has_news) else { continue };
+            let ready = self.readiness(socket).and(watch.events);
             watch.has_news = !ready.is_empty() && !watch.events.has(Readiness::EDGE);
             if !ready.is_empty() {
                 found.push((*fd, ready));
             }
             if !ready.is_empty() && watch.events.has(Readiness::ONCE) {
-                watch.events = Readiness::ONCE;
+                watch.disarm();
             }
         }
         self.epolls.insert(fd, epoll);
@@ -163,6 +162,15 @@ impl SocketHost {
         };
         CallOutcome { out: Some(OptionValue::Ready(found)), ..CallOutcome::returned(0) }
     }
+}
+
+/// Whether the send buffer says that it can be written to. If not, somebody waits for it now.
+fn has_room(host: &mut SocketHost) -> bool {
+    let progress = host.progress();
+    let Some(send) = &mut host.send else { return true };
+    let writable = send.is_writable(&progress);
+    send.is_awaited |= !writable;
+    writable
 }
 
 fn reported(count: usize, found: Vec<(Fd, Readiness)>) -> CallResult {

@@ -3,19 +3,36 @@
 use crate::tcp::TcpState;
 use crate::units::Time;
 
-use super::call::{Fd, MessageFlags};
+use super::call::Fd;
 use super::host::{Role, SocketHost, SocketState};
 use super::host_calls::{failed, returned};
+use super::message_flags::MessageFlags;
+use super::notices::NoticeOptions;
+use super::send_buffer::SendProgress;
 use super::subject::CallResult;
+use super::zero_copy::part_of;
+
+/// What a call writes.
+struct Writing<'a> {
+    /// The lengths of its buffers.
+    pieces: &'a [u32],
+    wanted: u64,
+    flags: MessageFlags,
+    notices: NoticeOptions,
+}
+
+fn number(bytes: u64) -> CallResult {
+    returned(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
 
 impl SocketHost {
+    /// Writes the octets of all `pieces`.
     pub(super) fn write(
         &mut self,
         now: Time,
         fd: Fd,
         socket: SocketState,
-        bytes: u32,
-        flags: MessageFlags,
+        (pieces, flags): (&[u32], MessageFlags),
     ) -> CallResult {
         if let Some(error) = self.take_error() {
             return failed(error);
@@ -38,54 +55,118 @@ impl SocketHost {
             self.connection.set_cork(now, true, &mut self.events);
         }
         let at_once = socket.nonblocking || flags.dont_wait;
-        let result = self.fill(now, bytes.into(), at_once, flags.more);
+        let wanted = pieces.iter().copied().map(u64::from).sum();
+        let writing = Writing { pieces, wanted, flags, notices: socket.notices };
+        let result = writing.fill(self, now, at_once);
         if flags.end_of_record {
-            self.connection.end_record();
-        }
-        if let Some(send) = self.send.as_mut().filter(|_| flags.end_of_record) {
-            send.close_chunk();
+            close_chunk(self);
         }
         if !corked {
             self.connection.set_cork(now, false, &mut self.events);
         }
         result
     }
+}
 
-    /// Gives the connection as much of `wanted` as the send buffer takes. What is taken last is
-    /// pushed, unless `more` will follow.
-    fn fill(&mut self, now: Time, wanted: u64, at_once: bool, more: bool) -> CallResult {
-        let number = |bytes: u64| returned(i64::try_from(bytes).unwrap_or(i64::MAX));
-        if self.send.is_none() {
-            self.connection.write(now, wanted, &mut self.events);
-            return number(wanted);
-        }
+impl Writing<'_> {
+    /// Whether the host sends from the buffers: both the socket and the call ask for it.
+    fn is_zero_copy(&self) -> bool {
+        self.flags.zero_copy && self.notices.zero_copy
+    }
+
+    /// Gives the connection as much of a call as the send buffer takes.
+    fn fill(&self, host: &mut SocketHost, now: Time, at_once: bool) -> CallResult {
         // A writer that waits is woken when a third of the buffer is free.
-        if self.done > 0 && self.send.as_ref().is_some_and(|send| send.is_awaited) {
+        if host.done > 0 && host.send.as_ref().is_some_and(|send| send.is_awaited) {
             return CallResult::Blocks;
         }
-        while self.done < wanted {
-            let progress = self.progress();
-            let send = self.send.as_mut().expect("checked above");
-            let part = send.next_part(wanted - self.done, &progress);
-            if part == 0 {
-                send.is_awaited = true;
-                return match self.done {
-                    0 if at_once => failed("EAGAIN"),
-                    written if at_once => number(written),
-                    _ => CallResult::Blocks,
-                };
+        while host.done < self.wanted {
+            let progress = host.progress();
+            let part = self.next_part(host, &progress);
+            if !part.is_empty() {
+                self.give(host, now, &part, &progress);
+                continue;
             }
-            let taken = send.take(part, &progress);
-            self.done += part;
-            let ends = self.done == wanted;
-            let is_last = ends || send.next_part(wanted - self.done, &progress) == 0;
-            let ends_write = is_last && !(ends && more);
+            if let Some(send) = &mut host.send {
+                send.is_awaited = true;
+            }
+            return match host.done {
+                _ if !at_once => CallResult::Blocks,
+                0 => failed("EAGAIN"),
+                written => {
+                    let has_left = progress.sent == progress.written;
+                    host.notices.on_written(progress.written, has_left, self.notices);
+                    number(written)
+                }
+            };
+        }
+        if self.wanted > 0 {
+            let written = host.progress().written;
+            host.notices.on_written(written, false, self.notices);
+        }
+        number(self.wanted)
+    }
+
+    /// The next part of a call that fits into one chunk, buffer by buffer; empty if nothing does.
+    fn next_part(&self, host: &mut SocketHost, progress: &SendProgress) -> Vec<u64> {
+        let is_zero_copy = self.is_zero_copy();
+        if joins(host, progress) && host.notices.calls.is_chunk_full(is_zero_copy) {
+            close_chunk(host);
+        }
+        let left = self.wanted - host.done;
+        let octets = host.send.as_ref().map_or(left, |send| send.next_part(left, progress));
+        if !is_zero_copy || octets == 0 {
+            return vec![octets; usize::from(octets > 0)];
+        }
+        let fragments = host.notices.calls.fragments_left(!joins(host, progress));
+        part_of(self.pieces, host.done, octets, fragments)
+    }
+
+    /// Gives the connection a part of a call. What is taken last is pushed, unless more will follow.
+    fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
+        let (from, octets) = (progress.written, part.iter().sum::<u64>());
+        let is_zero_copy = self.is_zero_copy();
+        if is_zero_copy && host.done == 0 {
+            let tail_waits = progress.sent < progress.written;
+            host.notices.calls.begin(from, self.wanted, tail_waits);
+        }
+        host.done += octets;
+        let (ends, left) = (host.done == self.wanted, self.wanted - host.done);
+        let (mut starts, mut pushed) = (!joins(host, progress), true);
+        let mut joins_in_connection = true;
+        if let Some(send) = &mut host.send {
+            let taken = send.take(octets, progress);
+            let is_last = ends || send.next_part(left, progress) == 0;
+            let ends_write = is_last && !(ends && self.flags.more);
+            (starts, pushed) = (taken.starts, taken.pushed || ends_write);
+            joins_in_connection = !starts;
             if ends_write {
                 send.push();
             }
-            let pushed = taken.pushed || ends_write;
-            self.connection.write_part(now, part, taken.starts, pushed, &mut self.events);
         }
-        number(wanted)
+        let range = (from, from + octets);
+        let pieces = Some(part).filter(|_| is_zero_copy);
+        host.notices.on_part(range, progress.sent, starts, pieces);
+        pushed |= !ends && host.notices.calls.is_chunk_full(is_zero_copy);
+        let events = &mut host.events;
+        host.connection.write_part(now, octets, !joins_in_connection, pushed, events);
+    }
+}
+
+/// No segment has octets from before what was written so far and from behind it.
+fn close_chunk(host: &mut SocketHost) {
+    host.connection.end_record();
+    let written = host.progress().written;
+    host.notices.close_chunk(written);
+    if let Some(send) = &mut host.send {
+        send.close_chunk();
+    }
+}
+
+/// Whether what is written next joins the last chunk.
+fn joins(host: &SocketHost, progress: &SendProgress) -> bool {
+    match &host.send {
+        Some(send) => send.tail_filled(progress).is_some(),
+        None => progress.sent < progress.written && host.notices.chunk_is_open(progress.written),
     }
 }

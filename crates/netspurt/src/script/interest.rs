@@ -11,6 +11,33 @@ pub(super) type Epoll = BTreeMap<Fd, Interest>;
 /// What is asked of a socket, and whether there are news of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interest {
+    /// Always with errors and hang-ups, unless what is reported once was reported.
     pub(super) events: Readiness,
     pub(super) has_news: bool,
+}
+
+impl Interest {
+    /// How events are reported, and not which.
+    const MANNER: u32 = Readiness::EXCLUSIVE.0 | Readiness::ONCE.0 | Readiness::EDGE.0;
+
+    /// A watch for `events`, errors and hang-ups, which looks at once.
+    pub(super) fn new(events: Readiness) -> Self {
+        Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
+    }
+
+    /// Whether anything is reported.
+    pub(super) fn is_armed(&self) -> bool {
+        self.events.0 & !Self::MANNER != 0
+    }
+
+    /// Nothing is reported until `EPOLL_CTL_MOD`.
+    pub(super) fn disarm(&mut self) {
+        self.events = self.events.and(Readiness(Self::MANNER));
+    }
+
+    /// Whether these events go with `EPOLLEXCLUSIVE`.
+    pub(super) fn may_be_exclusive(events: Readiness) -> bool {
+        let fit = Readiness::IN | Readiness::OUT | Readiness::ERROR | Readiness::HANG_UP;
+        events.0 & !(fit.0 | Readiness::EDGE.0 | Readiness::EXCLUSIVE.0) == 0
+    }
 }

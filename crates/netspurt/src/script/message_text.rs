@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::call::{Call, EpollOperation, Fd, OptionValue, Wait};
+use super::control_text::{ReadControl, control, flags_read};
 use super::cursor::Excerpt;
 use super::error::Mistake;
 use super::readiness::Readiness;
@@ -16,54 +17,39 @@ pub(super) fn message(arguments: &Arguments<'_>) -> ReadCall {
     let form = "sendmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 1000}], msg_flags=0}, 0)";
     arguments.count(3..4, form)?;
     let (fd, flags) = (arguments.fd()?, arguments.message_flags(2)?);
-    let (mut bytes, mut out) = (0, None);
+    let reads = arguments.name == "recvmsg";
+    let (mut pieces, mut read) = (Vec::new(), ReadControl::default());
     for (name, value) in fields(arguments.all[1])? {
         let known = name.text.split('(').next().unwrap_or_default();
         match known {
-            "msg_name" | "msg_flags" => refuse(value)?,
-            "msg_iov" => bytes = total(value)?,
-            "msg_control" if arguments.name == "recvmsg" => out = control(value)?,
+            "msg_name" => refuse(value)?,
+            "msg_flags" if reads => read.is_cut = flags_read(value, flags)?,
+            "msg_flags" if value.text == "0" => {}
+            "msg_flags" => return Err(value.wrong("`0`", "write the flags of `sendmsg` last")),
+            "msg_iov" => pieces = buffers(value)?,
+            "msg_control" if reads => control(value, &mut read)?,
             _ => return Err(name.wrong("a field of a message", "remove it")),
         }
     }
-    let call = if arguments.name == "sendmsg" {
-        Call::Write { fd, bytes, flags }
-    } else {
-        Call::ReadMessage { fd, bytes, flags }
-    };
-    Ok((call, out))
+    if !reads {
+        return Ok((Call::WriteMessage { fd, pieces, flags }, None));
+    }
+    let bytes = pieces.iter().sum();
+    Ok((Call::ReadMessage { fd, bytes, flags }, read.value(arguments.all[1])?))
 }
 
-/// The sum of the lengths of the buffers `[{..., 1000}, …]`.
-fn total(list: Excerpt<'_>) -> Result<u32, Mistake> {
-    parts(list, ('[', ']'))?.into_iter().try_fold(0_u32, |sum, buffer| {
+/// The lengths of the buffers `[{..., 1000}, …]`, whose sum is at most that of a call.
+fn buffers(list: Excerpt<'_>) -> Result<Vec<u32>, Mistake> {
+    let mut sum = 0_u32;
+    let one = |buffer: Excerpt<'_>| {
         let wrong = || buffer.wrong("a buffer", "write `{..., 1000}`");
         let length = parts(buffer, ('{', '}'))?;
         let [_, length] = length.as_slice() else { return Err(wrong()) };
         let length: u32 = length.text.parse().map_err(|_| wrong())?;
-        sum.checked_add(length).ok_or_else(wrong)
-    })
-}
-
-/// Reads the control message that says how much is unread.
-fn control(list: Excerpt<'_>) -> Result<Option<OptionValue>, Mistake> {
-    let mut unread = None;
-    for one in parts(list, ('[', ']'))? {
-        let (mut is_unread, mut data) = (false, None);
-        for (name, value) in fields(one)? {
-            match name.text {
-                "cmsg_level" => refuse(value)?,
-                "cmsg_type" => is_unread = value.text == "TCP_CM_INQ",
-                "cmsg_data" => data = value.text.parse().ok(),
-                _ => return Err(name.wrong("a field of a control message", "remove it")),
-            }
-        }
-        match data {
-            Some(bytes) if is_unread => unread = Some(OptionValue::Unread(bytes)),
-            _ => return Err(one.wrong("`TCP_CM_INQ` and a number", "remove it")),
-        }
-    }
-    Ok(unread)
+        sum = sum.checked_add(length).ok_or_else(wrong)?;
+        Ok(length)
+    };
+    parts(list, ('[', ']'))?.into_iter().map(one).collect()
 }
 
 /// Reads `poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 0)`.

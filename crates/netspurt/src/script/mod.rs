@@ -13,17 +13,20 @@ mod change;
 mod clocks;
 mod command_text;
 mod compare;
+mod control_text;
 mod cursor;
 mod deferral;
 mod dialect;
 mod document;
 mod error;
+mod error_queue;
 mod event_time;
 mod expression_text;
 mod host;
 mod host_calls;
 mod host_close;
 mod host_files;
+mod host_notices;
 mod host_options;
 mod host_peer;
 mod host_poll;
@@ -34,8 +37,13 @@ mod info;
 mod interest;
 mod joined;
 mod keep_alive;
+mod message_flags;
 mod message_text;
 mod names;
+mod notice;
+#[cfg(test)]
+mod notice_tests;
+mod notices;
 mod numbers;
 mod option_text;
 mod orphan;
@@ -49,6 +57,7 @@ mod refused;
 mod runner;
 mod send_buffer;
 mod shell;
+mod stamping;
 mod statement;
 mod statement_text;
 mod structure;
@@ -60,14 +69,15 @@ mod tcp_info;
 mod tests;
 mod transcript;
 mod unreachable;
+mod zero_copy;
 mod zero_files;
 
 pub use assertion::{
     Assertion, AssertionMessage, EvaluationError, Expression, Extreme, Operator, Scope, Variables,
 };
 pub use call::{
-    Call, CallOutcome, EpollOperation, Expected, Fd, IoctlRequest, MessageFlags, OptionValue,
-    Shutdown, SocketOption, Wait, status,
+    Call, CallOutcome, EpollOperation, Expected, Fd, IoctlRequest, OptionValue, Shutdown,
+    SocketOption, Wait, status,
 };
 pub use change::{Change, HostChange, LiveSetting, SwitchSetting};
 pub use compare::Difference;
@@ -77,6 +87,8 @@ pub use error::ScriptError;
 pub use event_time::EventTime;
 pub use host::SocketHost;
 pub use info::{Field, Info};
+pub use message_flags::MessageFlags;
+pub use notice::{NoticeKind, SocketNotice, StampEvent};
 pub use packet::{EcnMark, PacketOptions, ScriptPacket};
 pub use readiness::Readiness;
 pub use runner::run;

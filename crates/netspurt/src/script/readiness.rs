@@ -25,18 +25,21 @@ impl Readiness {
     pub const HANG_UP: Self = Self(0x10);
     /// The peer has closed its direction.
     pub const PEER_CLOSED: Self = Self(0x2000);
+    /// `EPOLLEXCLUSIVE`: of several epolls, not all are woken.
+    pub const EXCLUSIVE: Self = Self(1 << 28);
     /// `EPOLLONESHOT`: reported once.
     pub const ONCE: Self = Self(1 << 30);
     /// `EPOLLET`: only news are reported.
     pub const EDGE: Self = Self(1 << 31);
 
     /// Each bit with its name after `EPOLL` or `POLL`.
-    const NAMES: [(&'static str, Readiness); 7] = [
+    const NAMES: [(&'static str, Readiness); 8] = [
         ("IN", Self::IN),
         ("OUT", Self::OUT),
         ("ERR", Self::ERROR),
         ("HUP", Self::HANG_UP),
         ("RDHUP", Self::PEER_CLOSED),
+        ("EXCLUSIVE", Self::EXCLUSIVE),
         ("ONESHOT", Self::ONCE),
         ("ET", Self::EDGE),
     ];

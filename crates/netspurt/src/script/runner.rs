@@ -210,7 +210,7 @@ impl<'a> Runner<'a> {
     }
 
     fn judge_return(&self, call: &Call, expected: &Expected, outcome: &CallOutcome) -> Step {
-        if expected.admits(outcome) {
+        if expected.admits(outcome, self.script.options.tolerance.least.as_nanos()) {
             return Ok(());
         }
         let expected = format!("{call} = {expected}");

@@ -23,6 +23,8 @@ const SIZE_MAX: u64 = 1 << 25;
 pub(super) struct SendProgress {
     /// Bytes acknowledged.
     pub(super) acked: u64,
+    /// Bytes written.
+    pub(super) written: u64,
     /// Bytes sent at least once.
     pub(super) sent: u64,
     /// The payload of a full segment.
@@ -94,11 +96,6 @@ impl SendBuffer {
         self.size
     }
 
-    /// The offset behind all that was written.
-    pub(super) fn end(&self) -> u64 {
-        self.end
-    }
-
     /// `TCP_NOTSENT_LOWAT`.
     pub(super) fn set_unsent_max(&mut self, bytes: u64) {
         self.unsent_max = bytes;
@@ -116,12 +113,17 @@ impl SendBuffer {
     /// must be given each part before the next one is asked for.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
-        let tail = self.chunks.back().filter(|tail| !tail.closed && tail.end > now.sent);
-        let filled = tail.map_or(0, |tail| tail.end - tail.start.max(now.sent));
-        if tail.is_some() && filled < goal {
-            return wanted.min(goal - filled);
+        match self.tail_filled(now) {
+            Some(filled) => wanted.min(goal - filled),
+            None if self.has_room(now) => wanted.min(goal),
+            None => 0,
         }
-        if self.has_room(now) { wanted.min(goal) } else { 0 }
+    }
+
+    /// How much of the last chunk is filled and not sent, if it takes more.
+    pub(super) fn tail_filled(&self, now: &SendProgress) -> Option<u64> {
+        let tail = self.chunks.back().filter(|tail| !tail.closed && tail.end > now.sent)?;
+        Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
     /// Takes a part. It joins the last chunk if that is not full.
@@ -130,10 +132,8 @@ impl SendBuffer {
         let start = self.end;
         self.end += part;
         self.forget(now.acked);
-        let tail = self.chunks.back_mut().filter(|tail| !tail.closed && tail.end > now.sent);
-        let joined = tail.filter(|tail| tail.end - tail.start.max(now.sent) < goal);
-        let starts = joined.is_none();
-        match joined {
+        let starts = self.tail_filled(now).is_none();
+        match self.chunks.back_mut().filter(|_| !starts) {
             Some(tail) => tail.end = self.end,
             None => self.chunks.push_back(SendChunk { start, end: self.end, closed: false }),
         }

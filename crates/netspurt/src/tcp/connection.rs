@@ -333,6 +333,14 @@ impl Connection {
         }
     }
 
+    /// How many octets were written before the one with the number `seq` on the wire.
+    pub fn written_before(&self, seq: u32) -> u64 {
+        match &self.flavour {
+            Flavour::Ns(_) => 0,
+            Flavour::Rfc(end) => end.view(|tcb| tcb.sender().window.octet(seq).saturating_sub(1)),
+        }
+    }
+
     /// Octets that arrived in order and were not read.
     pub fn unread(&self) -> u64 {
         match &self.flavour {

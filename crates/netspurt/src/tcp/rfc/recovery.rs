@@ -349,6 +349,10 @@ impl LossRecovery {
             info.delivered_bytes = left.max(smss.min(info.delivered_bytes));
         }
         let reducing = self.repair.phase.is_reducing();
+        let grows = !reducing && self.earns_by(news, scene.config) && !self.repair.settled;
+        if let Some(rtt) = info.rtt.filter(|_| !grows) {
+            self.cwnd.algorithm.on_round_trip(info.now, rtt);
+        }
         if reducing && scene.config.prr {
             if !self.loss.uses_sack && news.duplicate {
                 info.delivered_bytes += smss;
@@ -358,7 +362,7 @@ impl LossRecovery {
                 let safe = news.acked > 0 && info.lost_bytes == 0;
                 self.reduce(info.delivered_bytes, safe, scene);
             }
-        } else if !reducing && self.earns_by(news, scene.config) && !self.repair.settled {
+        } else if grows {
             if scene.config.cwnd_rules.growth_by_delivery {
                 // What was reported before has been counted.
                 info.acked_bytes = info.delivered_bytes;

@@ -124,7 +124,7 @@ impl SendWindow {
 
     /// The count of our octet that the wire calls `wire`.
     #[inline]
-    pub(super) fn octet(&self, wire: u32) -> u64 {
+    pub(in crate::tcp) fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.iss, wire, self.una)
     }
 
