@@ -49,3 +49,6 @@ html_title = "netspurt"
 html_show_copyright = False
 # Pages keep their places in the repository, so the front page of the site leads to that of `docs`.
 html_extra_path = ["_ext/front"]
+# The search reads excerpts of pages by requests, which a browser denies to files.
+html_static_path = ["_ext/static"]
+html_js_files = ["search_of_files.js"]

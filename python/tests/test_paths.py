@@ -170,7 +170,7 @@ def test_a_report_rebuilds_what_the_probe_showed_from_its_file(here: Command) ->
     assert sum(one["count"] for one in told["histogram"]) == watch.answered == 512
     assert told["line"]["us_per_octet"] == pytest.approx(2e6 * 8 / 56_000, rel=0.02)
     text = here("delays", "report", path).stdout
-    assert "delay on length: 40.18 ms and 285.8 us an octet" in text
+    assert "delay on length: 40.18 ms and 285.8 µs an octet" in text
 
 
 def test_a_surrogate_of_a_row_has_its_mean_spread_losses_and_glitches(

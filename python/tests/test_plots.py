@@ -18,6 +18,8 @@ import netspurt as ns
 from netspurt import plots
 from netspurt.plots import KINDS, View, draw
 
+from conftest import Command
+
 
 def labels(run: ns.Run, kind: str, view: View | None = None) -> dict[str, Any]:
     axes = draw(run, kind, view).axes[0]
@@ -167,6 +169,15 @@ def test_short_timers_are_in_milliseconds() -> None:
     }
     axes = draw(ns.new_scenario().replace(values).run(), "rto").axes[0]
     assert axes.get_ylabel() == "timer, round trip [ms]"
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.svg", "x.xpl"])
+def test_a_picture_replaces_the_file_of_its_name(
+    name: str, saved_run: Path, netspurt: Command
+) -> None:
+    Path(name).write_text("an older picture")
+    assert netspurt("plot", saved_run, "--out", name).returncode == 0
+    assert b"an older picture" not in Path(name).read_bytes()
 
 
 def test_the_same_run_draws_the_same_svg(start_run: ns.Run, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 import netspurt as ns
-from netspurt.pictures.marks import Bars, Spans
+from netspurt.pictures.marks import Bars, Points, Spans
 from netspurt.pictures.replay import replayed
 from netspurt.plots.replay import KINDS, draw
 from netspurt.plots.style import SERIES
@@ -135,6 +135,18 @@ def test_of_many_timers_six_are_drawn_and_it_is_told() -> None:
     axes = axes_of(many, "pareto")
     assert axes.get_title(loc="right") == ""
     assert len([label for label in shown(axes) if label.startswith("fixed")]) == 10
+
+
+def test_timers_of_a_front_differ_in_colour_or_shape() -> None:
+    names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 4)]
+    many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
+    marks = replayed(many, "pareto").marks
+    looks = {
+        mark.label: (mark.ink, mark.shape)
+        for mark in marks
+        if isinstance(mark, Points) and mark.label.startswith("fixed")
+    }
+    assert len(looks) == len(set(looks.values())) == 20
 
 
 def test_of_a_thousand_timers_a_front_names_few() -> None:

@@ -7,7 +7,6 @@ import re
 import subprocess
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,48 +16,23 @@ from hypothesis.extra import numpy as arrays
 
 import netspurt as ns
 from netspurt.captures import explain
-from netspurt.pictures import picture
+from netspurt.pictures import View, picture
 from netspurt.pictures.marks import Line, Picture, Points, Scale
 from netspurt.report import Section, page, run_section
 from netspurt.report.drawn import drawn, share_of
+from netspurt.report.flows import Room
 from netspurt.report.parts import Flow, Group, Panel, Part, Rows, Side
 from netspurt.report.payload import Payload, decoded
 from netspurt.report.thinning import thinned
 
 from conftest import ROOT, Command, refused
+from report_pages import columns_of, description, rows_of
 
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a run with spurious retransmissions and losses that wait."""
     return ns.load("early-timeout").run().save(tmp_path_factory.mktemp("runs") / "early")
-
-
-def data(text: str, kind: str) -> str:
-    found = re.search(rf'<script type="{kind}" id="\w+">(.*?)</script>', text, re.DOTALL)
-    assert found
-    return found[1]
-
-
-def description(text: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(data(text, "application/json"))
-    return told
-
-
-def columns_of(text: str) -> list[np.ndarray]:
-    told = description(text)["columns"]
-    return decoded(told, data(text, "application/octet-stream"))
-
-
-def rows_of(text: str, caption: str) -> list[list[str]]:
-    """Return the cells of the table whose caption begins so."""
-    found = re.search(rf"<caption>[^<]*{re.escape(caption)}.*?</table>", text, re.DOTALL)
-    assert found, caption
-    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", found[0].partition("<tbody>")[2], re.DOTALL)
-    tags = re.compile("<[^>]+>")
-    return [
-        [unescape(tags.sub("", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows
-    ]
 
 
 WHOLE = st.integers(-(2**50), 2**50).map(float)
@@ -320,6 +294,8 @@ def test_two_runs_stand_side_by_side_and_part_where_compare_says(
     parted = [event["t_s"] for event in told["parted"]]
     assert group["parting"]["at_s"] == min(parted)
     assert "First divergence at 8.9540 s" in text
+    for name, event in zip(("early", "other"), told["parted"], strict=True):
+        assert f"{name} {event['what']} at {event['t_s']:.4f} s" in text
 
 
 TWO = """
@@ -411,6 +387,17 @@ def test_what_cannot_be_reported_gets_one_error_and_no_page(
     assert sorted(path.name for path in Path().iterdir()) == ["empty", "empty.pcap", "notes.txt"]
 
 
+def test_a_scenario_and_a_table_that_needs_an_option_are_told_what_to_do(netspurt: Command) -> None:
+    Path("mine.toml").write_text(TWO)
+    says = "`netspurt run mine.toml --out DIR`, then `netspurt report DIR`"
+    refused(netspurt("report", "mine.toml"), says)
+    Path("x.csv").write_text("a,b\n1,2\n3,4\n")
+    refused(netspurt("report", "x.csv"), "--column rtt=N", "`netspurt replay x.csv ... --out DIR`")
+    columns = ("--column", "rtt=a", "--column", "unit=ms", "--interval", "1s")
+    netspurt("replay", "x.csv", *columns, "--out", "kept")
+    assert netspurt("report", "kept", "--out", "page.html").returncode == 0
+
+
 def test_the_same_run_gives_the_same_page(early: Path, netspurt: Command) -> None:
     for name in ("a.html", "b.html"):
         netspurt("report", early, "--out", name)
@@ -442,7 +429,7 @@ def test_flows_with_retransmissions_have_precedence_where_not_all_are_drawn(tmp_
     named = {flow if way == "forward" else f"{flow} ({way})" for flow, way in ways}
     assert named <= drawn_flows
     assert len(drawn_flows) == 40
-    assert "are left out: " in text
+    assert "Not drawn, for at most 40 are: " in text
     spurious = rows_of(text, "Spurious retransmissions")
     assert len(spurious) == int(flows["spurious"].sum())
     assert spurious[0][5] == "rto, FIN"
@@ -457,3 +444,42 @@ def test_a_run_of_populations_has_their_table(netspurt: Command) -> None:
     text = Path("page.html").read_text()
     assert "durations: from the first SYN" in text
     assert rows_of(text, "Links")
+
+
+def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
+    folder = ns.load("sites").run().save(tmp_path / "sites")
+    found = explain(next(folder.glob("*.pcapng")), segments=True)
+    connections = found.table("connections")
+    closed = connections.select(connections["ending"] != "open")
+    name = f"c{closed['connection'][0]}"
+    own = found.segments.where(flow=name)
+    last = float(own.seconds().max())
+    assert last < found.stop_ns / 1e9 - 1
+    for direction in ("forward", "reverse"):
+        if len(found.table("rto").where(flow=name, direction=direction)) == 0:
+            continue
+        drawn_lines = picture(found, "rto", View(flow=name, direction=direction, whole=True)).marks
+        ends = [mark.x[-1] for mark in drawn_lines if isinstance(mark, Line)]
+        assert ends == [last] * 3
+
+
+def test_rows_of_directions_that_are_not_drawn_are_in_the_tables_and_lead_nowhere(
+    tmp_path: Path,
+) -> None:
+    run = ns.load("sites").run()
+    text = page([run_section(run, "sites", room=Room(directions=2))], tmp_path / "page.html")
+    spurious = rows_of(text, "Spurious retransmissions")
+    assert len(spurious) == int(run.flows["spurious"].sum())
+    (group,) = description(text)["groups"]
+    shown = {flow["name"] for flow in group["sides"][0]["flows"]}
+    places = [json.loads(unescape(one)) for one in re.findall('data-place="([^"]*)"', text)]
+    assert 0 < len(places) < len(spurious)
+    assert {place["flow"] for place in places} <= shown
+    assert "Not drawn, for at most 2 are: " in text
+
+
+def test_the_note_says_which_directions_had_no_room(tmp_path: Path) -> None:
+    run = ns.load("sites").run()
+    text = page([run_section(run, "sites", room=Room(marks=100))], tmp_path / "page.html")
+    assert "no room beside the others for more than 100 marks: " in text
+    assert re.search(r"Pictures are of \d+ of \d+ directions: ", text)

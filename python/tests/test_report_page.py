@@ -214,6 +214,22 @@ def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one
         assert f"packet {cells[2]}" in spoken
 
 
+def test_a_row_of_a_loss_leads_to_its_cross_which_names_octets_and_packet(
+    browser: Any, one: Path
+) -> None:
+    opened(browser, one)
+    row = all_of(browser, "tr[data-place]")[-1]
+    _, _, packet, first, octets = [
+        cell.text for cell in row.find_elements("css selector", "td")[:5]
+    ]
+    row.find_element("css selector", "button").click()
+    settled(browser)
+    told = wait(lambda: all_of(browser, ".tip:not([hidden])"))[0].text.splitlines()
+    end = int(first.replace(",", "")) + int(octets.replace(",", ""))
+    assert "dropped or lost" in told[0]
+    assert told[2:] == [f"{first} B to {end:,} B", f"packet {packet}"]
+
+
 def seconds(text: str) -> float:
     """Return a time that is shown with its unit, in seconds."""
     value, unit = text.split()
@@ -409,6 +425,34 @@ def test_a_printed_page_is_white_and_has_its_pictures(browser: Any, one: Path) -
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     assert len(printed["data"]) > 20_000
     assert browser.execute_script("return window.widths") == [1360]
+
+
+def test_nothing_is_cut_on_paper(browser: Any, two: Path, netspurt: Command) -> None:
+    timers = [word for g in ("1.5", "1.75") for word in ("-e", f"mills:g={g},min=50ms,max=60s")]
+    netspurt("report", ROOT / "data" / "ping.txt", *timers, "-e", "quic", "--out", "ping.html")
+    # The width of A4 without its margins.
+    for file in (two, Path("ping.html").resolve()):
+        opened(browser, file, 718)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        script = """
+        const every = [...document.querySelectorAll("pre, .scroll, table")];
+        const edge = document.body.getBoundingClientRect().right + 1;
+        const beyond = (one) => one.getBoundingClientRect().right > edge;
+        const cut = every.filter((one) => beyond(one) || one.scrollWidth > one.clientWidth + 1);
+        return [every.length, cut.length];
+        """
+        count, cut = browser.execute_script(script)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert count >= 1
+        assert cut == 0, file
+
+
+def test_wide_tables_of_a_summary_have_smaller_type_on_paper(tmp_path: Path) -> None:
+    kinds = {90: "<pre tab", 110: "<pre class=wide-120 ", 149: "<pre class=wide-150 "}
+    for width, start in kinds.items():
+        line = "timer  " + "x" * (width - 7)
+        section = Section("one", [Part("one", lines=["a sentence " * 40, line])])
+        assert start in page([section], tmp_path / "page.html")
 
 
 def test_several_flows_are_a_choice(browser: Any, tmp_path: Path) -> None:

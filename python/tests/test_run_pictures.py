@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 import netspurt as ns
 from netspurt import _core
 from netspurt.analysis import Interval
+from netspurt.pictures import View as PictureView
+from netspurt.pictures import picture
 from netspurt.pictures.cases import in_ratios, legible, positions
-from netspurt.pictures.marks import Scale
+from netspurt.pictures.marks import Bars, Points, Scale
 from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
 from netspurt.plots import KINDS, View, draw
@@ -126,6 +128,34 @@ def test_every_drop_is_a_cross_at_its_instant(start_run: ns.Run) -> None:
     crosses = shown(axes_of(start_run, "time-sequence", View(end=40.0)))["dropped or lost"]
     drops = start_run.drops.select(start_run.drops.seconds() <= 40.0)
     assert x_of(crosses).tolist() == drops.seconds().tolist()
+
+
+def test_a_cross_stands_for_the_octets_of_what_was_dropped(start_run: ns.Run) -> None:
+    marks = picture(start_run, "time-sequence").marks
+    (cross,) = (mark for mark in marks if mark.label == "dropped or lost")
+    assert isinstance(cross, Points)
+    sent = start_run.segments.where(direction="forward", node="source")
+    rows = zip(*(sent[name].tolist() for name in ("id", "seq", "len_bytes")), strict=True)
+    octets = {one: (seq, seq + length) for one, seq, length in rows}
+    assert cross.low is not None
+    assert cross.high is not None
+    told = list(zip(cross.low.tolist(), cross.high.tolist(), strict=True))
+    assert told == [octets[one] for one in start_run.drops["id"].tolist()]
+
+
+def test_packets_have_numbers_where_their_sizes_differ() -> None:
+    run = ns.load("requests").run()
+    shown_picture = picture(run, "time-sequence", PictureView(direction="reverse"))
+    assert shown_picture.packet_bytes is None
+    (sent,) = (mark for mark in shown_picture.marks if mark.label == "sent")
+    assert isinstance(sent, Bars)
+    first = str(run.flows["flow"][0])
+    replies = run.segments.where(flow=first, direction="reverse", way="out", kind="data")
+    assert sent.packet is not None
+    assert sent.packet.tolist() == replies["packet"].tolist()
+    alike = picture(ns.load("early-timeout").run(), "time-sequence")
+    assert alike.packet_bytes
+    assert all(getattr(mark, "packet", None) is None for mark in alike.marks)
 
 
 def test_every_timeout_is_a_line_across_the_windows(start_run: ns.Run) -> None:

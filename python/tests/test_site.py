@@ -24,6 +24,8 @@ from from_code import PARTS, filled
 from from_code.columns import columns, tables, told, untold, unused
 from from_code.commands import all_commands, parameters
 from from_code.mechanisms import profile_values, profiles, switches
+from from_code.pictures import commands as drawn_by
+from from_code.pictures import draw
 from from_code.python_names import names, undocumented
 from from_code.scenario_keys import schema, tables_of
 
@@ -262,6 +264,15 @@ def test_every_public_name_of_the_package_is_explained() -> None:
     assert len(list(names())) > 80
 
 
+def test_a_picture_of_a_page_that_is_not_drawn_is_an_error(tmp_path: Path) -> None:
+    page = "<!-- picture: netspurt new x.toml && netspurt new x.toml | Never drawn -->"
+    ((first, second),) = drawn_by(page)
+    with pytest.raises(RuntimeError, match="exists already"):
+        draw([first, second], tmp_path / "a.png")
+    with pytest.raises(RuntimeError, match=r"wrote no picture\.png"):
+        draw([first], tmp_path / "a.png")
+
+
 def test_the_site_and_the_man_pages_are_built_without_a_warning(tmp_path: Path) -> None:
     if importlib.util.find_spec("sphinx") is None:
         pytest.skip("Sphinx is not installed: `make docs` installs it and builds the site")
@@ -284,3 +295,13 @@ def test_the_site_and_the_man_pages_are_built_without_a_warning(tmp_path: Path) 
             check=False,
         )
         assert ran.returncode == 0, ran.stderr
+    marks = sum(len(drawn_by(page.read_text())) for page in (ROOT / "docs").rglob("*.md"))
+    shown = [file.read_bytes()[:4] for file in (tmp_path / "_pictures").iterdir()]
+    assert shown == [b"\x89PNG"] * marks
+    assert marks >= 3
+    pages = {page.name: page.read_text() for page in tmp_path.glob("netspurt*.[157]")}
+    assert len(pages) == 5
+    # A terminal of 80 columns would tear a table.
+    assert [name for name, text in pages.items() if ".TS" in text.splitlines()] == []
+    # A link leads nowhere from there, so the page that it means is named.
+    assert "(docs/command.md)" in pages["netspurt.1"].replace("\\", "")

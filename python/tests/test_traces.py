@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import netspurt as ns
-from netspurt.timelines import Outage, Timeline, Way, delivered, mahimahi, read_timeline
+from netspurt.timelines import (
+    Outage,
+    Timeline,
+    Way,
+    delivered,
+    mahimahi,
+    read_timeline,
+    silence_at_end,
+)
 
 from conftest import Command, refused
 
@@ -32,6 +40,22 @@ def test_what_is_left_of_a_rate_counts_for_the_next_opportunity() -> None:
 def test_an_outage_offers_nothing() -> None:
     way = Way(rate=[(0, 12_000_000)], outages=[Outage(2 * MS, 5 * MS)])
     assert mahimahi(way, 10 * MS) == [1, 2, 8, 9, 10]
+
+
+def test_an_outage_at_the_end_stays_in_the_trace(netspurt: Command) -> None:
+    way = Way(rate=[(0, 12_000_000)], outages=[Outage(3 * MS, 5 * MS)])
+    assert mahimahi(way, 6 * MS) == [1, 2, 3, 6]
+    assert mahimahi(Way(rate=[(0, 12_000_000), (3 * MS, 0)]), 6 * MS) == [1, 2, 3, 6]
+    assert silence_at_end(way, 6 * MS) == 3 * MS
+    assert silence_at_end(way, 9 * MS) == 0
+    # What a rate has not offered in full at the end is no outage.
+    assert mahimahi(Way(rate=[(0, 8_000_000)]), 5 * MS) == [2, 3, 5]
+    assert mahimahi(Way(rate=[(0, 5_000_000)]), 4 * MS) == [3]
+    Path("rates.csv").write_text("t_s,rate_mbps\n0,12\n10,0\n12,3\n")
+    told = netspurt("timeline", "rates.csv", "--mahimahi", "c.up", "--for", "11s").stdout
+    assert "10,001 opportunities in 11 s, 10.9 Mbit/s on average" in told
+    assert "an outage of 1 s" in told
+    assert Path("c.up").read_text().split()[-2:] == ["10000", "11000"]
 
 
 def test_several_opportunities_may_be_in_a_millisecond() -> None:

@@ -13,8 +13,10 @@ from typing import Any
 from from_code.columns import columns
 from from_code.commands import commands
 from from_code.estimators import estimators
+from from_code.man_pages import lists_for_tables, names_of_pages
 from from_code.measures import measures
 from from_code.mechanisms import mechanisms
+from from_code.pictures import drawn
 from from_code.python_names import python_names
 from from_code.references import no_types, resolve, without_links
 from from_code.scenario_keys import scenario_keys
@@ -64,8 +66,11 @@ def setup(app: Any) -> dict[str, bool]:
         app.add_lexer(language, TextLexer)
     app.connect("env-get-outdated", _outdated)
     app.connect("source-read", _fill)
+    app.connect("source-read", drawn)
     app.connect("missing-reference", resolve)
+    app.connect("doctree-read", names_of_pages)
     app.connect("doctree-resolved", without_links)
+    app.connect("doctree-resolved", lists_for_tables)
     # Before napoleon, which comes at 500.
     app.connect("autodoc-process-docstring", no_types, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

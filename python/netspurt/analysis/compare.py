@@ -151,6 +151,34 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
     )
 
 
+def parting(told: Comparison) -> tuple[str, str]:
+    """Return what each run does at the first difference, and when.
+
+    If both do the same to packets of one number, their octets and copies are added.
+
+    Examples
+    --------
+    >>> def seen(t_s, octets):
+    ...     return Seen(("out", "data", 101, octets, 1), t_s, "data", "", 2)
+    >>> parting(compare([seen(1.0, 100)], [seen(1.25, 40)]))  # doctest: +NORMALIZE_WHITESPACE
+    ('sends packet 2 (octets 101 to 201, copy 1) at 1.0000 s',
+     'sends packet 2 (octets 101 to 141, copy 1) at 1.2500 s')
+    """
+    first, second = told.parted
+    alike = str(first) == str(second)
+    return _doing(first, exact=alike), _doing(second, exact=alike)
+
+
+def _doing(seen: Seen | None, *, exact: bool) -> str:
+    """Return what a run does, and when; with `exact` its octets and the number of its copy."""
+    if seen is None:
+        return "has ended"
+    _, what, number, octets, copy = seen.key
+    which = f"octets {number:,} to {number + octets:,}" if what == "data" else f"octet {number:,}"
+    detail = f" ({which}, copy {copy})" if exact else ""
+    return f"{seen}{detail} at {seen.t_s:.4f} s"
+
+
 def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
     """Return the cause of the first difference of two runs; an empty text if it is not known."""
     for run, (seen, other) in zip((first, second), (told.parted, told.parted[::-1]), strict=True):

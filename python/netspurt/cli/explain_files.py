@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from netspurt.cli.output import complain, named, print_json, raw
+from netspurt.cli.capture_folders import captures_of
+from netspurt.cli.output import complain, fitted, named, print_json, raw, width
 
 #: If there are more connections than this, only their sums are printed.
 _FEW = 2
-#: Names of compressed captures contain one of these.
-_ENDINGS = (".pcap", ".cap", ".dmp")
 
 
 def explain_files(
@@ -109,18 +108,11 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
     ValueError
         If a folder has no capture.
     """
-    from netspurt.captures import is_capture
-
-    def is_named(file: Path) -> bool:
-        # Only the name of a compressed file tells what it contains.
-        packed = file.suffix in {".gz", ".zst"}
-        return is_capture(file) and (not packed or any(end in file.name for end in _ENDINGS))
-
     for path in paths:
         if not path.is_dir():
             yield os.fspath(path)
             continue
-        found = [os.fspath(file) for file in sorted(path.rglob("*")) if is_named(file)]
+        found = captures_of(path)
         if not found:
             raise ValueError(f"{path}: no file of this folder is a capture")
         yield from found
@@ -226,7 +218,7 @@ def _print_captures(
 
     if len(captures) > 1 and not as_json:
         pooled = explaining.explain_pooled(captures)
-        for line in explained.pooled(pooled):
+        for line in fitted(explained.pooled(pooled, width())):
             print(line)
         return _complain_of_fault([], pooled.fault)
     status, documents = 0, []
@@ -238,7 +230,7 @@ def _print_captures(
         elif parquet is not None:
             explained.write_tables(found, parquet)
         else:
-            for line in explained.lines(found, connection, few=_FEW):
+            for line in fitted(explained.lines(found, connection, few=_FEW, room=width())):
                 print(line)
     if as_json:
         print_json({"captures": documents})

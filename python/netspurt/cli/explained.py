@@ -68,8 +68,19 @@ def _chosen(table: Table, connection: int | None) -> Table:
     return table if connection is None else table.where(connection=connection)
 
 
-def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str]:
+def lines(
+    found: Explained, connection: int | None, *, few: int, room: int | None = None
+) -> Iterator[str]:
     """Yield the results for a capture in words.
+
+    Parameters
+    ----------
+    found, connection
+        The capture, and the number of the only connection to tell of.
+    few
+        If there are more connections, only their sums are told.
+    room
+        The width that tables should have.
 
     Raises
     ------
@@ -81,35 +92,36 @@ def lines(found: Explained, connection: int | None, *, few: int) -> Iterator[str
     if connection is not None:
         if connection not in numbers:
             raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
-        yield from _connection(found, connection)
-        yield from _retransmissions(found, connection)
+        yield from _connection(found, connection, room)
+        yield from _retransmissions(found, connection, room)
         return
     if len(numbers) > few:
-        yield from pooled(found)
+        yield from pooled(found, room)
         return
     yield from _packets(found)
     if numbers:
         yield ""
-        yield from pooled_lines(found)
+        yield from pooled_lines(found, room)
     for one in numbers:
         yield ""
-        yield from _connection(found, one)
+        yield from _connection(found, one, room)
 
 
-def pooled(found: Explained) -> Iterator[str]:
-    """Yield one result for all connections together."""
+def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
+    """Yield one result for all connections together, with tables `room` wide at most."""
     table = found.table("connections")
     yield from _packets(found)
     yield from _summary(found, len(set(table["connection"].tolist())))
     yield ""
-    yield from pooled_lines(found)
+    yield from pooled_lines(found, room)
 
 
 def _packets(found: Explained) -> Iterator[str]:
     """Yield lines on the packets of a capture, and on what limits the results."""
     parts = [f"{named(found.path)}: {counted(found.packets, 'packet')}, {number(found.tcp)} of TCP"]
-    others = {"without IP": found.no_ip, "fragments": found.fragments, "others": found.other}
-    parts += [f"{number(many)} {what}" for what, many in others.items() if many]
+    others = {"fragment": found.fragments, "other": found.other}
+    parts += [f"{number(found.no_ip)} without IP"] if found.no_ip else []
+    parts += [counted(many, what) for what, many in others.items() if many]
     yield ", ".join(parts)
     for note in found.notes:
         yield f"Note: {note}."
@@ -148,6 +160,13 @@ def _three(row: dict[str, Any], stem: str, word: Any) -> str:
     return "-" if values[0] == "-" and values[2] == "-" else " / ".join(values)
 
 
+def _round_trips(row: dict[str, Any]) -> str:
+    """Return the round trips; beside the receiver only its own part of them is seen."""
+    if row["rtt_ns_max"] == 0:
+        return "not seen beside the receiver"
+    return _three(row, "rtt_ns", _time)
+
+
 #: The lines for each direction: a label, and a function from a row to a text.
 _TOLD: Sequence[tuple[str, Any]] = (
     ("packets", lambda r: number(r["packets"])),
@@ -161,7 +180,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
     ("largest segment", lambda r: _octets(r["segment_bytes_max"])),
     ("MSS offered", lambda r: _octets(r["mss_bytes"])),
     ("RTT of the handshake", lambda r: _time(r["handshake_rtt_ns"])),
-    ("RTT of the newest segment, min / mean / max", lambda r: _three(r, "rtt_ns", _time)),
+    ("RTT of the newest segment, min / mean / max", _round_trips),
     ("RTT samples", lambda r: number(r["rtt_samples"])),
     ("outstanding, most", lambda r: _octets(r["outstanding_bytes_max"])),
     ("initial window", lambda r: _octets(r["initial_window_bytes"])),
@@ -177,7 +196,7 @@ _TOLD: Sequence[tuple[str, Any]] = (
 )
 
 
-def _connection(found: Explained, connection: int) -> Iterator[str]:
+def _connection(found: Explained, connection: int, room: int | None) -> Iterator[str]:
     """Yield the results for a connection, with its directions side by side."""
     rows = list(_rows(_chosen(found.table("connections"), connection)))
     first = rows[0] if rows[0]["direction"] == "forward" else _turned(rows[0])
@@ -188,7 +207,8 @@ def _connection(found: Explained, connection: int) -> Iterator[str]:
     table = [("", *(row["direction"] for row in rows))]
     table += [(words, *(text(row) for row in rows)) for words, text in _TOLD]
     kept = [row for row in table if not all(cell in {"0", "-", "0 B"} for cell in row[1:])]
-    for line in columns(kept, right=range(1, len(rows) + 1)):
+    room = None if room is None else room - 2
+    for line in columns(kept, range(1, len(rows) + 1), room):
         yield f"  {line}"
 
 
@@ -200,7 +220,7 @@ def _turned(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **turned}
 
 
-def _retransmissions(found: Explained, connection: int) -> Iterator[str]:
+def _retransmissions(found: Explained, connection: int, room: int | None) -> Iterator[str]:
     """Yield the retransmissions of a connection, each with its cause, verdict and evidence."""
     table = _chosen(found.table("retransmissions"), connection)
     yield ""
@@ -223,7 +243,7 @@ def _retransmissions(found: Explained, connection: int) -> Iterator[str]:
         for row in _rows(table)
     ]
     yield "Retransmissions (seconds from the first packet; octets from the SYN):"
-    yield from columns(rows, right=(0, 2, 3, 4))
+    yield from columns(rows, (0, 2, 3, 4), room)
 
 
 def _believed(row: dict[str, Any], what: str) -> str:

@@ -238,4 +238,4 @@ def _given(ends: list[EndReport]) -> list[str]:
 def _span(nanos: int) -> str:
     if nanos >= 1e9:
         return f"{nanos / 1e9:.3g} s"
-    return f"{nanos / 1e3:.0f} us" if nanos < 1e6 else f"{nanos / 1e6:.3g} ms"
+    return f"{nanos / 1e3:.0f} µs" if nanos < 1e6 else f"{nanos / 1e6:.3g} ms"

@@ -10,7 +10,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -70,6 +70,17 @@ def harmless(text: str) -> str:
     return _STEERING.sub(_visible, text)
 
 
+def unstyled(text: str) -> str:
+    r"""Return a text without the styles of `paint`.
+
+    Examples
+    --------
+    >>> unstyled("\x1b[2mno backoff\x1b[0m")
+    'no backoff'
+    """
+    return _STEERING.sub(lambda found: "" if found["style"] else found[0], text)
+
+
 def _visible(found: re.Match[str]) -> str:
     return found["style"] or escape(found[0])
 
@@ -117,15 +128,84 @@ def raw(stream: TextIO) -> TextIO:
     return stream.raw if isinstance(stream, HarmlessStream) else stream
 
 
-def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Yield rows as lines of aligned columns. `right` has the numbers of right-aligned columns."""
+def columns(
+    rows: Sequence[Sequence[str]], right: Sequence[int] = (), room: int | None = None
+) -> Iterator[str]:
+    r"""Yield rows as lines of aligned columns.
+
+    Parameters
+    ----------
+    rows
+        The cells.
+    right
+        The numbers of right-aligned columns.
+    room
+        The width of a line. Cells take several lines where a row is wider, but words stay whole,
+        so a table of long words may be wider.
+
+    Examples
+    --------
+    >>> print(*columns([("who", "cannot be known"), ("c0", "12")], (1,), 14), sep="\n")
+    who  cannot be
+             known
+    c0          12
+    """
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    if room is not None:
+        widths = _narrowed(rows, widths, room - 2 * (len(widths) - 1))
     for row in rows:
         cells = [
-            cell.rjust(width) if n in right else cell.ljust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+            _cut(cell, width) if room is not None else [cell]
+            for cell, width in zip(row, widths, strict=True)
         ]
-        yield "  ".join(cells).rstrip()
+        for line in itertools.zip_longest(*cells, fillvalue=""):
+            parts = [
+                cell.rjust(width) if n in right else cell.ljust(width)
+                for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ]
+            yield "  ".join(parts).rstrip()
+
+
+def _narrowed(rows: Sequence[Sequence[str]], widths: Sequence[int], room: int) -> list[int]:
+    """Return widths whose sum is `room` at most, if the longest words of the columns let them."""
+    least = [
+        max(len(word) for row in rows for word in _joined(row[n]).split(" "))
+        for n in range(len(widths))
+    ]
+    found = list(widths)
+    while sum(found) > room:
+        spare = [now - word for now, word in zip(found, least, strict=True)]
+        widest = max(range(len(found)), key=spare.__getitem__)
+        if spare[widest] <= 0:
+            break
+        found[widest] -= 1
+    return found
+
+
+def _cut(cell: str, width: int) -> list[str]:
+    """Return the lines of a cell, with its words whole."""
+    return [cell] if len(cell) <= width else list(_at_words(cell, width))
+
+
+#: The space between a number and its unit.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµ]?s|ms|k?B|[MG]B|[kMG]?bit/s|%)(?![\w/]))")
+
+
+def _joined(text: str) -> str:
+    """Return a text in which no space stands between a number and its unit."""
+    return _BEFORE_UNIT.sub("\x00", text)
+
+
+def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
+    """Yield a text in lines; words stay whole, and numbers stay with their units."""
+    for line in textwrap.wrap(
+        _joined(text),
+        most,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ):
+        yield line.replace("\x00", " ")
 
 
 def width(most: int | None = None) -> int:
@@ -143,6 +223,29 @@ def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[st
         ]
         for line in itertools.zip_longest(*cells, fillvalue=""):
             yield "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip()
+
+
+def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
+    r"""Yield lines, of which sentences are wrapped at words to the terminal's width.
+
+    The cells of tables are separated by two spaces; a line with such a gap is left as it is, and so
+    is a command behind `Look:`. The further lines of an indented sentence are indented by two more
+    spaces.
+
+    Examples
+    --------
+    >>> text = "  A loss costs 250 ms of silence, and more than that of repair, at 10 ms each."
+    >>> print(*fitted([text], 60), sep="\n")
+      A loss costs 250 ms of silence, and more than that of
+        repair, at 10 ms each.
+    """
+    for line in lines:
+        text = line.lstrip(" ")
+        if "  " in text.rstrip() or text.startswith("Look: ") or len(line) <= width(most):
+            yield line
+            continue
+        indent = line[: len(line) - len(text)]
+        yield from _at_words(line, width(most), f"{indent}  " if indent else "")
 
 
 @contextmanager

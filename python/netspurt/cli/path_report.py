@@ -82,7 +82,7 @@ def length_text(line: dict[str, Any], measure: str) -> str:
     """Return a line of delay on length in a sentence."""
     low, high = line["us_per_octet_between"]
     return (
-        f"delay on length: {ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} us an "
+        f"delay on length: {ms(line['intercept_ms'])} and {line['us_per_octet']:.4g} µs an "
         f"octet ({low:.4g} to {high:.4g}), {each_way(line, measure)}, "
         f"{ms(line['residual_ms'])} about the line"
     )
@@ -158,7 +158,7 @@ def ms(milliseconds: float) -> str:
 
 def span(nanos: float) -> str:
     """Return a time with a suitable unit."""
-    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if abs(nanos) >= scale:
             return f"{nanos / scale:.4g} {unit}"
     return f"{nanos:.0f} ns"

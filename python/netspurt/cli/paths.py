@@ -364,7 +364,7 @@ def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
 
 
 def _length_lines(recording: Delays, fit: Fit, data: dict[str, Any]) -> Iterator[str]:
-    rows = [["length", "probes", "at zero", "us an octet", "rate each way", "about it"]]
+    rows = [["length", "probes", "at zero", "µs an octet", "rate each way", "about it"]]
     for line, told in zip(fit.lines, data["lines"], strict=True):
         rows.append(
             [

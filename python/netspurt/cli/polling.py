@@ -199,7 +199,7 @@ def _matches(found: list[Matched]) -> list[str]:
 def _span(seconds: float | None) -> str:
     if seconds is None or not math.isfinite(seconds):
         return "-"
-    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if abs(seconds) >= scale:
             return f"{seconds / scale:.4g} {unit}"
     return f"{seconds * 1e9:.0f} ns"

@@ -36,7 +36,7 @@ SPENT = {
     "handshake": "the handshake",
     "application": "the applications (neither end had data to send)",
     "delivery": "the path (all data was sent)",
-    "congestion_window": "the congestion window",
+    "congestion_window": "data on its way (the congestion window, or no more to send)",
     "receive_window": "the receive window",
     "repair": "repair",
     "timeout": "silence before a timer",
@@ -49,10 +49,13 @@ _REMEDIES = 3
 _SHARE = 0.005
 
 
-def pooled_lines(found: Explained) -> Iterator[str]:
-    """Yield lines: causes, parts of the time, remedies, and the worst connections."""
+def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
+    """Yield lines: causes, parts of the time, remedies, and the worst connections.
+
+    `room` is the width that tables should have.
+    """
     yield from _vantages(found)
-    yield from _causes(found)
+    yield from _causes(found, room)
     yield ""
     yield _time(found.table("spent"))
     yield from _remedies(found)
@@ -72,7 +75,7 @@ def _vantages(found: Explained) -> Iterator[str]:
     octets: Counter[str] = Counter()
     for key, own in zip(of, data["unique_bytes"].tolist(), strict=True):
         octets[where.get(key, "unknown")] += own
-    parts = [f"{words} {number(counts[name])}" for name, words in _WHERE.items() if counts[name]]
+    parts = [f"{number(counts[name])} {words}" for name, words in _WHERE.items() if counts[name]]
     if not parts:
         return
     yield f"Captured, of directions with data: {', '.join(parts)}."
@@ -110,11 +113,11 @@ _WHERE = {
     "sender": "beside the sender",
     "receiver": "beside the receiver",
     "middle": "between them",
-    "unknown": "at a point that cannot be told",
+    "unknown": "at an unknown place",
 }
 
 
-def _causes(found: Explained) -> Iterator[str]:
+def _causes(found: Explained, room: int | None) -> Iterator[str]:
     again = found.table("retransmissions")
     if len(again) == 0:
         yield "No retransmissions were seen."
@@ -124,7 +127,7 @@ def _causes(found: Explained) -> Iterator[str]:
         own = again.where(cause=cause)
         if len(own):
             rows.append((words, *_counts(own, _waited(found, own))))
-    yield from columns(rows, right=range(1, len(rows[0])))
+    yield from columns(rows, range(1, len(rows[0])), room)
 
 
 #: The columns beside the causes.

@@ -19,7 +19,7 @@ from netspurt.cli import probe_options as opt
 from netspurt.cli.one_way import HEADING, caption, share_of
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import one_of, span_of
-from netspurt.cli.output import columns, paint, print_json, width, wrapped
+from netspurt.cli.output import columns, fitted, paint, print_json, width, wrapped
 from netspurt.cli.path_report import bars, burst_lines, delay_line, length_text, path_data, span
 from netspurt.cli.screens import screen
 from netspurt.wording import number, rate
@@ -130,7 +130,7 @@ def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: boo
     if as_json:
         print_json(told)
     else:
-        for text in _summary(watch, told):
+        for text in fitted(_summary(watch, told)):
             typer.echo(text)
     if watch.answered == 0:
         raise typer.Exit(1)

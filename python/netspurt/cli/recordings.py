@@ -14,8 +14,8 @@ from netspurt.picture_files import ENDINGS
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
-#: Endings of pictures, which may be in the same folder.
-_PICTURES = {*ENDINGS, ".jpg", ".jpeg"}
+#: Endings of pictures and of reports, which may be in the same folder.
+_PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 
 
 #: The file with all numbers of a replay.
@@ -32,12 +32,15 @@ class How:
         As for `netspurt.read_delays`.
     lost_after
         Seconds after which a reply counts as lost.
+    captures
+        Whether captures count as recordings. Without them a folder may have no recording.
     """
 
     format: str | None
     interval: float | None
     columns: dict[str, str]
     lost_after: float | None = None
+    captures: bool = True
 
 
 def files_of(path: Path) -> list[Path]:
@@ -79,6 +82,8 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
     A folder may contain other files. They are reported, and are an error only if no file of the
     folder is a recording.
     """
+    from netspurt.captures import is_capture
+
     said: set[str] = set()
     for path in paths:
         try:
@@ -91,13 +96,15 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
             continue
         read = 0
         for file in files:
+            if not how.captures and is_capture(file):
+                continue
             found = _read(file, how)
             if isinstance(found, _core.DelaysError):
                 complain(_once(found, said), "left out:")
                 continue
             read += not isinstance(found, Exception)
             yield file, found
-        if not read:
+        if not read and how.captures:
             yield path, ValueError(f"{path}: none of its {len(files)} files is a recording")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netspurt.cli.one_way import HEADING, caption, share_of
-from netspurt.cli.output import columns, paint, width, wrapped
+from netspurt.cli.output import columns, paint
 from netspurt.quantities import known
 from netspurt.wording import number
 
@@ -24,7 +24,7 @@ _PERCENTS = (50, 90, 99, 100)
 
 
 def lines(advice: Advice) -> Iterator[str]:
-    """Yield the report on a recording."""
+    """Yield the report on a recording, with a line for each sentence or paragraph."""
     of = advice.replays[0]
     yield from about(of.delays)
     order = "order of arrival" if of.order == "causal" else "one probe in flight"
@@ -36,13 +36,13 @@ def lines(advice: Advice) -> Iterator[str]:
     yield from _waits(of, advice)
     for text in advice.paragraphs():
         yield ""
-        yield from wrapped([[text]], [width(100)])
+        yield text
 
 
 def pooled_lines(advice: Advice) -> Iterator[str]:
     """Yield the report on several recordings together."""
     for of in advice.replays:
-        yield from wrapped([[head(of.delays)]], [width(120)])
+        yield head(of.delays)
     yield ""
     heads = ("all recordings", "spurious", "answers", "timer", "cost", "95 %", "best on")
     rows = [list(heads)]
@@ -59,7 +59,7 @@ def pooled_lines(advice: Advice) -> Iterator[str]:
         yield from _table_of(rows)
     for text in advice.paragraphs():
         yield ""
-        yield from wrapped([[text]], [width(100)])
+        yield text
 
 
 def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
@@ -86,9 +86,9 @@ def about(delays: Delays) -> Iterator[str]:
     """Yield lines on the content of a recording, with notes."""
     from netspurt.analysis.time_of_day import day_words
 
-    yield from wrapped([[head(delays)]], [width(120)])
+    yield head(delays)
     for note in [*day_words(delays), *delays.notes, *delays.loss_words()]:
-        yield from wrapped([[paint(note, "dim")]], [width(120)])
+        yield paint(note, "dim")
 
 
 def head(delays: Delays) -> str:
@@ -188,7 +188,7 @@ def _before(of: Replay) -> Iterator[str]:
         f"{count(lost, 'probe')} lost before the first answer: the waits of the initial timers, "
         f"{told}, are in no figure here."
     )
-    yield from wrapped([[paint(text, "dim")]], [width(100)])
+    yield paint(text, "dim")
 
 
 def _waits(of: Replay, advice: Advice) -> Iterator[str]:
@@ -216,7 +216,7 @@ def rfc889_lines(of: Replay) -> Iterator[str]:
     share = share_of(of.delays.measure)
     rows = [rfc889_row(algorithm, share) for algorithm in of.algorithms]
     yield from columns([HEADING, *rows], right=range(1, 9))
-    yield from wrapped([[paint(caption(of.delays.measure), "dim")]], [width(100)])
+    yield paint(caption(of.delays.measure), "dim")
 
 
 def rfc889_row(algorithm: Algorithm, share: float, name: str = "") -> list[str]:
@@ -303,7 +303,7 @@ def versus_lines(replays: list[Replay], reference: str) -> Iterator[str]:
         f"Both figures are the timer's / {reference}'s; ahead is "
         "the difference of efficiencies in hundredths."
     )
-    yield from wrapped([[told_of]], [width(100)])
+    yield told_of
 
 
 def as_data(of: Replay, advice: Advice | None, reference: str | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from netspurt.cli import replay_options as option
 from netspurt.cli.adapting import Adaptation, tell_adaptations
 from netspurt.cli.one_way import Rfc889
 from netspurt.cli.options import Column, Interval, LostAfter, columns_of
-from netspurt.cli.output import complain, progress
+from netspurt.cli.output import complain, fitted, progress
 from netspurt.cli.programs import AsCsv, AsJson, Form, Row
 from netspurt.cli.recordings import REPLAYED, How, read_all
 from netspurt.cli.replay_report import (
@@ -217,7 +217,7 @@ def _rows(told: list[dict[str, Any]], key: str) -> Iterator[Row]:
 
 
 def _echo(text: Iterator[str]) -> None:
-    for line in text:
+    for line in fitted(text, 120):
         typer.echo(line)
 
 

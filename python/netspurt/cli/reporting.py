@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netspurt import _core
 from netspurt.cli import replay_options as option
+from netspurt.cli.capture_folders import capture_folder, captures_of
 from netspurt.cli.opening import is_explained, is_run, open_tables
-from netspurt.cli.output import named
+from netspurt.cli.output import named, unstyled
+from netspurt.cli.recordings import REPLAYED
 
 if TYPE_CHECKING:
     from netspurt.delays import Delays
@@ -21,14 +25,18 @@ if TYPE_CHECKING:
 #: The name of a page without `--out`.
 _PAGE = "report.html"
 
+_NO_RECORDING = "--estimator names a timer for recordings of delays, and there is none"
+
 
 def report(
     paths: Annotated[
         list[Path],
         typer.Argument(
             metavar="PATH",
-            help="Run folders, captures, sweeps, recordings of delays, folders of replays; two "
-            "runs or captures stand side by side.",
+            help="Run folders, captures, folders of captures, sweeps, recordings of delays, "
+            "folders of replays; two runs or captures stand side by side. A recording that needs "
+            "--format, --column, --interval or --order: netspurt replay takes them, and report "
+            "takes the folder of its --out.",
             show_default=False,
         ),
     ],
@@ -71,7 +79,7 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
         if not path.exists():
             raise ValueError(f"{path} does not exist")
     if estimators and not any(map(_has_recordings, paths)):
-        raise ValueError("--estimator names a timer for recordings of delays, and there is none")
+        raise ValueError(_NO_RECORDING)
     names = [named(path.resolve().name) for path in paths]
     if len(set(names)) < len(names):
         names = [named(str(path)) for path in paths]
@@ -80,15 +88,19 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
         yield compared_section([_subject(*one) for one in both])
         return
     for path, name in both:
-        if _has_recordings(path):
-            yield from _recordings(path, name, estimators)
-        else:
+        if not _has_recordings(path):
             yield from _alone(path, name, BUDGET // len(both))
+        elif captures := captures_of(path):
+            yield from capture_folder(path, captures, BUDGET // len(both))
+            yield from _recordings(path, name, estimators, beside=True)
+        else:
+            yield from _recordings(path, name, estimators)
 
 
 def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
     """Yield the section of a sweep, a run or a capture."""
     from netspurt.report import capture_section, run_section, sweep_section
+    from netspurt.report.flows import Room
     from netspurt.sweep import open_sweep
 
     if _is_sweep(path):
@@ -96,9 +108,9 @@ def _alone(path: Path, name: str, room: int) -> Iterator[Section]:
         return
     one = _subject(path, name)
     if is_run(one.run):
-        yield run_section(one.run, name, one.lines, room)
+        yield run_section(one.run, name, one.lines, Room(room))
     elif is_explained(one.run):
-        yield capture_section(one.run, name, one.lines, room)
+        yield capture_section(one.run, name, one.lines, Room(room))
 
 
 def _is_sweep(path: Path) -> bool:
@@ -129,35 +141,74 @@ def _subject(path: Path, name: str) -> Subject:
     return Subject(opened, name, list(lines_beside_flows(opened)) if is_run(opened) else [])
 
 
-def _recordings(path: Path, name: str, estimators: Sequence[str]) -> Iterator[Section]:
-    """Yield a section for each recording of a file or of a folder.
+def _recordings(
+    path: Path, name: str, estimators: Sequence[str], *, beside: bool = False
+) -> Iterator[Section]:
+    """Yield a section for each recording of a file or of a folder, and one of all before several.
 
-    The timers are `estimators`, or those of a replay's folder, or the usual ones.
+    The timers are `estimators`, or those of a replay's folder, or the usual ones. With `beside`
+    the folder has captures, and may have no recording.
 
     Raises
     ------
     ValueError
         If there is no recording.
     """
+    from netspurt.report import recordings_section
+
+    found = list(_replays(path, name, estimators, beside=beside))
+    if not found and estimators:
+        raise ValueError(_NO_RECORDING)
+    if len(found) > 1:
+        yield recordings_section(path, found)
+        found = [replace(section, within=True) for section in found]
+    yield from found
+
+
+def _replays(
+    path: Path, name: str, estimators: Sequence[str], *, beside: bool
+) -> Iterator[Section]:
+    """Yield a section for each recording of a file or of a folder."""
     from netspurt.advice import advise
     from netspurt.cli.recordings import How, read_all
     from netspurt.cli.replay_report import lines
     from netspurt.report import replay_section
 
-    for file, reading in read_all([path], How(None, None, {})):
+    for file, reading in read_all([path], How(None, None, {}, captures=not beside)):
         if isinstance(reading, Exception):
-            raise reading
+            raise _with_hint(reading, file)
         for one in reading:
             found = _replay(file, one, estimators)
-            told = name if len(reading) == 1 and file == path else one.name
+            told = name if len(reading) == 1 and file == path else _short(one.name, file, path)
             advice = advise([found])
-            yield replay_section(found, told, list(lines(advice)), str(file), advice.pick)
+            text = [unstyled(line) for line in lines(advice)]
+            yield replay_section(found, told, text, str(file), advice.pick)
+
+
+def _with_hint(error: Exception, file: Path) -> Exception:
+    """Return the error of reading a recording, with what to do where `report` has no option."""
+    if file.suffix == ".toml":
+        return ValueError(
+            f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "
+            "`netspurt report DIR`"
+        )
+    if not isinstance(error, _core.DelaysError) or "--" not in error.fix:
+        return error
+    return ValueError(
+        f"{error}; `netspurt replay` takes it: `netspurt replay {file} ... --out DIR`, then "
+        "`netspurt report DIR`"
+    )
+
+
+def _short(name: str, file: Path, path: Path) -> str:
+    """Return the name of a recording in a file of a path: without the folders of the file."""
+    own = name.removeprefix(str(file)).removeprefix(": ")
+    of = str(file.relative_to(path)) if path.is_dir() else file.name
+    return own if own and file.name == REPLAYED else ": ".join(filter(None, (of, own)))
 
 
 def _replay(file: Path, delays: Delays, estimators: Sequence[str]) -> Replay:
     """Replay timers on a recording: the given ones, those of its file, or the usual ones."""
-    from netspurt import _core
-    from netspurt.cli.recordings import REPLAYED
     from netspurt.cli.replaying import Replaying, algorithms_of
     from netspurt.table import Table
     from netspurt.timers import USUAL, replay

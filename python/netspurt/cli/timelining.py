@@ -201,7 +201,7 @@ def _delivered(file: Path, direction: str | None) -> Timeline:
 
 def _write_trace(read: Timeline, wanted: Wanted) -> None:
     """Write one direction as a trace of Mahimahi, if this is requested."""
-    from netspurt.timelines import OPPORTUNITY_BYTES, mahimahi
+    from netspurt.timelines import OPPORTUNITY_BYTES, mahimahi, silence_at_end
 
     if wanted.trace is None:
         return
@@ -216,6 +216,12 @@ def _write_trace(read: Timeline, wanted: Wanted) -> None:
     mean = rate(len(lines) * OPPORTUNITY_BYTES * 8 / seconds)
     what = "opportunity" if len(lines) == 1 else "opportunities"
     typer.echo(f"{wanted.trace}: {number(len(lines))} {what} in {seconds:g} s, {mean} on average")
+    if span is not None and way.rate and (silent := silence_at_end(way, span)):
+        note = (
+            f"the trace ends in an outage of {silent / 1e9:g} s: an opportunity at its end keeps "
+            "it, for the trace begins again there"
+        )
+        _tell([note])
 
 
 def _contents(read: Timeline) -> Iterator[str]:

@@ -77,7 +77,8 @@ class Bars(Mark):
     """Vertical bars from `low` to `high`, shape (n,).
 
     `dot` is the size of a dot at the middle of each, which is visible at every zoom; 0 for none.
-    With `caps` each end has a short line across: the bars are intervals.
+    With `caps` each end has a short line across: the bars are intervals. `packet` has the numbers
+    of packets, where these do not follow from the heights.
     """
 
     x: Floats
@@ -86,6 +87,7 @@ class Bars(Mark):
     width: float = 1.0
     dot: float = 0.0
     caps: bool = False
+    packet: Floats | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +128,10 @@ class Cells(Mark):
 
 @dataclass(frozen=True, kw_only=True)
 class Points(Mark):
-    """Points, shape (n,); `hollow` ones are outlines."""
+    """Points, shape (n,); `hollow` ones are outlines.
+
+    If each stands for an interval of y, `low` and `high` are its ends. `packet` is as for bars.
+    """
 
     x: Floats
     y: Floats
@@ -134,6 +139,9 @@ class Points(Mark):
     size: float = 3.0
     width: float = 1.0
     hollow: bool = False
+    low: Floats | None = None
+    high: Floats | None = None
+    packet: Floats | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

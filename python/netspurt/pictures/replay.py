@@ -184,10 +184,9 @@ def pareto(replay: Judged) -> Picture:
     least = min(seen or [shares[0].high]) / 2
     named = _named(replay)
     marks: list[Mark] = []
-    for place, algorithm in enumerate(replay.algorithms):
-        known = algorithm in named
-        ink: Ink = SERIES[place % len(SERIES)] if known else "grey"
-        marks += _of_front(algorithm, algorithm in front, ink, least, named=known)
+    for algorithm in replay.algorithms:
+        look = _look(named.index(algorithm)) if algorithm in named else _OTHER
+        marks += _of_front(algorithm, algorithm in front, look, least)
     xs = np.array([max(algorithm.spurious_share.value, least) for algorithm in front])
     ys = np.array([algorithm.timer.value for algorithm in front])
     marks.append(Line(label="front", ink="grey", x=xs, y=ys, steps=True, width=1.0))
@@ -199,10 +198,10 @@ def pareto(replay: Judged) -> Picture:
     return Picture(tuple(marks), y, x)
 
 
-def _of_front(
-    algorithm: JudgedBy, best: bool, ink: Ink, least: float, *, named: bool
-) -> list[Mark]:
-    """Return an algorithm's point and its two intervals."""
+def _of_front(algorithm: JudgedBy, best: bool, look: tuple[Ink, Shape], least: float) -> list[Mark]:
+    """Return an algorithm's point and its two intervals. The point of a better one is filled."""
+    ink, shape = look
+    named = look != _OTHER
     share, timer = algorithm.spurious_share, algorithm.timer
     x, high = (max(end, least) for end in (share.value, share.high))
     low = share.low or (least if share.value == 0 else least / 100)
@@ -211,7 +210,6 @@ def _of_front(
     label = algorithm.estimator + ("" if share.value > 0 else " (none seen)") if named else ""
     left, right = np.array([max(low, least)]), np.array([high])
     bottom, top = np.array([min(timer.low, timer.value)]), np.array([max(timer.high, timer.value)])
-    shape: Shape = "dot" if best else "square"
     point = Points(
         label=label, ink=ink, x=at, y=mean, shape=shape, size=6, hollow=not best, rank=rank + 0.1
     )
@@ -222,6 +220,18 @@ def _of_front(
 
 #: The most timers that the legend of a front names.
 _NAMED = 20
+
+#: The shapes of points. The second six timers have the colours of the first six in another shape.
+_SHAPES: tuple[Shape, ...] = ("dot", "up", "down", "square")
+
+#: The colour and the shape of timers that the legend does not name.
+_OTHER: tuple[Ink, Shape] = ("grey", "square")
+
+
+def _look(place: int) -> tuple[Ink, Shape]:
+    """Return the colour and the shape of a named timer: each has its own."""
+    turn, ink = divmod(place, len(SERIES))
+    return SERIES[ink], _SHAPES[turn]
 
 
 def _named(replay: Judged) -> list[JudgedBy]:

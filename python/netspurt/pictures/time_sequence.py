@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -64,6 +65,8 @@ def time_sequence(run: Tables, view: View) -> Picture:
     marks.append(_segments(data, "sent", "black", size, 2.4))
     marks += _drops(run, own, view, few=few)
     marks += _retransmissions(seen.where(kind="retransmission"), few=few)
+    if _packet_bytes(own) is not None:
+        marks = [_without_packets(mark) for mark in marks]
     marks = [mark for mark in marks if _count(mark)]
     scale = Scale("sequence number", "B")
     corner = _empty_corner(Picture(tuple(marks), scale), seen)
@@ -130,7 +133,22 @@ def _segments(
     high = low + segments["len_bytes"]
     width, dot = size
     x = segments.seconds()
-    return Bars(label=label, ink=ink, x=x, low=low, high=high, width=width, dot=dot, rank=rank)
+    return Bars(
+        label=label,
+        ink=ink,
+        x=x,
+        low=low,
+        high=high,
+        width=width,
+        dot=dot,
+        rank=rank,
+        packet=segments["packet"].astype(np.float64),
+    )
+
+
+def _without_packets(mark: Mark) -> Mark:
+    """Return a mark without numbers of packets, which follow from the sequence numbers."""
+    return replace(mark, packet=None) if isinstance(mark, (Bars, Points)) else mark
 
 
 def _retransmissions(segments: Table, *, few: bool) -> list[Mark]:
@@ -215,7 +233,7 @@ def _sack_blocks(blocks: Table) -> Bars:
 
 
 def _drops(run: Tables, own: Table, view: View, *, few: bool) -> list[Mark]:
-    """Return marks of data that was lost, dropped or discarded, at the middle of its height."""
+    """Return marks of data that was lost, dropped or discarded, at the middle of its octets."""
     of = {"flow": str(own["flow"][0]), "direction": view.sends}
     recorded = optional(run, "drops")
     if recorded is None:
@@ -223,14 +241,24 @@ def _drops(run: Tables, own: Table, view: View, *, few: bool) -> list[Mark]:
     dropped = view.clip(recorded.where(**of))
     # An incomplete datagram is discarded because these fragments were dropped or lost.
     dropped = dropped.select((dropped["kind"] != "ack") & (dropped["reason"] != "reassembly"))
-    middles = dict(
-        zip(own["id"].tolist(), (own["seq"] + own["len_bytes"] / 2).tolist(), strict=True)
-    )
-    known = [(t, middles.get(i)) for t, i in zip(dropped.seconds(), dropped["id"], strict=True)]
-    points = np.array([(t, y) for t, y in known if y is not None], dtype=float).reshape(-1, 2)
+    rows = {one: n for n, one in enumerate(own["id"].tolist())}
+    places = [rows.get(one, -1) for one in dropped["id"].tolist()]
+    known = np.flatnonzero(np.array(places, dtype=np.int64) >= 0)
+    lost = own.take(np.array(places, dtype=np.int64)[known])
+    low = lost["seq"].astype(np.float64)
+    high = low + lost["len_bytes"]
     size, width = (7.0, 1.5) if few else (5.0, 1.0)
-    (x, y), label = points.T, "dropped or lost"
     cross = Points(
-        label=label, ink="orange", x=x, y=y, shape="cross", size=size, width=width, rank=2.6
+        label="dropped or lost",
+        ink="orange",
+        x=dropped.seconds()[known],
+        y=(low + high) / 2,
+        low=low,
+        high=high,
+        packet=lost["packet"].astype(np.float64),
+        shape="cross",
+        size=size,
+        width=width,
+        rank=2.6,
     )
     return [cross]

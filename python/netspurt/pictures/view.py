@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from netspurt.table import HasTables, Table
+from netspurt.table import HasTables, Table, optional
 
 #: The directions of a flow: what its initiator sends, and what the other end sends.
 DIRECTIONS = ("forward", "reverse")
@@ -128,7 +128,25 @@ def acknowledgements(segments: Table) -> Table:
 
 
 def flow_end(run: Tables, flow: str, direction: str) -> float:
-    """Return when all data of a direction was acknowledged, or the end of the run, in seconds."""
+    """Return when a direction ended, in seconds.
+
+    In a run it is when all its data was acknowledged, in a capture the last packet of a connection
+    that was closed or reset. Otherwise it is the end of the run or of the capture.
+    """
     sums = run.table("flows").where(flow=flow, direction=direction)
     finished = float(sums.seconds("finished_ns")[0]) if len(sums) else np.nan
-    return run.stop_ns / 1e9 if np.isnan(finished) else finished
+    if not np.isnan(finished):
+        return finished
+    if _was_seen_to_end(run, flow):
+        return float(run.table("segments").where(flow=flow).seconds().max())
+    return run.stop_ns / 1e9
+
+
+def _was_seen_to_end(run: Tables, flow: str) -> bool:
+    """Return whether this is a connection of a capture, and was closed or reset in it."""
+    connections = optional(run, "connections")
+    # The table of this name in a run has the connections of populations.
+    if connections is None or "ending" not in set(connections):
+        return False
+    own = connections.where(connection=int(flow.removeprefix("c")))
+    return bool(np.any(own["ending"] != "open"))

@@ -6,6 +6,7 @@ the pictures of `netspurt.pictures` on canvases, on one axis of time.
 
 from netspurt.report.captures import capture_section
 from netspurt.report.compared import compared_section
+from netspurt.report.folders import captures_sections, recordings_section
 from netspurt.report.page import page
 from netspurt.report.parts import Section
 from netspurt.report.recordings import replay_section
@@ -15,8 +16,10 @@ from netspurt.report.sweeps import sweep_section
 __all__ = [
     "Section",
     "capture_section",
+    "captures_sections",
     "compared_section",
     "page",
+    "recordings_section",
     "replay_section",
     "run_section",
     "sweep_section",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,9 @@ from numpy.typing import NDArray
 
 from netspurt.captures import CaptureError, Explained, end_of
 from netspurt.causes import TIMERS, begun
-from netspurt.report.drawn import BUDGET
-from netspurt.report.flows import Found, Way, flows_of, ways
-from netspurt.report.parts import Group, Link, Part, Place, Rows, Section, Side
-from netspurt.report.repairs import MOST_ROWS
+from netspurt.report.flows import ROOM, Found, Room, Way, flows_of
+from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
+from netspurt.report.repairs import Drawn
 from netspurt.report.words import instant, span
 from netspurt.table import Table
 from netspurt.wording import counted, number, plain, rate
@@ -21,12 +21,12 @@ from netspurt.wording import counted, number, plain, rate
 #: The kinds of pictures that can be drawn from a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
 
-#: The most rows of the table of directions.
-_LISTED = 60
-
 
 def capture_section(
-    found: Explained, name: str, lines: Sequence[str] = (), room: int = BUDGET
+    found: Explained,
+    name: str,
+    lines: Sequence[str] = (),
+    room: Room = ROOM,
 ) -> Section:
     """Return the section of a capture.
 
@@ -39,7 +39,7 @@ def capture_section(
     lines
         The lines that `netspurt explain` prints of the capture.
     room
-        The most marks to draw.
+        What the pictures may take.
 
     Raises
     ------
@@ -52,26 +52,33 @@ def capture_section(
 
 
 def capture_part(
-    found: Explained, name: str, lines: Sequence[str], room: int, side: int = 0
+    found: Explained,
+    name: str,
+    lines: Sequence[str],
+    room: Room,
+    side: int = 0,
 ) -> tuple[Part, Found]:
     """Return the part for a capture, and its flows. `side` is its place in a comparison."""
     if found.tcp == 0:
         raise CaptureError(f"{plain(found.path)}: the capture has no packets of TCP to report")
     flows = flows_of(found, _KINDS, room)
-    shown = {flow.name for flow in flows.flows}
-    here = [way for way in ways(found) if way.name in shown]
-    notes = [f"{note}." for note in found.notes]
-    part = Part(
+    drawn = Drawn({flow.name for flow in flows.flows}, side)
+    tables = [_spurious(found, drawn), _missed(found, drawn)]
+    told = undrawn_part(found, name, lines)
+    return replace(told, places=tables, notes=[*told.notes, *flows.notes]), flows
+
+
+def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
+    """Return the words and the table of directions of a capture, which needs no segments."""
+    return Part(
         name=name,
         words=list(_lacking(found)),
         lines=[plain(line) for line in lines],
         tables=[_directions(found)],
-        places=[_spurious(found, here, side), _missed(found, here, side)] if here else [],
-        notes=[*notes, *flows.notes],
+        notes=[f"{note}." for note in found.notes],
         links=[Link("the capture", path) for path in found.sources],
         foot=[f"netspurt {_version()}"],
     )
-    return part, flows
 
 
 def _lacking(found: Explained) -> Iterator[str]:
@@ -99,16 +106,23 @@ def _directions(found: Explained) -> Rows:
     connections, again = found.table("connections"), found.table("retransmissions")
     every = [row for row in connections.records() if row["data_packets"]]
     every.sort(key=lambda row: -int(row["unique_bytes"]))
-    rows = [_cells(row, again) for row in every[:_LISTED]]
+    habits = found.table("habits")
+    beside = habits.where(vantage="receiver")
+    far = set(zip(beside["connection"].tolist(), beside["direction"].tolist(), strict=True))
+    rows = [
+        _cells(row, again, beside=(row["connection"], row["direction"]) in far)
+        for row in every[:MOST_ROWS]
+    ]
     head = (
         *("flow", "direction", "from, to", "data packets", "octets", "retransmitted"),
         *("spurious", "by cause", "RTT, mean", "throughput"),
     )
     more = len(every) - len(rows)
-    return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more)
+    return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more, elsewhere=_ALL)
 
 
-def _cells(row: dict[str, Any], again: Table) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], again: Table, *, beside: bool) -> tuple[str, ...]:
+    """Return the cells of a direction. `beside` says whether it was captured at its receiver."""
     own = again.where(connection=row["connection"], direction=row["direction"])
     causes = own["cause"].tolist()
     told = ", ".join(f"{cause} {causes.count(cause):,}" for cause in dict.fromkeys(causes))
@@ -118,35 +132,43 @@ def _cells(row: dict[str, Any], again: Table) -> tuple[str, ...]:
         f"{end_of(row, 'source')} to {end_of(row, 'destination')}",
         *(number(row["data_packets"]), number(row["unique_bytes"]), number(len(own))),
         *(number((own["verdict"] == "spurious").sum()), told or "-"),
-        "-" if rtt is None else span(rtt / 1e9),
+        _round_trip(rtt, beside=beside),
         "-" if throughput is None else rate(throughput),
     )
 
 
+def _round_trip(mean_ns: float | None, *, beside: bool) -> str:
+    """Return a mean round trip; beside the receiver only the receiver's part of it is seen."""
+    if mean_ns is None:
+        return "no samples"
+    return "not seen beside the receiver" if beside or mean_ns == 0 else span(mean_ns / 1e9)
+
+
+#: Where all rows of a capture's tables are.
+_ALL = "`netspurt explain --csv` prints all."
+
 _HEAD = ("time", "flow", "first octet", "octets", "cause", "verdict", "evidence", "after")
 
 
-def _spurious(found: Explained, here: Sequence[Way], side: int) -> Rows:
+def _spurious(found: Explained, drawn: Drawn) -> Rows:
     """Return the table of the retransmissions that the capture shows to be spurious."""
     again = found.table("retransmissions")
     return _table(
         found,
         again.select(again["verdict"] == "spurious"),
-        here,
-        side,
+        drawn,
         ("Spurious retransmissions", "No retransmission is known to be spurious."),
     )
 
 
-def _missed(found: Explained, here: Sequence[Way], side: int) -> Rows:
+def _missed(found: Explained, drawn: Drawn) -> Rows:
     """Return the table of the retransmissions that were necessary and waited for a timer."""
     again = found.table("retransmissions")
     late = _by_timer(again)
     return _table(
         found,
         again.select((again["verdict"] != "spurious") & late),
-        here,
-        side,
+        drawn,
         (
             "Losses that waited for a timeout",
             "No loss is known to have waited for a timeout. A capture does not show what was lost "
@@ -168,24 +190,25 @@ def _by_timer(again: Table) -> NDArray[np.bool_]:
     return late
 
 
-def _table(
-    found: Explained, again: Table, here: Sequence[Way], side: int, told: tuple[str, str]
-) -> Rows:
-    """Return a table in the order of time. `told` is its caption, and the text for an empty one."""
-    known = {way.name for way in here}
-    rows, places = [], []
+def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) -> Rows:
+    """Return a table in the order of time. `told` is its caption, and the text for an empty one.
+
+    Rows of the directions that are drawn have places.
+    """
+    rows, times = [], []
+    places: list[Place | None] = []
     for row in again.records():
         way = Way(f"c{row['connection']}", row["direction"])
-        if way.name not in known:
-            continue
         t = (row["t_ns"] - found.start_ns) / 1e9
         octets = (number(row["seq"]), number(row["len_bytes"]))
         evidence = "original missing" if row["original_missing"] else row["evidence"]
         gap = "-" if row["gap_ns"] is None else span(row["gap_ns"] / 1e9)
         believed = (_believed(row, "cause"), _believed(row, "verdict"))
         rows.append((instant(t), way.name, *octets, *believed, evidence, gap))
-        places.append(Place(side, way.name, t, row["seq"] + row["len_bytes"] / 2))
-    order = sorted(range(len(rows)), key=lambda n: places[n].x)
+        middle = row["seq"] + row["len_bytes"] / 2
+        places.append(drawn.place(way, t, middle))
+        times.append(t)
+    order = sorted(range(len(rows)), key=times.__getitem__)
     shown = order[:MOST_ROWS]
     return Rows(
         f"{told[0]}: {len(rows):,}",
@@ -195,6 +218,7 @@ def _table(
         [places[n] for n in shown],
         len(order) - len(shown),
         told[1],
+        elsewhere=_ALL.replace("--csv", "--json"),
     )
 
 

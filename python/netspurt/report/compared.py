@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from netspurt.analysis.compare import Comparison, Seen, compare, events, why
+from netspurt.analysis.compare import Comparison, Seen, compare, events, parting, why
 from netspurt.captures import Explained
 from netspurt.report.captures import capture_part
 from netspurt.report.drawn import BUDGET
-from netspurt.report.flows import Found, Way, ways
+from netspurt.report.flows import Found, Room, Way, ways
 from netspurt.report.parts import Flow, Group, Part, Parting, Section, Side
 from netspurt.report.runs import run_part
 from netspurt.run import Run
@@ -45,7 +45,7 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     Times count from the first data of each. Directions of two runs that have the same name are
     compared segment by segment; of captures, and if no name is shared, those with the most data.
     """
-    told = [_part(one, side, room // 2) for side, one in enumerate(subjects)]
+    told = [_part(one, side, Room(room // 2)) for side, one in enumerate(subjects)]
     sides = [
         Side(one.name, [_from_first_data(one.run, flow) for flow in found.flows])
         for one, (_part_of, found) in zip(subjects, told, strict=True)
@@ -56,7 +56,7 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
     return Section(" and ".join(titles), [part for part, _ in told], words, groups)
 
 
-def _part(one: Subject, side: int, room: int) -> tuple[Part, Found]:
+def _part(one: Subject, side: int, room: Room) -> tuple[Part, Found]:
     if isinstance(one.run, Explained):
         return capture_part(one.run, one.name, one.lines, room, side)
     return run_part(one.run, one.name, one.lines, room, side)
@@ -104,8 +104,8 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
     if not count:
         which = f"The {len(pairs)} directions with data" if len(pairs) > 1 else "The two"
         return [*words, f"{which} never differ{_FROM_FIRST}."], None
-    parting = earliest.sentence(subjects)
-    return [*words, parting], Parting(earliest.at_s, parting, earliest.names)
+    sentence = earliest.sentence(subjects)
+    return [*words, sentence], Parting(earliest.at_s, sentence, earliest.names)
 
 
 def _pairs(first: Run | Explained, second: Run | Explained) -> list[tuple[Way, Way]]:
@@ -162,8 +162,8 @@ class _Compared:
 
     def sentence(self, subjects: Sequence[Subject]) -> str:
         """Say where the two first differ, and what each does there."""
-        both = zip(subjects, self.told.parted, strict=True)
-        doing = "; ".join(f"{one.name} {event or 'has ended'}" for one, event in both)
+        both = zip(subjects, parting(self.told), strict=True)
+        doing = "; ".join(f"{one.name} {told}" for one, told in both)
         cause = f": {self.cause}" if self.cause else ""
         return f"First divergence at {self.at_s:.4f} s{cause}. {doing}."
 

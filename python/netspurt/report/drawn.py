@@ -90,6 +90,8 @@ def _mark(mark: Mark, payload: Payload, share: float) -> dict[str, Any]:
     near: int | None = None
     for one in fields(mark):
         value = getattr(mark, one.name)
+        if value is None:
+            continue
         if not isinstance(value, np.ndarray):
             told[one.name] = value
             continue

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from netspurt.pictures import OPTIONS, Tables, View, picture
-from netspurt.report.drawn import numbers
+from netspurt.report.drawn import BUDGET, numbers
 from netspurt.report.parts import Flow, Panel
-from netspurt.wording import counted
+from netspurt.wording import number
 
 #: The kinds of pictures, in order, each with its heading.
 TITLES = {
@@ -22,17 +22,18 @@ TITLES = {
     "throughput": "Throughput",
 }
 
-#: The most flows of a page. A longer list would be too long to choose from.
-_MOST_FLOWS = 40
+#: The most directions of a page. A longer list would be too long to choose from.
+MOST_FLOWS = 40
 
 
 @dataclass(frozen=True)
 class Way:
-    """A flow and one of its directions, and whether the direction has retransmissions."""
+    """A flow and one of its directions, and the numbers of its timeouts and retransmissions."""
 
     flow: str
     direction: str
-    repaired: bool = False
+    timeouts: int = 0
+    again: int = 0
 
     @property
     def name(self) -> str:
@@ -55,13 +56,25 @@ def ways(run: Tables) -> list[Way]:
     """
     flows = run.table("flows")
     octets, again = (flows[name].astype(np.int64) for name in ("acked_bytes", "retransmissions"))
-    names = zip(flows["flow"].tolist(), flows["direction"].tolist(), strict=True)
-    every = [Way(*name, repaired=bool(n)) for name, n in zip(names, again.tolist(), strict=True)]
+    columns = (flows[name].tolist() for name in ("flow", "direction", "timeouts"))
+    every = [Way(*row) for row in zip(*columns, again.tolist(), strict=True)]
     order = np.lexsort((-again, -octets)).tolist()
     return [every[n] for n in order if int(flows["sent"][n]) > 0]
 
 
-def flows_of(run: Tables, kinds: Sequence[str], room: int) -> Found:
+@dataclass(frozen=True)
+class Room:
+    """What pictures may take: the most marks, and the most directions."""
+
+    marks: int = BUDGET
+    directions: int = MOST_FLOWS
+
+
+#: The room of a page with one subject.
+ROOM = Room()
+
+
+def flows_of(run: Tables, kinds: Sequence[str], room: Room) -> Found:
     """Return the pictures of as many flows as there is room for.
 
     Parameters
@@ -71,24 +84,26 @@ def flows_of(run: Tables, kinds: Sequence[str], room: int) -> Found:
     kinds
         The kinds of pictures to draw, of `TITLES`.
     room
-        The most marks. The flow with the most data is drawn even if it has more.
+        The most marks and directions. The direction with the most data is drawn even if it has
+        more marks.
 
-    Flows with retransmissions are chosen first. The chosen flows are in the order of their data.
+    After the direction with the most data, those with the most timeouts are chosen, then those with
+    the most retransmissions. The chosen ones are in the order of their data.
     """
     flows: dict[str, Flow] = {}
     missing: dict[str, str] = {}
     taken = 0
     every = ways(run)
-    first = sorted(every[1:], key=lambda way: not way.repaired)
-    for way in [*every[:1], *first][:_MOST_FLOWS]:
+    first = [*every[:1], *sorted(every[1:], key=lambda way: (-way.timeouts, -way.again))]
+    for way in first[: room.directions]:
         panels = list(_panels(run, way, kinds, missing))
         size = numbers(panel.picture for panel in panels)
-        if not panels or (flows and taken + size > room):
+        if not panels or (flows and taken + size > room.marks):
             continue
         taken += size
         flows[way.name] = Flow(way.name, panels)
     drawn = [flows[way.name] for way in every if way.name in flows]
-    return Found(drawn, [*_left_out(every, drawn), *_not_drawn(missing, drawn)])
+    return Found(drawn, [*_left_out(first, drawn, room), *_not_drawn(missing, drawn)])
 
 
 def _panels(
@@ -106,16 +121,34 @@ def _panels(
         yield Panel(kind, TITLES[kind], shown)
 
 
-def _left_out(every: Sequence[Way], flows: Sequence[Flow]) -> Iterator[str]:
-    """Yield a sentence on the flows that are not drawn."""
+def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room) -> Iterator[str]:
+    """Yield sentences on the directions that are not drawn, by the limit that leaves them out.
+
+    `first` has all directions in the order in which they are chosen.
+    """
     there = {flow.name for flow in flows}
-    gone = [way.name for way in every if way.name not in there]
-    if flows and gone:
-        names = ", ".join(gone[:8]) + (", ..." if len(gone) > 8 else "")
+    large = [way.name for way in first[: room.directions] if way.name not in there]
+    beyond = [way.name for way in first[room.directions :]]
+    if not flows or not (large or beyond):
+        return
+    yield (
+        f"Pictures are of {number(len(flows))} of {number(len(first))} directions: the one with "
+        "the most data, then those with the most timeouts, then those with the most "
+        "retransmissions. `netspurt plot --flow NAME` draws any other."
+    )
+    if beyond:
+        yield f"Not drawn, for at most {number(room.directions)} are: {_few(beyond)}."
+    if large:
         yield (
-            f"Pictures and tables of retransmissions are of {counted(len(flows), 'direction')}, "
-            f"those with retransmissions and with most data; {len(gone)} are left out: {names}."
+            f"Not drawn, for there is no room beside the others for more than "
+            f"{number(room.marks)} marks: {_few(large)}."
         )
+
+
+def _few(names: Sequence[str]) -> str:
+    """Return the first names, and how many there are if these are not all."""
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {number(len(names) - 8)} more"
 
 
 def _not_drawn(missing: dict[str, str], flows: Sequence[Flow]) -> Iterator[str]:

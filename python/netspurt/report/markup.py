@@ -5,38 +5,55 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from netspurt.report.parts import Group, Link, Part, Place, Rows, Section
+from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section
 from netspurt.wording import counted, plain
 
 
-def section_markup(section: Section, first_group: int, out: Path, *, alone: bool) -> str:
-    """Return a section as HTML. If it is the only one, the page's title is its heading.
+@dataclass(frozen=True)
+class Spot:
+    """The place of a section on its page.
 
-    Parameters
+    Attributes
     ----------
-    section
-        The section.
-    first_group
-        The number of its first group of pictures on the page.
+    number
+        Its number, from 0.
+    group
+        The number of its first group of pictures.
     out
         The file of the page. Links are relative to it.
+    alone
+        Whether the page's title is its heading.
     """
+
+    number: int
+    group: int
+    out: Path
+    alone: bool = False
+
+
+def anchor(number: int) -> str:
+    """Return the name by which links lead to a section."""
+    return f"part-{number}"
+
+
+def section_markup(section: Section, spot: Spot) -> str:
+    """Return a section as HTML."""
     beside = len(section.parts) > 1
     lines = [
-        '<section class="subject">',
-        "" if alone else f"<h2>{_text(section.heading)}</h2>",
+        f'<section class="subject" id="{anchor(spot.number)}">',
+        "" if spot.alone else f"<h2>{_text(section.heading)}</h2>",
         *(f"<p>{_text(words)}</p>" for words in section.words),
         f'<div class="parts{" beside" if beside else ""}">',
-        *(_part(part, named=beside) for part in section.parts),
+        *(_part(part, spot, named=beside) for part in section.parts),
         "</div>",
-        *_groups(section.groups, first_group),
-        *(_places(part, first_group, named=beside) for part in section.parts),
-        *(_foot(part, out, named=beside) for part in section.parts),
+        *_groups(section.groups, spot.group),
+        *(_places(part, spot, named=beside) for part in section.parts),
+        *(_foot(part, spot.out, named=beside) for part in section.parts),
         "</section>",
     ]
     return "\n".join(line for line in lines if line)
@@ -58,25 +75,49 @@ def _text(text: str) -> str:
 
 def _line(line: str) -> str:
     """Return a line as a command prints it; a sentence may wrap, the cells of a table may not."""
-    in_columns = "  " in line.strip()
-    return _text(line) if in_columns or not line else f'<span class="prose">{_text(line)}</span>'
+    return (
+        _text(line)
+        if _in_columns(line) or not line
+        else f'<span class="prose">{_text(line)}</span>'
+    )
 
 
-def _part(part: Part, *, named: bool) -> str:
+#: The widths of lines [characters] for which the style has a size of type on paper.
+_WIDTHS = (120, 150, 180)
+
+#: The width of lines that fit the paper at the usual size.
+_USUAL = 100
+
+
+def _in_columns(line: str) -> bool:
+    """Return whether a line has cells of a table, which are two spaces apart."""
+    return "  " in line.strip()
+
+
+def _wide(lines: Sequence[str]) -> str:
+    """Return the class of lines with wide tables, by which they get smaller type on paper."""
+    most = max((len(line) for line in lines if _in_columns(line)), default=0)
+    if most <= _USUAL:
+        return ""
+    return f" class=wide-{next((one for one in _WIDTHS if most <= one), _WIDTHS[-1])}"
+
+
+def _part(part: Part, spot: Spot, *, named: bool) -> str:
     """Return the words and the tables that precede the pictures."""
     lines = ["<div>", f"<h3>{_text(part.name)}</h3>" if named else ""]
     lines += [f"<p>{_text(words)}</p>" for words in part.words]
     if part.lines:
         told = "\n".join(map(_line, part.lines))
-        lines.append(f'<pre tabindex="0" role="region" aria-label="Summary">{told}</pre>')
-    lines += [_table(rows, None) for rows in part.tables]
+        wide = _wide(part.lines)
+        lines.append(f'<pre{wide} tabindex="0" role="region" aria-label="Summary">{told}</pre>')
+    lines += [_table(replace(rows, places=()), spot) for rows in part.tables]
     return "\n".join([*lines, "</div>"])
 
 
-def _places(part: Part, group: int, *, named: bool) -> str:
+def _places(part: Part, spot: Spot, *, named: bool) -> str:
     """Return the tables whose rows link to places in the pictures."""
     of = f"{part.name}: " if named else ""
-    return "\n".join(_table(rows, group, of) for rows in part.places)
+    return "\n".join(_table(rows, spot, of) for rows in part.places)
 
 
 def _foot(part: Part, out: Path, *, named: bool) -> str:
@@ -101,20 +142,20 @@ def _links(links: Sequence[Link], out: Path) -> Iterator[str]:
         yield f'<a href="{escape(target)}">{_text(link.words)}</a>'
 
 
-def _table(rows: Rows, group: int | None, of: str = "") -> str:
-    """Return a table as HTML. A row with a place has a button that leads to it."""
+def _table(rows: Rows, spot: Spot, of: str = "") -> str:
+    """Return a table as HTML. A row has a button that leads to its place, or a link to a section.
+
+    `of` precedes the caption.
+    """
     caption = f"{of}{rows.caption}"
     if not rows.rows:
         return f'<p class="empty">{_text(of + rows.empty)}</p>' if rows.empty else ""
     head = "".join(
         f"<th scope=col{_side(n, rows)}>{_text(text)}</th>" for n, text in enumerate(rows.head)
     )
-    body = "\n".join(_row(cells, rows, _place(rows, n, group)) for n, cells in enumerate(rows.rows))
-    more = (
-        f'<p class="more">{counted(rows.more, "more row")} not shown: the tables have all.</p>'
-        if rows.more
-        else ""
-    )
+    body = "\n".join(_row(n, rows, spot) for n in range(len(rows.rows)))
+    left = f"{counted(rows.more, 'more row')} not shown: a table has at most {MOST_ROWS}."
+    more = f'<p class="more">{_text(f"{left} {rows.elsewhere}")}</p>' if rows.more else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(caption)}">'
         f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead>"
@@ -122,19 +163,22 @@ def _table(rows: Rows, group: int | None, of: str = "") -> str:
     )
 
 
-def _place(rows: Rows, n: int, group: int | None) -> str:
+def _place(rows: Rows, n: int, group: int) -> str:
     """Return the place of a row as an attribute of HTML; empty if the row has no place."""
-    if group is None or not rows.places:
+    place = rows.places[n] if rows.places else None
+    if place is None:
         return ""
-    place: Place = rows.places[n]
     told = json.dumps({"group": group, **asdict(place), "flow": plain(place.flow)})
     return f' data-place="{escape(told)}"'
 
 
-def _row(cells: Sequence[str], rows: Rows, place: str) -> str:
-    texts = [_text(cell) for cell in cells]
+def _row(n: int, rows: Rows, spot: Spot) -> str:
+    texts = [_text(cell) for cell in rows.rows[n]]
+    place = _place(rows, n, spot.group)
     if place:
         texts[0] = f'<button type="button" class="go">{texts[0]}</button>'
+    elif rows.sections and rows.sections[n]:
+        texts[0] = f'<a href="#{anchor(spot.number + rows.sections[n])}">{texts[0]}</a>'
     told = "".join(f"<td{_side(n, rows)}>{text}</td>" for n, text in enumerate(texts))
     return f"<tr{place}>{told}</tr>"
 

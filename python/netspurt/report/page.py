@@ -18,7 +18,7 @@ from netspurt._core import __version__
 from netspurt.pictures.marks import INKS
 from netspurt.report.drawn import BUDGET, drawn, numbers, share_of
 from netspurt.report.flows import TITLES
-from netspurt.report.markup import section_markup
+from netspurt.report.markup import Spot, anchor, section_markup
 from netspurt.report.parts import Group, Section
 from netspurt.report.payload import Payload
 from netspurt.wording import number, plain
@@ -59,7 +59,8 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     }
     document["columns"] = payload.told()
     texts = {
-        "title": escape(plain(" · ".join(section.heading for section in sections))),
+        "title": escape(plain(_title(sections))),
+        "contents": _contents(sections),
         "sections": _sections(sections, Path(out)),
         "thinned": _thinned(share, numbers(pictures)),
         "version": escape(__version__),
@@ -76,11 +77,36 @@ def _pictures(group: Group) -> list[Any]:
     return [panel.picture for side in group.sides for flow in side.flows for panel in flow.panels]
 
 
+#: The most headings that a title names.
+_NAMED = 3
+
+
+def _title(sections: Sequence[Section]) -> str:
+    """Return the title of the page: the headings, or of many the first."""
+    headings = [section.heading for section in sections if not section.within]
+    if len(headings) <= _NAMED:
+        return " · ".join(headings)
+    return f"{headings[0]} and {number(len(headings) - 1)} more"
+
+
+def _contents(sections: Sequence[Section]) -> str:
+    """Return the list of contents; empty if the page has one subject."""
+    every = [(n, section) for n, section in enumerate(sections) if not section.within]
+    if len(every) < 2:
+        return ""
+    told = "".join(
+        f'<li><a href="#{anchor(n)}">{escape(plain(one.heading))}</a></li>' for n, one in every
+    )
+    return f'<nav aria-label="Contents"><ul class="contents">{told}</ul></nav>'
+
+
 def _sections(sections: Sequence[Section], out: Path) -> str:
     """Return the HTML of all sections. Groups of pictures have consecutive numbers on the page."""
+    alone = sum(not section.within for section in sections) == 1
     texts, group = [], 0
-    for section in sections:
-        texts.append(section_markup(section, group, out, alone=len(sections) == 1))
+    for n, section in enumerate(sections):
+        place = Spot(n, group, out, alone=alone and not section.within)
+        texts.append(section_markup(section, place))
         group += len(section.groups)
     return "\n".join(texts)
 

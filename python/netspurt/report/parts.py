@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from netspurt.pictures import Picture
 
+#: The most rows of a table on a page.
+MOST_ROWS = 500
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -105,20 +108,28 @@ class Rows:
     right
         The numbers of the columns that are right-aligned.
     places
-        The place of each row; empty if the rows have none.
+        The place of each row, `None` for a row of a direction that is not drawn; empty if no row
+        has one.
     more
         The number of further rows that are left out.
     empty
         The text for a table without rows.
+    sections
+        The section that each row leads to, counted from that of the table; 0 for none. Empty if
+        no row leads to one.
+    elsewhere
+        A sentence on where all rows are.
     """
 
     caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: Sequence[int] = ()
-    places: Sequence[Place] = ()
+    places: Sequence[Place | None] = ()
     more: int = 0
     empty: str = ""
+    sections: Sequence[int] = ()
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,9 +188,13 @@ class Section:
         Sentences on the whole section.
     groups
         Its pictures. Places in tables refer to the first group.
+    within
+        Whether it belongs to the section of a folder that precedes it; its name is not in the
+        page's title then.
     """
 
     heading: str
     parts: Sequence[Part]
     words: Sequence[str] = ()
     groups: Sequence[Group] = field(default=())
+    within: bool = False

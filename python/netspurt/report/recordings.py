@@ -7,8 +7,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from netspurt.pictures.replay import histogram, pareto, timeline
-from netspurt.report.parts import Flow, Group, Link, Panel, Part, Place, Rows, Section, Side
-from netspurt.report.repairs import MOST_ROWS
+from netspurt.report.parts import (
+    MOST_ROWS,
+    Flow,
+    Group,
+    Link,
+    Panel,
+    Part,
+    Place,
+    Rows,
+    Section,
+    Side,
+)
 from netspurt.report.words import instant, span
 from netspurt.timers import Algorithm, Replay
 from netspurt.wording import plain
@@ -87,4 +97,5 @@ def _spurious(replay: Replay, one: Algorithm, pick: str) -> Rows:
         places,
         len(early) - len(rows),
         f"{told}, retransmits no probe spuriously.",
+        elsewhere="`netspurt replay --out FOLDER` writes all.",
     )

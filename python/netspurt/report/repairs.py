@@ -10,12 +10,12 @@ import numpy as np
 from netspurt.causes import TIMERS, begun
 from netspurt.pictures import Tables
 from netspurt.report.flows import Way
-from netspurt.report.parts import Place, Rows
+from netspurt.report.parts import MOST_ROWS, Place, Rows
 from netspurt.report.words import instant, span
 from netspurt.table import Table, optional
 
-#: The most rows of a table on a page.
-MOST_ROWS = 500
+#: Where all rows of a run's tables are.
+ALL = "The tables in the run's folder have all."
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,22 @@ class _Missed:
     cause: str
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """The directions that have pictures, and the side of these in a comparison."""
+
+    names: set[str]
+    side: int = 0
+
+    def place(self, way: Way, x: float, y: float) -> Place | None:
+        """Return a place in the pictures of a direction, or `None` if it has none."""
+        return Place(self.side, way.name, x, y) if way.name in self.names else None
+
+
+#: An instant, the cells of a row, and its place in the pictures.
+_Cells = tuple[float, tuple[str, ...], Place | None]
+
+
 def unseen_senders(run: Tables, every: list[Way]) -> list[str]:
     """Return the senders that were not spied, though another node saw their packets."""
     senders: dict[str, None] = {}
@@ -41,9 +57,9 @@ def unseen_senders(run: Tables, every: list[Way]) -> list[str]:
     return list(senders)
 
 
-def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
+def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
     """Return a table of the spurious retransmissions, including SYNs and FINs."""
-    cells: list[tuple[float, tuple[str, ...], Place]] = []
+    cells: list[_Cells] = []
     names = ("packet", "seq", "len_bytes", "cause", "kind")
     some = False
     for way in every:
@@ -57,7 +73,7 @@ def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
         for t, packet, seq, octets, cause, kind in rows:
             what = f"{cause}, {kind.upper()}" if octets == 0 else cause
             row = (instant(t), way.name, f"{packet:,}", f"{seq:,}", f"{octets:,}", what)
-            cells.append((t, row, Place(side, way.name, t, seq + octets / 2)))
+            cells.append((t, row, drawn.place(way, t, seq + octets / 2)))
     return _rows(
         "Spurious retransmissions",
         ("time", "flow", "packet", "first octet", "octets", "cause"),
@@ -67,7 +83,7 @@ def spurious_rows(run: Tables, every: list[Way], side: int) -> Rows:
     )
 
 
-def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
+def missed_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows | None:
     """Return a table of losses that waited for a timer or were never repaired.
 
     Return `None` if the losses are not known: the run has no segments of the senders, or no drops.
@@ -76,7 +92,7 @@ def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
     every = [way for way in every if _sender(run, way) not in unseen]
     if not every or optional(run, "segments") is None or optional(run, "drops") is None:
         return None
-    cells: list[tuple[float, tuple[str, ...], Place]] = []
+    cells: list[_Cells] = []
     drops = run.table("drops")
     some = any(len(drops.where(flow=way.flow, direction=way.direction)) for way in every)
     for way in every:
@@ -85,7 +101,7 @@ def missed_rows(run: Tables, every: list[Way], side: int) -> Rows | None:
             after = "never" if np.isnan(one.again_s) else instant(one.again_s)
             octets = (f"{one.packet:,}", f"{one.seq:,}", f"{one.octets:,}")
             row = (instant(one.t_s), way.name, *octets, one.why, after, one.cause or "-", waited)
-            cells.append((one.t_s, row, Place(side, way.name, one.t_s, one.seq + one.octets / 2)))
+            cells.append((one.t_s, row, drawn.place(way, one.t_s, one.seq + one.octets / 2)))
     return _rows(
         "Losses that waited for a timeout or were never repaired",
         (
@@ -106,7 +122,7 @@ def _without_timeout(*, some: bool, unseen: bool) -> str:
 def _rows(
     caption: str,
     head: tuple[str, ...],
-    cells: list[tuple[float, tuple[str, ...], Place]],
+    cells: list[_Cells],
     right: tuple[int, ...],
     empty: str,
 ) -> Rows:
@@ -115,7 +131,7 @@ def _rows(
     shown = cells[:MOST_ROWS]
     rows, places = [row for _, row, _ in shown], [place for *_, place in shown]
     more = len(cells) - len(shown)
-    return Rows(f"{caption}: {len(cells):,}", head, rows, right, places, more, empty)
+    return Rows(f"{caption}: {len(cells):,}", head, rows, right, places, more, empty, elsewhere=ALL)
 
 
 def _sender(run: Tables, way: Way) -> str:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from netspurt.report.drawn import BUDGET
-from netspurt.report.flows import Found, Way, flows_of, ways
-from netspurt.report.parts import Group, Link, Part, Rows, Section, Side
-from netspurt.report.repairs import missed_rows, spurious_rows, unseen_senders
+from netspurt.report.flows import ROOM, Found, Room, Way, flows_of, ways
+from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
+from netspurt.report.repairs import ALL, Drawn, missed_rows, spurious_rows, unseen_senders
 from netspurt.report.words import span
 from netspurt.run import Run
 from netspurt.table import optional
@@ -19,11 +18,8 @@ from netspurt.wording import counted, number, plain, rate
 #: The pictures of a run.
 _KINDS = ("time-sequence", "rto", "cwnd", "queue", "throughput")
 
-#: The most rows of a table of flows or links.
-_LISTED = 60
 
-
-def run_section(run: Run, name: str, lines: Sequence[str] = (), room: int = BUDGET) -> Section:
+def run_section(run: Run, name: str, lines: Sequence[str] = (), room: Room = ROOM) -> Section:
     """Return the section of a run.
 
     Parameters
@@ -35,7 +31,7 @@ def run_section(run: Run, name: str, lines: Sequence[str] = (), room: int = BUDG
     lines
         The lines that `netspurt run` prints of its requests, populations and echo probes.
     room
-        The most marks to draw.
+        What the pictures may take.
     """
     part, found = run_part(run, name, lines, room)
     groups = (Group([Side(name, found.flows)]),) if found.flows else ()
@@ -43,22 +39,23 @@ def run_section(run: Run, name: str, lines: Sequence[str] = (), room: int = BUDG
 
 
 def run_part(
-    run: Run, name: str, lines: Sequence[str], room: int, side: int = 0
+    run: Run, name: str, lines: Sequence[str], room: Room, side: int = 0
 ) -> tuple[Part, Found]:
     """Return the part for a run, and its flows. `side` is its place in a comparison."""
     found = flows_of(run, _KINDS, room) if len(run.flows) else Found((), ())
-    shown = [way for way in ways(run) if way.name in {flow.name for flow in found.flows}]
-    missed = missed_rows(run, shown, side)
+    every = ways(run) if len(run.flows) else []
+    drawn = Drawn({flow.name for flow in found.flows}, side)
+    missed = missed_rows(run, every, drawn)
     places: list[Rows] = []
-    if optional(run, "segments") is not None and shown:
-        places = [spurious_rows(run, shown, side), *([missed] if missed else [])]
+    if optional(run, "segments") is not None and every:
+        places = [spurious_rows(run, every, drawn), *([missed] if missed else [])]
     part = Part(
         name=name,
         words=list(_words(run)),
         lines=[plain(line) for line in lines],
         tables=[table for table in (_directions(run), _links(run)) if table.rows],
         places=places,
-        notes=[*found.notes, *_not_recorded(run), *_unseen(run, shown)],
+        notes=[*found.notes, *_not_recorded(run), *_unseen(run, every)],
         links=list(_files(run)),
         foot=[f"netspurt {run.version}", f"seed {run.seed}", f"digest {run.digest}"],
     )
@@ -95,9 +92,9 @@ def _not_recorded(run: Run) -> Iterator[str]:
         )
 
 
-def _unseen(run: Run, shown: list[Way]) -> Iterator[str]:
+def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
     """Yield a sentence on what is not known if senders were not spied."""
-    unseen = unseen_senders(run, shown)
+    unseen = unseen_senders(run, every)
     if unseen:
         names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")
         yield (
@@ -112,7 +109,7 @@ def _directions(run: Run) -> Rows:
     flows = run.flows
     causes = _causes(run)
     rows = []
-    for n in range(min(len(flows), _LISTED)):
+    for n in range(min(len(flows), MOST_ROWS)):
         flow, way = str(flows["flow"][n]), str(flows["direction"][n])
         start, end = (float(flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
         busy = (run.stop_ns / 1e9 if np.isnan(end) else end) - start
@@ -132,7 +129,7 @@ def _directions(run: Run) -> Rows:
         *("by cause (spurious)", "throughput", "finished"),
     )
     more = len(flows) - len(rows)
-    return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more)
+    return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more, elsewhere=ALL)
 
 
 def _causes(run: Run) -> dict[tuple[str, str], str]:
@@ -159,11 +156,11 @@ def _links(run: Run) -> Rows:
             rate(8e9 * float(links["carried_bytes"][n]) / run.stop_ns) if run.stop_ns else "-",
             *(number(links[c][n]) for c in counts),
         )
-        for n in used[:_LISTED]
+        for n in used[:MOST_ROWS]
     ]
     head = ("link", "direction", "carried", "mean rate", "dropped", "lost", "longest queue")
     more = len(used) - len(rows)
-    return Rows("Links", head, rows, (2, 3, 4, 5, 6), more=more)
+    return Rows("Links", head, rows, (2, 3, 4, 5, 6), more=more, elsewhere=ALL)
 
 
 def _files(run: Run) -> Iterator[Link]:

@@ -10,7 +10,7 @@ from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import Summary, compare, measures, summarise
 from netspurt.pictures.cases import Figures, of_cases, positions
 from netspurt.pictures.measures import fitting_unit, in_words
-from netspurt.report.parts import Flow, Group, Link, Panel, Part, Rows, Section, Side
+from netspurt.report.parts import MOST_ROWS, Flow, Group, Link, Panel, Part, Rows, Section, Side
 from netspurt.sweep import SweepFolder
 from netspurt.sweep.cases import Cases
 from netspurt.wording import counted, number, plain
@@ -33,8 +33,7 @@ MEASURES = (
 )
 _MOST_MEASURES = 6
 
-#: The most groups in a table, and the most labels of the second name in a picture with lines.
-_GROUPS = 200
+#: The most labels of the second name in a picture with lines.
 _LINES = 8
 
 #: The most labels of an axis that are compared.
@@ -122,12 +121,19 @@ def _table(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Rows:
     groups = [row.labels for row in told[0]] if told else []
     rows = [
         (*labels, *(_cell(rows[n], unit[0]) for rows, unit in zip(told, units, strict=True)))
-        for n, labels in enumerate(groups[:_GROUPS])
+        for n, labels in enumerate(groups[:MOST_ROWS])
     ]
     right = range(len(by), len(by) + len(chosen))
     head = (*by, *(words for _, words in units))
     more = len(groups) - len(rows)
-    return Rows("Means and 95 % intervals", head, rows, tuple(right), more=more)
+    return Rows(
+        "Means and 95 % intervals",
+        head,
+        rows,
+        tuple(right),
+        more=more,
+        elsewhere="`netspurt sweep show` prints all.",
+    )
 
 
 def _verdicts(cases: Cases, folder: SweepFolder, axis: str, chosen: Sequence[str]) -> Rows | None:

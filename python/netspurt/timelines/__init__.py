@@ -5,7 +5,7 @@ from netspurt.timelines.files import paired, read_timeline
 from netspurt.timelines.followed import read_followed
 from netspurt.timelines.recorded import OUTAGE, follow
 from netspurt.timelines.timeline import Outage, Timeline, Way
-from netspurt.timelines.traces import OPPORTUNITY_BYTES, delivered, mahimahi
+from netspurt.timelines.traces import OPPORTUNITY_BYTES, delivered, mahimahi, silence_at_end
 
 __all__ = [
     "OPPORTUNITY_BYTES",
@@ -21,4 +21,5 @@ __all__ = [
     "printable",
     "read_followed",
     "read_timeline",
+    "silence_at_end",
 ]

@@ -23,8 +23,9 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     """Return the lines of a trace, in milliseconds.
 
     Opportunities are rounded up to whole milliseconds. A rate gives an opportunity in the
-    millisecond in which it has offered another 1500 octets. An outage offers nothing. A trace has
-    neither delays nor losses.
+    millisecond in which it has offered another 1500 octets. An outage offers nothing; if a trace
+    ends in one, an opportunity at its end keeps the outage in the trace, which begins again at its
+    last line. A trace has neither delays nor losses.
 
     Parameters
     ----------
@@ -62,7 +63,15 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     since = (wanted - bits[after - 1]) / (bits[after] - bits[after - 1])
     at = t[after - 1] + since * (t[after] - t[after - 1])
     lines: list[int] = np.ceil(at / _NS_IN_MS - 1e-6).astype(np.int64).tolist()
+    if silence_at_end(way, length_ns):
+        lines.append(-(-length_ns // _NS_IN_MS))
     return lines
+
+
+def silence_at_end(way: Way, length_ns: int) -> int:
+    """Return how long the outage lasts in which a direction with a rate ends [ns]; 0 for none."""
+    t, bits = _offered(way, length_ns)
+    return int(t[-1] - t[np.searchsorted(bits, bits[-1])])
 
 
 def _offered(way: Way, length_ns: int) -> tuple[Floats, Floats]:

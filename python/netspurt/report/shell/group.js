@@ -305,7 +305,7 @@ class Group {
     this.span.show(at - width / 2, at + width / 2);
     this.chosen = this.seen().indexOf(panel);
     this.drawAll();
-    const found = nearest(panel, panel.map.x(x), panel.map.y(y));
+    const found = nearest(panel, panel.map.x(x), panel.map.y(y), x);
     this.setCursor(at, panel, found);
     panel.root.scrollIntoView({ block: "center" });
     this.frame.focus({ preventScroll: true });

@@ -25,7 +25,7 @@ function lookOf(inks) {
 
 // Every description gets its columns in place of their numbers.
 function withColumns(told, columns) {
-  const named = ["x", "y", "low", "high", "left", "right", "values"];
+  const named = ["x", "y", "low", "high", "left", "right", "values", "packet"];
   for (const side of told.sides) {
     for (const flow of side.flows) {
       for (const panel of flow.panels) {

@@ -24,16 +24,19 @@ function readLines(panel, x) {
 }
 
 // The mark nearest to a place on the canvas: the mark, its number in it, and where it is. Others that
-// stand at the same instant beside it, such as the ring around a retransmission, are its company.
-function nearest(panel, px, py) {
+// stand at the same instant beside it, such as the ring around a retransmission, are its company. If marks
+// stand exactly at x, only they are meant.
+function nearest(panel, px, py, x = null) {
   const { map } = panel;
-  const found = [];
+  let found = [];
   for (const mark of panel.shown()) {
     if (mark.type === "Rules" || mark.type === "Band") continue;
     const one = closest(panel, mark, [px, py], REACH * map.dot);
     if (one) found.push(one);
   }
   if (!found.length) return null;
+  const exactly = found.filter((one) => one.mark.x && one.mark.x[one.n] === x);
+  if (exactly.length) found = exactly;
   const least = Math.min(...found.map((one) => one.far));
   // Of marks about as near as each other the one that lies above is meant.
   const best = found.filter((one) => one.far <= least + 2 * map.dot).pop();
@@ -94,9 +97,10 @@ function tellMark(panel, { mark, n, company = [] }) {
   if (!mark.x) return [...lines, ...tellArea(panel, mark, n)];
   const at = mark.x[n];
   lines.push(panel.zero ? `${exact(at - panel.zero, "s")} (${exact(at, "s")})` : exact(at, unitOf(x)));
-  if (mark.y) lines.push(exact(mark.y[n], y.unit));
-  else lines.push(`${exact(mark.low[n], y.unit)} to ${exact(mark.high[n], y.unit)}`);
-  if (size && mark.low && mark.label !== "SACK block") {
+  if (mark.low) lines.push(`${exact(mark.low[n], y.unit)} to ${exact(mark.high[n], y.unit)}`);
+  else lines.push(exact(mark.y[n], y.unit));
+  if (mark.packet) lines.push(`packet ${grouped(mark.packet[n])}`);
+  else if (size && mark.low && mark.label !== "SACK block") {
     lines.push(`packet ${grouped(Math.floor((mark.low[n] - 1) / size) + 1)}`);
   }
   return lines;

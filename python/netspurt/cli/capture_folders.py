@@ -1,0 +1,54 @@
+"""The captures of a folder, for `netspurt explain` and `netspurt report`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netspurt.cli.output import complain, named
+
+if TYPE_CHECKING:
+    from netspurt.report import Section
+
+#: Names of compressed captures contain one of these.
+_ENDINGS = (".pcap", ".cap", ".dmp")
+
+
+def captures_of(folder: Path) -> list[str]:
+    """Return the captures of a folder and of the folders in it; none for a file."""
+    from netspurt.captures import is_capture
+
+    def is_named(file: Path) -> bool:
+        # Only the name of a compressed file tells what it contains.
+        packed = file.suffix in {".gz", ".zst"}
+        return is_capture(file) and (not packed or any(end in file.name for end in _ENDINGS))
+
+    if not folder.is_dir():
+        return []
+    return [os.fspath(file) for file in sorted(folder.rglob("*")) if is_named(file)]
+
+
+def capture_folder(folder: Path, captures: Sequence[str], room: int) -> Iterator[Section]:
+    """Yield the sections of a folder of captures.
+
+    Parameters
+    ----------
+    folder, captures
+        The folder and its captures.
+    room
+        The most marks to draw.
+    """
+    from netspurt.captures import explain, explain_pooled
+    from netspurt.cli.explained import pooled
+    from netspurt.report import captures_sections
+    from netspurt.report.folders import Opener
+
+    every = explain_pooled([file] for file in captures)
+    if every.fault:
+        complain(ValueError(f"{named(every.fault)}; what came before is shown"), "warning:")
+    how = Opener(
+        lambda file, segments: explain(file, segments=segments), lambda one: list(pooled(one))
+    )
+    yield from captures_sections(every, folder, how, room)

@@ -1,0 +1,204 @@
+"""The sections of a folder of captures or recordings: what they have in common, then each.
+
+Captures are in the order of the time that they lost to timeouts and repair; the worst have
+pictures.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from netspurt.captures import Explained
+from netspurt.report.captures import capture_section, undrawn_part
+from netspurt.report.flows import Room
+from netspurt.report.parts import MOST_ROWS, Part, Rows, Section
+from netspurt.report.words import span
+from netspurt.table import Table
+from netspurt.wording import counted, number, plain
+
+#: The most captures of a folder with pictures, and the most directions that each of them shows.
+MOST_DRAWN = 8
+MOST_DIRECTIONS = 5
+
+#: The most captures of a folder with words and tables of their own.
+MOST_TOLD = 60
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What the table of captures says of one: its file, sums over its connections, its causes."""
+
+    path: str
+    connections: int
+    packets: int
+    octets: int
+    again: int
+    spurious: int
+    lost_s: float
+    causes: str
+
+
+@dataclass(frozen=True)
+class Opener:
+    """How the captures of a folder are opened and told.
+
+    Attributes
+    ----------
+    explain
+        Explains a file; the second argument says whether its segments are kept.
+    lines
+        Returns the lines that `netspurt explain` prints.
+    """
+
+    explain: Callable[[str, bool], Explained]
+    lines: Callable[[Explained], Sequence[str]]
+
+
+def captures_sections(pooled: Explained, folder: Path, how: Opener, room: int) -> Iterator[Section]:
+    """Yield the section of a folder of captures, and a section for each of the worst.
+
+    Parameters
+    ----------
+    pooled
+        All captures, explained together.
+    folder
+        The folder.
+    how
+        How the captures are opened.
+    room
+        The most marks to draw.
+    """
+    sums = sorted(_sums(pooled), key=lambda one: (-one.lost_s, -one.again, -one.octets, one.path))
+    heading = f"{counted(len(sums), 'capture')} in {plain(_name(folder))}"
+    yield Section(heading, [_summary(pooled, folder, sums, how)])
+    drawn = min(MOST_DRAWN, len(sums))
+    own = Room(room // drawn, MOST_DIRECTIONS)
+    for n, one in enumerate(sums[:MOST_TOLD]):
+        name = _within(one.path, folder)
+        if n < drawn and one.connections:
+            found = how.explain(one.path, True)
+            section = capture_section(found, name, how.lines(found), own)
+        else:
+            found = how.explain(one.path, False)
+            section = Section(name, [_undrawn(found, name, how)])
+        yield replace(section, heading=name, within=True)
+
+
+def _undrawn(found: Explained, name: str, how: Opener) -> Part:
+    part = undrawn_part(found, name, how.lines(found))
+    if found.tcp == 0:
+        return replace(part, words=["The capture has no packets of TCP."], lines=(), tables=())
+    note = "Not drawn: others of the folder lost more. `netspurt report` of this file draws it."
+    return replace(part, notes=[*part.notes, note])
+
+
+def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener) -> Part:
+    """Return the words on all captures, and the table that leads to each of them."""
+    words = [f"Not read to the end: {pooled.fault}."] if pooled.fault else []
+    told, drawn = min(MOST_TOLD, len(sums)), min(MOST_DRAWN, len(sums))
+    notes = []
+    if len(sums) > drawn:
+        notes.append(
+            f"Pictures and tables of retransmissions are of {_worst(drawn)}; `netspurt report "
+            "FILE` makes a page of any other."
+        )
+    if (left := len(sums) - told) > 0:
+        notes.append(
+            f"Sections are of {_worst(told)}; {number(left)} {'has' if left == 1 else 'have'} a "
+            "row of the table alone."
+        )
+    return Part(
+        name=_name(folder),
+        words=words,
+        lines=[plain(line) for line in how.lines(pooled)],
+        tables=[_table(sums, folder, told)],
+        notes=notes,
+    )
+
+
+def _worst(count: int) -> str:
+    return (
+        "the capture that lost most time"
+        if count == 1
+        else f"the {count} captures that lost most time"
+    )
+
+
+def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
+    rows = [
+        (
+            _within(one.path, folder),
+            span(one.lost_s) if one.lost_s else "-",
+            *map(number, (one.again, one.spurious)),
+            one.causes or "-",
+            *map(number, (one.connections, one.packets, one.octets)),
+        )
+        for one in sums[:MOST_ROWS]
+    ]
+    head = (
+        *("capture", "time lost", "retransmitted", "spurious", "by cause"),
+        *("connections", "packets", "octets of data"),
+    )
+    return Rows(
+        "Captures, those first that lost most time to timeouts and repair",
+        head,
+        rows,
+        (1, 2, 3, 5, 6, 7),
+        sections=[n + 1 if n < told else 0 for n in range(len(rows))],
+        more=len(sums) - len(rows),
+        elsewhere="`netspurt explain FOLDER --csv` prints all.",
+    )
+
+
+def _sums(pooled: Explained) -> Iterator[_Sums]:
+    """Yield what the table says of each capture, in the order of the files."""
+    firsts = [first for _, first in pooled.files]
+    for (path, first), end in zip(pooled.files, [*firsts[1:], np.inf], strict=True):
+        connections, again, spent = (
+            _between(pooled.table(name), first, end)
+            for name in ("connections", "retransmissions", "spent")
+        )
+        lost = spent.seconds("timeout_ns").sum() + spent.seconds("repair_ns").sum()
+        causes = again["cause"].tolist()
+        yield _Sums(
+            path,
+            len(set(connections["connection"].tolist())),
+            int(connections["packets"].sum()),
+            int(connections["unique_bytes"].sum()),
+            len(again),
+            int((again["verdict"] == "spurious").sum()),
+            float(lost),
+            ", ".join(f"{cause} {causes.count(cause):,}" for cause in dict.fromkeys(causes)),
+        )
+
+
+def _between(table: Table, first: int, end: float) -> Table:
+    return table.select((table["connection"] >= first) & (table["connection"] < end))
+
+
+def recordings_section(folder: Path, sections: Sequence[Section]) -> Section:
+    """Return the section that precedes those of a folder's recordings, with a table of them."""
+    rows = [(section.heading,) for section in sections]
+    shown = rows[:MOST_ROWS]
+    table = Rows(
+        "Recordings",
+        ("recording",),
+        shown,
+        sections=range(1, len(shown) + 1),
+        more=len(rows) - len(shown),
+    )
+    heading = f"{counted(len(rows), 'recording')} in {plain(_name(folder))}"
+    return Section(heading, [Part(name=_name(folder), tables=[table])])
+
+
+def _name(folder: Path) -> str:
+    return folder.resolve().name or str(folder)
+
+
+def _within(path: str, folder: Path) -> str:
+    return plain(os.path.relpath(path, folder))

@@ -1,0 +1,147 @@
+"""The page of a folder: what its captures have in common, and a part for each of them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import netspurt as ns
+from netspurt.captures import explain, explain_pooled
+from netspurt.report import folders
+from netspurt.report.folders import MOST_DIRECTIONS, MOST_DRAWN
+
+from conftest import ROOT, Command, refused
+from report_pages import description, rows_of
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the captures of runs with losses, and of one run without a loss."""
+    folder = tmp_path_factory.mktemp("some") / "captures"
+    folder.mkdir()
+    kinds = {
+        "calm": {"flows.transfer.send": "2 segments"},
+        "early": {"stop": "20 s"},
+        "long": {"stop": "60 s"},
+    }
+    for name, changes in kinds.items():
+        run = ns.new_scenario().replace(changes).run().save(folder.parent / name)
+        shutil.copy(next(run.glob("*.pcapng")), folder / f"{name}.pcapng")
+    return folder
+
+
+def test_a_folder_of_captures_has_one_title_and_leads_to_each(
+    captures: Path, netspurt: Command
+) -> None:
+    assert netspurt("report", captures, "--out", "page.html").returncode == 0
+    text = Path("page.html").read_text()
+    assert "<h1>3 captures in captures</h1>" in text
+    headings = re.findall(r'id="part-(\d+)">\s*<h2>([^<]*)</h2>', text)
+    listed = re.findall(r'<td><a href="#part-(\d+)">([^<]*)</a>', text)
+    assert headings == listed
+    assert len(listed) == 3
+
+
+def test_the_page_has_what_explain_prints_of_the_folder(captures: Path, netspurt: Command) -> None:
+    netspurt("report", captures, "--out", "page.html")
+    text = unescape(re.sub("<[^>]+>", "", Path("page.html").read_text()))
+    told = netspurt("explain", captures, columns=1000).stdout
+    assert " ".join(told.split()) in " ".join(text.split())
+
+
+def test_the_captures_that_lost_most_time_come_first(captures: Path, netspurt: Command) -> None:
+    netspurt("report", captures, "--out", "page.html")
+    rows = rows_of(Path("page.html").read_text(), "Captures, those first that lost most time")
+    lost = {}
+    for file in captures.iterdir():
+        spent = explain(file).table("spent")
+        lost[file.name] = float((spent["timeout_ns"] + spent["repair_ns"]).sum())
+    assert [row[0] for row in rows] == sorted(lost, key=lambda name: -lost[name])
+    again = explain_pooled([[file] for file in captures.iterdir()]).table("retransmissions")
+    assert sum(int(row[2].replace(",", "")) for row in rows) == len(again)
+
+
+def test_the_worst_have_pictures_and_the_page_says_which_limit_left_out_the_rest(
+    captures: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "MOST_DRAWN", 1)
+    monkeypatch.setattr(folders, "MOST_TOLD", 2)
+    netspurt("report", captures, "--out", "page.html")
+    text = Path("page.html").read_text()
+    rows = rows_of(text, "Captures, those first that lost most time")
+    (group,) = description(text)["groups"]
+    assert group["sides"][0]["name"] == rows[0][0]
+    assert "of the 1 captures" not in text
+    assert "of the capture that lost most time" in text
+    assert "Sections are of the 2 captures that lost most time; 1 has a row" in text
+    assert len(re.findall("<h2>", text)) == 2
+    assert f"<h2>{rows[2][0]}</h2>" not in text
+
+
+def test_each_capture_of_a_folder_draws_few_directions(netspurt: Command) -> None:
+    Path("many").mkdir()
+    capture = next(ns.load("sites").run().save("sites").glob("*.pcapng"))
+    for name in ("a", "b"):
+        shutil.copy(capture, f"many/{name}.pcapng")
+    netspurt("report", "many", "--out", "page.html")
+    groups = description(Path("page.html").read_text())["groups"]
+    assert len(groups) <= MOST_DRAWN
+    assert all(len(group["sides"][0]["flows"]) == MOST_DIRECTIONS for group in groups)
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_is_shown(
+    captures: Path, netspurt: Command
+) -> None:
+    shutil.copytree(captures, "cut")
+    whole = Path("cut/early.pcapng").read_bytes()
+    Path("cut/early.pcapng").write_bytes(whole[: len(whole) // 2])
+    Path("cut/broken.pcapng").write_bytes(whole[:4] + b"nothing")
+    ran = netspurt("report", "cut", "--out", "page.html")
+    assert ran.returncode == 0
+    assert "cut/early.pcapng" in ran.stderr
+    text = Path("page.html").read_text()
+    assert "<h1>4 captures in cut</h1>" in text
+    assert "Not read to the end: " in text
+    assert "cut/broken.pcapng" in text
+
+
+def test_recordings_beside_captures_have_sections_and_timers_need_a_recording(
+    captures: Path, netspurt: Command
+) -> None:
+    refused(netspurt("report", captures, "-e", "quic", "--out", "x.html"), "--estimator", "none")
+    shutil.copytree(captures, "both")
+    shutil.copy(ROOT / "data" / "ping.txt", "both")
+    assert netspurt("report", "both", "-e", "quic", "--out", "page.html").returncode == 0
+    text = Path("page.html").read_text()
+    assert re.findall("<h1>([^<]*)</h1>", text)[0].startswith("3 captures in both · ")
+    assert "quic" in text
+
+
+def test_a_folder_of_recordings_has_one_title_and_a_list(netspurt: Command) -> None:
+    Path("pings").mkdir()
+    for n in range(4):
+        shutil.copy(ROOT / "data" / "ping.txt", f"pings/{n}.txt")
+    # The page of an earlier report in the folder is no recording.
+    for page in ("pings/report.html", "page.html"):
+        ran = netspurt("report", "pings", "--out", page)
+        assert ran.returncode == 0
+        assert ran.stderr == ""
+    text = Path("page.html").read_text()
+    assert "<h1>4 recordings in pings</h1>" in text
+    assert len(rows_of(text, "Recordings")) == 4
+    assert text.count("<h2>") == 4
+
+
+def test_many_subjects_have_a_list_of_contents(netspurt: Command) -> None:
+    ping = (ROOT / "data" / "ping.txt").read_text()
+    names = [f"{n}.txt" for n in range(5)]
+    for name in names:
+        Path(name).write_text(ping)
+    netspurt("report", *names, "--out", "page.html")
+    text = Path("page.html").read_text()
+    assert "<h1>0.txt and 4 more</h1>" in text
+    assert re.findall(r'<li><a href="#part-(\d)">', text) == list("01234")
