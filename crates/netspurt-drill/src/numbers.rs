@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use netspurt::script::{EpollOperation, IoctlRequest, MessageFlags, Shutdown, SocketOption};
 
 /// The numbers of errors that our host returns.
-const ERRORS: [(&str, c_int); 22] = [
+const ERRORS: [(&str, c_int); 23] = [
     ("EAGAIN", libc::EAGAIN),
     ("EALREADY", libc::EALREADY),
     ("EBADF", libc::EBADF),
@@ -21,6 +21,7 @@ const ERRORS: [(&str, c_int); 22] = [
     ("EINTR", libc::EINTR),
     ("EINVAL", libc::EINVAL),
     ("EISCONN", libc::EISCONN),
+    ("EMSGSIZE", libc::EMSGSIZE),
     ("ENETUNREACH", libc::ENETUNREACH),
     ("ENOENT", libc::ENOENT),
     ("ENOPROTOOPT", libc::ENOPROTOOPT),

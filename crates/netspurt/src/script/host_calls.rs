@@ -8,6 +8,9 @@ use super::host::{Role, SocketHost, SocketState};
 use super::message_flags::MessageFlags;
 use super::subject::CallResult;
 
+/// The most buffers of a message (`UIO_MAXIOV`).
+const BUFFERS_MAX: usize = 1024;
+
 pub(super) fn returned(value: i64) -> CallResult {
     CallResult::Returned(CallOutcome::returned(value))
 }
@@ -58,6 +61,9 @@ impl SocketHost {
             Call::Accept { number, .. } => self.accept(fd, socket, number),
             Call::Connect { .. } => self.connect(now, fd, socket),
             Call::Write { bytes, flags, .. } => self.write(now, fd, socket, (&[bytes], flags)),
+            Call::WriteMessage { ref pieces, .. } if pieces.len() > BUFFERS_MAX => {
+                failed("EMSGSIZE")
+            }
             Call::WriteMessage { ref pieces, flags, .. } => {
                 self.write(now, fd, socket, (pieces, flags))
             }

@@ -89,6 +89,16 @@ fn the_packet_of_a_time_stamp_is_not_there_to_be_read() {
 }
 
 #[test]
+fn a_message_has_1024_buffers_at_most() {
+    let sending = |count: usize, result: &str| {
+        let pieces = vec!["{..., 1}"; count].join(", ");
+        play(&format!("+0 sendmsg(3, {{msg_iov({count})=[{pieces}]}}, 0) = {result}"))
+    };
+    sending(1024, "1024").unwrap();
+    sending(1025, "-1 EMSGSIZE").unwrap();
+}
+
+#[test]
 fn an_exclusive_watch_is_neither_changed_nor_reported_once() {
     play(
         "+0 epoll_create(1) = 4
