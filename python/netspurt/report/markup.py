@@ -28,12 +28,15 @@ class Spot:
         The file of the page. Links are relative to it.
     alone
         Whether the page's title is its heading.
+    home
+        The number of the section of a folder to which it belongs; `None` if it belongs to none.
     """
 
     number: int
     group: int
     out: Path
     alone: bool = False
+    home: int | None = None
 
 
 def anchor(number: int) -> str:
@@ -47,6 +50,9 @@ def section_markup(section: Section, spot: Spot) -> str:
     lines = [
         f'<section class="subject" id="{anchor(spot.number)}">',
         "" if spot.alone else f"<h2>{_text(section.heading)}</h2>",
+        ""
+        if spot.home is None
+        else f'<p class="links"><a href="#{anchor(spot.home)}">List</a></p>',
         *(f"<p>{_text(words)}</p>" for words in section.words),
         f'<div class="parts{" beside" if beside else ""}">',
         *(_part(part, spot, named=beside) for part in section.parts),

@@ -103,9 +103,11 @@ def _contents(sections: Sequence[Section]) -> str:
 def _sections(sections: Sequence[Section], out: Path) -> str:
     """Return the HTML of all sections. Groups of pictures have consecutive numbers on the page."""
     alone = sum(not section.within for section in sections) == 1
-    texts, group = [], 0
+    texts, group, home = [], 0, 0
     for n, section in enumerate(sections):
-        place = Spot(n, group, out, alone=alone and not section.within)
+        home = home if section.within else n
+        of = home if section.within else None
+        place = Spot(n, group, out, alone=alone and not section.within, home=of)
         texts.append(section_markup(section, place))
         group += len(section.groups)
     return "\n".join(texts)
