@@ -23,6 +23,7 @@ AUTHORITY = ROOT / "authorities" / "linux"
 sys.path.insert(0, str(AUTHORITY))
 
 from beside_cases import CASES, scenario  # noqa: E402
+from conversations import CONVERSATIONS, NEAR_MS, apart, filed, table_row  # noqa: E402
 
 JIFFY_MS = 4.0
 #: Of the few cases that are run live, so many may differ from what is filed.
@@ -53,6 +54,16 @@ def test_the_timer_is_within_a_jiffy_until_the_runs_part() -> None:
     for row in FILED:
         near = float(row["rto_off_ms"]) <= JIFFY_MS
         assert near or f"`{row['case']}`" in explained, row
+
+
+def test_eighteen_conversations_agree_with_a_run_of_the_kernel() -> None:
+    """The table of VALIDATION.md is that of today's model beside the runs that are filed."""
+    told, kernel, agree = (ROOT / "VALIDATION.md").read_text(), filed(), 0
+    for one in CONVERSATIONS:
+        runs, model = kernel[one.name], one.model()
+        assert table_row(one, runs) in told
+        agree += any(apart(run, other) <= NEAR_MS for run in runs for other in model)
+    assert agree >= 18
 
 
 def test_each_difference_is_explained() -> None:

@@ -1,0 +1,168 @@
+"""Twenty conversations with losses in several replies: the kernel's TCP beside `linux-6`.
+
+``.venv/bin/python authorities/linux/conversations.py`` runs each on the running kernel, five times,
+and writes ``conversations.csv``: when each reply was complete, in milliseconds from its request.
+It takes five minutes. With ``--show`` it runs nothing on the kernel and prints the table of
+VALIDATION.md for the runs that are filed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netspurt.live import run_live
+from netspurt.scenario import Scenario, as_toml
+
+if TYPE_CHECKING:
+    from netspurt.run import Run
+
+FILE = Path(__file__).resolve().parent / "conversations.csv"
+RUNS = 5
+#: How late a delivery may be, and how often a run is repeated until none is later.
+BUDGET_S = 0.004
+TRIES = 6
+#: When the model begins, in microseconds after a jiffy.
+PHASES_US = range(0, 4000, 500)
+#: Replies within this time agree.
+NEAR_MS = 5.0
+
+#: The completions of a run's replies, in milliseconds.
+Replies = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Twelve requests for a reply of `reply_kb` kB each, over a path that loses some packets."""
+
+    rate_mbit: int
+    delay_ms: int
+    reply_kb: int
+    lost: tuple[int, ...]
+
+    def scenario(self, endpoint: str, start_us: int = 0) -> Scenario:
+        """Return the scenario, with the kernel or the model at both ends."""
+        link: dict[str, Any] = {"between": ["c", "s"], "rate": f"{self.rate_mbit} Mbit/s"}
+        link |= {"delay": f"{self.delay_ms} ms", "queue": "100 packets"}
+        link |= {"loss": ["none", {"packets": list(self.lost)}]}
+        app = {"reply": f"{self.reply_kb} kB", "requests": 12, "think": "30 ms", "serve": "2 ms"}
+        tcp = {"congestion": "cubic", "acks": "every segment", "receive_buffer": "2 MB"}
+        flow: dict[str, Any] = {"from": "c", "to": "s", "profile": "linux-6", "endpoint": endpoint}
+        flow |= {"start": f"{start_us} us", "send": "400 B", "app": app}
+        whole: dict[str, Any] = {"stop": "20 s", "seed": 1, "links": {"path": link}}
+        whole["flows"] = {"web": flow | {"tcp": tcp | {"nagle": True}}}
+        whole["record"] = {"tables": [], "capture": False}
+        text = "\n".join(f"{key} = {as_toml(value)}" for key, value in whole.items())
+        return Scenario.parse(text, name=self.name)
+
+    @property
+    def name(self) -> str:
+        """The path and the reply, as in `6M-20ms-50k`, and the first loss."""
+        return f"{self.rate_mbit}M-{self.delay_ms}ms-{self.reply_kb}k-{self.lost[0]}"
+
+    def model(self) -> list[Replies]:
+        """Return the replies of the model, begun at each of the phases."""
+        return [replies(self.scenario("model", phase).run()) for phase in PHASES_US]
+
+
+CONVERSATIONS = (
+    Conversation(6, 20, 50, (2, 96, 139, 382)),
+    Conversation(6, 20, 50, (5, 60, 61, 200, 300)),
+    Conversation(6, 20, 20, (3, 20, 40, 41, 90)),
+    Conversation(6, 20, 50, (36, 37, 80, 150, 151, 152)),
+    Conversation(10, 10, 50, (2, 96, 139, 382)),
+    Conversation(10, 10, 100, (12, 100, 101, 180, 400)),
+    Conversation(10, 30, 30, (10, 25, 70, 71, 140)),
+    Conversation(2, 20, 20, (4, 18, 33, 50, 90)),
+    Conversation(2, 50, 20, (2, 19, 36, 37, 80)),
+    Conversation(2, 50, 50, (8, 50, 90, 91, 150)),
+    Conversation(20, 20, 100, (11, 80, 150, 220, 300)),
+    Conversation(20, 40, 50, (6, 40, 41, 42, 120)),
+    Conversation(20, 5, 50, (9, 44, 88, 132, 176)),
+    Conversation(6, 40, 50, (15, 55, 95, 135, 175)),
+    Conversation(6, 60, 20, (1, 17, 33, 49, 65)),
+    Conversation(6, 20, 10, (4, 12, 20, 28, 29)),
+    Conversation(1, 30, 20, (7, 21, 35, 49, 63)),
+    Conversation(4, 20, 40, (2, 3, 60, 61, 110, 111)),
+    Conversation(8, 15, 60, (20, 70, 71, 72, 160, 230)),
+    Conversation(5, 25, 30, (22, 44, 66, 88, 110)),
+)
+
+
+def replies(run: Run) -> Replies:
+    """Return when each reply was complete, in milliseconds from its request."""
+    return tuple(round(int(at) / 1e6, 3) for at in run.requests["complete_ns"])
+
+
+def apart(one: Replies, other: Replies) -> float:
+    """Return the largest difference of a reply, in milliseconds."""
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def on_the_kernel(conversation: Conversation) -> Replies:
+    """Return the replies of one run on the kernel in which no delivery was late.
+
+    Raises
+    ------
+    RuntimeError
+        If a delivery was too late in each of `TRIES` runs.
+    """
+    for _ in range(TRIES):
+        with tempfile.TemporaryDirectory() as folder:
+            run = run_live(conversation.scenario("kernel"), Path(folder) / "k", budget=BUDGET_S)
+            assert run.live is not None
+            if run.live.valid:
+                return replies(run)
+        print(f"{conversation.name}: {run.live.lateness.max_ns / 1e6:.1f} ms late; again")
+    raise RuntimeError(f"{conversation.name}: the machine was too late {TRIES} times")
+
+
+def filed() -> dict[str, list[Replies]]:
+    """Return the kernel's runs of the file, by the names of the conversations."""
+    found: dict[str, list[Replies]] = {one.name: [] for one in CONVERSATIONS}
+    with FILE.open(newline="") as file:
+        for name, _, *values in itertools.islice(csv.reader(file), 1, None):
+            found[name].append(tuple(map(float, values)))
+    return found
+
+
+def table_row(conversation: Conversation, kernel: list[Replies]) -> str:
+    """Return the row of VALIDATION.md for a conversation."""
+    one = conversation
+    model = one.model()
+    off = [min(apart(run, other) for other in model) for run in kernel]
+    spread = max(apart(a, b) for a, b in itertools.combinations(kernel, 2))
+    agree = sum(value <= NEAR_MS for value in off)
+    path = f"{one.rate_mbit} Mbit/s, {one.delay_ms} ms, {one.reply_kb} kB"
+    lost = ", ".join(map(str, one.lost))
+    return f"| {path} | {lost} | {agree} of {len(kernel)} | {min(off):.1f} | {spread:.1f} |"
+
+
+def main() -> None:
+    """Run the conversations on the kernel and write the file, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--show", action="store_true")
+    if parser.parse_args().show:
+        kernel = filed()
+        for one in CONVERSATIONS:
+            print(table_row(one, kernel[one.name]))
+        return
+    rows = []
+    for number in range(RUNS):
+        for one in CONVERSATIONS:
+            rows.append((one.name, number, *on_the_kernel(one)))
+            print(f"{number}: {one.name}", file=sys.stderr)
+    with FILE.open("w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("conversation", "run", *(f"reply{n}_ms" for n in range(1, 13))))
+        out.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
