@@ -153,6 +153,12 @@ pub const SWITCHES: &[Switch] = &[
          sent again (`tcp_rack_detect_loss`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
+    Switch::flag(
+        "rack.needs_news",
+        "RACK looks for losses only with an ACK that tells it a round trip, or that undoes a cut \
+         (`tcp_rack_mark_lost`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
         .ns(|c| Field::Flag(&mut c.frto))
         .rfc(|c| Field::Flag(&mut c.frto))

@@ -42,6 +42,8 @@ pub(super) struct Rack {
     newest: SentOrder,
     /// Its round trip.
     rtt: Duration,
+    /// Whether a round trip was learnt, or a cut was undone, since RACK last looked for losses.
+    pub(super) has_news: bool,
     /// The octet after the highest known to have arrived.
     pub(super) fack: u64,
     /// How often reordering was seen.
@@ -57,6 +59,7 @@ pub(super) struct Rack {
 packed!(Rack {
     newest,
     rtt,
+    has_news,
     fack,
     reordering_seen,
     reordered_segs,
@@ -99,6 +102,7 @@ impl Rack {
             return;
         }
         self.rtt = rtt;
+        self.has_news = true;
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 

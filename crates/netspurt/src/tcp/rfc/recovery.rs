@@ -100,13 +100,13 @@ impl LossRecovery {
         }
         match self.repair.phase {
             Phase::Loss if !self.loss.uses_sack => {}
-            Phase::Loss => reaction.next_look = self.detect(scene),
+            Phase::Loss => reaction.next_look = self.look(news, scene),
             Phase::Recovery => {
-                reaction.next_look = self.detect(scene);
+                reaction.next_look = self.look(news, scene);
                 self.in_recovery(news, scene);
             }
             Phase::Open | Phase::Disorder | Phase::Cwr => {
-                reaction.next_look = self.detect(scene);
+                reaction.next_look = self.look(news, scene);
                 reaction.began = self.begin_where_lost(news, calm, scene);
             }
         }
@@ -132,6 +132,19 @@ impl LossRecovery {
             _ => rules.repair_ends_beyond && !self.loss.uses_sack,
         };
         self.repair.is_complete(scene.window.una, beyond)
+    }
+
+    /// With an ACK: marks what the connection's rule calls lost, unless RACK has nothing new to go by.
+    fn look(&mut self, news: &News, scene: &Scene<'_>) -> NextLook {
+        let has_news = core::mem::take(&mut self.loss.rack.has_news);
+        let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
+        if has_news || !by_time || !scene.config.rack_rules.needs_news {
+            self.detect(scene)
+        } else if news.acked > 0 {
+            NextLook::OnAck
+        } else {
+            NextLook::Unchanged
+        }
     }
 
     /// Marks what the connection's rule calls lost.
@@ -285,6 +298,7 @@ impl LossRecovery {
     /// Takes the cut back (RFC 4015 §3), and the opinion that anything is lost; which cut it was.
     fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
+        self.loss.rack.has_news = true;
         if self.repair.phase.is_repairing() {
             self.loss.scoreboard.lose_nothing(scene.config.rack_rules.spares_unsent);
             let disorder = self.loss.scoreboard.sacked() > 0;

@@ -391,6 +391,9 @@ pub struct RackRules {
     /// What RACK called lost, and was not sent again when the cut was taken back, is not looked at
     /// any more until it leaves again (`tcp_rack_detect_loss`, which takes it off its list).
     pub spares_unsent: bool,
+    /// RACK looks for losses only with an ACK that tells it a round trip, or undoes a cut; any other
+    /// ACK of new octets ends its wait (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
+    pub needs_news: bool,
 }
 
 impl RackRules {
@@ -400,6 +403,6 @@ impl RackRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { reports_first: on, spares_unsent: on }
+        Self { reports_first: on, spares_unsent: on, needs_news: on }
     }
 }
