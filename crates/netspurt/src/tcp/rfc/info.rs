@@ -95,7 +95,7 @@ pub struct OutstandingInfo {
     pub sacked_segs: u64,
     /// Thought lost.
     pub lost_segs: u64,
-    /// SentSegment again.
+    /// Sent again.
     pub retransmitted_segs: u64,
 }
 

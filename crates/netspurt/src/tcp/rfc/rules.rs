@@ -34,9 +34,9 @@ pub struct CwndRules {
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
     /// it acknowledged, some of which SACK had reported before.
     pub growth_by_delivery: bool,
-    /// Growth is earned by use, and after an RTO in which no ACK could open the window half of what
-    /// was not used is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned by octets that
-    /// left while the window was full, and nothing is given up.
+    /// Growth is earned by use. After an RTO in which no ACK could open the window, half of what was
+    /// not used is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned
+    /// by octets that left while the window was full, and nothing is given up.
     pub validation: bool,
     /// Where segments were overtaken by more than tell a loss, SACK reports open the window, too
     /// (`tcp_may_raise_cwnd`).

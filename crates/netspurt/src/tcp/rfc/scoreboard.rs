@@ -25,7 +25,7 @@ pub(super) struct SentSegment {
     pub(super) sacked: bool,
     /// Thought lost, with what told so.
     pub(super) lost: Option<Cause>,
-    /// SentSegment again, and that copy counted as outstanding and not thought lost.
+    /// Sent again; the copy counts as outstanding and is not thought lost.
     pub(super) retransmitted: bool,
 }
 
