@@ -23,8 +23,9 @@ pub struct CapturedConnection {
     first: Option<Side>,
     /// The window shift that the SYN of each side offers, by the side that advertises the windows.
     shifts: [Option<u8>; 2],
-    /// Whether a SYN of either side was captured, and whether data may be sent.
-    syns: [bool; 2],
+    /// When the last SYN of either side was captured.
+    syns: [Option<Time>; 2],
+    /// Whether data may be sent.
     established: bool,
     /// The time that the connection spent on each thing that it waited for.
     spent: TimeSpent,
@@ -86,21 +87,33 @@ impl CapturedConnection {
             self.wake(*resting);
         }
         self.first.get_or_insert(side);
+        let mut answers_syn = false;
         if packet.flags.has(Flags::SYN) {
             let shift = packet.options.syn.window_scale;
             self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
-            self.syns[side.index()] = true;
+            let last = self.syns[side.index()].replace(at);
+            answers_syn = packet.flags.has(Flags::ACK) && last < self.syns[side.peer().index()];
         } else {
             // Only the two SYNs come before the last ACK of the handshake.
             self.established = true;
         }
-        let waited = self.send(side, at, packet, spare);
+        let waited = self.send(side, at, packet, answers_syn, spare);
+        let waited = waited.or_else(|| self.was_on_its_way(side, at, packet));
         let answer = match packet.flags.has(Flags::ACK) {
             true => self.answer(side.peer(), at, packet, spare),
             false => Answer::default(),
         };
         self.spent.packet(at, waited, self.waiting());
         answer
+    }
+
+    /// What the connection waited for before data of `side` came, if that was sent too early for its
+    /// application to have paused: the last acknowledgement had just reached the sender. Beside the
+    /// receiver all data that was seen may be acknowledged while more is on its way.
+    fn was_on_its_way(&self, side: Side, at: Time, packet: &TcpView) -> Option<WaitingFor> {
+        let span = self.spent.waited_since(WaitingFor::Application, at)?;
+        let way = self.ways[side.index()].as_deref().filter(|_| packet.payload_bytes > 0)?;
+        (span <= way.sender.path.near() * 3 / 2).then(|| way.limits.held_back_by())
     }
 
     /// What the connection waits for now.
@@ -122,19 +135,21 @@ impl CapturedConnection {
     /// §2.2). `None` if a SYN was not captured.
     fn shift(&self, side: Side) -> Option<u8> {
         match (self.syns, self.shifts) {
-            ([true, true], [Some(_), Some(_)]) => self.shifts[side.index()],
-            ([true, true], _) => Some(0),
+            ([Some(_), Some(_)], [Some(_), Some(_)]) => self.shifts[side.index()],
+            ([Some(_), Some(_)], _) => Some(0),
             _ => None,
         }
     }
 
     /// Handles a packet as part of the direction in which it goes. Returns what the connection
-    /// waited for before the packet, if the packet tells.
+    /// waited for before the packet, if the packet tells. No timer sent a packet that `answers_syn`:
+    /// a SYN that came since the last SYN-ACK.
     fn send(
         &mut self,
         side: Side,
         at: Time,
         packet: &TcpView,
+        answers_syn: bool,
         spare: &mut SpareWays,
     ) -> Option<WaitingFor> {
         let shift = match self.shifts {
@@ -160,7 +175,7 @@ impl CapturedConnection {
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
         let timeout = transmission.again.then(|| sender.latest()).flatten();
-        let again = timeout.filter(|again| again.at == at);
+        let again = timeout.filter(|again| again.at == at && !answers_syn);
         let timer = again.and_then(|again| EndedBy::of(again.cause.get()));
         if let (Some(again), Some(timer)) = (again, timer) {
             floors.waited(again, timer, limits.progress, octets);
@@ -192,7 +207,7 @@ impl CapturedConnection {
         if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous)
             && let Some(back) = self.ways[side.peer().index()].as_deref_mut()
         {
-            back.sender.near_sample(sample.rtt);
+            back.sender.path.near_sample(sample.rtt);
         }
         answer
     }

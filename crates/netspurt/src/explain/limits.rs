@@ -95,10 +95,13 @@ impl Limits {
             WaitingFor::Repair
         } else if self.window_end.is_some_and(|end| next > end) {
             WaitingFor::ReceiveWindow
-        } else if self.short {
-            WaitingFor::Delivery
         } else {
-            WaitingFor::CongestionWindow
+            self.held_back_by()
         })
+    }
+
+    /// What a sender waits for that the receiver and no repair holds up.
+    pub fn held_back_by(&self) -> WaitingFor {
+        if self.short { WaitingFor::Delivery } else { WaitingFor::CongestionWindow }
     }
 }

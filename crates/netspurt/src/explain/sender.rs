@@ -39,7 +39,8 @@ struct Old {
 /// sender's loss recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
-    path: PathTimes,
+    /// The times from the capture to either end.
+    pub(super) path: PathTimes,
     order: SendingOrder,
     sack: SackUse,
     acks: AckHabits,
@@ -271,6 +272,8 @@ impl Sender {
     /// Records a retransmission and infers its cause.
     fn again(&mut self, at: Time, packet: &TcpView, old: Old) {
         let heard_at = self.answered_at;
+        // A SYN may leave again although its SYN-ACK was captured.
+        let syn_at = packet.flags.has(Flags::SYN).then_some(self.sent_at);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at);
         let scene =
             SenderScene { label: self.labels.hint(packet.flow_label), ..self.scene(at, &old) };
@@ -294,7 +297,10 @@ impl Sender {
             at,
             left: old.left,
             right: old.right,
-            gap: scene.last_sent.map_or(Duration::ZERO, |sent| at.saturating_since(sent)),
+            gap: scene
+                .last_sent
+                .or(syn_at)
+                .map_or(Duration::ZERO, |sent| at.saturating_since(sent)),
             cause: Some(cause).into(),
             rule,
             original_missing: old.missing,
@@ -383,12 +389,6 @@ impl Sender {
             acknowledged: right <= una,
             returns: trouble.found.last().is_some_and(|found| left < found.right),
         }
-    }
-
-    /// Takes a measured round trip from the capture to the sender and back.
-    #[inline]
-    pub fn near_sample(&mut self, rtt: Duration) {
-        self.path.near_sample(rtt);
     }
 
     /// Takes an acknowledgement before the caller adds it to `octets`.

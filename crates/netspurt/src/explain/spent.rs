@@ -84,6 +84,13 @@ impl TimeSpent {
         self.waiting = waiting;
     }
 
+    /// How long the connection has waited at `at`, if it waits for `what`.
+    #[inline]
+    pub fn waited_since(&self, what: WaitingFor, at: Time) -> Option<Duration> {
+        let last = self.last.filter(|_| self.waiting == what)?;
+        Some(at.saturating_since(last))
+    }
+
     /// The time spent waiting for `what`.
     pub const fn of(&self, what: WaitingFor) -> Duration {
         self.spent[what as usize]

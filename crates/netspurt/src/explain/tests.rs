@@ -7,7 +7,7 @@ mod other_stacks;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::wire::{CaptureReader, CapturedPacket, Packet, PcapngWriter, encode};
 
-use super::{Explainer, Explanation, retransmissions_table};
+use super::{Explainer, Explanation, WaitingFor, retransmissions_table, waits_table};
 
 /// A capture of these segments: from the side with this index, milliseconds, segment.
 fn file_of(segments: &[(usize, u64, Segment)]) -> Vec<u8> {
@@ -42,6 +42,47 @@ fn a_segment_with_octets_seen_before_is_a_retransmission() {
     let found = explained(&[(0, 0, data(1, 100)), (0, 5, data(101, 100)), (0, 300, data(1, 100))]);
     assert_eq!((found.passed.tcp, found.connections.len()), (3, 1));
     assert_eq!(retransmissions_table(&found).rows(), 1);
+}
+
+/// The SYN waits for 3 s although its SYN-ACK was captured. The SYN-ACK that answers it at once
+/// waited for no timer.
+#[test]
+fn a_repeated_syn_waits_once_and_its_answer_waits_for_no_timer() {
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
+    let ack = Segment { flags: Flags::ACK, seq: 1, ack: 1, ..Segment::default() };
+    let packets =
+        [(0, 0, syn), (1, 1, syn_ack), (0, 3000, syn), (1, 3001, syn_ack), (0, 3002, ack)];
+    let found = explained(&packets);
+    let again = retransmissions_table(&found);
+    let gaps = again.column("gap_ns").unwrap();
+    assert_eq!(format!("{gaps:?}"), "I64([3000000000, 3000000000])");
+    let waits = waits_table(&found);
+    assert_eq!(waits.rows(), 1, "one timer fired");
+}
+
+/// Beside the receiver, 20 ms from the sender: all that has come is acknowledged when the next
+/// flight comes. One that takes the round trip was on its way; a pause of a second was the
+/// application's.
+#[test]
+fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
+    let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+    let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
+    let ack = |ack| Segment { flags: Flags::ACK, seq: 1, ack, ..Segment::default() };
+    let found = explained(&[
+        (1, 0, syn),
+        (0, 20, syn_ack),
+        (1, 20, ack(1)),
+        (0, 45, data(1, 1000)),
+        (1, 45, ack(1001)),
+        (0, 67, data(1001, 1000)),
+        (1, 67, ack(2001)),
+        (0, 1067, data(2001, 1000)),
+    ]);
+    let spent = found.connections[0].spent;
+    let ms = |what| spent.of(what).as_nanos() / 1_000_000;
+    let waits = [WaitingFor::Handshake, WaitingFor::CongestionWindow, WaitingFor::Application];
+    assert_eq!(waits.map(ms), [20, 25 + 22, 1000]);
 }
 
 /// A SYN and an acknowledgement with a SACK block, of which `snap` octets were captured each.
