@@ -178,6 +178,12 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
     Switch::flag(
+        "cwnd.mark_ends_repair",
+        "A congestion mark that the last ACK of a repair echoes cuts the window again \
+         (`tcp_try_to_open`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_ends_repair)),
+    Switch::flag(
         "cwnd.idle_decay",
         "An idle window is halved for each RTO that passed (RFC 2861), and not cut to the initial \
          window at once (RFC 5681 §4.1)",

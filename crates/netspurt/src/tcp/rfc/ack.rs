@@ -117,6 +117,9 @@ impl RfcSender {
         } else {
             self.react(&news, cx);
         }
+        if ack.marked && self.config.cwnd_rules.mark_ends_repair {
+            self.recover(cx.now, LossRecovery::on_mark_echo);
+        }
         self.steer(&news, &before, cx.now);
         self.moved |= news.acked > 0;
     }

@@ -50,6 +50,11 @@ pub struct CwndRules {
     /// A loss that is found while the window is cut for a mark is repaired within that cut, which
     /// owes no retransmission at once where something left since (`tcp_enter_recovery`).
     pub mark_cut_goes_on: bool,
+    /// A mark that the last ACK of a repair echoes cuts the window again (`tcp_try_to_open`).
+    ///
+    /// departs: RFC 3168 §6.1.2 - with `mark_ends_repair` the window may be cut twice for one window
+    /// of data; the RFC asks for one cut.
+    pub mark_ends_repair: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
     /// not cut to the initial one at once (RFC 5681 §4.1).
     pub idle_decay: bool,
@@ -76,6 +81,7 @@ impl CwndRules {
             mark_cut_ends_beyond: on,
             repair_ends_beyond: on,
             mark_cut_goes_on: on,
+            mark_ends_repair: on,
             idle_decay: on,
             idle_restart: true,
             reordered_reports_grow: on,
