@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 GO_BACK_N = "go-back-n"
 
 #: Causes of retransmissions that a timer started.
 TIMERS = ("rto", "syn", "shim")
+
+#: Causes in words, in the order in which they are shown.
+WORDS = {
+    "fast": "fast retransmit",
+    "sack-recovery": "SACK recovery",
+    "rack": "RACK",
+    "tlp": "tail loss probe",
+    "rto": "timeout",
+    "go-back-n": "in order, go-back-N",
+    "syn": "SYN",
+    "sfr": "Super Fast Retransmit",
+    "shim": "timer at the host's edge",
+    "unknown": "unknown",
+}
 
 #: Causes that leave open why a sender goes back, besides going back itself.
 _APART = ("", "tlp", "unknown", GO_BACK_N)
@@ -36,3 +50,14 @@ def begun(causes: Iterable[str]) -> list[str]:
             last = cause
         found.append(last if cause == GO_BACK_N else cause)
     return found
+
+
+def tallied(causes: Sequence[str]) -> str:
+    """Return how many retransmissions each cause has, in words; empty without any.
+
+    Examples
+    --------
+    >>> tallied(["rto", "tlp", "rto"])
+    'timeout 2, tail loss probe 1'
+    """
+    return ", ".join(f"{WORDS[one]} {causes.count(one):,}" for one in dict.fromkeys(causes))

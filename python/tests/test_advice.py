@@ -126,7 +126,8 @@ def test_the_price_turns_the_recommendation() -> None:
     path = rare()
     assert advice_on(path, FIXED, Price(0.001)).pick == FIXED[0]
     assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
-    (_, priced, *_) = advice_on(path, FIXED, Price(5.0)).paragraphs()
+    told = advice_on(path, FIXED, Price(5.0)).paragraphs()
+    priced = next(one for one in told if one.startswith("Cost is"))
     below = re.search(r"below (\d+) ms fixed:rto=100ms", priced)
     assert below is not None, priced
     even = 0.001 * float(below[1])
@@ -231,6 +232,28 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_told() ->
     )
     alone = str(advice_on(rare(spikes=0), ["linux", "mills-single"]))
     assert "costs measurably more" not in alone, "mills-single may not be taken at all"
+
+
+def test_the_rule_of_the_choice_and_each_timer_that_is_not_taken_are_told() -> None:
+    """Eight spikes in 600 delays: quic is the cheapest, and linux is the cheapest at worst."""
+    rng = np.random.default_rng(1)
+    rtt = rng.normal(0.04, 0.003, 600)
+    rtt[rng.choice(np.arange(10, 600), 8, replace=False)] = 0.15
+    rtt[rng.choice(600, 12, replace=False)] = np.nan
+    told = advice_on(path_of(rtt), ["linux", "quic", "rfc6298"])
+    totals = {name: told.cost(name).total for name in told.asked}
+    assert totals["quic"].value < totals["linux"].value
+    assert totals["quic"].high > totals["linux"].high
+    assert told.pick == "linux"
+    taken, why = told.paragraphs()[:2]
+    rule = r"from quic, the cheapest, linux costs least at worst: [\d.]+ s; quic [\d.]+ s\."
+    assert re.search(rule, why), why
+    assert re.search(r"rfc6298 \([^)]*\) costs measurably more than quic \(", why), why
+    less = rf"{told.linux} \([^)]*\) costs measurably less, but its constants were computed"
+    assert re.search(less, taken), "it is alike to quic, but not to linux"
+    bare = str(advice_on(path_of(rtt), ["linux", "quic", "mills", "rfc6298:min=0s"]))
+    for name in ("mills has no backoff and no bounds", "rfc6298:min=0s has no least timer"):
+        assert name in bare
 
 
 def test_every_rto_min_and_max_ack_delay_that_is_computed_can_be_set() -> None:

@@ -34,6 +34,26 @@ def test_both_halves_of_a_transfer_pair_up_on_sequence_numbers(
     assert told["out_s"] > 1
 
 
+def test_captures_in_the_wrong_order_are_told_and_how_to_swap_them(
+    here: Command, two_points: Path
+) -> None:
+    near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
+    assert "Swap" not in here("match", near, far).stdout
+    said = " ".join(here("match", far, near).stdout.split())
+    assert "so the times are negative, unless the clocks differ." in said, "data goes one way"
+    assert f"Swap the captures: netspurt match {near} {far}" in said
+
+
+def test_connections_that_two_captures_of_a_folder_have_are_told_once(
+    here: Command, two_points: Path
+) -> None:
+    near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
+    said = " ".join(here("explain", near, far).stdout.split())
+    told = f"{near} and {far} have 1 connection in common, counted twice: see netspurt match."
+    assert said.count(told) == 1, said
+    assert "in common" not in here("explain", near).stdout
+
+
 def test_a_capture_that_ends_in_a_record_is_matched_up_to_there_with_a_warning(
     here: Command, two_points: Path, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import netspurt as ns
 from netspurt.analysis.replayed import poisson_interval
+from netspurt.cli.replay_report import lines
 from netspurt.grids import expand, size, two_gain_axes
 from netspurt.timers import USUAL, grid_front, save_records
 
@@ -220,6 +221,14 @@ def test_few_answers_give_no_recommendation() -> None:
     assert said == [
         "20 answered probes are too few to prefer one timer to another: 50 are the least."
     ]
+
+
+def test_that_there_is_nothing_to_choose_is_said_before_the_tables() -> None:
+    said = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
+    few = "20 answered probes are too few to prefer one timer to another: 50 are the least."
+    assert said.count(few) == 1
+    table = next(n for n, line in enumerate(said) if line.startswith("rfc6298 "))
+    assert said.index(few) < table
 
 
 def test_a_recording_in_which_all_is_lost_has_no_figures_and_no_error() -> None:

@@ -54,6 +54,21 @@ def test_the_page_has_what_explain_prints_of_the_folder(captures: Path, netspurt
     assert " ".join(told.split()) in " ".join(text.split())
 
 
+def test_the_answer_stands_out_and_causes_have_one_vocabulary(
+    captures: Path, netspurt: Command
+) -> None:
+    netspurt("report", captures, "--out", "page.html")
+    text = unescape(Path("page.html").read_text())
+    answers = re.findall(r'<p class="answer">(Time went to: [^<]*)</p>', text)
+    assert len(answers) == 4, "of all, and of each"
+    assert text.count(answers[0]) == 2, "in the summary, too"
+    rows = rows_of(text, "Captures, those first that lost most time")
+    told = " ".join(" ".join(row) for row in rows)
+    assert re.search(r"timeout \d", told), told
+    assert not re.search(r"\brto \d|go-back-n \d", told), told
+    assert "Round trip, and the RTO that Linux would compute from it" in text
+
+
 def test_the_captures_that_lost_most_time_come_first(captures: Path, netspurt: Command) -> None:
     netspurt("report", captures, "--out", "page.html")
     rows = rows_of(Path("page.html").read_text(), "Captures, those first that lost most time")

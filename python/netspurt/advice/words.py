@@ -7,6 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
+from netspurt.advice.others import not_taken, others
+from netspurt.advice.phrases import THOUSAND, listed, ms
 from netspurt.advice.price import ROUNDS
 from netspurt.advice.weighing import parts
 from netspurt.analysis.bootstrap import Interval
@@ -17,10 +19,6 @@ if TYPE_CHECKING:
 
 #: If fewer losses than this were recorded, the share of losses is very uncertain.
 FEW_LOSSES = 10
-#: The probes to which costs in words refer.
-THOUSAND = 1000
-#: More timers than this are counted, not named.
-MANY = 6
 #: Costs whose ratio is within this factor count as equal.
 ALIKE = 1.05
 
@@ -36,7 +34,8 @@ def paragraphs(advice: Advice) -> list[str]:
     if len(advice.asked) < 2 and not advice.tuned:
         return []
     said = [
-        " ".join([*_choice(advice), *_bare(advice), *_others(advice)]),
+        " ".join([*_choice(advice), *others(advice)]),
+        " ".join(not_taken(advice)),
         " ".join([_priced(advice), *_break_even(advice)]),
         " ".join(_tried(advice)),
         " ".join(_caveats(advice)),
@@ -78,81 +77,17 @@ def _share(advice: Advice, estimator: str) -> str:
     return f"{percent:.2g} %" if percent < 99.5 else "100 %"
 
 
-def _bare(advice: Advice) -> list[str]:
-    """Say why the cheapest timer is not the one to take."""
-    lacks = shortcomings(advice.least)
-    if not lacks or advice.least == advice.pick:
-        return []
-    if len(lacks) == 3:
-        lacks = ["backoff", "bounds"]
-    names = _listed([f"no {one.removeprefix('a ')}" for one in lacks])
-    return [f"{advice.least} has {names}, so it is not recommended as it is."]
-
-
-def _others(advice: Advice) -> list[str]:
-    others = [name for name in advice.alike if name != advice.pick]
-    if not others:
-        return _dearer(advice) if advice.pick and advice.suits else []
-    said = []
-    asked = [name for name in others if name in advice.asked]
-    if asked:
-        it = " from it" if advice.pick else ""
-        said.append(
-            f"{_costs(advice, asked)} cannot be told apart{it} on these probes: "
-            f"{_why_alike(advice, asked)}."
-        )
-    computed = [name for name in others if name not in advice.asked]
-    if computed:
-        has, they = ("has", "It") if len(computed) == 1 else ("have", "They")
-        told = f"{_costs(advice, computed)} {has} constants computed from these delays. {they} "
-        told += f"cannot be told apart from it: {_why_alike(advice, computed)}"
-        if advice.pick in advice.asked:
-            told += "; of equals, a timer that was not made from the recording is taken"
-        said.append(told + ".")
-    return said
-
-
-def _dearer(advice: Advice) -> list[str]:
-    """Say which timers cost measurably more than the one to take, and which costs less."""
-    sound = [name for name in advice.asked if name != advice.pick and not shortcomings(name)]
-    said = []
-    if len(sound) > MANY:
-        said.append(f"The other {len(sound):,} with bounds and backoff cost measurably more.")
-    elif sound:
-        said.append(f"{_costs(advice, sound)} cost{'s' * (len(sound) == 1)} measurably more.")
-    if advice.cost(advice.linux).total.value < advice.cost(advice.pick).total.value:
-        said.append(
-            f"{_costs(advice, [advice.linux])} costs less, but its constant was computed from "
-            "these delays: only with --tune may it be taken."
-        )
-    return said
-
-
-def _costs(advice: Advice, names: list[str]) -> str:
-    costs = [f"{name} ({_ms(THOUSAND * advice.cost(name).total.value)})" for name in names]
-    return _listed(costs)
-
-
-def _why_alike(advice: Advice, names: list[str]) -> str:
-    counts = sorted(advice.cost(name).count for name in (advice.pick, *names) if name)
-    if counts[0] >= SEEN:
-        return "the interval of the difference contains zero"
-    seen = str(counts[0] or "no") if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
-    noun = "retransmission" if counts[0] == counts[-1] < 2 else "retransmissions"
-    return f"with {seen} spurious {noun} seen, the difference may be chance"
-
-
 def _priced(advice: Advice) -> str:
     price = advice.price
     if price.spurious_s is not None:
-        worth = f"as {_ms(price.spurious_s)} of waiting"
+        worth = f"as {ms(price.spurious_s)} of waiting"
     else:
         values = [price.of(of.delays) for of in advice.replays]
         median = f"{ROUNDS} median delays: slow start needs as many to reach 32 segments"
         worth = (
-            f"as {_ms(values[0])} of waiting ({median}; --cost sets another price)"
+            f"as {ms(values[0])} of waiting ({median}; --cost sets another price)"
             if len(values) == 1
-            else f"as {median} ({_ms(min(values))} to {_ms(max(values))}; --cost sets another)"
+            else f"as {median} ({ms(min(values))} to {ms(max(values))}; --cost sets another)"
         )
     at = "the recorded share of losses" if price.loss is None else f"{100 * price.loss:g} % losses"
     return f"Cost is waiting, at {at}; one spurious retransmission counts {worth}."
@@ -185,9 +120,9 @@ def _break_even(advice: Advice) -> list[str]:
         return []
     said = []
     if below[1]:
-        said.append(f"below {_ms(below[0] * price)} {below[1]} is cheaper")
+        said.append(f"below {ms(below[0] * price)} {below[1]} is cheaper")
     if above[1]:
-        said.append(f"above {_ms(above[0] * price)} {above[1]}")
+        said.append(f"above {ms(above[0] * price)} {above[1]}")
     return [f"The price decides: {', '.join(said)}."] if said else []
 
 
@@ -209,7 +144,7 @@ def _tried(advice: Advice) -> list[str]:
         return [_halves(advice)] if len(lessons) == 2 else []
     times = Counter(lesson.choice for lesson in lessons)
     chosen = [f"{name} {_times(count)}" for name, count in times.most_common()]
-    each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else _listed(chosen)
+    each = f"{advice.lessons[0].choice} each time" if len(times) == 1 else listed(chosen)
     how = f"Chosen{_among(advice)} on all recordings but one{_computed(advice)}"
     said = f"{how}, and judged on that one: {each}"
     cost, least = (sum(getattr(one, of) for one in lessons) for of in ("cost", "least"))
@@ -225,7 +160,7 @@ def _tried(advice: Advice) -> list[str]:
         of = advice.replays[worst.part]
         said += (
             f"; worst on {of.delays.name}, where {worst.best} costs "
-            f"{_ms(THOUSAND * worst.least)}, not {_ms(THOUSAND * worst.cost)}"
+            f"{ms(THOUSAND * worst.least)}, not {ms(THOUSAND * worst.cost)}"
         )
     return [said + "."]
 
@@ -235,7 +170,7 @@ def _among(advice: Advice) -> str:
     if _computed(advice):
         return ""
     names = [name for name in advice.asked if not shortcomings(name)]
-    return f" among {_listed(names)}" if 1 < len(names) < 7 else ""
+    return f" among {listed(names)}" if 1 < len(names) < 7 else ""
 
 
 def _computed(advice: Advice) -> str:
@@ -253,16 +188,16 @@ def _halves(advice: Advice) -> str:
     how = f"Chosen{_among(advice)} on one half{_computed(advice)}, and judged on the other: "
     if first.choice == second.choice:
         costs = (
-            f"{_ms(THOUSAND * second.cost)} on the second and {_ms(THOUSAND * first.cost)} on the "
+            f"{ms(THOUSAND * second.cost)} on the second and {ms(THOUSAND * first.cost)} on the "
             "first"
         )
         return f"{how}both halves choose {first.choice}; it costs {costs}."
     told = []
     for lesson, (half, there) in ((second, ("first", "second")), (first, ("second", "first"))):
         said = f"the {half} half chooses {lesson.choice}, which costs "
-        said += f"{_ms(THOUSAND * lesson.cost)} on the {there}"
+        said += f"{ms(THOUSAND * lesson.cost)} on the {there}"
         if lesson.best != lesson.choice and lesson.cost > ALIKE * lesson.least:
-            said += f" ({lesson.best}: {_ms(THOUSAND * lesson.least)})"
+            said += f" ({lesson.best}: {ms(THOUSAND * lesson.least)})"
         told.append(said)
     alike = all(lesson.cost <= ALIKE * lesson.least for lesson in (first, second))
     end = "" if alike else " The halves disagree: a longer recording would tell."
@@ -325,23 +260,9 @@ def _deploy(advice: Advice) -> list[str]:
 
 
 def _per_thousand(of: Interval) -> str:
-    value, low, high = (_ms(THOUSAND * one) for one in (of.value, of.low, of.high))
+    value, low, high = (ms(THOUSAND * one) for one in (of.value, of.low, of.high))
     return f"{value} ({low} .. {high})"
-
-
-def _ms(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "-"
-    if seconds >= 10:
-        return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.1f} s"
-    if seconds >= 1:
-        return f"{seconds:.2g} s"
-    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.01 else f"{seconds * 1e3:.2g} ms"
 
 
 def _grouped(count: float) -> str:
     return f"{round(count):,}"
-
-
-def _listed(names: list[str], last: str = "and") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netspurt.captures import end_of
+from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import pooled_lines
@@ -112,6 +113,7 @@ def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
     table = found.table("connections")
     yield from _packets(found)
     yield from _summary(found, len(set(table["connection"].tolist())))
+    yield from of_files(found)
     yield ""
     yield from pooled_lines(found, room)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from contextlib import suppress
@@ -13,7 +14,7 @@ import typer
 
 from netspurt.cli.options import count as whole
 from netspurt.cli.options import span_of
-from netspurt.cli.output import columns, complain, paint
+from netspurt.cli.output import columns, complain, named, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
 from netspurt.quantities import known
 from netspurt.wording import number
@@ -173,7 +174,7 @@ def match(
         ]
         form.print(told, told, [*Row.__dataclass_fields__])
     else:
-        for text in _matches(found):
+        for text in [*_matches(found), *_swapped(found, first, second)]:
             typer.echo(text)
     if not any(one.paired for one in found):
         raise typer.Exit(1)
@@ -194,6 +195,24 @@ def _matches(found: list[Matched]) -> list[str]:
         for one in found
     ]
     return list(columns(lines, right=range(2, 8)))
+
+
+def _swapped(found: list[Matched], first: Path, second: Path) -> list[str]:
+    """Return a line if the second capture is nearer to all clients than the first.
+
+    The sum of both times does not depend on how the clocks differ; one of them alone does.
+    """
+    both = [[s for s in (one.out_s, one.back_s) if math.isfinite(s)] for one in found]
+    sums = [sum(known) for known in both if known]
+    if not sums or max(sums) >= 0:
+        return []
+    files = " ".join(named(shlex.quote(str(file))) for file in (second, first))
+    alone = any(len(known) == 1 for known in both)
+    return [
+        f"Segments of clients passed {named(str(second))} before {named(str(first))}, so the times "
+        f"are negative{', unless the clocks differ' * alone}. Swap the captures: netspurt match "
+        f"{files}"
+    ]
 
 
 def _span(seconds: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from netspurt.causes import WORDS
 from netspurt.cli.output import columns, named
 from netspurt.wording import counted, number
 
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
     from netspurt.captures import Explained
     from netspurt.table import Table
-
-#: Causes in words, in the order in which they are shown.
-CAUSES = {
-    "fast": "fast retransmit",
-    "sack-recovery": "SACK recovery",
-    "rack": "RACK",
-    "tlp": "tail loss probe",
-    "rto": "timeout",
-    "go-back-n": "in order, go-back-N",
-    "syn": "SYN",
-    "sfr": "Super Fast Retransmit",
-    "shim": "timer at the host's edge",
-    "unknown": "unknown",
-}
 
 #: The words for the parts of the time.
 SPENT = {
@@ -123,7 +110,7 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
         yield "No retransmissions were seen."
         return
     rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
-    for cause, words in CAUSES.items():
+    for cause, words in WORDS.items():
         own = again.where(cause=cause)
         if len(own):
             rows.append((words, *_counts(own, _waited(found, own))))

@@ -100,7 +100,8 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
                 continue
             found = _read(file, how)
             if isinstance(found, _core.DelaysError):
-                complain(_once(found, said), "left out:")
+                beside = ValueError(f"{file}: neither a capture nor a recording of delays")
+                complain(_once(found, said) if how.captures else beside, "left out:")
                 continue
             read += not isinstance(found, Exception)
             yield file, found

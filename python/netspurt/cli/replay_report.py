@@ -31,10 +31,12 @@ def lines(advice: Advice) -> Iterator[str]:
     backoff = "backoff" if of.told else "no backoff"
     yield paint(f"replies in {order}; {of.clock} clock; {backoff}", "dim")
     yield ""
+    if advice.weighing is None:
+        yield from (*advice.paragraphs(), "")
     yield from _table([row(one, advice) for one in of.algorithms if _shown(one, advice)])
     yield from _before(of)
     yield from _waits(of, advice)
-    for text in advice.paragraphs():
+    for text in advice.paragraphs() if advice.weighing else ():
         yield ""
         yield text
 

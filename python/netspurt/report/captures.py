@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netspurt.captures import CaptureError, Explained, end_of
-from netspurt.causes import TIMERS, begun
-from netspurt.report.flows import ROOM, Found, Room, Way, flows_of
+from netspurt.causes import TIMERS, WORDS, begun, tallied
+from netspurt.report.flows import ROOM, TITLES, Found, Room, Way, flows_of
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Place, Rows, Section, Side
 from netspurt.report.repairs import Drawn
 from netspurt.report.words import instant, span
@@ -20,6 +20,9 @@ from netspurt.wording import counted, number, plain, rate
 
 #: The kinds of pictures that can be drawn from a capture.
 _KINDS = ("time-sequence", "rto", "outstanding", "throughput")
+
+#: The headings of its pictures. No capture shows the sender's own timer.
+_TITLES = TITLES | {"rto": "Round trip, and the RTO that Linux would compute from it"}
 
 
 def capture_section(
@@ -61,7 +64,7 @@ def capture_part(
     """Return the part for a capture, and its flows. `side` is its place in a comparison."""
     if found.tcp == 0:
         raise CaptureError(f"{plain(found.path)}: the capture has no packets of TCP to report")
-    flows = flows_of(found, _KINDS, room)
+    flows = flows_of(found, _KINDS, room, _TITLES)
     drawn = Drawn({flow.name for flow in flows.flows}, side)
     tables = [_spurious(found, drawn), _missed(found, drawn)]
     told = undrawn_part(found, name, lines)
@@ -73,6 +76,7 @@ def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
     return Part(
         name=name,
         words=list(_lacking(found)),
+        answer=plain(answer_of(lines)),
         lines=[plain(line) for line in lines],
         tables=[_directions(found)],
         notes=[f"{note}." for note in found.notes],
@@ -81,10 +85,15 @@ def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
     )
 
 
+def answer_of(lines: Sequence[str]) -> str:
+    """Return of the lines on a capture the one that says where the time went; empty if none."""
+    return next((line for line in lines if line.startswith("Time went to")), "")
+
+
 def _lacking(found: Explained) -> Iterator[str]:
     """Yield sentences on what the file lacks: its end, and what the snap length cut."""
     if found.fault:
-        yield f"{found.fault}; what came before is shown."
+        yield f"Not read to the end: {found.fault}; what came before is shown."
     connections = found.table("connections")
     cut, data = (int(connections[name].sum()) for name in ("cut_packets", "data_packets"))
     if cut:
@@ -124,8 +133,7 @@ def _directions(found: Explained) -> Rows:
 def _cells(row: dict[str, Any], again: Table, *, beside: bool) -> tuple[str, ...]:
     """Return the cells of a direction. `beside` says whether it was captured at its receiver."""
     own = again.where(connection=row["connection"], direction=row["direction"])
-    causes = own["cause"].tolist()
-    told = ", ".join(f"{cause} {causes.count(cause):,}" for cause in dict.fromkeys(causes))
+    told = tallied(own["cause"].tolist())
     throughput, rtt = row["throughput_bps"], row["rtt_ns_mean"]
     return (
         *(f"c{row['connection']}", row["direction"]),
@@ -224,6 +232,5 @@ def _table(found: Explained, again: Table, drawn: Drawn, told: tuple[str, str]) 
 
 def _believed(row: dict[str, Any], what: str) -> str:
     confidence = row[f"{what}_confidence"]
-    if row[what] == "unknown" or confidence is None:
-        return str(row[what])
-    return f"{row[what]} ({confidence:.0%})"
+    told = WORDS[row[what]] if what == "cause" else str(row[what])
+    return told if row[what] == "unknown" or confidence is None else f"{told} ({confidence:.0%})"

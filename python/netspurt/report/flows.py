@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,7 +74,9 @@ class Room:
 ROOM = Room()
 
 
-def flows_of(run: Tables, kinds: Sequence[str], room: Room) -> Found:
+def flows_of(
+    run: Tables, kinds: Sequence[str], room: Room, titles: Mapping[str, str] = TITLES
+) -> Found:
     """Return the pictures of as many flows as there is room for.
 
     Parameters
@@ -86,6 +88,8 @@ def flows_of(run: Tables, kinds: Sequence[str], room: Room) -> Found:
     room
         The most marks and directions. The direction with the most data is drawn even if it has
         more marks.
+    titles
+        The headings of the kinds.
 
     After the direction with the most data, those with the most timeouts are chosen, then those with
     the most retransmissions. The chosen ones are in the order of their data.
@@ -96,7 +100,7 @@ def flows_of(run: Tables, kinds: Sequence[str], room: Room) -> Found:
     every = ways(run)
     first = [*every[:1], *sorted(every[1:], key=lambda way: (-way.timeouts, -way.again))]
     for way in first[: room.directions]:
-        panels = list(_panels(run, way, kinds, missing))
+        panels = list(_panels(run, way, kinds, missing, titles))
         size = numbers(panel.picture for panel in panels)
         if not panels or (flows and taken + size > room.marks):
             continue
@@ -107,7 +111,7 @@ def flows_of(run: Tables, kinds: Sequence[str], room: Room) -> Found:
 
 
 def _panels(
-    run: Tables, way: Way, kinds: Sequence[str], missing: dict[str, str]
+    run: Tables, way: Way, kinds: Sequence[str], missing: dict[str, str], titles: Mapping[str, str]
 ) -> Iterator[Panel]:
     for kind in kinds:
         view = View(whole=True)
@@ -118,7 +122,7 @@ def _panels(
         except ValueError as error:
             missing.setdefault(kind, str(error))
             continue
-        yield Panel(kind, TITLES[kind], shown)
+        yield Panel(kind, titles[kind], shown)
 
 
 def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room) -> Iterator[str]:
@@ -151,9 +155,14 @@ def _few(names: Sequence[str]) -> str:
     return shown if len(names) <= 8 else f"{shown} and {number(len(names) - 8)} more"
 
 
+#: Why the table of a kind of pictures is empty.
+_EMPTY = {"rto": "no acknowledgement gave a round trip"}
+
+
 def _not_drawn(missing: dict[str, str], flows: Sequence[Flow]) -> Iterator[str]:
     """Yield a sentence for each kind of picture that no flow has, with the reason."""
     there = {panel.kind for flow in flows for panel in flow.panels}
     for kind, why in missing.items():
         if kind not in there:
-            yield f"Not drawn: {TITLES[kind].lower()}. {why[0].upper()}{why[1:]}."
+            reason = _EMPTY.get(kind, why) if why.endswith("is empty") else why
+            yield f"Not drawn: {TITLES[kind].lower()}. {reason[0].upper()}{reason[1:]}."

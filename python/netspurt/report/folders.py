@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from netspurt.captures import Explained
-from netspurt.report.captures import capture_section, undrawn_part
+from netspurt.causes import tallied
+from netspurt.report.captures import answer_of, capture_section, undrawn_part
 from netspurt.report.flows import Room
 from netspurt.report.parts import MOST_ROWS, Part, Rows, Section
 from netspurt.report.words import span
@@ -92,7 +93,9 @@ def captures_sections(pooled: Explained, folder: Path, how: Opener, room: int) -
 def _undrawn(found: Explained, name: str, how: Opener) -> Part:
     part = undrawn_part(found, name, how.lines(found))
     if found.tcp == 0:
-        return replace(part, words=["The capture has no packets of TCP."], lines=(), tables=())
+        return replace(
+            part, words=["The capture has no packets of TCP."], answer="", lines=(), tables=()
+        )
     note = "Not drawn: others of the folder lost more. `netspurt report` of this file draws it."
     return replace(part, notes=[*part.notes, note])
 
@@ -112,10 +115,12 @@ def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener
             f"Sections are of {_worst(told)}; {number(left)} {'has' if left == 1 else 'have'} a "
             "row of the table alone."
         )
+    lines = [plain(line) for line in how.lines(pooled)]
     return Part(
         name=_name(folder),
         words=words,
-        lines=[plain(line) for line in how.lines(pooled)],
+        answer=answer_of(lines),
+        lines=lines,
         tables=[_table(sums, folder, told)],
         notes=notes,
     )
@@ -164,7 +169,6 @@ def _sums(pooled: Explained) -> Iterator[_Sums]:
             for name in ("connections", "retransmissions", "spent")
         )
         lost = spent.seconds("timeout_ns").sum() + spent.seconds("repair_ns").sum()
-        causes = again["cause"].tolist()
         yield _Sums(
             path,
             len(set(connections["connection"].tolist())),
@@ -173,7 +177,7 @@ def _sums(pooled: Explained) -> Iterator[_Sums]:
             len(again),
             int((again["verdict"] == "spurious").sum()),
             float(lost),
-            ", ".join(f"{cause} {causes.count(cause):,}" for cause in dict.fromkeys(causes)),
+            tallied(again["cause"].tolist()),
         )
 
 

@@ -112,6 +112,7 @@ def _part(part: Part, spot: Spot, *, named: bool) -> str:
     """Return the words and the tables that precede the pictures."""
     lines = ["<div>", f"<h3>{_text(part.name)}</h3>" if named else ""]
     lines += [f"<p>{_text(words)}</p>" for words in part.words]
+    lines += [f'<p class="answer">{_text(part.answer)}</p>'] if part.answer else []
     if part.lines:
         told = "\n".join(map(_line, part.lines))
         wide = _wide(part.lines)

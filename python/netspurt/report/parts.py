@@ -150,6 +150,8 @@ class Part:
         Its name on the page.
     words
         Sentences.
+    answer
+        The sentence that answers best what a reader asks first; it stands out.
     lines
         Lines with aligned columns, as a command prints them.
     tables
@@ -166,6 +168,7 @@ class Part:
 
     name: str
     words: Sequence[str] = ()
+    answer: str = ""
     lines: Sequence[str] = ()
     tables: Sequence[Rows] = ()
     places: Sequence[Rows] = ()

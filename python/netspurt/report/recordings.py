@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -45,11 +46,18 @@ def replay_section(
     replay = replay.again([pick] if pick else [])
     part = Part(
         name=name,
+        answer=plain(_answer(lines)),
         lines=[plain(line) for line in lines],
         places=[_spurious(replay, one, pick) for one in _told(replay, pick)],
         links=[Link("the recording", path)],
     )
     return Section(plain(name), [part], groups=list(_groups(replay, pick)))
+
+
+def _answer(lines: Sequence[str]) -> str:
+    """Return of the lines on a recording the sentence with the timer to take; empty if none."""
+    told = next((line for line in lines if line.startswith(("Take ", "None of these "))), "")
+    return re.split(r"(?<=\w\.) ", told, maxsplit=1)[0]
 
 
 def _groups(replay: Replay, pick: str) -> Iterator[Group]:

@@ -1,0 +1,37 @@
+"""Words that the sentences of an advice share: times and lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+#: The probes to which costs in words refer.
+THOUSAND = 1000
+
+
+def ms(seconds: float) -> str:
+    """Return a time with two digits.
+
+    Examples
+    --------
+    >>> ms(0.0042), ms(0.129), ms(7.58), ms(20.8)
+    ('4.2 ms', '129 ms', '7.6 s', '20.8 s')
+    """
+    if not math.isfinite(seconds):
+        return "-"
+    if seconds >= 10:
+        return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.1f} s"
+    if seconds >= 1:
+        return f"{seconds:.2g} s"
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.01 else f"{seconds * 1e3:.2g} ms"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Return names as a list in words.
+
+    Examples
+    --------
+    >>> listed(["linux"]), listed(["linux", "quic", "mills"])
+    ('linux', 'linux, quic and mills')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
