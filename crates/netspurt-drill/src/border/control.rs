@@ -15,9 +15,6 @@ const HEAD_BYTES: usize = 16;
 const ALIGNMENT: usize = 8;
 /// `SCM_TIMESTAMPING`, which has the number of the option, and which `libc` does not know.
 const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;
-/// Linux's origins of notices.
-const ORIGIN_STAMPING: u8 = 4;
-const ORIGIN_ZERO_COPY: u8 = 5;
 /// Octets of an address of IPv4 and of IPv6.
 const ADDRESS_BYTES: (usize, usize) = (16, 28);
 
@@ -95,12 +92,13 @@ fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
 fn told_octets(kind: &NoticeKind) -> Vec<u8> {
     let (errno, origin, code, info, data) = match *kind {
         NoticeKind::Completed { first, last, copied } => {
-            (0, ORIGIN_ZERO_COPY, u8::from(copied), first, last)
+            let code = if copied { NoticeKind::CODE_COPIED } else { 0 };
+            (0, NoticeKind::ORIGIN_ZERO_COPY, code, first, last)
         }
         NoticeKind::Stamped { event, key } => {
             let place = StampEvent::ALL.iter().position(|(_, known)| *known == event);
             let number = place.and_then(|place| u32::try_from(place).ok()).expect("all are there");
-            (libc::ENOMSG, ORIGIN_STAMPING, 0, number, key)
+            (libc::ENOMSG, NoticeKind::ORIGIN_STAMPING, 0, number, key)
         }
     };
     let mut octets = errno.to_ne_bytes().to_vec();

@@ -14,14 +14,18 @@ use super::structure::{fields, parts};
 /// The error that notices of time stamps have.
 const ENOMSG: i64 = 42;
 
-/// Linux's origins of notices.
-const ORIGINS: [(&str, i64); 2] =
-    [("SO_EE_ORIGIN_TIMESTAMPING", STAMPING), ("SO_EE_ORIGIN_ZEROCOPY", ZERO_COPY)];
-const STAMPING: i64 = 4;
-const ZERO_COPY: i64 = 5;
+/// The numbers of a notice, as scripts have them.
+const STAMPING: i64 = NoticeKind::ORIGIN_STAMPING as i64;
+const ZERO_COPY: i64 = NoticeKind::ORIGIN_ZERO_COPY as i64;
+const COPIED: i64 = NoticeKind::CODE_COPIED as i64;
 
-/// `SO_EE_CODE_ZEROCOPY_COPIED`.
-const COPIED: i64 = 1;
+/// The numbers that a notice may have by name.
+const NAMED: [(&str, i64); 4] = [
+    ("ENOMSG", ENOMSG),
+    ("SO_EE_ORIGIN_TIMESTAMPING", STAMPING),
+    ("SO_EE_ORIGIN_ZEROCOPY", ZERO_COPY),
+    ("SO_EE_CODE_ZEROCOPY_COPIED", COPIED),
+];
 
 /// What a message must hold, as far as it is read.
 #[derive(Debug, Default)]
@@ -161,10 +165,9 @@ fn notice(data: Excerpt<'_>) -> Result<NoticeKind, Mistake> {
 
 /// Reads a whole number or the name of one.
 fn number(value: Excerpt<'_>) -> Result<i64, Mistake> {
-    let other = [("ENOMSG", ENOMSG), ("SO_EE_CODE_ZEROCOPY_COPIED", COPIED)];
     let event = || StampEvent::ALL.iter().position(|(name, _)| *name == value.text);
-    let known = named(&ORIGINS, value.text).or_else(|| named(&other, value.text));
-    let known = known.or_else(|| event().and_then(|place| i64::try_from(place).ok()));
+    let known =
+        named(&NAMED, value.text).or_else(|| event().and_then(|place| i64::try_from(place).ok()));
     known.or_else(|| value.text.parse().ok()).ok_or_else(|| {
         value.wrong("a whole number", "write one, or a name as in `SO_EE_ORIGIN_ZEROCOPY`")
     })

@@ -22,14 +22,12 @@ pub(super) fn set_notices(
     option: SocketOption,
     number: i64,
 ) -> CallResult {
-    let mut notices = socket.notices;
+    let notices = socket.notices;
     if option == SocketOption::ZeroCopy {
-        notices.zero_copy = number == 1;
-        let valid = matches!(number, 0 | 1);
-        return if valid {
-            host.keep(fd, SocketState { notices, ..socket })
-        } else {
-            failed("EINVAL")
+        let notices = NoticeOptions { zero_copy: number == 1, ..notices };
+        return match number {
+            0 | 1 => host.keep(fd, SocketState { notices, ..socket }),
+            _ => failed("EINVAL"),
         };
     }
     let Some(stamping) = Stamping::of(number) else {
@@ -43,8 +41,7 @@ pub(super) fn set_notices(
     if begins {
         host.notices.stamps.key_from = key_from(host, stamping);
     }
-    notices.stamping = stamping;
-    host.keep(fd, SocketState { notices, ..socket })
+    host.keep(fd, SocketState { notices: NoticeOptions { stamping, ..notices }, ..socket })
 }
 
 /// The octet from which keys count from now on.
@@ -87,10 +84,10 @@ impl SocketHost {
     /// Reads the oldest notice. One with a packet comes without it, since a reader of 0 bytes has no
     /// room.
     pub(super) fn read_notice(&mut self, socket: SocketState, bytes: u32) -> CallResult {
-        let is_used = socket.role == Role::Connected;
-        let Some(waiting) = self.notices.queue.take().filter(|_| is_used) else {
+        if socket.role != Role::Connected {
             return failed("EAGAIN");
-        };
+        }
+        let Some(waiting) = self.notices.queue.take() else { return failed("EAGAIN") };
         if waiting.has_packet && bytes > 0 {
             return not_supported("the packet that comes with a time stamp; read 0 bytes");
         }

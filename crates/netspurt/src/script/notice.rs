@@ -57,6 +57,15 @@ pub enum StampEvent {
     Acknowledged,
 }
 
+impl NoticeKind {
+    /// Linux's number of `SO_EE_ORIGIN_TIMESTAMPING`.
+    pub const ORIGIN_STAMPING: u8 = 4;
+    /// Linux's number of `SO_EE_ORIGIN_ZEROCOPY`.
+    pub const ORIGIN_ZERO_COPY: u8 = 5;
+    /// Linux's number of `SO_EE_CODE_ZEROCOPY_COPIED`.
+    pub const CODE_COPIED: u8 = 1;
+}
+
 impl StampEvent {
     /// Linux's names, in the order of their numbers from 0 on.
     pub const ALL: [(&'static str, StampEvent); 3] = [

@@ -178,11 +178,11 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_goes_on)),
     Switch::flag(
-        "cwnd.mark_ends_repair",
+        "cwnd.last_repair_ack_cuts",
         "A congestion mark that the last ACK of a repair echoes cuts the window again \
          (`tcp_try_to_open`)",
     )
-    .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_ends_repair)),
+    .rfc(|c| Field::Flag(&mut c.cwnd_rules.last_repair_ack_cuts)),
     Switch::flag(
         "cwnd.idle_decay",
         "An idle window is halved for each RTO that passed (RFC 2861), and not cut to the initial \

@@ -117,7 +117,8 @@ impl RfcSender {
         } else {
             self.react(&news, cx);
         }
-        if ack.marked && self.config.cwnd_rules.mark_ends_repair {
+        // The repair may have ended with this ACK.
+        if ack.marked && self.config.cwnd_rules.last_repair_ack_cuts {
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
         self.steer(&news, &before, cx.now);

@@ -52,9 +52,9 @@ pub struct CwndRules {
     pub mark_cut_goes_on: bool,
     /// A mark that the last ACK of a repair echoes cuts the window again (`tcp_try_to_open`).
     ///
-    /// departs: RFC 3168 §6.1.2 - with `mark_ends_repair` the window may be cut twice for one window
+    /// departs: RFC 3168 §6.1.2 - with `last_repair_ack_cuts` the window may be cut twice for one window
     /// of data; the RFC asks for one cut.
-    pub mark_ends_repair: bool,
+    pub last_repair_ack_cuts: bool,
     /// An idle window is halved for each RTO that passed (`tcp_cwnd_restart`, RFC 2861 §3.1), and
     /// not cut to the initial one at once (RFC 5681 §4.1).
     pub idle_decay: bool,
@@ -81,7 +81,7 @@ impl CwndRules {
             mark_cut_ends_beyond: on,
             repair_ends_beyond: on,
             mark_cut_goes_on: on,
-            mark_ends_repair: on,
+            last_repair_ack_cuts: on,
             idle_decay: on,
             idle_restart: true,
             reordered_reports_grow: on,
