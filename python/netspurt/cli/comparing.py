@@ -291,7 +291,8 @@ def _lines(
     median, most = 1e3 * float(_median(told)), 1e3 * _most(told)
     lines.append(
         f"of all: {told.matched} in both, {', '.join(missing)}; "
-        f"{names[1]} less {names[0]}: median {median:+.3f} ms, largest {most:+.3f} ms"
+        f"times of {names[1]} less those of {names[0]}: "
+        f"median {median:+.3f} ms, largest {most:+.3f} ms"
     )
     for name, causes in zip(names, told.retransmissions, strict=True):
         what = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"

@@ -114,8 +114,16 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
             continue
         found = captures_of(path)
         if not found:
-            raise ValueError(f"{path}: no file of this folder is a capture")
+            raise ValueError(f"{path}: no file of this folder is a capture{_of_a_run(path)}")
         yield from found
+
+
+def _of_a_run(folder: Path) -> str:
+    """Return what makes a run keep captures, if the folder is that of a run."""
+    if not (folder / "run.json").exists():
+        return ""
+    tables = """--set 'record.tables=["segments", "drops"]'"""
+    return f"; a run keeps captures with {tables} --set record.capture=true"
 
 
 def _print_rows(captures: list[list[str]], layout: str) -> int:
