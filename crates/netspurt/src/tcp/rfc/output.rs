@@ -284,7 +284,8 @@ impl RfcSender {
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);
         self.last_sent = now;
-        self.recovery.repair.on_departed(len);
+        let whole = self.config.cwnd_rules.whole_segments;
+        self.recovery.repair.on_departed(if whole { self.window.smss } else { len });
         if self.pacer.is_on() {
             self.pacer.on_departed(size_bytes.into(), self.pacing_rate(), now);
         }
