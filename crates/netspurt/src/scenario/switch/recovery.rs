@@ -209,6 +209,12 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
+        "spurious.marks_keep_cuts",
+        "With `undo = \"prior\"`: after an ACK that echoes a mark the last cut stays, though it proves \
+         spurious (`tcp_fastretrans_alert`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
+    Switch::flag(
         "spurious.reports_need_copies",
         "Reported duplicates are ignored if they are of more segments than were ever retransmitted \
          (`tcp_dsack_seen`)",

@@ -110,6 +110,9 @@ impl RfcSender {
         self.judge_probe(ack, &news, cx.now);
         let before = Before { pipe, lost: self.recovery.loss.scoreboard.lost() };
         if ack.marked {
+            if self.config.spurious_rules.marks_keep_cuts {
+                self.recovery.spurious.forget_window();
+            }
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
         if self.recovery.suspects_reneging(&news, &self.config) {

@@ -138,6 +138,7 @@ impl LossDetector {
         };
         OutstandingInfo {
             segs: self.scoreboard.len() as u64,
+            packets: count(|sent| !sent.goes_on()),
             data_bytes: window.sent() - window.acknowledged(),
             sacked_segs: count(|sent| sent.sacked) + window.segs(self.dup_bytes),
             lost_segs: count(|sent| sent.lost.is_some()),

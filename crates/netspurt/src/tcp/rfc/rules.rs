@@ -124,6 +124,9 @@ pub struct TimerRules {
     /// A round of samples ends with an ACK beyond what was next to be sent as it began
     /// (`rtt_seq`), and not with an ACK of all that.
     pub rounds_end_beyond: bool,
+    /// While RACK's timer runs this one does not (`icsk_pending`; RFC 8985 §8 lets one timer run at a
+    /// time). It is set anew when RACK's timer has fired, or when an ACK moves on.
+    pub yields_to_rack: bool,
 }
 
 impl TimerRules {
@@ -140,6 +143,7 @@ impl TimerRules {
             reneging_hurries: on,
             head_bounds_probes: on,
             rounds_end_beyond: on,
+            yields_to_rack: on,
         }
     }
 }
@@ -369,6 +373,9 @@ pub struct SpuriousRules {
     /// Where the sender has doubted, it does until no copy is outstanding and the oldest segment
     /// left once only (`tcp_try_keep_open`): meanwhile the tail is not probed.
     pub doubts_copies: bool,
+    /// An ACK that echoes a mark leaves the window as the last cut made it, also where the cut proves
+    /// spurious with this ACK or later (`tcp_fastretrans_alert`).
+    pub marks_keep_cuts: bool,
     /// A reported duplicate counts only while no more segments are reported as duplicates than ever
     /// were sent again (`tcp_dsack_seen`).
     pub reports_need_copies: bool,
@@ -386,6 +393,7 @@ impl SpuriousRules {
             teaches_reordering: on,
             old_acks_report: on,
             doubts_copies: on,
+            marks_keep_cuts: on,
             reports_need_copies: on,
         }
     }
