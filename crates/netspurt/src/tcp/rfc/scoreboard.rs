@@ -229,7 +229,7 @@ impl Scoreboard {
         all - gone
     }
 
-    /// Segments that neither arrived nor are lost, as far as they were sent once.
+    /// Outstanding segments that are not thought lost.
     pub(super) fn segs_not_lost(&self) -> u64 {
         self.segs.len() as u64 - self.lost.segs
     }
