@@ -267,6 +267,7 @@ impl SocketHost {
             peer_window_max: info.peer_window_max,
             cwnd_segs: info.cwnd / smss,
             flight_segs: info.pipe.div_ceil(smss),
+            packets: info.outstanding.packets,
         }
     }
 
@@ -478,7 +479,7 @@ impl Subject for SocketHost {
         if let Some(send) = &self.send {
             let bytes = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
             info.set(Field::SendBufferSize, bytes(send.size()));
-            info.set(Field::SendBufferQueued, bytes(send.queued(self.progress().acked)));
+            info.set(Field::SendBufferQueued, bytes(send.queued(&self.progress())));
         }
         info
     }

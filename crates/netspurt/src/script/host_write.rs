@@ -1,6 +1,6 @@
 //! Writing to a [`SocketHost`]'s sockets.
 
-use crate::tcp::TcpState;
+use crate::tcp::{Leaving, TcpState, WrittenPart};
 use crate::units::Time;
 
 use super::call::Fd;
@@ -123,6 +123,8 @@ impl Writing<'_> {
     }
 
     /// Gives the connection a part of a call. What is taken last is pushed, unless more will follow.
+    /// All leaves with the last part, and where a push is forced; with a part that fills a chunk one
+    /// packet does.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());
         let is_zero_copy = self.is_zero_copy();
@@ -130,16 +132,23 @@ impl Writing<'_> {
             let tail_waits = progress.sent < progress.written;
             host.notices.calls.begin(from, self.wanted, tail_waits);
         }
+        let is_first = host.done == 0;
         host.done += octets;
         let (ends, left) = (host.done == self.wanted, self.wanted - host.done);
         let (mut starts, mut pushed) = (!joins(host, progress), true);
         let mut joins_in_connection = true;
+        let mut leaving = Leaving::All;
         if let Some(send) = &mut host.send {
-            let taken = send.take(octets, progress);
+            let taken = send.take(octets, is_first, progress);
             let is_last = ends || send.next_part(left, progress) == 0;
             let ends_write = is_last && !(ends && self.flags.more);
             (starts, pushed) = (taken.starts, taken.pushed || ends_write);
             joins_in_connection = !starts;
+            leaving = match taken {
+                _ if is_last || taken.forced => Leaving::All,
+                _ if taken.fills_head => Leaving::Packet,
+                _ => Leaving::Nothing,
+            };
             if ends_write {
                 send.push();
             }
@@ -148,8 +157,8 @@ impl Writing<'_> {
         let pieces = Some(part).filter(|_| is_zero_copy);
         host.notices.on_part(range, progress.sent, starts, pieces);
         pushed |= !ends && host.notices.calls.is_chunk_full(is_zero_copy);
-        let events = &mut host.events;
-        host.connection.write_part(now, octets, !joins_in_connection, pushed, events);
+        let part = WrittenPart { octets, starts: !joins_in_connection, pushed, leaving };
+        host.connection.write_part(now, &part, &mut host.events);
     }
 }
 

@@ -231,9 +231,10 @@ fn a_nonblocking_write_takes_what_fits_and_poll_says_when_there_is_room() {
 +0 > P. 1:10001(10000) ack 1
 +0 write(4, ..., 1) = -1 EAGAIN (Resource temporarily unavailable)
 +0 poll([{fd=4, events=POLLOUT, revents=0}], 1, 0) = 0
-+0...0.2 poll([{fd=4, events=POLLOUT, revents=POLLOUT}], 1, 1000) = 1
++0...0.3 poll([{fd=4, events=POLLOUT, revents=POLLOUT}], 1, 1000) = 1
 +.1 < . 1:1(0) ack 10001 win 65535
-+.1 < . 1:1(0) ack 30001 win 65535",
++.1 < . 1:1(0) ack 30001 win 65535
++.1 < . 1:1(0) ack 40001 win 65535",
     ));
     let waits = open("+0...0.25 poll([{fd=4, events=POLLIN, revents=0}], 1, 250) = 0");
     passes(&waits);

@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-/// The bookkeeping of a chunk, in bytes: a socket buffer with room for headers.
-const CHUNK_BYTES: u64 = 960;
+/// The bookkeeping of a chunk, in bytes, and of each packet that was sent of one: a socket buffer.
+const CHUNK_BYTES: u64 = 832;
 /// The most payload of a chunk: 64 KiB less the headers' room (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
 /// Linux's `TCP_INIT_CWND`.
@@ -34,6 +34,8 @@ pub(super) struct SendProgress {
     /// The congestion window, and the part of it that is in use, in segments.
     pub(super) cwnd_segs: u64,
     pub(super) flight_segs: u64,
+    /// Outstanding packets: what was sent of a chunk is one or several of its own.
+    pub(super) packets: u64,
 }
 
 /// A part of what was written, up to the offset `end`.
@@ -43,6 +45,8 @@ struct SendChunk {
     end: u64,
     /// `MSG_EOR`: it takes no more.
     closed: bool,
+    /// Its end has PSH. What the same call adds moves the end; what another one adds does not.
+    pushed: bool,
 }
 
 /// What became of a part that the buffer took.
@@ -50,9 +54,13 @@ struct SendChunk {
 pub(super) struct PartTaken {
     /// Whether it started a chunk.
     pub(super) starts: bool,
-    /// Whether it is pushed because half of the peer's largest window was written since the last push
-    /// (`forced_push`).
+    /// Whether its end has PSH.
     pub(super) pushed: bool,
+    /// Whether it got that just now, because half of the peer's largest window was written since the
+    /// last push (`forced_push`).
+    pub(super) forced: bool,
+    /// Whether it fills a chunk of which something is the next to be sent.
+    pub(super) fills_head: bool,
 }
 
 /// The send buffer of a socket.
@@ -102,11 +110,10 @@ impl SendBuffer {
     }
 
     /// What is held, bookkeeping included (`sk_wmem_queued`).
-    pub(super) fn queued(&self, acked: u64) -> u64 {
-        let gone = self.chunks.partition_point(|chunk| chunk.end <= acked);
-        let Some(first) = self.chunks.get(gone) else { return 0 };
-        let chunks = u64::try_from(self.chunks.len() - gone).unwrap_or(u64::MAX);
-        self.end - first.start.max(acked) + chunks.saturating_mul(CHUNK_BYTES)
+    pub(super) fn queued(&self, now: &SendProgress) -> u64 {
+        let left = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
+        let waiting = u64::try_from(self.chunks.len() - left).unwrap_or(u64::MAX);
+        self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
     /// How many of `wanted` bytes the next chunk takes; 0 if the buffer is full. The connection
@@ -126,23 +133,29 @@ impl SendBuffer {
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Takes a part. It joins the last chunk if that is not full.
-    pub(super) fn take(&mut self, part: u64, now: &SendProgress) -> PartTaken {
+    /// Takes a part, maybe the `first` one of a call. It joins the last chunk if that is not full.
+    pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;
         self.end += part;
         self.forget(now.acked);
         let starts = self.tail_filled(now).is_none();
         match self.chunks.back_mut().filter(|_| !starts) {
-            Some(tail) => tail.end = self.end,
-            None => self.chunks.push_back(SendChunk { start, end: self.end, closed: false }),
+            Some(tail) => (tail.end, tail.pushed) = (self.end, tail.pushed && !first),
+            None => {
+                let (end, closed, pushed) = (self.end, false, false);
+                self.chunks.push_back(SendChunk { start, end, closed, pushed });
+            }
         }
-        let full = self.chunks.back().is_some_and(|tail| tail.end - tail.start >= goal);
-        let pushed = full && self.end > self.pushed + now.peer_window_max / 2;
-        if pushed {
+        let tail = self.chunks.back();
+        let full = tail.is_some_and(|tail| tail.end - tail.start.max(now.sent) >= goal);
+        let forced = full && self.end > self.pushed + now.peer_window_max / 2;
+        let fills_head = full && tail.is_some_and(|tail| tail.start <= now.sent);
+        if forced {
             self.push();
         }
-        PartTaken { starts, pushed }
+        let pushed = self.chunks.back().is_some_and(|tail| tail.pushed);
+        PartTaken { starts, pushed, forced, fills_head }
     }
 
     /// Drops the chunks that are acknowledged.
@@ -154,6 +167,9 @@ impl SendBuffer {
     /// What was written so far ends with PSH (`tcp_mark_push`).
     pub(super) fn push(&mut self) {
         self.pushed = self.end;
+        if let Some(tail) = self.chunks.back_mut() {
+            tail.pushed = true;
+        }
     }
 
     /// The last chunk takes no more (`MSG_EOR`).
@@ -165,13 +181,13 @@ impl SendBuffer {
 
     /// Whether it takes another chunk (`sk_stream_memory_free`).
     fn has_room(&self, now: &SendProgress) -> bool {
-        self.queued(now.acked) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
+        self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
 
     /// Whether it says that it can be written to: a third is free, and of the most that may be
     /// unsent, half (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
-        let queued = self.queued(now.acked);
+        let queued = self.queued(now);
         let unsent = self.end - now.sent.min(self.end);
         let free = self.size.saturating_sub(queued);
         queued <= self.size
@@ -209,6 +225,7 @@ impl SendBuffer {
 /// (`tcp_xmit_size_goal`).
 fn goal(now: &SendProgress) -> u64 {
     let half = match now.peer_window_max {
+        0 => GOAL_MAX,
         window @ ..512 => window.max(48),
         window => window / 2,
     };
@@ -234,7 +251,7 @@ mod tests {
             match buffer.next_part(wanted, now) {
                 0 => return taken,
                 part => {
-                    buffer.take(part, now);
+                    buffer.take(part, true, now);
                     (wanted, taken) = (wanted - part, taken + part);
                 }
             }
@@ -252,15 +269,17 @@ mod tests {
 
     #[test]
     fn a_buffer_takes_chunks_of_half_the_window_until_it_is_above_its_size() {
-        // Three chunks hold 48 000 bytes and 2880 bytes of bookkeeping.
-        let mut buffer = SendBuffer::new(50_881, 50_881);
+        // Three chunks hold 48 000 bytes and 2496 bytes of bookkeeping.
+        let mut buffer = SendBuffer::new(50_497, 50_497);
         assert_eq!(write(&mut buffer, 59_000, &at_start()), 59_000);
-        let mut small = SendBuffer::new(50_880, 50_880);
+        let mut small = SendBuffer::new(50_496, 50_496);
         assert_eq!(write(&mut small, 90_000, &at_start()), 48_000);
-        assert_eq!(small.queued(0), 50_880);
-        assert_eq!(small.queued(17_000), 32_920);
+        assert_eq!(small.queued(&at_start()), 50_496);
         assert!(!small.is_writable(&at_start()));
-        assert!(small.is_writable(&SendProgress { acked: 17_000, sent: 48_000, ..at_start() }));
+        let sent = SendProgress { acked: 17_000, sent: 48_000, packets: 16, ..at_start() };
+        assert_eq!(small.queued(&sent), 31_000 + 16 * CHUNK_BYTES);
+        assert!(!small.is_writable(&sent));
+        assert!(small.is_writable(&SendProgress { packets: 1, ..sent }));
     }
 
     #[test]
@@ -288,9 +307,9 @@ mod tests {
     #[test]
     fn a_closed_chunk_takes_no_more() {
         let mut buffer = SendBuffer::new(50_000, 50_000);
-        buffer.take(400, &at_start());
+        buffer.take(400, true, &at_start());
         buffer.close_chunk();
-        buffer.take(400, &at_start());
-        assert_eq!(buffer.queued(0), 800 + 2 * CHUNK_BYTES);
+        buffer.take(400, true, &at_start());
+        assert_eq!(buffer.queued(&at_start()), 800 + 2 * CHUNK_BYTES);
     }
 }

@@ -15,7 +15,9 @@ use super::context::Context;
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, NsReceiver, ReceiveCount};
 use super::rfc::control;
-use super::rfc::{ConnectionInfo, Failure, Joins, RfcConfig, RfcEnd, SendTimes, Tcb, TcpState};
+use super::rfc::{
+    ConnectionInfo, Failure, RfcConfig, RfcEnd, SendTimes, Tcb, TcpState, WrittenPart,
+};
 use super::transmit::SendCount;
 
 /// One end of a TCP connection.
@@ -134,23 +136,13 @@ impl Connection {
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
-            Flavour::Rfc(end) => end.awake().write(octets, Joins::Yes, true, cx),
+            Flavour::Rfc(end) => end.awake().write(&WrittenPart::whole(octets), cx),
         });
     }
 
-    /// Takes a part of a write, as [`write`](Self::write) takes a whole one. Unless the part is `pushed`,
-    /// its last segment has no PSH for being the last. If it `starts` a new buffer of the host, the end
-    /// of what was written before keeps its PSH.
-    pub fn write_part(
-        &mut self,
-        now: Time,
-        octets: u64,
-        starts: bool,
-        pushed: bool,
-        events: &mut Events<Segment>,
-    ) {
-        let joins = if starts { Joins::No } else { Joins::Yes };
-        self.of_rfc(now, events, |tcb, cx| tcb.write(octets, joins, pushed, cx));
+    /// Takes a part of a write, as [`write`](Self::write) takes a whole one.
+    pub fn write_part(&mut self, now: Time, part: &WrittenPart, events: &mut Events<Segment>) {
+        self.of_rfc(now, events, |tcb, cx| tcb.write(part, cx));
     }
 
     /// What was written so far ends a record: no segment has octets of it and of what follows

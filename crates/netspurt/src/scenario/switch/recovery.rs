@@ -159,6 +159,12 @@ pub const SWITCHES: &[Switch] = &[
          (`tcp_rack_mark_lost`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
+    Switch::flag(
+        "rack.reports_need_reordering",
+        "A reported duplicate widens RACK's reordering window only after reordering was seen, and \
+         not if it is of a tail loss probe (`tcp_dsack_seen`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
         .ns(|c| Field::Flag(&mut c.frto))
         .rfc(|c| Field::Flag(&mut c.frto))
@@ -202,6 +208,18 @@ pub const SWITCHES: &[Switch] = &[
          once only (`tcp_try_keep_open`); meanwhile no tail loss probe is sent",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
+    Switch::flag(
+        "spurious.marks_keep_cuts",
+        "With `undo = \"prior\"`: after an ACK that echoes a mark the last cut stays, though it proves \
+         spurious (`tcp_fastretrans_alert`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
+    Switch::flag(
+        "spurious.reports_need_copies",
+        "Reported duplicates are ignored if they are of more segments than were ever retransmitted \
+         (`tcp_dsack_seen`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
     Switch::word::<Undo>("undo", "What is restored when a retransmission proves spurious")
         .rfc(|c| Field::Word(&mut c.undo)),
     Switch::new(

@@ -120,6 +120,12 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(
+        "rto.yields_to_rack",
+        "While RACK's reordering timer runs the retransmission timer does not (`icsk_pending`, RFC \
+         8985 §8); it is set anew when RACK's timer has fired, or with an ACK of new octets",
+    )
+    .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
+    Switch::flag(
         "karn",
         "Labels samples of segments sent twice as ambiguous (Karn and Partridge 1987)",
     )

@@ -110,6 +110,9 @@ impl RfcSender {
         self.judge_probe(ack, &news, cx.now);
         let before = Before { pipe, lost: self.recovery.loss.scoreboard.lost() };
         if ack.marked {
+            if self.config.spurious_rules.marks_keep_cuts {
+                self.recovery.spurious.forget_window();
+            }
             self.recover(cx.now, LossRecovery::on_mark_echo);
         }
         if self.recovery.suspects_reneging(&news, &self.config) {
@@ -176,7 +179,8 @@ impl RfcSender {
             self.take_reports(ack, &mut news, now);
         }
         news.delivered += news.sacked;
-        news.count_in(&mut self.count, &self.window, ack.marked);
+        let rules = &self.config.spurious_rules;
+        news.count_in(&mut self.count, &self.window, rules, ack.marked);
         news
     }
 
@@ -280,10 +284,13 @@ impl RfcSender {
 
     /// A duplicate is reported: of a probe, of a retransmission, or of a link's making.
     fn take_duplicate_report(&mut self, news: &News) {
-        if let Some(range) = news.dsack {
-            self.recovery.loss.rack.on_dsack(self.window.una, self.window.nxt);
-            self.recovery.spurious.take_report(range);
+        let Some(range) = news.dsack else { return };
+        let careful = self.config.rack_rules.reports_need_reordering;
+        let rack = &mut self.recovery.loss.rack;
+        if !careful || rack.reordering_seen > 0 && !self.tail_probe.ended_at(range.1) {
+            rack.on_dsack(self.window.una, self.window.nxt);
         }
+        self.recovery.spurious.take_report(range);
     }
 
     /// The sender as it stands.

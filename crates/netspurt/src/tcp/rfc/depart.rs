@@ -6,7 +6,7 @@ use crate::segment::{Cause, Ecn, Flags, Segment};
 use crate::wire::full_payload;
 
 use super::super::context::Context;
-use super::offload::packet_edge;
+use super::offload::{end_of_new, packet_edge};
 use super::output::NextSegment;
 use super::state::TcpState;
 use super::tcb::Tcb;
@@ -20,6 +20,20 @@ impl Tcb {
         } else {
             self.send_all(cx);
         }
+    }
+
+    /// Sends a packet for offload of new data, if it may be sent now (`tcp_push_one`).
+    pub(super) fn output_packet(&mut self, cx: &mut Context<'_>) {
+        if !self.life.state().may_send() {
+            return;
+        }
+        let sent_before = self.header.sent;
+        self.tx.packet_edge = Some(end_of_new(&self.tx, self.tx.window.nxt));
+        while let Some(departure) = self.tx.next(false, cx.now) {
+            self.depart(Some(departure), cx);
+        }
+        self.tx.packet_edge = None;
+        self.tx.end_burst(self.header.sent > sent_before, true, cx.now);
     }
 
     /// Sends what may be sent of what there is. Apart from [`output`](Self::output), which an end

@@ -43,10 +43,11 @@ impl LossDetector {
     /// Octets outstanding as the window counts them, maybe in whole segments.
     #[inline]
     pub(super) fn counted_flight(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
-        let flight = window.flight();
-        let whole = config.cwnd_rules.whole_segments;
-        // A FIN is an octet more than its segment is counted for.
-        if whole { flight.max(self.scoreboard.len() as u64 * window.smss) } else { flight }
+        if config.cwnd_rules.whole_segments {
+            self.scoreboard.len() as u64 * window.smss
+        } else {
+            window.flight()
+        }
     }
 
     /// The estimate of octets in the network: what is outstanding less what has arrived and what is
@@ -54,11 +55,16 @@ impl LossDetector {
     /// is no SACK.
     #[inline]
     pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
-        let gone = self.scoreboard.sacked() + self.scoreboard.lost();
-        let all = self.counted_flight(window, config) + self.scoreboard.retransmitted();
-        debug_assert!(all >= gone, "{gone} octets gone of {all}");
+        let in_network = if config.cwnd_rules.whole_segments {
+            self.scoreboard.segs_in_network() * window.smss
+        } else {
+            let gone = self.scoreboard.sacked() + self.scoreboard.lost();
+            let all = window.flight() + self.scoreboard.retransmitted();
+            debug_assert!(all >= gone, "{gone} octets gone of {all}");
+            all - gone
+        };
         // Duplicates stand for segments that are neither lost nor known to have arrived.
-        (all - gone).saturating_sub(self.dup_bytes)
+        in_network.saturating_sub(self.dup_bytes)
     }
 
     /// Octets outstanding that a cut is to count: not what Limited Transmit sent.
@@ -79,18 +85,25 @@ impl LossDetector {
 
     /// Counts duplicates; without SACK each stands for a segment that arrived, and an ACK of new
     /// octets says which did (RFC 6582 §3.2).
-    pub(super) fn count_duplicates(&mut self, news: &News, window: &SendWindow, phase: Phase) {
+    pub(super) fn count_duplicates(&mut self, news: &News, scene: &Scene<'_>, phase: Phase) {
+        let &Scene { window, config, .. } = scene;
+        let whole = config.cwnd_rules.whole_segments;
         if news.duplicate {
             self.dupacks += 1;
             if !self.uses_sack {
-                let most = window.flight().saturating_sub(self.scoreboard.lost());
+                let most = if whole {
+                    self.scoreboard.segs_not_lost() * window.smss
+                } else {
+                    window.flight().saturating_sub(self.scoreboard.lost())
+                };
                 self.dup_bytes = (self.dup_bytes + window.smss).min(most);
             }
         } else if news.acked > 0 {
-            let arrived = news.acked.saturating_sub(window.smss);
-            let still = self.dup_bytes.saturating_sub(arrived);
+            let acked = if whole { news.delivered_segs * window.smss } else { news.acked };
+            let still = self.dup_bytes.saturating_sub(acked.saturating_sub(window.smss));
             let repairing = phase == Phase::Recovery;
-            self.dup_bytes = if repairing { still.min(window.flight()) } else { 0 };
+            let most = self.counted_flight(window, config);
+            self.dup_bytes = if repairing { still.min(most) } else { 0 };
             if !(repairing || self.uses_sack && self.scoreboard.sacked() > 0) {
                 self.dupacks = 0;
             }
@@ -125,6 +138,7 @@ impl LossDetector {
         };
         OutstandingInfo {
             segs: self.scoreboard.len() as u64,
+            packets: count(|sent| !sent.goes_on()),
             data_bytes: window.sent() - window.acknowledged(),
             sacked_segs: count(|sent| sent.sacked) + window.segs(self.dup_bytes),
             lost_segs: count(|sent| sent.lost.is_some()),
@@ -219,7 +233,7 @@ impl LossDetector {
     fn circumstances(&self, scene: &Scene<'_>, repairing: bool) -> Option<Circumstances> {
         let min_rtt = scene.meter.min_rtt?;
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);
-        let eager = repairing || self.scoreboard.sacked_segs() >= self.dup_thresh(scene) as usize;
+        let eager = repairing || self.scoreboard.sacked_segs() >= u64::from(self.dup_thresh(scene));
         let window_percent = scene.config.reorder_window_percent;
         Some(Circumstances { now: scene.now, min_rtt, srtt, window_percent, eager })
     }
@@ -266,6 +280,7 @@ impl LossDetector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::CwndRules;
 
     /// A sender of ten segments of 1000 octets, from octet 0 on, a millisecond apart.
     struct Bench {
@@ -300,6 +315,11 @@ mod tests {
             });
         }
 
+        fn take(&mut self, news: &News, phase: Phase) {
+            let Bench { window, meter, config, loss, .. } = self;
+            loss.count_duplicates(news, &Scene { now: at(100), window, meter, config }, phase);
+        }
+
         fn detect(&mut self, now: Time) -> (Vec<u64>, Option<Duration>) {
             let Bench { window, meter, repair, config, loss } = self;
             let wait = loss.detect(repair, &Scene { now, window, meter, config });
@@ -319,10 +339,10 @@ mod tests {
         let mut bench = bench(Recovery::NewReno);
         let duplicate = News { duplicate: true, ..News::default() };
         for pipe in [9000, 8000] {
-            bench.loss.count_duplicates(&duplicate, &bench.window, Phase::Open);
+            bench.take(&duplicate, Phase::Open);
             assert_eq!((bench.detect(at(100)).0, bench.pipe()), (vec![], pipe));
         }
-        bench.loss.count_duplicates(&duplicate, &bench.window, Phase::Disorder);
+        bench.take(&duplicate, Phase::Disorder);
         assert_eq!((bench.detect(at(100)).0, bench.pipe()), (vec![0], 6000));
     }
 
@@ -385,6 +405,22 @@ mod tests {
         assert_eq!(lost_at(Recovery::Rack, at(110)), 1000);
         assert_eq!(lost_at(Recovery::Rack, at(128)), 4000);
         assert_eq!(lost_at(Recovery::Sack, at(110)), 9000);
+    }
+
+    /// Segments of half the MSS fill twice as much of the window as they have octets.
+    #[test]
+    fn where_the_window_counts_segments_so_do_reports_losses_and_copies() {
+        let pipe = |rules| {
+            let mut bench = bench(Recovery::Sack);
+            bench.config.cwnd_rules = rules;
+            bench.window.smss = 2000;
+            bench.sack(8000, 10_000, at(109));
+            bench.loss.scoreboard.lose(0, Cause::Fast);
+            bench.loss.scoreboard.lose(1, Cause::Fast);
+            bench.loss.scoreboard.retransmit(0, at(110), true, None);
+            bench.pipe()
+        };
+        assert_eq!((pipe(CwndRules::RFC), pipe(CwndRules::LINUX)), (7000, 14_000));
     }
 
     /// RFC 5827 §3.1: ER_thresh is one less than the segments outstanding.

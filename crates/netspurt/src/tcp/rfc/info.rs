@@ -89,6 +89,8 @@ pub struct ProbesInfo {
 pub struct OutstandingInfo {
     /// All of them.
     pub segs: u64,
+    /// Packets for offload that they left in, as far as these are known.
+    pub packets: u64,
     /// Octets of their payload.
     pub data_bytes: u64,
     /// Known to have arrived, duplicate ACKs without SACK included.

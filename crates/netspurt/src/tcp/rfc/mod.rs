@@ -57,6 +57,7 @@ mod tests;
 mod undo;
 mod usage;
 mod wake;
+mod written;
 
 pub use account::SendTimes;
 pub use config::{DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, Undo};
@@ -67,6 +68,6 @@ pub(super) use resting::RfcEnd;
 pub use rules::{
     CwndRules, RackRules, ReceiveRules, SendRules, SpuriousRules, SynRules, TimerRules,
 };
-pub(super) use send_window::Joins;
 pub use state::{Failure, TcpState};
 pub(super) use tcb::Tcb;
+pub use written::{Leaving, WrittenPart};

@@ -4,6 +4,7 @@ use crate::segment::{SackBlock, SackBlocks, Segment};
 use crate::units::Time;
 
 use super::super::transmit::SendCount;
+use super::rules::SpuriousRules;
 use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
 
@@ -67,11 +68,20 @@ impl News {
     }
 
     /// Counts what the ACK, which is maybe `marked`, says of deliveries: a duplicate was delivered,
-    /// too.
-    pub(super) fn count_in(&self, count: &mut SendCount, window: &SendWindow, marked: bool) {
-        let duplicates = self.dsack.map_or(0, |(left, right)| window.segs(right - left));
-        let delivered = self.delivered_segs + duplicates;
+    /// too. One of which no copy can have left is maybe not believed.
+    pub(super) fn count_in(
+        &mut self,
+        count: &mut SendCount,
+        window: &SendWindow,
+        rules: &SpuriousRules,
+        marked: bool,
+    ) {
+        let mut duplicates = self.dsack.map_or(0, |(left, right)| window.segs(right - left));
         count.reported_duplicates += duplicates;
+        if rules.reports_need_copies && count.reported_duplicates > count.retransmissions {
+            (self.dsack, duplicates) = (None, 0);
+        }
+        let delivered = self.delivered_segs + duplicates;
         count.delivered_segments += delivered;
         count.marked_segments += if marked { delivered } else { 0 };
     }

@@ -108,6 +108,20 @@ fn end_of_copy(sender: &RfcSender, at: usize, cause: Cause) -> u64 {
     end
 }
 
+/// Small buffers of the host join for a packet, unless one is under way.
+#[cold]
+pub(super) fn grow_packet(sender: &mut RfcSender) {
+    if sender.new_packet.rest_from(sender.window.nxt) == 0 {
+        let most = sender.window.smss * segs_that_fit(sender).min(half_of_cwnd(sender));
+        sender.window.grow_packet(most);
+    }
+}
+
+/// The most segments of a packet where at least two are to be in flight (`tcp_cwnd_test`).
+fn half_of_cwnd(sender: &RfcSender) -> u64 {
+    (sender.recovery.cwnd.window.cwnd / sender.window.smss.max(1) / 2).max(1)
+}
+
 /// Octets of the short segment with which a packet under way fills the peer's window.
 pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
     let window = &sender.window;
@@ -118,10 +132,9 @@ pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
 
 /// Where a packet of new data ends that begins at octet `seq` (`tcp_write_xmit`).
 #[inline(never)]
-fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
+pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
-    // At least two packets are to be in flight (`tcp_cwnd_test`).
-    let half = (sender.recovery.cwnd.window.cwnd / smss / 2).max(1);
+    let half = half_of_cwnd(sender);
     // The host's buffers have half of the peer's largest window at most (`tcp_bound_to_half_wnd`).
     let buffer = (window.peer_max() / 2 / smss).max(1);
     let most = smss * half.min(buffer).min(segs_that_fit(sender));

@@ -6,7 +6,7 @@ use crate::units::{BitRate, Time};
 use super::account::HeldBy;
 use super::cwnd::Idleness;
 use super::gso::PacketPlace;
-use super::offload::{packet_tail, place_of_copy, place_of_new};
+use super::offload::{grow_packet, packet_tail, place_of_copy, place_of_new};
 use super::pacer::spread_rate;
 use super::repair::Phase;
 use super::scoreboard::SentSegment;
@@ -90,7 +90,8 @@ impl RfcSender {
         let calm = self.recovery.has_nothing_to_repair()
             && !self.recovery.loss.scoreboard.is_empty()
             && !self.pacer.is_on()
-            && !self.persist.is_refused;
+            && !self.persist.is_refused
+            && !self.window.grows_packets();
         if !calm {
             return None;
         }
@@ -223,8 +224,7 @@ impl RfcSender {
         self.recovery.spurious.on_retransmitted(sent.end(), cause, stamp(now), tells);
         self.meter.on_retransmitted(sent.seq, self.config.karn);
         let head_copy = place == 0 && self.config.timer_rules.head_copy_restarts;
-        let idle = self.timers.retransmission.is_idle();
-        if idle || head_copy && !self.timers.awaits_reordering() {
+        if self.timers.is_unguarded() || head_copy && !self.timers.awaits_reordering() {
             self.timers.arm(&self.recovery.loss.scoreboard, now);
         }
         if place == 0 && cause != Cause::Sfr && self.super_fast.on_other_repair() {
@@ -235,6 +235,9 @@ impl RfcSender {
 
     /// The next new octets, as the windows, Nagle and the silly window rules allow.
     fn next_new(&mut self, now: Time) -> Option<NextSegment> {
+        if self.window.grows_packets() {
+            grow_packet(self);
+        }
         let len = self.window.next_len().or_else(|| packet_tail(self))?;
         if self.packet_edge.is_some_and(|edge| self.window.nxt >= edge) {
             return None;
@@ -258,8 +261,8 @@ impl RfcSender {
     pub(super) fn send_fresh(&mut self, len: u64, now: Time) -> NextSegment {
         let snapshot = self.delivery.snapshot(now, !self.recovery.loss.scoreboard.is_empty());
         let seq = self.window.nxt;
-        let pushed = len > 0 && self.window.is_pushed(seq + len);
         let place = place_of_new(self, len);
+        let pushed = len > 0 && self.window.is_pushed(seq + len, !place.goes_on);
         let fin = self.window.send(len);
         let octets =
             u32::try_from(len).expect("no segment is longer than the MSS") + u32::from(fin);
@@ -267,7 +270,7 @@ impl RfcSender {
         let scoreboard = &mut self.recovery.loss.scoreboard;
         scoreboard.push(sent, snapshot);
         self.meter.on_sent(self.window.nxt, now);
-        if self.timers.retransmission.is_idle() {
+        if self.timers.is_unguarded() {
             self.timers.arm(scoreboard, now);
         }
         self.super_fast.on_new_data();
@@ -284,7 +287,8 @@ impl RfcSender {
     pub(super) fn on_departed(&mut self, len: u64, size_bytes: u16, now: Time) {
         self.count.data_segments += u64::from(len > 0);
         self.last_sent = now;
-        self.recovery.repair.on_departed(len);
+        let whole = self.config.cwnd_rules.whole_segments;
+        self.recovery.repair.on_departed(if whole { self.window.smss } else { len });
         if self.pacer.is_on() {
             self.pacer.on_departed(size_bytes.into(), self.pacing_rate(), now);
         }

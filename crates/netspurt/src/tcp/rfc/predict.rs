@@ -60,7 +60,7 @@ mod tests {
     use std::collections::{BTreeMap, VecDeque};
     use std::sync::Arc;
 
-    use super::super::send_window::Joins;
+    use super::super::written::WrittenPart;
     use super::*;
     use crate::event::{Events, Wanted};
     use crate::ids::EndId;
@@ -139,7 +139,7 @@ mod tests {
         for end in 0..=usize::from(both) {
             let octets = 1 + dice.bits() % 200_000;
             let write = |tcb: &mut Tcb, cx: &mut Context<'_>| {
-                tcb.write(octets, Joins::Yes, true, cx);
+                tcb.write(&WrittenPart::whole(octets), cx);
                 tcb.close(cx);
             };
             let quick = |tcb: &mut Tcb, cx: &mut Context<'_>| {

@@ -86,7 +86,7 @@ impl LossRecovery {
     pub(super) fn react(&mut self, news: &News, scene: &Scene<'_>) -> Reaction {
         self.repair.settled = false;
         let calm = self.repair.phase == Phase::Open && news.is_plain();
-        self.loss.count_duplicates(news, scene.window, self.repair.phase);
+        self.loss.count_duplicates(news, scene, self.repair.phase);
         let mut reaction = Reaction::default();
         self.repair.pauses = self.was_late(news, scene);
         if self.repair.pauses {
@@ -480,10 +480,8 @@ impl LossRecovery {
     /// sends the head all the same.
     fn copies_abound(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
-        let scoreboard = &self.loss.scoreboard;
-        config.send_rules.lost_outnumber_copies
-            && !timed_out
-            && scoreboard.retransmitted() >= scoreboard.lost()
+        let rule = config.send_rules.lost_outnumber_copies;
+        rule && !timed_out && self.loss.scoreboard.copies_abound()
     }
 
     /// RFC 6675 §4 rules 3 and 4: with nothing lost and nothing new to send, what may be lost

@@ -122,7 +122,7 @@ impl Repair {
         self.prr.on_ack(ack)
     }
 
-    /// A segment with `octets` of payload left.
+    /// A segment left that counts for `octets`.
     #[inline]
     pub(super) fn on_departed(&mut self, octets: u64) {
         self.prr.sent(octets);

@@ -13,8 +13,12 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndRules {
     /// The window counts segments: a short one fills as much of it as a full one
-    /// (`tcp_packets_in_flight`), thresholds are whole segments, and the share that proportional
-    /// rate reduction sends is rounded up to one (`tcp_cwnd_reduction`).
+    /// (`tcp_packets_in_flight`), sent, reported, lost or sent again. Thresholds are whole segments.
+    /// Proportional rate reduction counts segments, and rounds the share that it sends up to one
+    /// (`tcp_cwnd_reduction`).
+    ///
+    /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the RFC
+    /// counts octets.
     pub whole_segments: bool,
     /// A cut is a part of the window (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
     /// §3.1, equation 4).
@@ -120,6 +124,9 @@ pub struct TimerRules {
     /// A round of samples ends with an ACK beyond what was next to be sent as it began
     /// (`rtt_seq`), and not with an ACK of all that.
     pub rounds_end_beyond: bool,
+    /// While RACK's timer runs this one does not (`icsk_pending`; RFC 8985 §8 lets one timer run at a
+    /// time). It is set anew when RACK's timer has fired, or when an ACK moves on.
+    pub yields_to_rack: bool,
 }
 
 impl TimerRules {
@@ -136,6 +143,7 @@ impl TimerRules {
             reneging_hurries: on,
             head_bounds_probes: on,
             rounds_end_beyond: on,
+            yields_to_rack: on,
         }
     }
 }
@@ -365,6 +373,12 @@ pub struct SpuriousRules {
     /// Where the sender has doubted, it does until no copy is outstanding and the oldest segment
     /// left once only (`tcp_try_keep_open`): meanwhile the tail is not probed.
     pub doubts_copies: bool,
+    /// An ACK that echoes a mark leaves the window as the last cut made it, also where the cut proves
+    /// spurious with this ACK or later (`tcp_fastretrans_alert`).
+    pub marks_keep_cuts: bool,
+    /// A reported duplicate counts only while no more segments are reported as duplicates than ever
+    /// were sent again (`tcp_dsack_seen`).
+    pub reports_need_copies: bool,
 }
 
 impl SpuriousRules {
@@ -379,6 +393,8 @@ impl SpuriousRules {
             teaches_reordering: on,
             old_acks_report: on,
             doubts_copies: on,
+            marks_keep_cuts: on,
+            reports_need_copies: on,
         }
     }
 }
@@ -400,6 +416,12 @@ pub struct RackRules {
     /// RACK looks for losses only with an ACK that tells it a round trip, or undoes a cut; any other
     /// ACK of new octets ends its wait (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
     pub needs_news: bool,
+    /// A reported duplicate widens the reordering window only where reordering was seen before, and
+    /// where the duplicate is not of a tail loss probe (`tcp_dsack_seen`).
+    ///
+    /// departs: RFC 8985 §6.2 - with `reports_need_reordering` a duplicate that is reported on a path
+    /// without reordering leaves the window as it is; the RFC widens it once a round trip.
+    pub reports_need_reordering: bool,
 }
 
 impl RackRules {
@@ -409,6 +431,6 @@ impl RackRules {
     pub const LINUX: Self = Self::all(true);
 
     const fn all(on: bool) -> Self {
-        Self { reports_first: on, spares_unsent: on, needs_news: on }
+        Self { reports_first: on, spares_unsent: on, needs_news: on, reports_need_reordering: on }
     }
 }

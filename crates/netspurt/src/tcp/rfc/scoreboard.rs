@@ -118,9 +118,33 @@ impl SentSegment {
     }
 }
 
+/// How much is in one state.
+#[derive(Clone, Copy, Debug, Default)]
+struct StateCount {
+    octets: u64,
+    segs: u64,
+}
+
+packed_value!(StateCount { octets, segs });
+
+impl StateCount {
+    #[inline]
+    fn add(&mut self, sent: &SentSegment) {
+        self.octets += sent.len();
+        self.segs += 1;
+    }
+
+    /// `octets` leave the state, and with them a segment if they are a `whole` one.
+    #[inline]
+    fn take(&mut self, octets: u64, whole: bool) {
+        self.octets -= octets;
+        self.segs -= u64::from(whole);
+    }
+}
+
 /// Segments in the order of their octets, from the oldest outstanding on.
 ///
-/// Octets are counted as they change state, so that `pipe` costs nothing:
+/// Octets and segments are counted as they change state, so that `pipe` costs nothing:
 /// outstanding - SACKed - lost + retransmitted (RFC 6675 §4, SetPipe).
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
@@ -131,10 +155,9 @@ pub(super) struct Scoreboard {
     snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
     arrived: Ranges,
-    sacked: u64,
-    sacked_segs: usize,
-    lost: u64,
-    retransmitted: u64,
+    sacked: StateCount,
+    lost: StateCount,
+    retransmitted: StateCount,
     /// Octets that are lost and not sent again.
     waiting: u64,
     /// No segment below this waits.
@@ -151,7 +174,6 @@ packed!(Scoreboard {
     snapshots,
     arrived,
     sacked,
-    sacked_segs,
     lost,
     retransmitted,
     waiting,
@@ -173,7 +195,7 @@ impl Scoreboard {
 
     /// Whether nothing is SACKed, lost or retransmitted.
     pub(super) fn is_orderly(&self) -> bool {
-        self.sacked == 0 && self.lost == 0 && self.retransmitted == 0
+        self.sacked.segs == 0 && self.lost.segs == 0 && self.retransmitted.segs == 0
     }
 
     pub(super) fn len(&self) -> usize {
@@ -181,25 +203,45 @@ impl Scoreboard {
     }
 
     pub(super) fn sacked(&self) -> u64 {
-        self.sacked
+        self.sacked.octets
     }
 
     /// Segments reported as arrived.
-    pub(super) fn sacked_segs(&self) -> usize {
-        self.sacked_segs
+    pub(super) fn sacked_segs(&self) -> u64 {
+        self.sacked.segs
     }
 
     pub(super) fn lost(&self) -> u64 {
-        self.lost
+        self.lost.octets
     }
 
     pub(super) fn retransmitted(&self) -> u64 {
-        self.retransmitted
+        self.retransmitted.octets
+    }
+
+    /// Segments that may still arrive (Linux's `tcp_packets_in_flight`), where duplicate ACKs stand
+    /// for none.
+    #[inline]
+    pub(super) fn segs_in_network(&self) -> u64 {
+        let all = self.segs.len() as u64 + self.retransmitted.segs;
+        let gone = self.sacked.segs + self.lost.segs;
+        debug_assert!(all >= gone, "{gone} segments gone of {all}");
+        all - gone
+    }
+
+    /// Outstanding segments that are not thought lost.
+    pub(super) fn segs_not_lost(&self) -> u64 {
+        self.segs.len() as u64 - self.lost.segs
+    }
+
+    /// Whether as many segments have copies outstanding as are lost.
+    pub(super) fn copies_abound(&self) -> bool {
+        self.retransmitted.segs >= self.lost.segs
     }
 
     /// Whether copies are outstanding, or the oldest segment left more than once.
     pub(super) fn has_copies(&self) -> bool {
-        self.retransmitted > 0 || self.segs.front().is_some_and(|head| head.times > 1)
+        self.retransmitted.segs > 0 || self.segs.front().is_some_and(|head| head.times > 1)
     }
 
     /// Octets that are lost and not sent again.
@@ -299,12 +341,11 @@ impl Scoreboard {
                 let gone = *front;
                 self.segs.pop_front();
                 self.snapshots.pop_front();
-                self.uncount(&gone);
-                self.sacked_segs -= usize::from(gone.sacked);
+                self.uncount(&gone, true);
             } else {
                 if front.seq < ack {
                     let part = front.trim(ack);
-                    self.uncount(&part);
+                    self.uncount(&part, false);
                 }
                 break;
             }
@@ -331,19 +372,20 @@ impl Scoreboard {
         }
     }
 
-    fn uncount(&mut self, gone: &SentSegment) {
+    /// What is `gone` counts no longer: a `whole` segment, or a part of one that goes on.
+    fn uncount(&mut self, gone: &SentSegment, whole: bool) {
+        let octets = gone.len();
         if gone.sacked {
-            self.sacked -= gone.len();
-            return;
+            return self.sacked.take(octets, whole);
         }
         if gone.lost.is_some() {
-            self.lost -= gone.len();
+            self.lost.take(octets, whole);
             if !gone.retransmitted {
-                self.waiting -= gone.len();
+                self.waiting -= octets;
             }
         }
         if gone.retransmitted {
-            self.retransmitted -= gone.len();
+            self.retransmitted.take(octets, whole);
         }
     }
 
@@ -384,9 +426,8 @@ impl Scoreboard {
             }
             if sent.seq >= left && sent.end() <= right && !sent.sacked {
                 covered(&sent, self.snapshots.get(place));
-                self.uncount(&sent);
-                self.sacked += sent.len();
-                self.sacked_segs += 1;
+                self.uncount(&sent, true);
+                self.sacked.add(&sent);
                 let sent = &mut self.segs[place];
                 (sent.sacked, sent.lost, sent.retransmitted) = (true, None, false);
             }
@@ -401,13 +442,13 @@ impl Scoreboard {
         }
         let len = sent.len();
         if sent.lost.is_none() {
-            self.lost += len;
+            self.lost.add(sent);
             self.waiting += len;
         } else if sent.retransmitted {
             self.waiting += len;
         }
         if sent.retransmitted {
-            self.retransmitted -= len;
+            self.retransmitted.take(len, true);
         }
         if !sent.is_waiting() {
             sent.lost = Some(cause);
@@ -419,7 +460,7 @@ impl Scoreboard {
     /// What has not arrived and starts below `edge` is lost, as far as it was not judged before;
     /// how many octets that were.
     pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
-        let before = self.lost;
+        let before = self.lost();
         let first = self.place_of(self.judged);
         for place in first..self.segs.len() {
             let sent = &self.segs[place];
@@ -431,7 +472,7 @@ impl Scoreboard {
             }
         }
         self.judged = self.judged.max(edge);
-        self.lost - before
+        self.lost() - before
     }
 
     /// What has not arrived is lost: a timeout.
@@ -451,7 +492,7 @@ impl Scoreboard {
             }
             sent.lost = None;
         }
-        (self.lost, self.waiting) = (0, 0);
+        (self.lost, self.waiting) = (StateCount::default(), 0);
         self.judged = self.segs.front().map_or(0, |first| first.seq);
     }
 
@@ -460,7 +501,7 @@ impl Scoreboard {
         for sent in &mut self.segs {
             sent.sacked = false;
         }
-        (self.sacked, self.sacked_segs) = (0, 0);
+        self.sacked = StateCount::default();
         self.arrived.clear();
     }
 
@@ -486,11 +527,10 @@ impl Scoreboard {
     ) {
         let turn = self.take_turn(now);
         let sent = &mut self.segs[place];
-        let len = sent.len();
         if counted && !sent.retransmitted {
-            self.retransmitted += len;
+            self.retransmitted.add(sent);
             if sent.lost.is_some() {
-                self.waiting -= len;
+                self.waiting -= sent.len();
             }
             sent.retransmitted = true;
         }

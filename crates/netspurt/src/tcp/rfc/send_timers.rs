@@ -25,6 +25,8 @@ pub(super) struct SendTimers {
     restart: Restart,
     /// Whether it counts from the head where RACK's timer was armed after it.
     from_head: bool,
+    /// Whether it rests while RACK's timer runs.
+    yields: bool,
     tail_probe: Time,
     /// RACK's reordering window.
     reordering: Time,
@@ -42,7 +44,7 @@ pub(super) struct SendTimers {
     slack: Duration,
 }
 
-packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_last, super_fast, persist, pace } keeps { restart, from_head, clock, slack });
+packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_last, super_fast, persist, pace } keeps { restart, from_head, yields, clock, slack });
 
 /// What fell due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,7 @@ impl SendTimers {
             retries: 0,
             restart: config.restart,
             from_head: config.timer_rules.counts_from_head,
+            yields: config.timer_rules.yields_to_rack,
             tail_probe: Time::NEVER,
             reordering: Time::NEVER,
             rack_is_last: false,
@@ -124,6 +127,12 @@ impl SendTimers {
         self.retries = 0;
     }
 
+    /// Whether no timer stands for what is outstanding.
+    #[inline]
+    pub(super) fn is_unguarded(&self) -> bool {
+        self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
+    }
+
     /// Arms the retransmission timer afresh (RFC 6298 §5.1, 5.6). Apart from what sends segments: with
     /// most of them the timer runs.
     #[inline(never)]
@@ -155,6 +164,9 @@ impl SendTimers {
     /// that no new data waits.
     pub(super) fn restart(&mut self, scoreboard: &Scoreboard, all_sent: bool, now: Time) {
         let after_rack = core::mem::take(&mut self.rack_is_last) && self.from_head;
+        if self.yields {
+            self.stop_reordering();
+        }
         let Some(oldest) = scoreboard.front().map(|oldest| oldest.at) else {
             return self.retransmission.stop();
         };
@@ -193,10 +205,15 @@ impl SendTimers {
     pub(super) fn look_again(&mut self, next: NextLook, now: Time) {
         match next {
             NextLook::Unchanged => {}
+            // Where one timer yields to the other, an ACK that moves on has stopped this one already.
+            NextLook::OnAck if self.yields => {}
             NextLook::OnAck => self.stop_reordering(),
             NextLook::After(wait) => {
                 self.reordering = self.clock.expiry(now, wait + self.slack);
                 self.rack_is_last = true;
+                if self.yields {
+                    self.retransmission.stop();
+                }
                 // RFC 8985 §8: one of the two timers at a time.
                 self.stop_tail_probe();
             }
@@ -206,7 +223,7 @@ impl SendTimers {
     /// RACK's timer fired: where there is one timer at a time, the retransmission timer runs from
     /// the head's transmission on.
     pub(super) fn follow_rack(&mut self, scoreboard: &Scoreboard, now: Time) {
-        if self.from_head {
+        if self.from_head || self.yields {
             self.restart(scoreboard, false, now);
         }
     }

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::packed::packed;
+use crate::packed::{packed, packed_value};
 use crate::seq;
 
 use super::config::RfcConfig;
+use super::written::WrittenPart;
 
 /// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
@@ -45,12 +46,23 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// The octets after the last one of each record that is not all sent: no segment has octets
-    /// from both sides.
-    records: VecDeque<u64>,
+    /// The ends of records, and of small buffers of the host, that are not all sent: no segment has
+    /// octets from both sides.
+    records: VecDeque<Record>,
 }
 
 packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, told, short, records } keeps { iss, halves, fin_needs_window });
+
+/// The end of a record, or of a buffer of the host that is shorter than a full segment may be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    /// The octet after the last one.
+    end: u64,
+    /// Whether what follows may join it in one packet.
+    joins: bool,
+}
+
+packed_value!(Record { end, joins });
 
 /// What holds back a segment that is shorter than a full one.
 #[derive(Debug)]
@@ -73,15 +85,6 @@ impl ShortSegments {
         let outstanding = if self.minshall { self.end > una } else { flight > 0 };
         self.nagle && outstanding || self.corked
     }
-}
-
-/// Whether octets join the last ones that were written, so that those are no longer the end of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tcp) enum Joins {
-    /// They join them, as far as these are not sent.
-    Yes,
-    /// They begin a new buffer of the host.
-    No,
 }
 
 impl SendWindow {
@@ -114,14 +117,38 @@ impl SendWindow {
 
     /// What was written so far ends a record.
     pub(super) fn end_record(&mut self) {
+        if self.records.back().is_some_and(|last| last.end == self.end) {
+            self.records.pop_back();
+        }
         if self.end > self.nxt {
-            self.records.push_back(self.end);
+            self.records.push_back(Record { end: self.end, joins: false });
         }
     }
 
     /// The octet after the last one that a segment may have which begins at the next one.
     pub(super) fn record_end(&self) -> u64 {
-        self.records.front().copied().unwrap_or(u64::MAX)
+        self.records.front().map_or(u64::MAX, |record| record.end)
+    }
+
+    /// Whether the next octets are in a small buffer of the host, which others may join.
+    pub(super) fn grows_packets(&self) -> bool {
+        self.records.front().is_some_and(|first| first.joins)
+    }
+
+    /// What the host's next buffer has joins the first one, so that a packet has up to `most` octets
+    /// (`tcp_grow_skb`). Of further ones nothing does, until somebody tries to send again.
+    pub(super) fn grow_packet(&mut self, most: u64) {
+        let Some(first) = self.records.front().filter(|first| first.joins).copied() else { return };
+        let next = self.records.get(1).map_or(self.end, |second| second.end);
+        let end = next.min(self.nxt + most);
+        if end <= first.end {
+            return;
+        }
+        if end == next {
+            self.records.pop_front();
+        } else {
+            self.records[0].end = end;
+        }
     }
 
     /// The largest window that the peer ever offered.
@@ -235,9 +262,9 @@ impl SendWindow {
 
     /// A full segment has no more octets than suit the largest window that the peer offered.
     fn bound(&mut self) {
-        let most =
-            if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max.max(1) };
-        if self.halves {
+        let most = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
+        // A window that never opened says nothing.
+        if self.halves && self.peer_max > 0 {
             self.smss = self.smss_max.min(most.max(self.smss_min));
         }
     }
@@ -264,18 +291,32 @@ impl SendWindow {
         ack + self.peer_max < self.una
     }
 
-    /// Takes `octets` more from the application, of which the last one is maybe `pushed`.
-    pub(super) fn append(&mut self, octets: u64, joins: Joins, pushed: bool) {
-        if joins == Joins::No && self.pushed > self.nxt {
+    /// Takes a part of what the application writes.
+    pub(super) fn append(&mut self, part: &WrittenPart) {
+        if part.starts && self.pushed > self.nxt {
             self.pushed_before.push_back(self.pushed);
         }
-        self.end = self.end.saturating_add(octets);
-        self.pushed = if pushed { self.end } else { 0 };
+        let before = self.end;
+        self.end = before.saturating_add(part.octets);
+        if part.starts && self.smss < self.smss_max {
+            // The host's buffers stay as small as segments are now.
+            self.records.push_back(Record { end: self.end, joins: true });
+        } else if let Some(last) = self.records.back_mut()
+            && last.joins
+            && last.end == before
+        {
+            last.end = self.end;
+        }
+        self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether a segment that ends at `end` has PSH: a write ends there that wants it, or a record.
-    pub(super) fn is_pushed(&self, end: u64) -> bool {
-        end == self.pushed || end == self.record_end() || self.pushed_before.front() == Some(&end)
+    /// Whether the next segment, if it ends at `end`, has PSH: a write ends there that wants it, or a
+    /// record. The last one of a packet has it also where a write ends within.
+    pub(super) fn is_pushed(&self, end: u64, is_last: bool) -> bool {
+        let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
+        let earlier = self.pushed_before.front();
+        let ends_write = || earlier.is_some_and(|one| *one == end || is_last && *one < end);
+        end == self.pushed || ends_record || ends_write()
     }
 
     /// Whether a short segment at the end of all data may be sent now.

@@ -31,6 +31,11 @@ impl TailProbe {
         self.end_seq.is_some()
     }
 
+    /// Whether one is under way that was sent with `end` as the next octet.
+    pub(super) fn ended_at(&self, end: u64) -> bool {
+        self.end_seq == Some(end)
+    }
+
     /// How long a probe waits (§7.2) behind the last transmission or ACK, with one segment
     /// outstanding or more.
     pub(super) fn wait(srtt: Option<Duration>, is_lone: bool, config: &RfcConfig) -> Duration {

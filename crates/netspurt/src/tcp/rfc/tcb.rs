@@ -13,9 +13,10 @@ use super::lifecycle::Lifecycle;
 use super::pacer::spread_rate;
 use super::receive::RfcReceiver;
 use super::recovery::LossRecovery;
-use super::send_window::{Joins, ShortSegments};
+use super::send_window::ShortSegments;
 use super::sender::RfcSender;
 use super::state::{Failure, TcpState};
+use super::written::{Leaving, WrittenPart};
 
 /// One end of a connection (a "transmission control block", RFC 9293 §3.3.1).
 #[derive(Debug)]
@@ -95,22 +96,19 @@ impl Tcb {
         self.listen();
     }
 
-    /// Takes `octets` more to send, the last of which is sent with PSH if they are `pushed`; opens the
-    /// connection where nobody did. One that is over takes none.
-    pub(in crate::tcp) fn write(
-        &mut self,
-        octets: u64,
-        joins: Joins,
-        pushed: bool,
-        cx: &mut Context<'_>,
-    ) {
+    /// Takes more to send; opens the connection where nobody did. One that is over takes none.
+    pub(in crate::tcp) fn write(&mut self, part: &WrittenPart, cx: &mut Context<'_>) {
         if self.tx.window.closing || self.life.is_over() {
             return;
         }
         self.account_for(cx.now);
-        self.tx.window.append(octets, joins, pushed);
+        self.tx.window.append(part);
         self.open(cx);
-        self.output(cx);
+        match part.leaving {
+            Leaving::All => self.output(cx),
+            Leaving::Packet => self.output_packet(cx),
+            Leaving::Nothing => {}
+        }
         self.report(cx);
     }
 

@@ -122,6 +122,13 @@ impl SpuriousWatch {
         self.prior = Some(prior);
     }
 
+    /// The window before the last cut is forgotten: it is not restored, whatever proves spurious.
+    pub(super) fn forget_window(&mut self) {
+        if let Some(prior) = &mut self.prior {
+            prior.window = Window { cwnd: 0, ssthresh: 0 };
+        }
+    }
+
     /// A timeout: F-RTO watches what comes, or does not.
     pub(super) fn on_timeout(&mut self, watches: bool) {
         self.frto = if watches { Frto::Retransmitted } else { Frto::Off };

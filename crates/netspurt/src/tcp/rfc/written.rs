@@ -1,0 +1,34 @@
+//! What the application writes, in the parts that a host's buffers take.
+
+/// What may leave as a part is taken (`tcp_sendmsg_locked`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Leaving {
+    /// All that the windows allow.
+    #[default]
+    All,
+    /// A packet for offload (`tcp_push_one`).
+    Packet,
+    /// Nothing.
+    Nothing,
+}
+
+/// A part of what the application writes.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenPart {
+    /// How many octets it has.
+    pub octets: u64,
+    /// Whether it starts a new buffer of the host, so that the end of what was written before keeps
+    /// its PSH.
+    pub starts: bool,
+    /// Whether its last segment has PSH for being the last.
+    pub pushed: bool,
+    /// What leaves now.
+    pub leaving: Leaving,
+}
+
+impl WrittenPart {
+    /// All of a write of `octets`, where the host has no buffers.
+    pub fn whole(octets: u64) -> Self {
+        Self { octets, starts: false, pushed: true, leaving: Leaving::All }
+    }
+}
