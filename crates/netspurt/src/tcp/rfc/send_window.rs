@@ -235,9 +235,9 @@ impl SendWindow {
 
     /// A full segment has no more octets than suit the largest window that the peer offered.
     fn bound(&mut self) {
-        let most =
-            if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max.max(1) };
-        if self.halves {
+        let most = if self.peer_max > DEFAULT_MSS { self.peer_max / 2 } else { self.peer_max };
+        // A window that never opened says nothing.
+        if self.halves && self.peer_max > 0 {
             self.smss = self.smss_max.min(most.max(self.smss_min));
         }
     }
