@@ -101,7 +101,7 @@ pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
         return Err(fast_open());
     }
     let sending = libc::MSG_MORE | libc::MSG_EOR | libc::MSG_ZEROCOPY | libc::MSG_NOSIGNAL;
-    let receiving = libc::MSG_PEEK | libc::MSG_WAITALL | libc::MSG_ERRQUEUE;
+    let receiving = libc::MSG_PEEK | libc::MSG_WAITALL | libc::MSG_TRUNC | libc::MSG_ERRQUEUE;
     match flags & !(libc::MSG_DONTWAIT | sending | receiving) {
         0 => Ok(MessageFlags {
             dont_wait: flags & libc::MSG_DONTWAIT != 0,
@@ -109,6 +109,7 @@ pub fn message_flags(flags: c_int) -> Result<MessageFlags, String> {
             end_of_record: flags & libc::MSG_EOR != 0,
             peek: flags & libc::MSG_PEEK != 0,
             wait_all: flags & libc::MSG_WAITALL != 0,
+            discards: flags & libc::MSG_TRUNC != 0,
             error_queue: flags & libc::MSG_ERRQUEUE != 0,
             zero_copy: flags & libc::MSG_ZEROCOPY != 0,
         }),

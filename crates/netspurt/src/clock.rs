@@ -169,6 +169,22 @@ impl Clock {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }
 
+    /// The span between two instants as Linux counts it in jiffies; another clock's is exact.
+    pub fn jiffies_between(self, from: Time, to: Time) -> Duration {
+        match self.0 {
+            ClockKind::Linux { jiffy, phase } => {
+                let count = |t| age(t, phase).whole(jiffy);
+                jiffy * count(to).saturating_sub(count(from))
+            }
+            _ => to.saturating_since(from),
+        }
+    }
+
+    /// As much of a span as is whole jiffies, for Linux's clock; for another all of it.
+    pub fn whole_jiffies(self, span: Duration) -> Duration {
+        self.jiffy().map_or(span, |jiffy| jiffy * span.whole(jiffy))
+    }
+
     /// When a timer that is armed at `now` for `after` fires.
     ///
     /// A ticking clock checks its timers when a tick begins, like the slow timeout of 4.4BSD

@@ -1,5 +1,6 @@
 //! What a host notes of the time of its connection, beside what the connection knows itself.
 
+use crate::clock::Clock;
 use crate::segment::{Cause, Flags, Segment};
 use crate::tcp::{ConnectionInfo, TcpState};
 use crate::units::{Duration, Time};
@@ -37,6 +38,8 @@ pub(super) struct HostClocks {
     newest: Option<u32>,
     /// When the first segment was sent again that no ACK has answered.
     repeats_since: Option<Time>,
+    /// Segments that came, and that left, as Linux counts those of a socket.
+    segments: (u64, u64),
     /// `TCP_USER_TIMEOUT`.
     user_timeout: Option<Duration>,
 }
@@ -48,8 +51,17 @@ impl HostClocks {
         *self = Self { until: now, user_timeout, ..Self::default() };
     }
 
-    /// The handshake is over.
-    pub(super) fn open(&mut self, now: Time) {
+    /// A segment came.
+    pub(super) fn count_received(&mut self) {
+        self.segments.0 += 1;
+    }
+
+    /// The handshake is over. The socket of a `passive` opener is made now (`tcp_create_openreq_child`):
+    /// what came counts as one SYN and this segment.
+    pub(super) fn open(&mut self, now: Time, passive: bool) {
+        if passive {
+            self.segments = (2, 0);
+        }
         (self.data_received, self.data_sent, self.ack_received) = (now, now, now);
     }
 
@@ -68,6 +80,7 @@ impl HostClocks {
 
     /// A segment leaves.
     pub(super) fn sent(&mut self, segment: &Segment, now: Time) {
+        self.segments.1 += 1;
         let extra =
             [Flags::SYN, Flags::FIN].iter().filter(|flag| segment.flags.has(**flag)).count();
         let occupied = u32::from(segment.len) + u32::try_from(extra).unwrap_or(0);
@@ -130,8 +143,8 @@ impl HostClocks {
     }
 
     /// Sets the fields that these clocks know.
-    pub(super) fn tell(&self, info: &mut Info, now: Time) {
-        let millis = |at: Time| micros(now.saturating_since(at)) / 1000;
+    pub(super) fn tell(&self, info: &mut Info, now: Time, clock: Clock) {
+        let millis = |at: Time| micros(clock.jiffies_between(at, now)) / 1000;
         let since = now.saturating_since(self.until);
         let with = |limit: Limit, sum: Duration| {
             micros(if self.limit == limit { sum + since } else { sum })
@@ -142,6 +155,9 @@ impl HostClocks {
         info.set(Field::BusyTime, with(Limit::Busy, self.busy) + peer_window + send_buffer);
         info.set(Field::RwndLimited, peer_window);
         info.set(Field::SndbufLimited, send_buffer);
+        let count = |segments| i64::try_from(segments).unwrap_or(i64::MAX);
+        info.set(Field::SegsIn, count(self.segments.0));
+        info.set(Field::SegsOut, count(self.segments.1));
         info.set(Field::LastDataSent, millis(self.data_sent));
         info.set(Field::LastDataRecv, millis(self.data_received));
         info.set(Field::LastAckRecv, millis(self.ack_received));

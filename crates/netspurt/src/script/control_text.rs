@@ -32,6 +32,8 @@ const NAMED: [(&str, i64); 4] = [
 pub(super) struct ReadControl {
     /// `MSG_TRUNC` among the message's flags.
     pub(super) is_cut: bool,
+    /// No flag among the message's, as where nothing was read.
+    pub(super) is_plain: bool,
     unread: Option<i64>,
     at: Option<Time>,
     kind: Option<NoticeKind>,
@@ -44,7 +46,7 @@ impl ReadControl {
     /// `message` has parts that do not come together.
     pub(super) fn value(self, message: Excerpt<'_>) -> Result<Option<OptionValue>, Mistake> {
         match (self.kind, self.unread) {
-            (Some(kind), None) => {
+            (Some(kind), None) if !self.is_plain => {
                 let notice = SocketNotice { kind, at: self.at, is_cut: self.is_cut };
                 Ok(Some(OptionValue::Notice(notice)))
             }
@@ -57,18 +59,26 @@ impl ReadControl {
     }
 }
 
-/// Reads the flags that the message must have; whether `MSG_TRUNC` is one.
-pub(super) fn flags_read(value: Excerpt<'_>, call: MessageFlags) -> Result<bool, Mistake> {
-    let (wanted, cut) = match call.error_queue {
-        true => ("MSG_ERRQUEUE", "MSG_ERRQUEUE|MSG_TRUNC"),
-        false => ("0", "0"),
-    };
+/// Reads the flags that the message must have. A call that reads nothing of the error queue leaves it
+/// without.
+pub(super) fn flags_read(
+    value: Excerpt<'_>,
+    call: MessageFlags,
+    read: &mut ReadControl,
+) -> Result<(), Mistake> {
+    let wanted = if call.error_queue { "MSG_ERRQUEUE" } else { "0" };
     let words: Vec<&str> = value.text.split('|').map(str::trim).collect();
-    match words.join("|").as_str() {
-        flags if flags == wanted => Ok(false),
-        flags if flags == cut => Ok(true),
-        _ => Err(value.wrong("the flags of a message that was read", &format!("write `{wanted}`"))),
+    match (words.join("|").as_str(), call.error_queue) {
+        ("0", queue) => read.is_plain = queue,
+        ("MSG_ERRQUEUE", true) => {}
+        ("MSG_ERRQUEUE|MSG_TRUNC", true) => read.is_cut = true,
+        _ => {
+            return Err(
+                value.wrong("the flags of a message that was read", &format!("write `{wanted}`"))
+            );
+        }
     }
+    Ok(())
 }
 
 /// Reads the control messages.

@@ -20,8 +20,9 @@ use super::keep_alive::KeepAlive;
 use super::notices::{NoticeOptions, Notices};
 use super::orphan::Orphan;
 use super::send_buffer::{SendBuffer, SendProgress};
+use super::socket_errors::SocketErrors;
 use super::subject::{CallResult, Subject};
-use super::tcp_info::linux_info;
+use super::tcp_info::{linux_info, state_number};
 use super::unreachable::Unreachable;
 use super::zero_files::ZeroFiles;
 
@@ -66,12 +67,11 @@ pub struct SocketHost {
     pub(super) keep_alive: KeepAlive,
     pub(super) deferral: Deferral,
     pub(super) orphan: Orphan,
-    /// Whether a call has returned the error that ended the connection.
-    error_returned: bool,
-    /// Whether the peer had closed before it reset the connection.
-    reset_after_fin: bool,
-    /// The error that ICMP reported last, for the case that the connection fails.
-    pub(super) reported: Option<&'static str>,
+    pub(super) errors: SocketErrors,
+    /// Whether the handshake was completed, whatever came of the connection then.
+    pub(super) has_stood: bool,
+    /// A connection in TIME-WAIT calls itself closed: Linux's socket is.
+    hides_time_wait: bool,
     /// The RST that answers data for a closed socket, before it leaves.
     late: Option<(Time, Segment)>,
     /// Only the peer may ask for ECN.
@@ -139,6 +139,20 @@ pub(super) enum Role {
     Listening { accepted: bool },
     /// It is an end of the connection.
     Connected,
+    /// It was shut down before its handshake ended.
+    Disconnected,
+}
+
+impl Role {
+    /// Whether it may still become the end of a connection.
+    pub(super) fn is_unused(self) -> bool {
+        matches!(self, Self::Fresh | Self::Disconnected)
+    }
+
+    /// Whether it never was one.
+    pub(super) fn is_fresh(self) -> bool {
+        self == Self::Fresh
+    }
 }
 
 /// A socket and its options.
@@ -201,9 +215,9 @@ impl SocketHost {
             keep_alive: KeepAlive::default(),
             deferral: Deferral::default(),
             orphan: Orphan::default(),
-            error_returned: false,
-            reset_after_fin: false,
-            reported: None,
+            errors: SocketErrors::default(),
+            has_stood: false,
+            hides_time_wait: false,
             late: None,
             ecn_if_asked: false,
             drops_all: false,
@@ -217,6 +231,7 @@ impl SocketHost {
             self.config.timer_clock = self.config.timer_clock.with_jiffies_from(INTO_JIFFY);
             self.send_settings = SendSettings::LINUX;
             self.orphan.time = Some(Duration::from_secs(60));
+            self.hides_time_wait = true;
         }
     }
 
@@ -241,6 +256,7 @@ impl SocketHost {
         let config = RfcConfig { ecn, ..self.config };
         self.connection = Connection::new(EndId::default(), &config.into());
         self.connection.read_by_hand();
+        self.connection.sample_delivery();
         self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         self.send = self.send_settings.buffer();
         self.notices = Notices::default();
@@ -249,9 +265,8 @@ impl SocketHost {
         self.deferral.begin();
         self.orphan.begin();
         self.more_follows = false;
-        self.error_returned = false;
-        self.reset_after_fin = false;
-        self.reported = None;
+        self.errors = SocketErrors::default();
+        self.has_stood = false;
     }
 
     /// What the send buffer must know of the connection.
@@ -289,7 +304,8 @@ impl SocketHost {
     /// Whether data arrives for a socket that is closed, or is shut down both ways, so that nobody
     /// will ever read it.
     fn comes_too_late(&self, segment: &Segment) -> bool {
-        let waits = match self.connection.state() {
+        // A FIN that waits behind data counts as sent (RFC 9293 §3.10.4).
+        let waits = match self.connection.info().map_or(TcpState::Closed, |info| info.state) {
             TcpState::FinWait1 | TcpState::FinWait2 => {
                 !self.is_open() || self.sockets.values().any(|socket| socket.read_shut)
             }
@@ -327,7 +343,7 @@ impl SocketHost {
 
     /// Whether the host has or had a connection.
     pub(super) fn is_taken(&self) -> bool {
-        self.sockets.values().any(|socket| socket.role != Role::Fresh)
+        self.sockets.values().any(|socket| !socket.role.is_unused())
             || self.connection.state() != TcpState::Closed
     }
 
@@ -341,24 +357,19 @@ impl SocketHost {
         wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("some number is free")
     }
 
+    /// The error that ended the connection, which is returned once; a socket that listens has none of
+    /// its connection's.
+    pub(super) fn take_error(&mut self, socket: SocketState) -> Option<&'static str> {
+        let listens = matches!(socket.role, Role::Listening { .. });
+        self.errors.take(self.connection.failure().filter(|_| !listens))
+    }
+
     /// Whether the handshake was completed.
     pub(super) fn was_established(&self) -> bool {
         !matches!(
             self.connection.state(),
             TcpState::Closed | TcpState::Listen | TcpState::SynSent | TcpState::SynReceived
         )
-    }
-
-    /// The error that ended the connection, which is returned once.
-    pub(super) fn take_error(&mut self) -> Option<&'static str> {
-        let failure = self.connection.failure().filter(|_| !self.error_returned)?;
-        self.error_returned = true;
-        Some(match failure {
-            Failure::Refused => "ECONNREFUSED",
-            Failure::Reset if self.reset_after_fin => "EPIPE",
-            Failure::Reset => "ECONNRESET",
-            Failure::TimedOut => self.reported.unwrap_or("ETIMEDOUT"),
-        })
     }
 }
 
@@ -390,6 +401,7 @@ impl Subject for SocketHost {
 
     fn inject(&mut self, now: Time, segment: &Segment) {
         let (before, waits) = (self.signs(), self.connection.unacknowledged());
+        self.clocks.count_received();
         self.release_short(now);
         if self.comes_too_late(segment) {
             return self.refuse_late(now, segment);
@@ -403,7 +415,8 @@ impl Subject for SocketHost {
         let had_closed = self.connection.state() == TcpState::CloseWait;
         let taken = self.connection.accepts(segment, now);
         self.connection.push(now, 0, *segment, &mut self.events);
-        self.reset_after_fin |= had_closed && self.connection.failure() == Some(Failure::Reset);
+        self.errors.reset_after_fin |=
+            had_closed && self.connection.failure() == Some(Failure::Reset);
         let progress = self.progress();
         let opened = !before.established && self.was_established();
         let has_news = opened || self.connection.unacknowledged() < waits;
@@ -411,13 +424,19 @@ impl Subject for SocketHost {
             self.clocks.received(segment, has_news, now);
         }
         if opened {
-            self.notices.inherited = listening_options(&self.sockets);
-            self.clocks.open(now);
+            self.has_stood = true;
+            let listener = listener(&self.sockets);
+            self.notices.inherited = listener.map(|socket| socket.notices).unwrap_or_default();
+            self.clocks.open(now, listener.is_some());
+            if let Some(listener) = listener {
+                self.connection.set_cork(now, listener.cork, &mut self.events);
+            }
             self.keep_alive.start(now, self.config.timer_clock);
         }
         if taken && segment.flags.has(Flags::ACK) {
             self.keep_alive.on_heard();
-            self.reported = self.reported.filter(|_| self.connection.failure().is_some());
+            self.errors.reported =
+                self.errors.reported.filter(|_| self.connection.failure().is_some());
         }
         self.watch_orphan(now);
         let mut has_room = false;
@@ -475,7 +494,10 @@ impl Subject for SocketHost {
 
     fn info(&self, now: Time) -> Info {
         let mut info = self.connection.info().map(|info| linux_info(&info)).unwrap_or_default();
-        self.clocks.tell(&mut info, now);
+        if self.hides_time_wait && self.connection.state() == TcpState::TimeWait {
+            info.set(Field::State, state_number(TcpState::Closed));
+        }
+        self.clocks.tell(&mut info, now, self.config.timer_clock);
         if let Some(send) = &self.send {
             let bytes = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
             info.set(Field::SendBufferSize, bytes(send.size()));
@@ -485,10 +507,10 @@ impl Subject for SocketHost {
     }
 }
 
-/// The options that a connection inherits whose handshake ends now.
-fn listening_options(sockets: &BTreeMap<Fd, SocketState>) -> NoticeOptions {
+/// The socket that listens, whose options a connection inherits.
+fn listener(sockets: &BTreeMap<Fd, SocketState>) -> Option<SocketState> {
     let listens = |socket: &&SocketState| matches!(socket.role, Role::Listening { .. });
-    sockets.values().find(listens).map(|socket| socket.notices).unwrap_or_default()
+    sockets.values().find(listens).copied()
 }
 
 /// When a call that begins at `now` stops waiting.

@@ -1,9 +1,9 @@
 //! The socket calls of a [`SocketHost`].
 
-use crate::tcp::TcpState;
+use crate::tcp::{Connection, TcpState};
 use crate::units::Time;
 
-use super::call::{Call, CallOutcome, Fd, OptionValue, Shutdown, status};
+use super::call::{Call, CallOutcome, Fd, OptionValue, status};
 use super::host::{Role, SocketHost, SocketState};
 use super::message_flags::MessageFlags;
 use super::subject::CallResult;
@@ -17,6 +17,11 @@ pub(super) fn returned(value: i64) -> CallResult {
 
 pub(super) fn failed(errno: &'static str) -> CallResult {
     CallResult::Returned(CallOutcome::failed(errno))
+}
+
+/// Whether the connection of a socket is over. TIME-WAIT counts: Linux has no socket there.
+pub(super) fn is_over(connection: &Connection) -> bool {
+    matches!(connection.state(), TcpState::Closed | TcpState::TimeWait)
 }
 
 pub(super) fn not_supported(what: impl Into<String>) -> CallResult {
@@ -102,7 +107,7 @@ impl SocketHost {
 
     fn accept(&mut self, fd: Fd, socket: SocketState, number: Option<Fd>) -> CallResult {
         let Role::Listening { accepted } = socket.role else { return failed("EINVAL") };
-        if accepted || !self.was_established() {
+        if accepted || !self.has_stood {
             return if socket.nonblocking { failed("EAGAIN") } else { CallResult::Blocks };
         }
         self.sockets.insert(fd, SocketState { role: Role::Listening { accepted: true }, ..socket });
@@ -112,6 +117,7 @@ impl SocketHost {
             new,
             SocketState {
                 notices: self.notices.inherited,
+                cork: socket.cork,
                 ..SocketState::new(Role::Connected, false)
             },
         );
@@ -120,19 +126,20 @@ impl SocketHost {
 
     fn connect(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
         match socket.role {
-            Role::Listening { .. } => return failed("EINVAL"),
-            Role::Fresh if self.is_taken() => {
+            Role::Listening { .. } => return failed("EISCONN"),
+            Role::Fresh | Role::Disconnected if self.is_taken() => {
                 return not_supported("a second connection on this host");
             }
-            Role::Fresh => {
+            Role::Fresh | Role::Disconnected => {
                 self.begin(now, true);
                 self.sockets.insert(fd, SocketState { role: Role::Connected, ..socket });
+                self.connection.set_cork(now, socket.cork, &mut self.events);
                 self.connection.open(now, &mut self.events);
                 return if socket.nonblocking { failed("EINPROGRESS") } else { CallResult::Blocks };
             }
             Role::Connected => {}
         }
-        if let Some(error) = self.take_error() {
+        if let Some(error) = self.take_error(socket) {
             return failed(error);
         }
         match self.connection.state() {
@@ -157,7 +164,8 @@ impl SocketHost {
             return self.read_notice(socket, bytes);
         }
         if socket.role != Role::Connected {
-            return failed("ENOTCONN");
+            let error = self.take_error(socket).filter(|_| socket.role == Role::Disconnected);
+            return failed(error.unwrap_or("ENOTCONN"));
         }
         let waits = flags.wait_all && !flags.peek && !socket.nonblocking && !flags.dont_wait;
         if waits {
@@ -187,9 +195,7 @@ impl SocketHost {
         if self.done == u64::from(bytes) {
             return done;
         }
-        let over = self.connection.peer_closed()
-            || self.connection.state() == TcpState::Closed
-            || socket.read_shut;
+        let over = self.connection.peer_closed() || is_over(&self.connection) || socket.read_shut;
         if over && self.done > 0 { done } else { self.read_nothing(socket, false) }
     }
 
@@ -199,10 +205,10 @@ impl SocketHost {
         if self.connection.peer_closed() {
             return returned(0);
         }
-        if let Some(error) = self.take_error() {
+        if let Some(error) = self.take_error(socket) {
             return failed(error);
         }
-        if self.connection.state() == TcpState::Closed || socket.read_shut {
+        if is_over(&self.connection) || socket.read_shut {
             return returned(0);
         }
         if socket.nonblocking || at_once { failed("EAGAIN") } else { CallResult::Blocks }
@@ -223,21 +229,6 @@ impl SocketHost {
             outcome.out = Some(OptionValue::Unread(i64::try_from(left).unwrap_or(i64::MAX)));
         }
         CallResult::Returned(outcome)
-    }
-
-    fn shutdown(&mut self, now: Time, fd: Fd, socket: SocketState, how: Shutdown) -> CallResult {
-        if socket.role != Role::Connected || !self.was_established() {
-            return failed("ENOTCONN");
-        }
-        let (read_shut, write_shut) = match how {
-            Shutdown::Read => (true, socket.write_shut),
-            Shutdown::Write => (socket.read_shut, true),
-            Shutdown::Both => (true, true),
-        };
-        if write_shut {
-            self.connection.close(now, &mut self.events);
-        }
-        self.keep(fd, SocketState { read_shut, write_shut, ..socket })
     }
 }
 

@@ -1,12 +1,13 @@
 //! The end of a [`SocketHost`]'s connection: `close`, and a new connection in place of one in TIME-WAIT.
 
+use crate::event::Events;
 use crate::segment::Segment;
-use crate::tcp::TcpState;
+use crate::tcp::{Connection, TcpState};
 use crate::units::{Duration, Time};
 
-use super::call::Fd;
+use super::call::{Fd, Shutdown};
 use super::host::{Role, SocketHost, SocketState};
-use super::host_calls::returned;
+use super::host_calls::{failed, is_over, returned};
 use super::notices::Notices;
 use super::subject::CallResult;
 
@@ -21,22 +22,23 @@ impl SocketHost {
     /// Closes a socket. If data is unread, the connection sends an RST (RFC 9293 §3.6.1). With
     /// `SO_LINGER` and a time the call waits until all is acknowledged (`sk_stream_wait_close`).
     pub(super) fn close(&mut self, now: Time, fd: Fd, socket: SocketState) -> CallResult {
-        let (connection, events) = (&mut self.connection, &mut self.events);
         let mut until = socket.closes_until;
         match socket.role {
             _ if until.is_some() => {}
-            Role::Connected if socket.linger == Some(0) || connection.unread() > 0 => {
-                connection.abort(now, events);
+            Role::Connected if socket.linger == Some(0) || self.connection.unread() > 0 => {
+                self.connection.abort(now, &mut self.events);
             }
             Role::Connected => {
-                connection.close(now, events);
+                self.connection.close(now, &mut self.events);
                 until = socket.linger.map(|seconds| now + Duration::from_secs(seconds.into()));
             }
-            Role::Listening { accepted: false } => connection.close(now, events),
+            Role::Listening { accepted: false } => {
+                leave_unaccepted(&mut self.connection, now, &mut self.events)
+            }
             _ => {}
         }
         let closed = [TcpState::FinWait2, TcpState::TimeWait, TcpState::Closed];
-        if until.is_some_and(|until| now < until) && !closed.contains(&connection.state()) {
+        if until.is_some_and(|until| now < until) && !closed.contains(&self.connection.state()) {
             self.sockets.insert(fd, SocketState { closes_until: until, ..socket });
             return CallResult::Blocks;
         }
@@ -46,6 +48,38 @@ impl SocketHost {
         }
         self.watch_orphan(now);
         returned(0)
+    }
+
+    /// Closes one direction of a socket or both (`inet_shutdown`). Before the handshake ends, this ends
+    /// the attempt; a socket that listens stops listening where it is shut down for reading.
+    pub(super) fn shutdown(
+        &mut self,
+        now: Time,
+        fd: Fd,
+        socket: SocketState,
+        how: Shutdown,
+    ) -> CallResult {
+        let (reads, writes) = (how != Shutdown::Write, how != Shutdown::Read);
+        match socket.role {
+            Role::Listening { .. } if !reads => return returned(0),
+            Role::Listening { accepted } => {
+                if !accepted {
+                    leave_unaccepted(&mut self.connection, now, &mut self.events);
+                }
+                return self.keep(fd, SocketState { role: Role::Disconnected, ..socket });
+            }
+            Role::Connected if self.connection.state() == TcpState::SynSent => {
+                self.connection.be_reset(now);
+                return self.keep(fd, SocketState { role: Role::Disconnected, ..socket });
+            }
+            Role::Connected if !is_over(&self.connection) => {}
+            _ => return failed("ENOTCONN"),
+        }
+        if writes {
+            self.connection.close(now, &mut self.events);
+        }
+        let (read_shut, write_shut) = (socket.read_shut || reads, socket.write_shut || writes);
+        self.keep(fd, SocketState { read_shut, write_shut, ..socket })
     }
 
     /// A connection without a socket does not wait for ever in FIN-WAIT-2.
@@ -70,5 +104,13 @@ impl SocketHost {
                 socket.role = Role::Listening { accepted: false };
             }
         }
+    }
+}
+
+/// Nobody will accept the connection: the peer is told by an RST (`inet_csk_listen_stop`).
+fn leave_unaccepted(connection: &mut Connection, now: Time, events: &mut Events<Segment>) {
+    match connection.state() {
+        TcpState::Listen => connection.close(now, events),
+        _ => connection.abort(now, events),
     }
 }

@@ -5,11 +5,9 @@ use crate::tcp::TcpState;
 use crate::units::{Duration, Time};
 
 use super::call::{CallOutcome, Fd, IoctlRequest, OptionValue, SocketOption};
-use super::error_numbers::ERROR_NUMBERS;
 use super::host::{Role, SocketHost, SocketState};
 use super::host_calls::{failed, not_supported, returned};
 use super::host_notices::set_notices;
-use super::names::named;
 use super::send_buffer::SendBuffer;
 use super::subject::CallResult;
 
@@ -56,7 +54,10 @@ impl SocketHost {
                 return returned(0);
             }
             (SocketOption::Cork, OptionValue::Number(on)) => {
-                self.connection.set_cork(now, *on != 0, &mut self.events);
+                let listens = matches!(socket.role, Role::Listening { .. });
+                if !listens {
+                    self.connection.set_cork(now, *on != 0, &mut self.events);
+                }
                 return self.keep(fd, SocketState { cork: *on != 0, ..socket });
             }
             (SocketOption::QuickAck, OptionValue::Number(on)) => {
@@ -80,7 +81,7 @@ impl SocketHost {
                 self.connection.listen();
                 return result;
             }
-            _ if socket.role != Role::Fresh => {}
+            _ if !socket.role.is_unused() => {}
             _ => return self.set_before_opening(option, value),
         }
         not_supported(format!("{} on an open connection", option.name()))
@@ -174,10 +175,8 @@ impl SocketHost {
     pub(super) fn get_option(&mut self, socket: SocketState, option: SocketOption) -> CallResult {
         let Some(info) = self.connection.info() else { return not_supported(option.name()) };
         let number = match option {
-            SocketOption::Error => {
-                let error = self.take_error();
-                error.and_then(|error| named(&ERROR_NUMBERS, error)).unwrap_or(0)
-            }
+            SocketOption::Error if matches!(socket.role, Role::Listening { .. }) => 0,
+            SocketOption::Error => self.errors.take_number(self.connection.failure()),
             SocketOption::MaxSegment if socket.role == Role::Connected => {
                 i64::try_from(info.smss).unwrap_or(i64::MAX)
             }

@@ -27,8 +27,9 @@ impl SocketHost {
             self.begin(now, false);
             return self.connection.listen();
         }
-        self.reported = Some(message.code.errno());
+        self.errors.reported = Some(message.code.errno());
         if ends {
+            self.errors.ended_handshake = true;
             self.connection.give_up(now);
         }
     }

@@ -6,7 +6,7 @@ use crate::tcp::TcpState;
 
 use super::call::{Call, CallOutcome, EpollOperation, Fd, OptionValue, Wait};
 use super::host::{Role, SocketHost, SocketState};
-use super::host_calls::{failed, returned};
+use super::host_calls::{failed, is_over, returned};
 use super::interest::{Epoll, Interest};
 use super::readiness::Readiness;
 use super::subject::CallResult;
@@ -52,10 +52,11 @@ impl SocketHost {
     fn readiness(&mut self, socket: SocketState) -> Readiness {
         let mut ready = Readiness::default();
         if let Role::Listening { accepted } = socket.role {
-            return if !accepted && self.was_established() { Readiness::IN } else { ready };
+            return if !accepted && self.has_stood { Readiness::IN } else { ready };
         }
-        let over = self.connection.state() == TcpState::Closed;
-        let peer_closed = self.connection.peer_closed() || socket.read_shut || over;
+        let over = is_over(&self.connection);
+        let ended = over && socket.role == Role::Connected;
+        let peer_closed = self.connection.peer_closed() || socket.read_shut || ended;
         if peer_closed {
             ready = ready | Readiness::PEER_CLOSED | Readiness::IN;
         }
@@ -63,7 +64,8 @@ impl SocketHost {
             ready = ready | Readiness::HANG_UP;
         }
         let has_notice = socket.role == Role::Connected && !self.notices.queue.is_empty();
-        if self.connection.failure().is_some() || has_notice {
+        let failed = self.errors.is_waiting(self.connection.failure());
+        if failed && !socket.role.is_fresh() || has_notice {
             ready = ready | Readiness::ERROR;
         }
         if self.connection.unread() > 0 {

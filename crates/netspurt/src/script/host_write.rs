@@ -34,7 +34,7 @@ impl SocketHost {
         socket: SocketState,
         (pieces, flags): (&[u32], MessageFlags),
     ) -> CallResult {
-        if let Some(error) = self.take_error() {
+        if let Some(error) = self.take_error(socket) {
             return failed(error);
         }
         if socket.role != Role::Connected || socket.write_shut {

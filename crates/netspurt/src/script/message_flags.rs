@@ -15,6 +15,8 @@ pub struct MessageFlags {
     pub peek: bool,
     /// `MSG_WAITALL`: a call that may block waits for as much as it asks for.
     pub wait_all: bool,
+    /// `MSG_TRUNC`: what is read is not copied, which changes nothing else.
+    pub discards: bool,
     /// `MSG_ERRQUEUE`: the call reads a notice of the error queue and no data.
     pub error_queue: bool,
     /// `MSG_ZEROCOPY`: the host sends from the buffer and tells when it is free.
@@ -23,12 +25,13 @@ pub struct MessageFlags {
 
 impl MessageFlags {
     /// Every name that a script may write.
-    pub(super) const NAMES: [&'static str; 8] = [
+    pub(super) const NAMES: [&'static str; 9] = [
         "MSG_DONTWAIT",
         "MSG_MORE",
         "MSG_EOR",
         "MSG_PEEK",
         "MSG_WAITALL",
+        "MSG_TRUNC",
         "MSG_ERRQUEUE",
         "MSG_ZEROCOPY",
         "MSG_NOSIGNAL",
@@ -42,6 +45,7 @@ impl MessageFlags {
             "MSG_EOR" => self.end_of_record = true,
             "MSG_PEEK" => self.peek = true,
             "MSG_WAITALL" => self.wait_all = true,
+            "MSG_TRUNC" => self.discards = true,
             "MSG_ERRQUEUE" => self.error_queue = true,
             "MSG_ZEROCOPY" => self.zero_copy = true,
             "MSG_NOSIGNAL" => {}
@@ -58,6 +62,7 @@ impl MessageFlags {
             self.end_of_record,
             self.peek,
             self.wait_all,
+            self.discards,
             self.error_queue,
             self.zero_copy,
         ];

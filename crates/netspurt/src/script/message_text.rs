@@ -23,7 +23,7 @@ pub(super) fn message(arguments: &Arguments<'_>) -> ReadCall {
         let known = name.text.split('(').next().unwrap_or_default();
         match known {
             "msg_name" => refuse(value)?,
-            "msg_flags" if reads => read.is_cut = flags_read(value, flags)?,
+            "msg_flags" if reads => flags_read(value, flags, &mut read)?,
             "msg_flags" if value.text == "0" => {}
             "msg_flags" => return Err(value.wrong("`0`", "write the flags of `sendmsg` last")),
             "msg_iov" => pieces = buffers(value)?,

@@ -58,6 +58,7 @@ mod refused;
 mod runner;
 mod send_buffer;
 mod shell;
+mod socket_errors;
 mod stamping;
 mod statement;
 mod statement_text;

@@ -41,6 +41,19 @@ fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
 }
 
+/// Octets delivered in a second; 0 before a sample.
+fn delivery_rate(tcp: &ConnectionInfo) -> u64 {
+    let (bytes, interval) = tcp.delivered.rate.unwrap_or_default();
+    (bytes * 1_000_000).checked_div(micros(interval)).unwrap_or(0)
+}
+
+/// Linux's number for the options that both ends agreed on.
+fn options_number(tcp: &ConnectionInfo) -> u64 {
+    let options = &tcp.options;
+    let bits = [options.timestamps, options.sack, options.shifts.is_some(), options.ecn];
+    bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit))
+}
+
 /// The `tcp_info` of a connection. Windows are in whole segments, rounded down.
 pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     let mut info = Info::default();
@@ -54,10 +67,8 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::Probes, tcp.probes.unanswered.into());
     let backoff = tcp.rto.backoff.max(1).ilog2().max(tcp.probes.backoff);
     set(Field::Backoff, backoff.into());
-    let options = &tcp.options;
-    let bits = [options.timestamps, options.sack, options.shifts.is_some(), options.ecn];
-    set(Field::Options, bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit)));
-    let (peer_shift, own_shift) = options.shifts.unwrap_or((0, 0));
+    set(Field::Options, options_number(tcp));
+    let (peer_shift, own_shift) = tcp.options.shifts.unwrap_or((0, 0));
     set(Field::SndWscale, peer_shift.into());
     set(Field::RcvWscale, own_shift.into());
     set(Field::Rto, micros(tcp.rto.rto));
@@ -71,7 +82,7 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::SndSsthresh, threshold);
     set(Field::SndCwnd, tcp.cwnd / smss);
     // Linux subtracts the size of the time stamps, which every segment carries.
-    set(Field::Advmss, u64::from(tcp.receiving.mss) - if options.timestamps { 12 } else { 0 });
+    set(Field::Advmss, u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 });
     set(Field::Pmtu, tcp.receiving.packet_bytes);
     set(Field::TotalRetrans, tcp.sent.retransmissions);
     set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);
@@ -83,12 +94,15 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     set(Field::DsackDups, tcp.sent.reported_duplicates);
     set(Field::DataSegsIn, tcp.receiving.count.segments);
     set(Field::RcvOoopack, tcp.receiving.count.out_of_order);
-    set(Field::BytesAcked, tcp.acked);
-    set(Field::BytesReceived, tcp.receiving.count.delivered_bytes);
+    // Linux counts the peer's FIN, and of its own numbers all that were acknowledged.
+    set(Field::BytesAcked, tcp.numbers_acked);
+    let fin = u64::from(tcp.receiving.has_fin);
+    set(Field::BytesReceived, tcp.receiving.count.delivered_bytes + fin);
+    set(Field::DeliveryRate, delivery_rate(tcp));
     set(Field::NotsentBytes, tcp.unsent);
     set(Field::DataSegsOut, tcp.sent.data_segments);
-    set(Field::ReordSeen, tcp.reordering_seen.into());
-    set(Field::Reordering, tcp.reordering_segs);
+    set(Field::ReordSeen, tcp.reordering.seen.into());
+    set(Field::Reordering, tcp.reordering.segs);
     set(Field::SndWnd, tcp.peer_window);
     set(Field::RcvWnd, tcp.receiving.window);
     if let Some(bits) = tcp.pacing.and_then(BitRate::bits_per_second) {

@@ -166,6 +166,13 @@ impl Connection {
         }
     }
 
+    /// From now on the rate of delivery is sampled, whatever the congestion control algorithm wants.
+    pub fn sample_delivery(&mut self) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            control::sample_delivery(end.awake());
+        }
+    }
+
     /// The application will write no more: what it wrote is sent, and then a FIN.
     pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.close(cx));

@@ -19,9 +19,9 @@ pub use config::{AckPolicy, NsConfig, NsNewReno, NsSink, NsVariant, TcpConfig};
 pub use connection::{Connection, ConnectionTotals};
 pub use receiver::ReceiveCount;
 pub use rfc::{
-    ConnectionInfo, CwndRules, DelayedAck, Failure, InitialWindow, Leaving, OptionsInfo,
-    OutstandingInfo, Phase, ProbesInfo, RackRules, ReceiveRules, ReceivingInfo, Recovery, Restart,
-    RfcConfig, Sampling, SendRules, SendTimes, SfrResponse, SpuriousRules, SynRules, TcpState,
-    TimerRules, Undo, WrittenPart,
+    ConnectionInfo, CwndRules, DelayedAck, DeliveredInfo, Failure, InitialWindow, Leaving,
+    OptionsInfo, OutstandingInfo, Phase, ProbesInfo, RackRules, ReceiveRules, ReceivingInfo,
+    Recovery, ReorderingInfo, Restart, RfcConfig, Sampling, SendRules, SendTimes, SfrResponse,
+    SpuriousRules, SynRules, TcpState, TimerRules, Undo, WrittenPart,
 };
 pub use transmit::SendCount;

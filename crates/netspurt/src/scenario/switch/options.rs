@@ -145,6 +145,19 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_behind_gap)),
     Switch::flag(
+        "receive.reset_at_fin",
+        "After the peer's FIN an RST with the number of that FIN resets the connection \
+         (`tcp_reset_check`); RFC 5961 §3.2 answers it with a challenge ACK",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
+    Switch::flag(
+        "receive.compresses_sacks",
+        "From the fourth segment behind a gap on, an ACK waits for a twentieth of a round trip, 1 ms at \
+         most, and reports what came meanwhile (`__tcp_ack_snd_check`); RFC 5681 §4.2 has one sent for \
+         each segment",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
+    Switch::flag(
         "receive.stamp_may_lag",
         "A segment whose time stamp is one less than the last one is taken (`TCP_PAWS_WINDOW`); RFC \
          7323 §5.3 discards it",
@@ -187,6 +200,11 @@ pub const SWITCHES: &[Switch] = &[
          initial window as it is (`tcp_try_undo_spurious_syn`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.echo_forgives)),
+    Switch::flag(
+        "syn.fin_spoils",
+        "A SYN that has a FIN, too, is not answered (`tcp_rcv_state_process`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.syn_rules.fin_spoils)),
     Switch::new(
         "retries",
         "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",

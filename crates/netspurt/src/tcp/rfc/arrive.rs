@@ -58,6 +58,9 @@ impl Tcb {
         if flags.has(Flags::ACK) {
             return self.refuse(segment, cx);
         }
+        if flags.has(Flags::FIN) && self.config.syn_rules.fin_spoils {
+            return;
+        }
         if flags.has(Flags::SYN) {
             self.take_syn(segment, flags.has(Flags::ECE.with(Flags::CWR)), cx.now);
             self.life.on_syn();
@@ -108,6 +111,10 @@ impl Tcb {
             return;
         }
         let old = self.header.is_old_duplicate(segment, &rules, cx.now);
+        let at_fin = self.life.has_peers_fin() && left + 1 == self.rx.nxt;
+        if rules.reset_at_fin && at_fin && !old && flags.has(Flags::RST) {
+            return self.on_reset();
+        }
         if old || !self.rx.accepts(left, right, &rules) {
             if !flags.has(Flags::RST) {
                 self.on_unacceptable(segment, left, right, cx);
@@ -150,7 +157,7 @@ impl Tcb {
     }
 
     /// Takes in what the octets `left..right` of a segment carry: a mark, data, a FIN.
-    fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &Context<'_>) {
+    fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
         if self.header.take_marks(segment) {
             self.rx.need = AckNeed::Now;
         }
@@ -159,6 +166,9 @@ impl Tcb {
             && self.rx.is_at_ease();
         if segment.len > 0 && !self.rx.is_closed() {
             // RFC 9293 §3.10.7.4: nothing follows a FIN.
+            if self.rx.reports_before(segment) {
+                self.send_ack(cx);
+            }
             self.take_data(segment, cx.now);
         } else if segment.len > 0 && self.life.state() == TcpState::TimeWait {
             // `tcp_timewait_state_process`.
@@ -276,8 +286,8 @@ impl Tcb {
     /// The peer's SYN: where its octets begin, and what it offers; whether it `takes_marks` of
     /// congestion is told by its flags.
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
-        self.rx.begin(segment.seq);
         let smss = self.header.on_syn(segment, &self.config, now);
+        self.rx.begin(segment.seq, self.header.agreed.sack);
         self.header.agreed.ecn = self.config.ecn && takes_marks;
         self.tx.window.smss_min = full_payload(MSS_MIN, self.header.agreed.timestamps).into();
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);

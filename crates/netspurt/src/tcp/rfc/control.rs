@@ -31,6 +31,11 @@ pub(in crate::tcp) fn probe_peer(tcb: &mut Tcb, cx: &mut Context<'_>) {
     tcb.header.weigh(segment);
 }
 
+/// Samples the rate of delivery from now on.
+pub(in crate::tcp) fn sample_delivery(tcb: &mut Tcb) {
+    tcb.tx.delivery.is_sampled = true;
+}
+
 /// Goes on with other switches.
 pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig)) {
     let mut config = *tcb.config;

@@ -1,6 +1,7 @@
 //! How long an acknowledgment may be delayed: a fixed time, or Linux's time, which follows the
 //! arrivals.
 
+use crate::clock::Clock;
 use crate::packed::{packed, packed_variants};
 use crate::segment::{Flags, Segment};
 use crate::units::{Duration, Time};
@@ -83,6 +84,8 @@ packed_variants!(Pushed { Never, Once, Again });
 #[derive(Debug)]
 pub(super) struct AckDelay {
     algorithm: DelayedAck,
+    /// How time is counted.
+    clock: Clock,
     /// Acknowledgments still to be sent at once, and the most of them.
     quick: u32,
     quick_max: u32,
@@ -107,7 +110,7 @@ pub(super) struct AckDelay {
     grows: bool,
 }
 
-packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, growth, grows } keeps { algorithm, quick_max, full_needs_reader, advertised, merged });
+packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, growth, grows } keeps { algorithm, clock, quick_max, full_needs_reader, advertised, merged });
 
 /// Octets of memory that Linux accounts for a segment with `len` octets of payload (`skb->truesize`):
 /// a power of two up to a page, then whole pages, and 256 for the descriptor. If the payload is at
@@ -127,6 +130,7 @@ impl AckDelay {
         let quick_max = config.quick_acks_segs;
         Self {
             algorithm: config.acks,
+            clock: config.timer_clock,
             quick: if adaptive { 0 } else { quick_max },
             quick_max,
             full: if adaptive { FULL_AT_FIRST } else { 0 },
@@ -155,7 +159,8 @@ impl AckDelay {
             self.be_quick(window);
             self.ato = min;
         } else {
-            self.follow(at.now.saturating_since(self.last_arrival), min, window, at.rto);
+            let gap = self.clock.jiffies_between(self.last_arrival, at.now);
+            self.follow(gap, min, window, at.rto);
         }
         self.last_arrival = at.now;
         self.grows = 2 * len >= truesize(len);
@@ -168,10 +173,11 @@ impl AckDelay {
 
     /// The wait follows the gap since the last arrival.
     fn follow(&mut self, gap: Duration, min: Duration, window: u64, rto: Duration) {
+        let half = self.clock.whole_jiffies(self.ato / 2);
         if gap <= min / 2 {
-            self.ato = self.ato / 2 + min / 2;
+            self.ato = half + min / 2;
         } else if gap < self.ato {
-            self.ato = (self.ato / 2 + gap).min(rto);
+            self.ato = (half + gap).min(rto);
         } else if gap > rto {
             self.be_quick(window);
         }
@@ -214,17 +220,26 @@ impl AckDelay {
     }
 
     /// The application asked for acknowledgments at once, or no longer (`TCP_QUICKACK`). Of
-    /// Linux's rule that only says whether the flow counts as interactive.
-    pub(super) fn set_quick(&mut self, quick: bool) {
-        match self.algorithm {
-            DelayedAck::Adaptive { .. } => self.interactive = !quick,
-            _ => self.quick = if quick { QUICK_SEGS } else { 0 },
+    /// Linux's rule that says whether the flow counts as interactive, and whether one that is `owed` waits
+    /// until all is read (`tcp_sock_set_quickack`). Whether what is owed leaves in any case.
+    pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
+        if let DelayedAck::Adaptive { .. } = self.algorithm {
+            self.interactive = !quick;
+            if owed {
+                self.pushed = self.pushed.max(Pushed::Once);
+            }
+            return false;
         }
+        self.quick = if quick { QUICK_SEGS } else { 0 };
+        quick
     }
 
-    /// A duplicate arrived: the peer may not have heard (`tcp_enter_quickack_mode`).
-    pub(super) fn on_duplicate(&mut self, window: u64) {
-        if let DelayedAck::Adaptive { min, .. } = self.algorithm {
+    /// A duplicate arrived: the peer may not have heard, if it is of octets `in_order`
+    /// (`tcp_enter_quickack_mode`).
+    pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
+        if let DelayedAck::Adaptive { min, .. } = self.algorithm
+            && in_order
+        {
             self.be_quick(window);
             self.interactive = false;
             self.ato = min;
@@ -234,17 +249,19 @@ impl AckDelay {
     /// How urgent the acknowledgment of `held` octets in order is: at least every second full
     /// segment (RFC 5681 §4.2).
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
-        let quick = self.quick > 0 && !self.interactive;
-        // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
-        if quick
-            || held > self.full && (!self.full_needs_reader || self.keeps_window(reader))
-            || self.algorithm == DelayedAck::Never
-            || reader.reads && self.is_asked()
-        {
+        if self.is_urgent(held, reader) || reader.reads && self.is_asked() {
             AckNeed::Now
         } else {
             AckNeed::Later
         }
+    }
+
+    /// Whether it may not wait, whatever the application has read.
+    pub(super) fn is_urgent(&self, held: u64, reader: Reader) -> bool {
+        // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
+        let is_full = held > self.full && (!self.full_needs_reader || self.keeps_window(reader));
+        let is_quick = self.quick > 0 && !self.interactive;
+        is_quick || is_full || self.algorithm == DelayedAck::Never
     }
 
     /// Whether the window is as wide as it was told: the application reads, or the last segment lets
@@ -297,11 +314,14 @@ impl AckDelay {
         self.full
     }
 
-    /// A wait that would be over so soon is not begun anew.
-    pub(super) fn remainder(&self) -> Duration {
+    /// A wait that is over by then is not gone on with (`tcp_send_delayed_ack`): a quarter of a new one
+    /// from now.
+    pub(super) fn nearly_over(&self, at: &Moment) -> Time {
         match self.algorithm {
-            DelayedAck::Adaptive { .. } => self.ato / 4,
-            _ => Duration::ZERO,
+            DelayedAck::Adaptive { .. } => {
+                self.clock.expiry(at.now, self.clock.whole_jiffies(self.wait(at) / 4))
+            }
+            _ => at.now,
         }
     }
 
@@ -318,7 +338,7 @@ impl AckDelay {
 
     /// Data left: an answer, where it comes within the wait (`tcp_event_data_sent`).
     pub(super) fn on_data_sent(&mut self, now: Time) {
-        self.interactive |= now.saturating_since(self.last_arrival) < self.ato;
+        self.interactive |= self.clock.jiffies_between(self.last_arrival, now) < self.ato;
     }
 
     /// The wait was in vain.

@@ -53,7 +53,14 @@ impl Agreed {
         let fallback =
             if config.ip_header_bytes > IPV4_HEADER_BYTES { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
         let least = u16::try_from(config.peer_mss_bytes_min).unwrap_or(u16::MAX);
-        let mss = syn.syn_options().mss.unwrap_or(fallback).max(least).min(config.mss);
+        // A peer that takes nothing has not said what it takes.
+        let mss = syn
+            .syn_options()
+            .mss
+            .filter(|mss| *mss > 0)
+            .unwrap_or(fallback)
+            .max(least)
+            .min(config.mss);
         u64::from(full_payload(mss, self.timestamps))
     }
 }
@@ -249,7 +256,7 @@ mod tests {
         };
         assert_eq!((smss(Some(1400), true, 20), smss(Some(9000), false, 20)), (1388, 1460));
         assert_eq!((smss(None, false, 20), smss(None, false, 40)), (536, 1220));
-        assert_eq!(smss(Some(1), false, 20), 88);
+        assert_eq!((smss(Some(1), false, 20), smss(Some(0), false, 20)), (88, 536));
     }
 
     /// RFC 3168 §6.1.3.

@@ -11,7 +11,7 @@ use super::state::TcpState;
 /// What a connection knows of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectionInfo {
-    /// RFC 9293's state.
+    /// RFC 9293's state; a FIN that waits behind data counts as sent (§3.10.4).
     pub state: TcpState,
     /// Where it stands with losses.
     pub phase: Phase,
@@ -39,15 +39,12 @@ pub struct ConnectionInfo {
     pub srtt: Option<Duration>,
     /// The least round trip.
     pub min_rtt: Option<Duration>,
-    /// How often reordering was seen (RFC 8985 §6.2).
-    pub reordering_seen: u32,
-    /// By how many segments others were overtaken at most; the duplicates that tell a loss where
-    /// it was by fewer (Linux's `reordering`).
-    pub reordering_segs: u64,
+    /// What it knows of reordering.
+    pub reordering: ReorderingInfo,
     /// Octets written and not sent.
     pub unsent: u64,
-    /// Octets delivered to the peer, as far as acknowledgments tell.
-    pub delivered: u64,
+    /// What was delivered to the peer, as far as acknowledgments tell.
+    pub delivered: DeliveredInfo,
     /// The peer's window.
     pub peer_window: u64,
     /// The largest window that the peer ever offered.
@@ -56,10 +53,32 @@ pub struct ConnectionInfo {
     pub pacing: Option<BitRate>,
     /// Octets acknowledged in order.
     pub acked: u64,
+    /// Sequence numbers acknowledged: of those octets, of a FIN, and of an active opener's SYN.
+    pub numbers_acked: u64,
     /// What the sending half did.
     pub sent: SendCount,
     /// The receiving half.
     pub receiving: ReceivingInfo,
+}
+
+/// What a connection knows of reordering on its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReorderingInfo {
+    /// How often it was seen (RFC 8985 §6.2).
+    pub seen: u32,
+    /// By how many segments others were overtaken at most; the duplicates that tell a loss where
+    /// it was by fewer (Linux's `reordering`).
+    pub segs: u64,
+}
+
+/// What a connection has delivered to its peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveredInfo {
+    /// Octets.
+    pub bytes: u64,
+    /// The last rate that was sampled, as octets in a time. A sample that the application limited counts
+    /// only if its rate is not lower (`tcp_rate_gen`). `None` if nobody asked for samples.
+    pub rate: Option<(u64, Duration)>,
 }
 
 /// What both ends of a connection agreed on.
@@ -106,6 +125,8 @@ pub struct OutstandingInfo {
 pub struct ReceivingInfo {
     /// Our window, as last told.
     pub window: u64,
+    /// Whether the peer's FIN arrived, and all before it.
+    pub has_fin: bool,
     /// What arrived.
     pub count: ReceiveCount,
     /// The largest payload this end takes.

@@ -40,6 +40,16 @@ impl Lifecycle {
         self.state
     }
 
+    /// The state, where a FIN that waits behind data counts as sent (RFC 9293 §3.10.4).
+    pub(super) fn state_with(&self, closing: bool) -> TcpState {
+        if closing { self.state.after_fin_sent() } else { self.state }
+    }
+
+    /// Whether the peer's FIN came while the connection was open, or with ours.
+    pub(super) fn has_peers_fin(&self) -> bool {
+        matches!(self.state, TcpState::CloseWait | TcpState::LastAck | TcpState::Closing)
+    }
+
     /// Why it ended otherwise than by closing.
     pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
         self.failure

@@ -16,6 +16,7 @@
 mod account;
 mod ack;
 mod arrive;
+mod compress;
 mod config;
 pub(super) mod control;
 mod cwnd;
@@ -61,7 +62,10 @@ mod written;
 
 pub use account::SendTimes;
 pub use config::{DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, Undo};
-pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ProbesInfo, ReceivingInfo};
+pub use info::{
+    ConnectionInfo, DeliveredInfo, OptionsInfo, OutstandingInfo, ProbesInfo, ReceivingInfo,
+    ReorderingInfo,
+};
 pub use initial_window::InitialWindow;
 pub use repair::Phase;
 pub(super) use resting::RfcEnd;

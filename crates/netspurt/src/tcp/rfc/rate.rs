@@ -5,6 +5,7 @@ use crate::congestion::RateSample;
 use crate::packed::packed;
 use crate::units::{Duration, Time};
 
+use super::info::DeliveredInfo;
 use super::scoreboard::{SentSegment, Snapshot};
 
 /// The connection's count of what was delivered.
@@ -16,11 +17,13 @@ pub(super) struct Delivery {
     at: Time,
     first_sent_at: Time,
     newest: Newest,
+    /// The last rate that [`DeliveredInfo`] tells.
+    rate: Option<(u64, Duration)>,
     /// `octets` at which the last flight limited by the application will have been delivered.
     app_limited_until: u64,
 }
 
-packed!(Delivery { octets, at, first_sent_at, newest, app_limited_until } keeps { is_sampled });
+packed!(Delivery { octets, at, first_sent_at, newest, rate, app_limited_until } keeps { is_sampled });
 
 /// The newest segment that an ACK brought news of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +72,21 @@ impl Delivery {
         })
     }
 
+    /// What was delivered, for people.
+    pub(super) fn info(&self) -> DeliveredInfo {
+        DeliveredInfo { bytes: self.octets, rate: self.rate }
+    }
+
+    /// Keeps a sample's rate, unless the application limited it and it is lower than the last.
+    fn keep_rate(&mut self, bytes: u64, interval: Duration, app_limited: bool) {
+        let product = |bytes: u64, span: Duration| u128::from(bytes) * u128::from(span.as_nanos());
+        let (last, span) = self.rate.unwrap_or_default();
+        let is_higher = product(bytes, span) >= product(last, interval);
+        if !interval.is_zero() && (!app_limited || is_higher) {
+            self.rate = Some((bytes, interval));
+        }
+    }
+
     /// The application has nothing to send while `in_flight` octets are in the network.
     pub(super) fn limited_by_application(&mut self, in_flight: u64) {
         self.app_limited_until = (self.octets + in_flight).max(1);
@@ -96,8 +114,10 @@ impl Delivery {
         let sending = newest.sent_at.saturating_since(first_sent_at);
         let acking = now.saturating_since(delivered_at);
         let interval = sending.max(acking);
+        let delivered_bytes = self.octets - delivered;
+        self.keep_rate(delivered_bytes, interval, app_limited);
         (interval > Duration::ZERO).then_some(RateSample {
-            delivered_bytes: self.octets - delivered,
+            delivered_bytes,
             interval,
             prior_delivered_bytes: delivered,
             total_delivered_bytes: self.octets,

@@ -3,10 +3,11 @@
 use crate::packed::packed;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::seq;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use crate::wire::TCP_HEADER_BYTES;
 
 use super::super::receiver::ReceiveCount;
+use super::compress::SackCompression;
 use super::config::RfcConfig;
 use super::delayed_ack::{AckDelay, AckNeed, Moment, Reader};
 use super::header::HeaderState;
@@ -42,6 +43,7 @@ pub(in crate::tcp) struct RfcReceiver {
     /// Octets of the peer's, its FIN included, end here.
     fin: Option<u64>,
     pub(super) ack_delay: AckDelay,
+    compression: SackCompression,
     /// When a held acknowledgment goes out.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
@@ -50,7 +52,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, full, fin, ack_delay, deadline, need, challenged, count } keeps { buffer, first_max });
+packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, full, fin, ack_delay, compression, deadline, need, challenged, count } keeps { buffer, first_max });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -69,6 +71,7 @@ impl RfcReceiver {
             full: 0,
             fin: None,
             ack_delay: AckDelay::new(config),
+            compression: SackCompression::new(config),
             deadline: Time::NEVER,
             need: AckNeed::None,
             challenged: None,
@@ -76,9 +79,10 @@ impl RfcReceiver {
         }
     }
 
-    /// The peer's SYN has the number `irs`.
-    pub(super) fn begin(&mut self, irs: u32) {
+    /// The peer's SYN has the number `irs`; whether SACK is agreed on.
+    pub(super) fn begin(&mut self, irs: u32, sack: bool) {
         self.irs = irs;
+        self.compression.begin(sack);
     }
 
     /// The window that a SYN offers, which is a multiple of `unit` if it is given.
@@ -146,6 +150,7 @@ impl RfcReceiver {
     pub(super) fn info(&self, config: &RfcConfig) -> ReceivingInfo {
         ReceivingInfo {
             window: self.window(),
+            has_fin: self.is_closed(),
             count: self.count,
             mss: config.mss,
             packet_bytes: (config.ip_header_bytes + TCP_HEADER_BYTES + config.mss).into(),
@@ -162,7 +167,7 @@ impl RfcReceiver {
     /// The application took `octets`; whether an acknowledgment is to go out: one waited for
     /// this, or the window opened enough to tell at once: by the step of RFC 9293 §3.8.6.2.2, and
     /// to twice what the peer knows, as Linux has it, so that a wide window is not told at every
-    /// reading.
+    /// reading. After the peer's FIN no window needs telling.
     pub(super) fn read(&mut self, octets: u64) -> bool {
         self.unread -= octets.min(self.unread);
         let held = self.nxt - self.told;
@@ -170,7 +175,8 @@ impl RfcReceiver {
             self.unread == 0 && self.ack_delay.is_asked() || self.ack_delay.is_asked_for(held);
         let asked = self.is_owed() && asked;
         let (before, wanted) = (self.window(), self.wanted_edge().saturating_sub(self.nxt));
-        asked || wanted >= before + self.least_step() && wanted >= 2 * before
+        let opens = wanted >= before + self.least_step() && wanted >= 2 * before;
+        asked || opens && !self.is_closed()
     }
 
     fn wanted_edge(&self) -> u64 {
@@ -210,6 +216,7 @@ impl RfcReceiver {
         let left = self.octet(segment.seq);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
+        self.measure(segment, at.now);
         self.full = self.full.max(u64::from(segment.len));
         let (next, window) = (left <= self.nxt && right > self.nxt, self.window());
         let in_order = next && self.above.is_empty();
@@ -217,14 +224,55 @@ impl RfcReceiver {
         let new = self.take_in(left, right.min(self.nxt + window), config);
         if !new {
             self.count.duplicates += 1;
-            self.ack_delay.on_duplicate(window);
+            self.ack_delay.on_duplicate(right <= self.nxt, window);
         } else if next {
             self.ack_delay.on_arrival(segment, window, at);
         }
         let held = self.nxt - self.told;
-        let patient = in_order && new;
-        let need = if patient { self.ack_delay.need(held, self.reader()) } else { AckNeed::Now };
-        self.ask_for(need, at, config);
+        if in_order && new {
+            let need = self.ack_delay.need(held, self.reader());
+            self.ask_for(need, at, config);
+        } else if !self.waits_behind_gap(held, at) {
+            self.need = self.need.max(AckNeed::Now);
+        }
+    }
+
+    /// Measures the receiver's round trip.
+    #[inline]
+    fn measure(&mut self, segment: &Segment, now: Time) {
+        self.compression.measure(segment, self.ack_delay.full(), self.unread > 0, now);
+    }
+
+    /// Whether the acknowledgment of what arrived behind a gap waits, with `held` octets in order that
+    /// were not acknowledged.
+    fn waits_behind_gap(&mut self, held: u64, at: &Moment) -> bool {
+        if self.above.is_empty() || self.ack_delay.is_urgent(held, self.reader()) {
+            return false;
+        }
+        let wait = self.compression.wait(self.nxt, at.srtt);
+        self.deadline = wait.map_or(self.deadline, |wait| self.deadline.min(at.now + wait));
+        wait.is_some()
+    }
+
+    /// Whether an acknowledgment that waits must leave before `segment` is taken in.
+    pub(super) fn reports_before(&self, segment: &Segment) -> bool {
+        let left = self.octet(segment.seq);
+        let new = (left, left + u64::from(segment.len));
+        left > self.nxt && self.compression.goes_before(new, &self.blocks)
+    }
+
+    /// The wait of an acknowledgment is over.
+    pub(super) fn on_wait_over(&mut self, rto: Duration) {
+        if !self.compression.is_waiting() {
+            self.ack_delay.on_wait_over(rto);
+        }
+    }
+
+    /// The application asked for acknowledgments at once, or no longer; whether what is owed leaves.
+    pub(super) fn set_quick_acks(&mut self, quick: bool) -> bool {
+        let owed = quick && self.deadline < Time::NEVER;
+        let at_once = self.ack_delay.set_quick(quick, owed);
+        owed && (at_once || self.read(0))
     }
 
     /// Whether the next `len` octets may come by [`on_next`](Self::on_next): nothing waits for
@@ -239,6 +287,7 @@ impl RfcReceiver {
     pub(super) fn on_next(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
         let (len, window) = (u64::from(segment.len), self.window());
         self.count.segments += 1;
+        self.measure(segment, at.now);
         self.full = self.full.max(len);
         self.nxt += len;
         self.deliver(len);
@@ -264,7 +313,7 @@ impl RfcReceiver {
 
     /// Lets the acknowledgment wait, unless its time is up.
     fn hold(&mut self, at: &Moment, config: &RfcConfig) {
-        if self.deadline <= at.now + self.ack_delay.remainder() {
+        if self.deadline <= self.ack_delay.nearly_over(at) {
             self.need = AckNeed::Now;
             return;
         }
@@ -444,6 +493,7 @@ impl RfcReceiver {
         // A duplicate's answer is not counted: it tells of nothing new.
         self.ack_delay.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
         self.told = self.nxt;
+        self.compression.on_acknowledged();
         self.deadline = Time::NEVER;
         self.need = AckNeed::None;
         self.duplicate = None;

@@ -192,6 +192,16 @@ pub struct ReceiveRules {
     /// departs: RFC 5961 §3.2 - with `reset_behind_gap` two numbers reset; in the RFC only the next
     /// octet expected does, and others are answered with a challenge ACK.
     pub reset_behind_gap: bool,
+    /// Once the peer's FIN came, an RST resets with the FIN's number, too (`tcp_reset_check`).
+    ///
+    /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets; in
+    /// the RFC only the next octet expected does.
+    pub reset_at_fin: bool,
+    /// Reports of what arrived behind a gap wait to be sent as one (`__tcp_ack_snd_check`).
+    ///
+    /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an ACK may
+    /// wait for 1.1 ms; the RFC has one sent at once for each.
+    pub compresses_sacks: bool,
     /// A time stamp may be one less than the last one (`TCP_PAWS_WINDOW`).
     ///
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a stamp may be one less than the last; the RFC
@@ -227,6 +237,8 @@ impl ReceiveRules {
             fin_ends_reports: on,
             forgets_blocks: on,
             reset_behind_gap: on,
+            reset_at_fin: on,
+            compresses_sacks: on,
             stamp_may_lag: on,
             takes_last_again: on,
             challenge_interval: Duration::from_millis(if on { 500 } else { 0 }),
@@ -260,6 +272,11 @@ pub struct SynRules {
     /// An acknowledgment that echoes the stamp of the first SYN, or SYN-ACK, shows that it was not
     /// lost, which leaves the initial window as it is (`tcp_try_undo_spurious_syn`).
     pub echo_forgives: bool,
+    /// A SYN with a FIN is not answered (`tcp_rcv_state_process`).
+    ///
+    /// departs: RFC 9293 §3.10.7.2 - with `fin_spoils` a SYN with a FIN is dropped; the RFC takes the SYN,
+    /// and the FIN later.
+    pub fin_spoils: bool,
 }
 
 impl SynRules {
@@ -275,6 +292,7 @@ impl SynRules {
             whole_first_window: on,
             again_without_ecn: on,
             echo_forgives: on,
+            fin_spoils: on,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::units::Time;
 use super::super::context::{Context, CwndReport};
 use super::config::RfcConfig;
 use super::header::HeaderState;
-use super::info::ConnectionInfo;
+use super::info::{ConnectionInfo, ReorderingInfo};
 use super::lifecycle::Lifecycle;
 use super::pacer::spread_rate;
 use super::receive::RfcReceiver;
@@ -140,10 +140,10 @@ impl Tcb {
         self.output(cx);
     }
 
-    /// Whether the next segments are acknowledged at once; what is owed leaves then.
+    /// Whether the next segments are acknowledged at once; what is owed leaves then, in Linux once all is
+    /// read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
-        self.rx.ack_delay.set_quick(quick);
-        if quick && self.rx.deadline < Time::NEVER {
+        if self.rx.set_quick_acks(quick) {
             self.send_ack(cx);
         }
     }
@@ -214,7 +214,7 @@ impl Tcb {
         let tx = &self.tx;
         let LossRecovery { loss, repair, cwnd, .. } = &tx.recovery;
         ConnectionInfo {
-            state: self.life.state(),
+            state: self.life.state_with(tx.window.closing),
             phase: repair.phase,
             retries: tx.timers.retries(),
             probes: tx.persist.info(),
@@ -228,14 +228,17 @@ impl Tcb {
             rto: tx.timers.retransmission.state_by_deviation(),
             srtt: tx.meter.srtt,
             min_rtt: tx.meter.min_rtt,
-            reordering_seen: loss.rack.reordering_seen,
-            reordering_segs: loss.rack.reordered_segs.max(self.config.dup_thresh.into()),
+            reordering: ReorderingInfo {
+                seen: loss.rack.reordering_seen,
+                segs: loss.rack.reordered_segs.max(self.config.dup_thresh.into()),
+            },
             unsent: tx.window.unsent(),
-            delivered: tx.delivery.octets,
+            delivered: tx.delivery.info(),
             peer_window: tx.window.peer(),
             peer_window_max: tx.window.peer_max(),
             pacing: cwnd.pacing_rate().or_else(|| spread_rate(&cwnd.window, tx.meter.srtt)),
             acked: tx.window.acknowledged(),
+            numbers_acked: tx.window.una.saturating_sub(self.life.is_passive().into()),
             sent: tx.count,
             receiving: self.rx.info(&self.config),
         }

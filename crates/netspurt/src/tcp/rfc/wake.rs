@@ -14,7 +14,7 @@ impl Tcb {
         let now = cx.now;
         self.account_for(now);
         if self.rx.deadline <= now {
-            self.rx.ack_delay.on_wait_over(self.tx.timers.retransmission.rto());
+            self.rx.on_wait_over(self.tx.timers.retransmission.rto());
             self.send_ack(cx);
         } else if let Some(due) = self.tx.timers.due(now) {
             self.on_due(due, cx);
