@@ -241,6 +241,7 @@ impl SocketHost {
         let config = RfcConfig { ecn, ..self.config };
         self.connection = Connection::new(EndId::default(), &config.into());
         self.connection.read_by_hand();
+        self.connection.set_accepted(active);
         self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         self.send = self.send_settings.buffer();
         self.notices = Notices::default();

@@ -19,9 +19,9 @@ pub use config::{AckPolicy, NsConfig, NsNewReno, NsSink, NsVariant, TcpConfig};
 pub use connection::{Connection, ConnectionTotals};
 pub use receiver::ReceiveCount;
 pub use rfc::{
-    ConnectionInfo, CwndRules, DelayedAck, Failure, InitialWindow, OptionsInfo, OutstandingInfo,
-    Phase, ProbesInfo, RackRules, ReceiveRules, ReceivingInfo, Recovery, Restart, RfcConfig,
-    Sampling, SendRules, SendTimes, SfrResponse, SpuriousRules, SynRules, TcpState, TimerRules,
-    Undo,
+    ConnectionInfo, CwndRules, DelayedAck, Failure, InitialWindow, MemoryInfo, OptionsInfo,
+    OutstandingInfo, Phase, ProbesInfo, RackRules, ReceiveRules, ReceivingInfo, Recovery, Restart,
+    RfcConfig, Sampling, SendRules, SendTimes, SfrResponse, SpuriousRules, SynRules, TcpState,
+    TimerRules, Undo,
 };
 pub use transmit::SendCount;

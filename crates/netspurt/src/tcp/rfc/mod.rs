@@ -16,6 +16,7 @@
 mod account;
 mod ack;
 mod arrive;
+mod buffer_tuning;
 mod config;
 pub(super) mod control;
 mod cwnd;
@@ -28,6 +29,8 @@ mod header;
 mod info;
 mod initial_window;
 mod lifecycle;
+mod merge;
+pub(super) mod merged;
 mod meter;
 mod news;
 mod offload;
@@ -39,6 +42,8 @@ mod prr;
 mod rack;
 mod rate;
 mod receive;
+mod receive_memory;
+mod receive_window;
 mod recovery;
 mod repair;
 mod resting;
@@ -60,7 +65,9 @@ mod wake;
 
 pub use account::SendTimes;
 pub use config::{DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, Undo};
-pub use info::{ConnectionInfo, OptionsInfo, OutstandingInfo, ProbesInfo, ReceivingInfo};
+pub use info::{
+    ConnectionInfo, MemoryInfo, OptionsInfo, OutstandingInfo, ProbesInfo, ReceivingInfo,
+};
 pub use initial_window::InitialWindow;
 pub use repair::Phase;
 pub(super) use resting::RfcEnd;
