@@ -61,13 +61,19 @@ test: rust-lint rust-tests
 
 lint: rust-lint python-lint
 
+# To optimise the unit tests takes the compiler five times as long as they run.
+UNIT_TESTS  := --quiet --workspace --lib \
+  --config profile.dev.opt-level=0 --config profile.dev.package.netspurt.opt-level=0
+OTHER_TESTS := --quiet --workspace --bins --examples --test '*'
+
 rust-lint:
 	@if cargo fmt --version >/dev/null 2>&1; then echo cargo fmt; cargo fmt --all --check; \
 	  else echo 'SKIPPED: rustfmt is not installed (rustup component add rustfmt)'; fi
 	@if cargo clippy --version >/dev/null 2>&1; then echo cargo clippy; \
 	  cargo clippy --quiet --workspace --all-targets -- --deny warnings; \
 	  else echo 'SKIPPED: clippy is not installed (rustup component add clippy)'; fi
-	cargo test --quiet --workspace --no-run
+	cargo test $(UNIT_TESTS) --no-run
+	cargo test $(OTHER_TESTS) --no-run
 
 python-lint: $(TEST)
 	$(BIN)/ruff format --check --quiet .
@@ -75,12 +81,14 @@ python-lint: $(TEST)
 	$(BIN)/mypy
 
 rust-tests:
-	cargo test --quiet --workspace
+	cargo test $(UNIT_TESTS)
+	cargo test $(OTHER_TESTS)
+	cargo test --quiet --workspace --doc
 
-# Tests that look at real clocks have the machine to themselves.
+# Tests that look at real clocks wait most of their time, but not beside tests that compute.
 python-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m 'not real_time'
-	$(BIN)/python -m pytest -rs -m real_time
+	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m real_time
 
 docs: $(DOCS)
 	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from netspurt.table import Table
 
 HERE = Path(__file__).resolve().parent
-#: How late a delivery may be, and how often a group is run until no delivery is later.
+#: How late a delivery may be, and how often a scenario is run until no delivery is later.
 BUDGET_S = 0.003
 TRIES = 6
 #: The model's timer is compared within this time of each instant at which the kernel was asked.
@@ -119,28 +119,28 @@ def row(group: str, name: str, kernel: Run, model: Run) -> Row:
     )
 
 
-def live(group: str, seed: int, folder: Path) -> Run:
-    """Run a group live, until no delivery in a run is too late, and return that run.
+def in_time(scenario: Scenario, folder: Path, budget: float) -> Run:
+    """Run a scenario live, until no delivery in a run is too late, and return that run.
 
     Raises
     ------
     RuntimeError
-        If a delivery was too late in each of `TRIES` runs.
+        If a delivery was more than `budget` seconds late in each of `TRIES` runs.
     """
     for attempt in range(TRIES):
-        run = run_live(parse(group, "kernel", seed), folder / f"{group}-{attempt}", budget=BUDGET_S)
+        run = run_live(scenario, folder / f"{scenario.name}-{attempt}", budget=budget)
         assert run.live is not None
         if run.live.valid:
             return run
         late = run.live.lateness.max_ns / 1e6
-        print(f"{group}: {late:.1f} ms late; again", file=sys.stderr)
-    raise RuntimeError(f"{group}: the machine was too late {TRIES} times")
+        print(f"{scenario.name}: {late:.1f} ms late; again", file=sys.stderr)
+    raise RuntimeError(f"{scenario.name}: the machine was too late {TRIES} times")
 
 
 def beside(group: str, seed: int, folder: Path) -> list[Row]:
     """Run a group with the model and with the kernel, and return the comparison of each case."""
     model = parse(group, "model", seed).run()
-    kernel = live(group, seed, folder)
+    kernel = in_time(parse(group, "kernel", seed), folder, BUDGET_S)
     model.save(folder / f"{group}-model")
     return [row(group, name, kernel, model) for name in CASES[group]]
 

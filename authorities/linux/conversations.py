@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netspurt.live import run_live
+from beside import in_time
+
 from netspurt.scenario import Scenario, as_toml
 
 if TYPE_CHECKING:
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).resolve().parent / "conversations.csv"
 RUNS = 5
-#: How late a delivery may be, and how often a run is repeated until none is later.
+#: How late a delivery may be.
 BUDGET_S = 0.004
-TRIES = 6
 #: When the model begins, in microseconds after a jiffy.
 PHASES_US = range(0, 4000, 500)
 #: Replies within this time agree.
@@ -66,10 +66,6 @@ class Conversation:
         """The path and the reply, as in `6M-20ms-50k`, and the first loss."""
         return f"{self.rate_mbit}M-{self.delay_ms}ms-{self.reply_kb}k-{self.lost[0]}"
 
-    def model(self) -> list[Replies]:
-        """Return the replies of the model, begun at each of the phases."""
-        return [replies(self.scenario("model", phase).run()) for phase in PHASES_US]
-
 
 CONVERSATIONS = (
     Conversation(6, 20, 50, (2, 96, 139, 382)),
@@ -105,22 +101,42 @@ def apart(one: Replies, other: Replies) -> float:
     return max(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
-def on_the_kernel(conversation: Conversation) -> Replies:
-    """Return the replies of one run on the kernel in which no delivery was late.
+@dataclass(frozen=True)
+class Beside:
+    """The kernel's runs of a conversation beside the model's, in milliseconds."""
 
-    Raises
-    ------
-    RuntimeError
-        If a delivery was too late in each of `TRIES` runs.
-    """
-    for _ in range(TRIES):
-        with tempfile.TemporaryDirectory() as folder:
-            run = run_live(conversation.scenario("kernel"), Path(folder) / "k", budget=BUDGET_S)
-            assert run.live is not None
-            if run.live.valid:
-                return replies(run)
-        print(f"{conversation.name}: {run.live.lateness.max_ns / 1e6:.1f} ms late; again")
-    raise RuntimeError(f"{conversation.name}: the machine was too late {TRIES} times")
+    conversation: Conversation
+    #: How far each run of the kernel is from the nearest of the model's.
+    off: list[float]
+    #: The largest difference between two runs of the kernel.
+    spread: float
+
+    @classmethod
+    def of(cls, conversation: Conversation, kernel: list[Replies]) -> Beside:
+        """Compare the kernel's runs with the model begun at each of the phases."""
+        model = [replies(conversation.scenario("model", phase).run()) for phase in PHASES_US]
+        off = [min(apart(run, other) for other in model) for run in kernel]
+        return cls(
+            conversation, off, max(apart(a, b) for a, b in itertools.combinations(kernel, 2))
+        )
+
+    @property
+    def agree(self) -> int:
+        """How many of the kernel's runs have all replies within `NEAR_MS` of the model's."""
+        return sum(value <= NEAR_MS for value in self.off)
+
+    def row(self) -> str:
+        """Return the row of VALIDATION.md."""
+        one = self.conversation
+        path = f"{one.rate_mbit} Mbit/s, {one.delay_ms} ms, {one.reply_kb} kB"
+        numbers = f"{self.agree} of {len(self.off)} | {min(self.off):.1f} | {self.spread:.1f}"
+        return f"| {path} | {', '.join(map(str, one.lost))} | {numbers} |"
+
+
+def on_the_kernel(conversation: Conversation) -> Replies:
+    """Return the replies of one run on the kernel in which no delivery was late."""
+    with tempfile.TemporaryDirectory() as folder:
+        return replies(in_time(conversation.scenario("kernel"), Path(folder), BUDGET_S))
 
 
 def filed() -> dict[str, list[Replies]]:
@@ -132,18 +148,6 @@ def filed() -> dict[str, list[Replies]]:
     return found
 
 
-def table_row(conversation: Conversation, kernel: list[Replies]) -> str:
-    """Return the row of VALIDATION.md for a conversation."""
-    one = conversation
-    model = one.model()
-    off = [min(apart(run, other) for other in model) for run in kernel]
-    spread = max(apart(a, b) for a, b in itertools.combinations(kernel, 2))
-    agree = sum(value <= NEAR_MS for value in off)
-    path = f"{one.rate_mbit} Mbit/s, {one.delay_ms} ms, {one.reply_kb} kB"
-    lost = ", ".join(map(str, one.lost))
-    return f"| {path} | {lost} | {agree} of {len(kernel)} | {min(off):.1f} | {spread:.1f} |"
-
-
 def main() -> None:
     """Run the conversations on the kernel and write the file, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -151,7 +155,7 @@ def main() -> None:
     if parser.parse_args().show:
         kernel = filed()
         for one in CONVERSATIONS:
-            print(table_row(one, kernel[one.name]))
+            print(Beside.of(one, kernel[one.name]).row())
         return
     rows = []
     for number in range(RUNS):

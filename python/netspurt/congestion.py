@@ -35,8 +35,9 @@ class CongestionLike(Protocol):
     """The methods that an algorithm must have.
 
     It may have these as well: ``on_open(rtt, window)`` when the handshake is complete,
-    ``on_round_trip(now, rtt)`` for an ACK that may not open the window, ``on_undo(now, window)``
-    when a cut proved spurious, ``on_recovery_end(now, window)``, ``on_idle_restart(now, idle)``,
+    ``on_round_trip(now, rtt)`` for an ACK that may not open the window, ``on_timeout(now, nxt)``
+    when a timeout begins a repair of all up to octet ``nxt``, ``on_undo(now, window)`` when a cut
+    proved spurious, ``on_recovery_end(now, window)``, ``on_idle_restart(now, idle)``,
     ``pacing_rate()`` in bits per second or `None`, and the attributes ``owns_window``, if it sets
     the window in recovery too, and ``wants_rate``, if it reads ``ack.rate``.
     """
@@ -154,6 +155,7 @@ class _Sender:
         self.window.ssthresh = max(int(ssthresh), 2 * _SMSS)
         if kind == "timeout":
             self.window.cwnd = _SMSS
+            _call(self.made, "on_timeout", self.now, self.una + flight)
         elif not getattr(self.made, "owns_window", False):
             self.window.cwnd = self.window.ssthresh
             if self.rtt is not None:

@@ -212,6 +212,39 @@ class Gentle:
     assert own.digest == base.replace({CONGESTION: "reno"}).run().digest
 
 
+TELLS = """
+class Tells(Reno):
+    def write(self, *what):
+        with open("told.txt", "a") as file:
+            print(*what, file=file)
+
+    def on_open(self, rtt, window):
+        self.write("open", window.cwnd)
+
+    def on_round_trip(self, now, rtt):
+        self.write("trip", now, rtt)
+
+    def on_timeout(self, now, nxt):
+        self.write("timeout", now, nxt)
+
+    def on_idle_restart(self, now, idle):
+        self.write("idle", now, idle)
+"""
+
+
+def test_a_class_is_told_of_timeouts_and_of_round_trips_in_recovery(place: Path) -> None:
+    (place / "own.py").write_text(RENO + TELLS)
+    changed = {CONGESTION: "own.py:Tells", "links.wire.loss": {"packets": [9, *range(100, 125)]}}
+    run = load("path.toml").replace(changed).run()
+    told = [line.split() for line in Path("told.txt").read_text().splitlines()]
+    events = [line[0] for line in told]
+    assert events[0] == "open"
+    assert events.count("trip") > 3
+    assert events.count("timeout") == run.flows["timeouts"][0] > 0
+    nxt, *_ = [int(line[2]) for line in told if line[0] == "timeout"]
+    assert 80 * 1000 < nxt < 130 * 1460
+
+
 KERNEL = PATH.replace('profile = "rfc-2026"', 'profile = "reno-2005"')
 
 

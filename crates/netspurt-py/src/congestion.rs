@@ -7,6 +7,7 @@ use netspurt::congestion::{
 };
 use netspurt::packed::Packed;
 use netspurt::units::{BitRate, Duration, Time};
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -307,6 +308,12 @@ impl PyCongestion {
         Ok(self.algorithm.on_congestion(instant(now)?, *kind, flight_bytes, smss, &window.0))
     }
 
+    /// Takes notice that a timeout begins a repair of all that is outstanding, up to octet `nxt`.
+    fn on_timeout(&mut self, now: f64, nxt: u64) -> PyResult<()> {
+        self.algorithm.on_timeout(instant(now)?, nxt);
+        Ok(())
+    }
+
     /// Takes notice that the congestion was not real. The window has already been restored.
     fn on_undo(&mut self, now: f64, window: &mut PyWindow) -> PyResult<()> {
         self.algorithm.on_undo(instant(now)?, &mut window.0);
@@ -355,6 +362,7 @@ pub struct CongestionAdapter {
     on_congestion: Py<PyAny>,
     on_open: Option<Py<PyAny>>,
     on_round_trip: Option<Py<PyAny>>,
+    on_timeout: Option<Py<PyAny>>,
     on_undo: Option<Py<PyAny>>,
     on_recovery_end: Option<Py<PyAny>>,
     on_idle_restart: Option<Py<PyAny>>,
@@ -395,6 +403,7 @@ impl CongestionAdapter {
             on_congestion: needed(object, "on_congestion", METHODS)?,
             on_open: hook(object, "on_open")?,
             on_round_trip: hook(object, "on_round_trip")?,
+            on_timeout: hook(object, "on_timeout")?,
             on_undo: hook(object, "on_undo")?,
             on_recovery_end: hook(object, "on_recovery_end")?,
             on_idle_restart: hook(object, "on_idle_restart")?,
@@ -464,6 +473,19 @@ impl CongestionAdapter {
             });
         }
     }
+
+    /// As [`call_if`](Self::call_if), for a method that does not get the window.
+    fn notify<N>(
+        &mut self,
+        name: &'static str,
+        method: fn(&Self) -> &Option<Py<PyAny>>,
+        what: (f64, N),
+    ) where
+        (f64, N): for<'py> PyCallArgs<'py>,
+    {
+        let mut unused = Window { cwnd: 1, ssthresh: Window::NO_THRESHOLD };
+        self.call_if(name, &mut unused, method, |hook, _, py| hook.call1(py, what));
+    }
 }
 
 impl CongestionControl for CongestionAdapter {
@@ -485,12 +507,8 @@ impl CongestionControl for CongestionAdapter {
     }
 
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
-        self.call_if(
-            "on_round_trip",
-            &mut Window { cwnd: 1, ssthresh: Window::NO_THRESHOLD },
-            |adapter| &adapter.on_round_trip,
-            |hook, _, py| hook.call1(py, (now.as_secs_f64(), rtt.as_secs_f64())),
-        );
+        let what = (now.as_secs_f64(), rtt.as_secs_f64());
+        self.notify("on_round_trip", |adapter| &adapter.on_round_trip, what);
     }
 
     fn on_congestion(
@@ -509,6 +527,11 @@ impl CongestionControl for CongestionAdapter {
             let wrong = |_| unlike("on_congestion", answer.bind(py), what);
             octets("ssthresh", answer.bind(py)).map_err(wrong)
         })
+    }
+
+    fn on_timeout(&mut self, now: Time, nxt: u64) {
+        let what = (now.as_secs_f64(), nxt);
+        self.notify("on_timeout", |adapter| &adapter.on_timeout, what);
     }
 
     fn on_undo(&mut self, now: Time, window: &mut Window) {
@@ -530,12 +553,8 @@ impl CongestionControl for CongestionAdapter {
     }
 
     fn on_idle_restart(&mut self, now: Time, idle: Duration) {
-        self.call_if(
-            "on_idle_restart",
-            &mut Window { cwnd: 1, ssthresh: Window::NO_THRESHOLD },
-            |adapter| &adapter.on_idle_restart,
-            |hook, _, py| hook.call1(py, (now.as_secs_f64(), idle.as_secs_f64())),
-        );
+        let what = (now.as_secs_f64(), idle.as_secs_f64());
+        self.notify("on_idle_restart", |adapter| &adapter.on_idle_restart, what);
     }
 
     fn owns_window(&self) -> bool {

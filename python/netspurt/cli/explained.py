@@ -10,7 +10,7 @@ from netspurt.captures import end_of
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
-from netspurt.cli.pooled import pooled_lines
+from netspurt.cli.pooled import pooled_lines, rate_lines, time_line
 from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ def lines(
         if connection not in numbers:
             raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
         yield from _connection(found, connection, room)
+        yield ""
+        yield time_line(_chosen(found.table("spent"), connection), "this connection")
+        yield from rate_lines(found, connection)
         yield from _retransmissions(found, connection, room)
         return
     if len(numbers) > few:

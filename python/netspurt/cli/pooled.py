@@ -11,7 +11,7 @@ import numpy as np
 
 from netspurt.causes import WORDS
 from netspurt.cli.output import columns, named
-from netspurt.wording import counted, number
+from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
@@ -32,6 +32,8 @@ SPENT = {
 #: The number of connections, and of remedies, that are shown.
 _WORST = 5
 _REMEDIES = 3
+#: The number of connections whose rate is told.
+_LIMITED = 3
 #: A part of the time with a smaller share is left out.
 _SHARE = 0.005
 
@@ -44,7 +46,8 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from _vantages(found)
     yield from _causes(found, room)
     yield ""
-    yield _time(found.table("spent"))
+    yield time_line(found.table("spent"), "all connections")
+    yield from rate_lines(found)
     yield from _remedies(found)
     yield from _worst(found)
 
@@ -139,15 +142,32 @@ def _waited(found: Explained, own: Table) -> float:
     return float(sum(waited.get(key, 0.0) for key in of))
 
 
-def _time(spent: Table) -> str:
-    """Return the shares of the time of all connections, the largest first."""
+def time_line(spent: Table, whose: str) -> str:
+    """Return the shares of the time of the connections `whose`, the largest first."""
     sums = {name: float(spent.seconds(f"{name}_ns").sum()) for name in SPENT}
     whole = sum(sums.values())
     if whole == 0:
         return "All packets have the same time, so it is not known how the time was spent."
     largest = sorted(sums.items(), key=lambda one: -one[1])
     parts = [f"{SPENT[name]} {s / whole:.0%}" for name, s in largest if s >= _SHARE * whole]
-    return f"Time went to: {', '.join(parts)} (of {_seconds(whole)} of all connections)."
+    return f"Time went to: {', '.join(parts)} (of {_seconds(whole)} of {whose})."
+
+
+def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
+    """Yield the connections whose losses held the rate down, or one of them."""
+    from netspurt.analysis.loss_rate import loss_limits
+
+    limits = loss_limits(found.tables)
+    chosen = [one for one in limits if connection in {None, one.connection}]
+    for one in chosen[:_LIMITED]:
+        yield (
+            f"Losses held the rate of {_named(found, one.connection)} down: it lost data "
+            f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}. At round trips of "
+            f"{_seconds(one.rtt_s)} that allows {rate(one.formula_bps)} (Mathis et al. 1997), "
+            f"and it had {rate(one.had_bps)} while it had data to send."
+        )
+    if len(chosen) > _LIMITED:
+        yield f"So they did to {counted(len(chosen) - _LIMITED, 'other connection')}."
 
 
 def _remedies(found: Explained) -> Iterator[str]:

@@ -1,0 +1,108 @@
+"""Whether losses held the rate of captured connections down, by the square-root formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from netspurt.table import Table
+
+#: With fewer cuts of the window the formula says little.
+_CUTS = 5
+#: The parts of the time in which the sender had data and was not held up by its receiver.
+_SENDING = ("congestion_window", "repair", "timeout")
+#: The least share of a connection's time that they have, and of its data that one direction has.
+_MOST_OF_IT = 0.5
+#: The rate is near the formula's within this factor.
+_NEAR = 2.0
+#: If the mean round trip is this many times the shortest, losses may be those of a full queue.
+_QUEUE = 1.25
+
+
+@dataclass(frozen=True)
+class LossLimit:
+    """A direction whose rate was about what its losses allow, though it filled no deep queue.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    cuts
+        How often data was lost: losses within one round trip are one cut of the window.
+    packets
+        Data packets.
+    rtt_s
+        The mean round trip, in seconds.
+    formula_bps, had_bps
+        The rate by the formula, and that of the connection while it had data to send, in bits per
+        second.
+    """
+
+    connection: int
+    cuts: int
+    packets: int
+    rtt_s: float
+    formula_bps: float
+    had_bps: float
+
+
+def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
+    """Return the directions whose losses held their rate down, the one with the most data first.
+
+    The formula is that of a window which is halved at each cut and grows by one segment in each
+    round trip: rate = segment / RTT * sqrt(3 / (2 p)), with p cuts for each packet.
+
+    Parameters
+    ----------
+    tables
+        The tables of an explained capture: `connections`, `retransmissions`, `spent`.
+
+    References
+    ----------
+    Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance
+    Algorithm", 1997, equation 3.
+    """
+    rows = [row for row in tables["connections"].records() if _has_round_trips(row)]
+    rows.sort(key=lambda row: -int(row["unique_bytes"]))
+    return [one for row in rows for one in _limit(row, tables)]
+
+
+def _has_round_trips(row: dict[str, Any]) -> bool:
+    """Whether a direction has data, and round trips without a deep queue.
+
+    Beside its receiver no round trips are seen.
+    """
+    mean, least = row["rtt_ns_mean"], row["rtt_ns_min"]
+    return bool(row["data_packets"] and mean and row["rtt_ns_max"] and mean <= _QUEUE * least)
+
+
+def _limit(row: dict[str, Any], tables: Mapping[str, Table]) -> Iterator[LossLimit]:
+    connection, rtt_s = int(row["connection"]), row["rtt_ns_mean"] / 1e9
+    cuts = _cuts(tables["retransmissions"], row, rtt_s)
+    both = tables["connections"].where(connection=connection)["unique_bytes"].sum()
+    (spent,) = tables["spent"].where(connection=connection).records()
+    whole = sum(value for name, value in spent.items() if name.endswith("_ns")) / 1e9
+    sending = sum(spent[f"{name}_ns"] for name in _SENDING) / 1e9
+    own = row["unique_bytes"]
+    if cuts < _CUTS or own <= _MOST_OF_IT * both or sending < max(_MOST_OF_IT * whole, 1e-9):
+        return
+    packets = int(row["data_packets"])
+    formula = 8 * row["segment_bytes_max"] / rtt_s * sqrt(1.5 * packets / cuts)
+    had = 8 * float(own) / sending
+    if formula / _NEAR <= had <= formula * _NEAR:
+        yield LossLimit(connection, cuts, packets, rtt_s, formula, had)
+
+
+def _cuts(again: Table, row: dict[str, Any], rtt_s: float) -> int:
+    """Return how often data was lost, at least one round trip after the time before."""
+    own = again.where(connection=row["connection"], direction=row["direction"])
+    times = np.sort(own.select(own["verdict"] != "spurious").seconds("t_ns"))
+    cuts, last = 0, -np.inf
+    for at in times.tolist():
+        if at - last >= rtt_s:
+            cuts, last = cuts + 1, at
+    return cuts

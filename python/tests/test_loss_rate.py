@@ -1,0 +1,74 @@
+"""What losses cost in rate: the square-root formula on simulated captures whose cause is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netspurt.analysis.loss_rate import loss_limits
+from netspurt.captures import Explained, explain
+from netspurt.scenario import Scenario
+
+from conftest import Command
+
+PATH = """
+stop = "60 s"
+seed = {seed}
+[links.path]
+between = ["a", "b"]
+rate    = "{rate}"
+delay   = "25 ms"
+queue   = "{queue} packets"
+loss    = {{ probability = {loss} }}
+[flows.x]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "2 MB"
+tcp.congestion = "{congestion}"
+[record]
+capture = true
+"""
+
+
+def captured(folder: Path, **words: object) -> Explained:
+    known = {"seed": 3, "rate": "50 Mbit/s", "queue": 1000, "loss": 0.01, "congestion": "reno"}
+    run = Scenario.parse(PATH.format(**{**known, **words}), name="path").run()
+    run.save(folder / "run")
+    return explain(folder / "run/a.pcapng")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("loss", [0.005, 0.01, 0.03])
+def test_random_losses_hold_the_rate_of_reno_at_what_the_formula_allows(
+    tmp_path: Path, loss: float, seed: int
+) -> None:
+    (one,) = loss_limits(captured(tmp_path, loss=loss, seed=seed).tables)
+    assert one.rtt_s == pytest.approx(0.05, rel=0.1)
+    assert one.cuts == pytest.approx(loss * one.packets, rel=0.6)
+    assert 0.6 < one.had_bps / one.formula_bps < 1.4
+
+
+def test_a_sender_that_does_not_slow_down_is_not_held(tmp_path: Path) -> None:
+    found = captured(tmp_path, congestion="bbr")
+    assert len(found.table("retransmissions")) > 10
+    assert loss_limits(found.tables) == []
+
+
+def test_losses_of_a_full_queue_hold_nothing(tmp_path: Path) -> None:
+    found = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
+    assert len(found.table("retransmissions")) > 10
+    assert loss_limits(found.tables) == []
+
+
+def test_the_command_tells_it_of_all_and_of_one_connection(
+    tmp_path: Path, netspurt: Command
+) -> None:
+    captured(tmp_path)
+    for words in ([], ["--connection", "0"]):
+        ran = netspurt("explain", tmp_path / "run/a.pcapng", *words)
+        assert ran.returncode == 0, ran.stderr
+        said = " ".join(ran.stdout.split())
+        assert "Losses held the rate of connection 0 down: " in said
+        assert said.count("Time went to: ") == 1
