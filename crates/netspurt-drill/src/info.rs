@@ -27,7 +27,6 @@ const PLACES: [(Field, usize, usize); 50] = [
     (Field::LastDataRecv, 52, 4),
     (Field::LastAckRecv, 56, 4),
     (Field::Pmtu, 60, 4),
-    (Field::RcvSsthresh, 64, 4),
     (Field::Rtt, 68, 4),
     (Field::Rttvar, 72, 4),
     (Field::SndSsthresh, 76, 4),
@@ -35,6 +34,7 @@ const PLACES: [(Field, usize, usize); 50] = [
     (Field::Advmss, 84, 4),
     (Field::Reordering, 88, 4),
     (Field::RcvRtt, 92, 4),
+    (Field::RcvSsthresh, 64, 4),
     (Field::RcvSpace, 96, 4),
     (Field::TotalRetrans, 100, 4),
     (Field::PacingRate, 104, 8),
@@ -66,8 +66,12 @@ const SHIFTS_AT: usize = 6;
 /// Our receive window.
 const RCV_WND: (usize, usize) = (232, 4);
 /// The numbers of `SO_MEMINFO` that our host knows.
-const MEMORY: [(Field, usize, usize); 2] =
-    [(Field::SendBufferSize, 12, 4), (Field::SendBufferQueued, 20, 4)];
+const MEMORY: [(Field, usize, usize); 4] = [
+    (Field::ReceiveBufferUsed, 0, 4),
+    (Field::ReceiveBufferSize, 4, 4),
+    (Field::SendBufferSize, 12, 4),
+    (Field::SendBufferQueued, 20, 4),
+];
 
 /// `struct tcp_info`. A field that our connection does not have is 0.
 ///

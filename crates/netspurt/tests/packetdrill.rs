@@ -32,6 +32,17 @@ fn listed() -> BTreeMap<String, String> {
     list.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
+/// Each window that Linux 6.18 told in these transfers, and what it said of its receive buffer.
+#[test]
+fn the_receive_window_and_its_buffer_grow_as_the_kernels() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/windows");
+    let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
+    assert_eq!(played.len(), 5);
+    for (word, report) in played {
+        assert_eq!(word, "passes", "{report}");
+    }
+}
+
 #[test]
 fn each_script_of_packetdrill_ends_as_the_list_says() {
     let Some(folder) = folder() else { return };

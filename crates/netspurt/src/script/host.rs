@@ -257,6 +257,7 @@ impl SocketHost {
         self.connection = Connection::new(EndId::default(), &config.into());
         self.connection.read_by_hand();
         self.connection.sample_delivery();
+        self.connection.set_accepted(active);
         self.connection.set_queue_full(now, self.drops_all, &mut self.events);
         self.send = self.send_settings.buffer();
         self.notices = Notices::default();

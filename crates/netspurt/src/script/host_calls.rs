@@ -111,6 +111,7 @@ impl SocketHost {
             return if socket.nonblocking { failed("EAGAIN") } else { CallResult::Blocks };
         }
         self.sockets.insert(fd, SocketState { role: Role::Listening { accepted: true }, ..socket });
+        self.connection.set_accepted(true);
         let new = self.new_fd(number);
         // In Linux the socket that `accept` returns does not inherit O_NONBLOCK.
         self.sockets.insert(

@@ -11,6 +11,15 @@ use super::host_notices::set_notices;
 use super::send_buffer::SendBuffer;
 use super::subject::CallResult;
 
+/// The largest buffer that an application gets (Linux's `rmem_max`).
+const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
+
+/// The octets of memory of a receive buffer for which an application asks (`SO_RCVBUF`): twice as many,
+/// for what accompanies them.
+fn received_memory(asked: i64) -> u64 {
+    2 * asked.unsigned_abs().min(RECEIVE_BUFFER_MAX)
+}
+
 fn seconds(span: Duration) -> i64 {
     i64::try_from(span.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX)
 }
@@ -36,12 +45,12 @@ impl SocketHost {
                 | SocketOption::PathMtuDiscovery
                 | SocketOption::Mark,
                 _,
-            ) => return returned(0),
+            ) => returned(0),
             (SocketOption::ZeroCopy | SocketOption::Timestamping, OptionValue::Number(number)) => {
-                return set_notices(self, (fd, socket), option, *number);
+                set_notices(self, (fd, socket), option, *number)
             }
             (SocketOption::Linger, OptionValue::Linger { on, seconds }) => {
-                return self.keep(fd, SocketState { linger: on.then_some(*seconds), ..socket });
+                self.keep(fd, SocketState { linger: on.then_some(*seconds), ..socket })
             }
             (SocketOption::NoDelay, OptionValue::Number(on)) => {
                 self.config.nagle = *on == 0;
@@ -51,40 +60,63 @@ impl SocketHost {
                     self.connection.set_cork(now, false, &mut self.events);
                     self.connection.set_cork(now, socket.cork, &mut self.events);
                 }
-                return returned(0);
+                returned(0)
             }
             (SocketOption::Cork, OptionValue::Number(on)) => {
                 let listens = matches!(socket.role, Role::Listening { .. });
                 if !listens {
                     self.connection.set_cork(now, *on != 0, &mut self.events);
                 }
-                return self.keep(fd, SocketState { cork: *on != 0, ..socket });
+                self.keep(fd, SocketState { cork: *on != 0, ..socket })
             }
             (SocketOption::QuickAck, OptionValue::Number(on)) => {
                 self.connection.set_quick_acks(now, *on != 0, &mut self.events);
-                return returned(0);
+                returned(0)
             }
             (SocketOption::UnreadTold, OptionValue::Number(on)) => {
-                return self.keep(fd, SocketState { tells_unread: *on != 0, ..socket });
+                self.keep(fd, SocketState { tells_unread: *on != 0, ..socket })
             }
             (SocketOption::Congestion, OptionValue::Text(name))
                 if socket.role == Role::Connected =>
             {
-                return self.change_congestion(name);
+                self.change_congestion(name)
             }
-            (SocketOption::MaxSegment | SocketOption::Congestion | SocketOption::SynCount, _)
-                if self.connection.state() == TcpState::Listen =>
-            {
+            _ => self.set_shape(now, socket, option, value),
+        }
+    }
+
+    /// Sets an option that shapes a connection; few change an open one.
+    fn set_shape(
+        &mut self,
+        now: Time,
+        socket: SocketState,
+        option: SocketOption,
+        value: &OptionValue,
+    ) -> CallResult {
+        let listens = self.connection.state() == TcpState::Listen;
+        match (option, value) {
+            (
+                SocketOption::MaxSegment
+                | SocketOption::Congestion
+                | SocketOption::SynCount
+                | SocketOption::ReceiveBuffer,
+                _,
+            ) if listens => {
                 let result = self.set_before_opening(option, value);
                 // The connection that waits for a SYN takes the new value.
                 self.begin(now, false);
                 self.connection.listen();
-                return result;
+                result
             }
-            _ if !socket.role.is_unused() => {}
-            _ => return self.set_before_opening(option, value),
+            (SocketOption::ReceiveBuffer, OptionValue::Number(bytes @ 1..=0x4000_0000))
+                if socket.role == Role::Connected && self.config.receive_rules.counts_memory =>
+            {
+                self.connection.set_receive_memory(received_memory(*bytes));
+                returned(0)
+            }
+            _ if socket.role.is_unused() => self.set_before_opening(option, value),
+            _ => not_supported(format!("{} on an open connection", option.name())),
         }
-        not_supported(format!("{} on an open connection", option.name()))
     }
 
     /// Sets `TCP_CONGESTION` of an open connection.
@@ -150,6 +182,7 @@ impl SocketHost {
         match (option, value) {
             (SocketOption::ReceiveBuffer, OptionValue::Number(bytes @ 1..=0x4000_0000)) => {
                 config.receive_buffer_bytes = bytes.unsigned_abs();
+                config.receive_memory_bytes = Some(received_memory(*bytes));
             }
             (SocketOption::MaxSegment, OptionValue::Number(bytes @ 1..=0xffd7)) => {
                 config.mss = u16::try_from(*bytes).expect("within range");
@@ -182,7 +215,9 @@ impl SocketHost {
             }
             SocketOption::MaxSegment => self.config.mss.into(),
             SocketOption::ReceiveBuffer => {
-                i64::try_from(self.config.receive_buffer_bytes).unwrap_or(i64::MAX)
+                let bytes = self.config.receive_buffer_bytes;
+                let size = info.receiving.memory.map_or(bytes, |memory| memory.size);
+                i64::try_from(size).unwrap_or(i64::MAX)
             }
             SocketOption::SendBuffer => {
                 let size = self.send.as_ref().map(SendBuffer::size);

@@ -50,8 +50,6 @@ fields! {
     Retrans = "tcpi_retrans",
     /// The path MTU in bytes.
     Pmtu = "tcpi_pmtu",
-    /// The threshold of the receive window in bytes.
-    RcvSsthresh = "tcpi_rcv_ssthresh",
     /// The smoothed round trip in microseconds.
     Rtt = "tcpi_rtt",
     /// The mean deviation of the round trip in microseconds.
@@ -66,8 +64,10 @@ fields! {
     Reordering = "tcpi_reordering",
     /// The receiver's estimate of the round trip in microseconds.
     RcvRtt = "tcpi_rcv_rtt",
-    /// Free space in the receive buffer in bytes.
+    /// The most bytes that the application read in a round trip.
     RcvSpace = "tcpi_rcv_space",
+    /// The threshold of the receive window in bytes.
+    RcvSsthresh = "tcpi_rcv_ssthresh",
     /// Segments retransmitted since the start.
     TotalRetrans = "tcpi_total_retrans",
     /// The pacing rate in bytes per second.
@@ -122,6 +122,10 @@ fields! {
     LastDataRecv = "tcpi_last_data_recv",
     /// Milliseconds since an ACK arrived.
     LastAckRecv = "tcpi_last_ack_recv",
+    /// The size of the receive buffer.
+    ReceiveBufferSize = "SK_MEMINFO_RCVBUF",
+    /// What the receive buffer holds, bookkeeping included.
+    ReceiveBufferUsed = "SK_MEMINFO_RMEM_ALLOC",
     /// The size of the send buffer.
     SendBufferSize = "SK_MEMINFO_SNDBUF",
     /// What the send buffer holds, bookkeeping included.

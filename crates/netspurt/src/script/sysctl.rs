@@ -39,6 +39,7 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
         "tcp_frto" => setting.flag("frto"),
         "tcp_early_retrans" => setting.flag("tlp"),
         "tcp_slow_start_after_idle" => setting.flag("cwnd.idle_restart"),
+        "tcp_moderate_rcvbuf" => setting.flag("receive.autotuning"),
         "tcp_recovery" => {
             let rack = setting.number()? & 1 == 1;
             setting.switch("recovery", if rack { "\"rack\"" } else { NO_RACK })
@@ -64,6 +65,7 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
             let mut changes = setting.switch("receive_buffer", &format!("\"{most} B\""))?;
             let half = (first / 2).clamp(1, 1 << 30);
             changes.extend(setting.switch("receive.first_window", &format!("\"{half} B\""))?);
+            changes.extend(setting.switch("receive.autotuning", "true")?);
             Ok(changes)
         }
         "tcp_wmem" => {

@@ -1,7 +1,7 @@
 //! The state of our connection in the fields and units of Linux's `tcp_info`.
 
 use crate::congestion::Window;
-use crate::tcp::{ConnectionInfo, Phase, TcpState};
+use crate::tcp::{ConnectionInfo, MemoryInfo, Phase, TcpState};
 use crate::units::{BitRate, Duration};
 
 use super::info::{Field, Info};
@@ -52,6 +52,19 @@ fn options_number(tcp: &ConnectionInfo) -> u64 {
     let options = &tcp.options;
     let bits = [options.timestamps, options.sack, options.shifts.is_some(), options.ecn];
     bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit))
+}
+
+/// Tells of the memory of the receive buffer.
+fn set_memory(info: &mut Info, memory: &MemoryInfo) {
+    for (field, value) in [
+        (Field::RcvSsthresh, memory.threshold),
+        (Field::RcvSpace, memory.read),
+        (Field::RcvRtt, micros(memory.rtt)),
+        (Field::ReceiveBufferSize, memory.size),
+        (Field::ReceiveBufferUsed, memory.used),
+    ] {
+        info.set(field, i64::try_from(value).unwrap_or(i64::MAX));
+    }
 }
 
 /// The `tcp_info` of a connection. Windows are in whole segments, rounded down.
@@ -117,6 +130,9 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
         if let Some(span) = span {
             set(field, micros(span));
         }
+    }
+    if let Some(memory) = &tcp.receiving.memory {
+        set_memory(&mut info, memory);
     }
     info.set(Field::State, state_number(tcp.state));
     info.set(Field::CaState, phase_number(tcp.phase));

@@ -14,10 +14,10 @@ use super::config::{NsConfig, TcpConfig};
 use super::context::Context;
 use super::ns::NsSender;
 use super::receiver::{Acknowledgment, NsReceiver, ReceiveCount};
-use super::rfc::control;
 use super::rfc::{
     ConnectionInfo, Failure, RfcConfig, RfcEnd, SendTimes, Tcb, TcpState, WrittenPart,
 };
+use super::rfc::{control, merged};
 use super::transmit::SendCount;
 
 /// One end of a TCP connection.
@@ -157,6 +157,21 @@ impl Connection {
     /// [`read_by_hand`](Self::read_by_hand) is that needed.
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
+    }
+
+    /// Whether an application has accepted the connection; so it is where nothing else is said.
+    pub fn set_accepted(&mut self, accepted: bool) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            control::set_accepted(end.awake(), accepted);
+        }
+    }
+
+    /// The application asks for a receive buffer of so many octets of memory, which it keeps. It has
+    /// no effect where memory is not counted.
+    pub fn set_receive_memory(&mut self, octets: u64) {
+        if let Flavour::Rfc(end) = &mut self.flavour {
+            control::set_receive_memory(end.awake(), octets);
+        }
     }
 
     /// From now on what arrives waits for [`read`](Self::read), and fills the window.
@@ -492,7 +507,7 @@ impl Stage<Segment> for Connection {
     fn push(&mut self, now: Time, _port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.on_segment(&segment, cx),
-            Flavour::Rfc(end) => end.awake().on_segment(&segment, cx),
+            Flavour::Rfc(end) => merged::on_segment(end.awake(), &segment, cx),
         });
     }
 

@@ -20,8 +20,8 @@ pub use connection::{Connection, ConnectionTotals};
 pub use receiver::ReceiveCount;
 pub use rfc::{
     ConnectionInfo, CwndRules, DelayedAck, DeliveredInfo, Failure, InitialWindow, Leaving,
-    OptionsInfo, OutstandingInfo, Phase, ProbesInfo, RackRules, ReceiveRules, ReceivingInfo,
-    Recovery, ReorderingInfo, Restart, RfcConfig, Sampling, SendRules, SendTimes, SfrResponse,
-    SpuriousRules, SynRules, TcpState, TimerRules, Undo, WrittenPart,
+    MemoryInfo, OptionsInfo, OutstandingInfo, Phase, ProbesInfo, RackRules, ReceiveRules,
+    ReceivingInfo, Recovery, ReorderingInfo, Restart, RfcConfig, Sampling, SendRules, SendTimes,
+    SfrResponse, SpuriousRules, SynRules, TcpState, TimerRules, Undo, WrittenPart,
 };
 pub use transmit::SendCount;

@@ -170,6 +170,14 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
+        "receive.gro",
+        "How long a data segment waits for others that continue it, to be taken, and acknowledged, with them \
+         as one of at most 64 KiB; PSH, FIN, a shorter segment or anything else ends the wait (generic \
+         receive offload, as after a device's interrupt)",
+        SwitchKind::TIME,
+    )
+    .rfc(|c| Field::Time(&mut c.receive_rules.gro)),
+    Switch::new(
         "receive.challenge_interval",
         "The least time between two challenge ACKs (RFC 5961 §7), also between two answers to a SYN \
          that comes again, or to segments outside the window without payload \

@@ -104,10 +104,18 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Small(&mut c.receive_window_segs)),
     Switch::new(
         "receive_buffer",
-        "The receive buffer, which is the largest receive window",
+        "The receive buffer, which is the largest receive window; a buffer that is set keeps its size \
+         (no `receive.autotuning`)",
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
     )
-    .rfc(|c| Field::Number(&mut c.receive_buffer_bytes))
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Number(c.receive_buffer_bytes)),
+        write: |c, value| {
+            c.receive_buffer_bytes = value.number();
+            c.receive_rules.autotuning = false;
+            Ok(())
+        },
+    })
     .kernel_rule(Rule {
         read: |c: &KernelTcp| c.receive_buffer_bytes.map(|n| SwitchValue::Number(n.into())),
         write: |c, value| {
@@ -122,6 +130,19 @@ pub const SWITCHES: &[Switch] = &[
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
     )
     .rfc(|c| Field::Number(&mut c.first_window_bytes)),
+    Switch::flag(
+        "receive.counts_memory",
+        "The receive buffer is counted in octets of memory, of which a share is window; each segment that \
+         uses its memory well opens the window further (`tcp_grow_window`, `tcp_select_window`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.counts_memory)),
+    Switch::flag(
+        "receive.autotuning",
+        "With `receive.counts_memory` the receive buffer begins with twice `receive.first_window` and \
+         grows up to `receive_buffer` octets of memory with what the application reads in a round trip \
+         (`tcp_rcv_space_adjust`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.autotuning)),
     Switch::flag(
         "syn.whole_first_window",
         "A SYN offers a whole number of segments as the receive window \

@@ -104,7 +104,7 @@ fn every_field_of_a_connection_has_a_switch() {
         }
     }
     let others = "a connection draws the first, IP the next, and a script says the last";
-    assert_eq!(left, ["iss", "ip_header_bytes", "merged_mss"], "{others}");
+    assert_eq!(left, ["iss", "ip_header_bytes", "merged_mss", "receive_memory_bytes"], "{others}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::wire::full_payload;
 use super::super::context::Context;
 use super::delayed_ack::AckNeed;
 use super::news::AckSegment;
+use super::receive_memory::Opening;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
 
@@ -15,7 +16,7 @@ use super::tcb::Tcb;
 const MSS_MIN: u16 = 48;
 
 impl Tcb {
-    /// A segment arrived.
+    /// A segment arrived, or several that count as one.
     pub(in crate::tcp) fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         self.account_for(cx.now);
         if !self.take_predicted(segment, cx) {
@@ -115,7 +116,9 @@ impl Tcb {
         if rules.reset_at_fin && at_fin && !old && flags.has(Flags::RST) {
             return self.on_reset();
         }
-        if old || !self.rx.accepts(left, right, &rules) {
+        let accepted =
+            self.rx.accepts(left, right, &rules) || self.rx.takes_lone_fin(left, segment);
+        if old || !accepted {
             if !flags.has(Flags::RST) {
                 self.on_unacceptable(segment, left, right, cx);
             }
@@ -300,6 +303,10 @@ impl Tcb {
         let window = (!segment.flags.has(Flags::SYN)).then_some(ack.window);
         self.life.stand();
         self.rx.forget_challenge();
+        let agreed = &self.header.agreed;
+        let advertised = full_payload(self.config.mss, agreed.timestamps).into();
+        let opening = Opening { advertised, reports: agreed.sack, shift: agreed.own_shift };
+        self.rx.open(&opening, cx.now);
         self.tx.open(&ack, window, cx);
     }
 

@@ -2,11 +2,9 @@
 
 use crate::packed::packed;
 use crate::ranges::Range;
-use crate::segment::Segment;
-use crate::units::{Duration, Time};
+use crate::units::Duration;
 
 use super::config::RfcConfig;
-use super::stamps::since_stamp;
 
 /// Behind one gap so many ACKs leave at once (`TCP_FASTRETRANS_THRESH`).
 const AT_ONCE: u32 = 3;
@@ -25,11 +23,7 @@ const BLOCKS_EXPECTED: usize = 2;
 /// How the receiver joins ACKs that report what arrives behind a gap (`__tcp_ack_snd_check`).
 ///
 /// The first three for a gap leave at once. Then an ACK waits for a twentieth of a round trip, for 1 ms
-/// at most, and reports all that has come meanwhile. The round trip is the lesser of the sender's and
-/// the receiver's, which is measured with time stamps.
-///
-/// departs: Linux - without time stamps the receiver knows no round trip; Linux measures one for each
-/// window of data, too.
+/// at most, and reports all that has come meanwhile.
 #[derive(Debug)]
 pub(super) struct SackCompression {
     is_wanted: bool,
@@ -40,13 +34,9 @@ pub(super) struct SackCompression {
     at_once: u32,
     /// Segments whose report waits.
     waiting: u32,
-    /// The receiver's round trip; zero before it is measured.
-    rtt: Duration,
-    /// The echo that was measured last.
-    echo: u32,
 }
 
-packed!(SackCompression { is_on, gap, at_once, waiting, rtt, echo } keeps { is_wanted });
+packed!(SackCompression { is_on, gap, at_once, waiting } keeps { is_wanted });
 
 impl SackCompression {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -56,8 +46,6 @@ impl SackCompression {
             gap: 0,
             at_once: 0,
             waiting: 0,
-            rtt: Duration::ZERO,
-            echo: 0,
         }
     }
 
@@ -78,29 +66,10 @@ impl SackCompression {
         self.waiting = 0;
     }
 
-    /// Measures the round trip that ends with a segment of at least `full` octets
-    /// (`tcp_rcv_rtt_measure_ts`). While data is `unread`, only a shorter one counts.
-    #[inline]
-    pub(super) fn measure(&mut self, segment: &Segment, full: u64, unread: bool, now: Time) {
-        let Some(stamps) = segment.timestamps().filter(|_| self.is_on) else { return };
-        if stamps.ecr == self.echo {
-            return;
-        }
-        self.echo = stamps.ecr;
-        let rtt = since_stamp(stamps.ecr, now);
-        if u64::from(segment.len) < full || rtt.is_zero() {
-            return;
-        }
-        if self.rtt.is_zero() || rtt < self.rtt {
-            self.rtt = rtt;
-        } else if !unread {
-            self.rtt = self.rtt - self.rtt / 8 + rtt / 8;
-        }
-    }
-
     /// A segment arrived behind the gap that begins with the octet `gap`: how long its report waits,
-    /// unless it leaves at once. `srtt` is the sender's round trip.
-    pub(super) fn wait(&mut self, gap: u64, srtt: Option<Duration>) -> Option<Duration> {
+    /// unless it leaves at once. `rtt` is the lesser of the round trips that the sender and the receiver
+    /// measured, or zero if the receiver knows none.
+    pub(super) fn wait(&mut self, gap: u64, rtt: Duration) -> Option<Duration> {
         if !self.is_on || self.waiting >= WAITING_MAX {
             return None;
         }
@@ -112,7 +81,6 @@ impl SackCompression {
             return None;
         }
         self.waiting += 1;
-        let rtt = srtt.map_or(self.rtt, |srtt| self.rtt.min(srtt));
         Some((rtt / WAIT_PART).min(WAIT_MAX) + SLACK)
     }
 
@@ -139,32 +107,30 @@ mod tests {
     fn behind_each_gap_three_reports_leave_at_once() {
         let mut compression = compression();
         for gap in [1, 1001] {
-            let waits: Vec<bool> = (0..5).map(|_| compression.wait(gap, None).is_some()).collect();
+            let waits: Vec<bool> =
+                (0..5).map(|_| compression.wait(gap, Duration::ZERO).is_some()).collect();
             assert_eq!(waits, [false, false, false, true, true]);
         }
         compression.begin(false);
-        assert_eq!(compression.wait(1001, None), None);
+        assert_eq!(compression.wait(1001, Duration::ZERO), None);
     }
 
     #[test]
     fn at_most_44_segments_wait() {
         let mut compression = compression();
-        let at_once = (0..60).filter(|_| compression.wait(1, None).is_none()).count();
+        let at_once = (0..60).filter(|_| compression.wait(1, Duration::ZERO).is_none()).count();
         assert_eq!(at_once, 3 + 60 - 3 - 44);
         compression.on_acknowledged();
-        assert!(compression.wait(1, None).is_some());
+        assert!(compression.wait(1, Duration::ZERO).is_some());
     }
 
     #[test]
-    fn the_wait_is_a_twentieth_of_the_lesser_round_trip_and_1_ms_at_most() {
+    fn the_wait_is_a_twentieth_of_the_round_trip_and_1_ms_at_most() {
         let mut compression = compression();
-        (0..3).for_each(|_| assert_eq!(compression.wait(1, None), None));
+        (0..3).for_each(|_| assert_eq!(compression.wait(1, Duration::ZERO), None));
         let micros = |micros| Some(Duration::from_micros(micros) + SLACK);
-        for (rtt_ms, srtt_ms, wait) in
-            [(0, Some(50), 0), (100, None, 1000), (10, Some(50), 500), (10, Some(5), 250)]
-        {
-            compression.rtt = Duration::from_millis(rtt_ms);
-            assert_eq!(compression.wait(1, srtt_ms.map(Duration::from_millis)), micros(wait));
+        for (rtt_ms, wait) in [(0, 0), (100, 1000), (10, 500), (5, 250)] {
+            assert_eq!(compression.wait(1, Duration::from_millis(rtt_ms)), micros(wait));
         }
     }
 
@@ -173,7 +139,7 @@ mod tests {
         let mut compression = compression();
         let blocks = [(9, 10), (7, 8), (5, 6)];
         assert!(!compression.goes_before((3, 4), &blocks), "nothing waits");
-        let waits = (0..4).filter(|_| compression.wait(1, None).is_some()).count();
+        let waits = (0..4).filter(|_| compression.wait(1, Duration::ZERO).is_some()).count();
         assert_eq!(waits, 1);
         let before = |new, blocks| compression.goes_before(new, blocks);
         assert!(before((3, 4), &blocks[..]) && before((6, 6), &blocks[..]));

@@ -203,10 +203,14 @@ pub struct RfcConfig {
     /// Octets of payload of the segments that arrivals were merged of on their way (GRO), where they
     /// were: what counts as a full segment.
     pub merged_mss: Option<u16>,
-    /// Octets the receiving side holds for its application.
+    /// Octets the receiving side holds for its application; with autotuning the most octets of
+    /// memory that the buffer becomes.
     pub receive_buffer_bytes: u64,
     /// The most of it that a SYN offers.
     pub first_window_bytes: u64,
+    /// Octets of memory of the receive buffer that an application asked for (`SO_RCVBUF`; Linux doubles
+    /// what it is given), where memory is counted.
+    pub receive_memory_bytes: Option<u64>,
     /// Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
     pub retries: u32,
     /// Retransmissions of a SYN.
@@ -298,6 +302,7 @@ impl RfcConfig {
             merged_mss: None,
             receive_buffer_bytes: 1 << 22,
             first_window_bytes: 1 << 30,
+            receive_memory_bytes: None,
             retries: 15,
             syn_retries: 6,
             syn_retransmissions_forgiven: 0,
@@ -354,7 +359,8 @@ impl RfcConfig {
                 max: Duration::from_millis(196),
             },
             quick_acks_segs: 16,
-            // Half of `tcp_rmem[1]`.
+            // `tcp_rmem[2]`, and half of `tcp_rmem[1]`.
+            receive_buffer_bytes: 6 << 20,
             first_window_bytes: 1 << 16,
             time_wait: Duration::from_secs(60),
             timer_slack: Duration::from_millis(2),

@@ -44,6 +44,16 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
+/// The application asks for a receive buffer of so many octets of memory.
+pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
+    tcb.rx.fix_memory(octets);
+}
+
+/// An application has accepted the connection, or none yet.
+pub(in crate::tcp) fn set_accepted(tcb: &mut Tcb, accepted: bool) {
+    tcb.rx.set_accepted(accepted);
+}
+
 /// Goes on with another congestion control algorithm.
 pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfig) {
     adjust(tcb, |config| config.congestion = *congestion);

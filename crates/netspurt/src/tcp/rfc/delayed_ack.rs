@@ -9,17 +9,6 @@ use crate::wire::{TIMESTAMPS_BYTES, full_payload};
 
 use super::config::{DelayedAck, RfcConfig};
 
-/// The window's threshold grows by a quarter of the first window, and the first window counts as
-/// 64 KiB at most (measured on Linux 6.18).
-///
-/// departs: Linux - the receive buffer has one size; Linux lets it grow with the transfer.
-const FIRST_WINDOW_MAX: u64 = 1 << 16;
-/// Octets that a buffer of Linux has beside the payload: headers, and the space around them.
-const HEAD_ROOM: u64 = 424;
-/// Octets of the descriptor of such a buffer (`struct sk_buff`).
-const DESCRIPTOR: u64 = 256;
-/// Octets of a page.
-const PAGE: u64 = 4096;
 /// Octets of a full segment, before one was seen (`TCP_MSS_DEFAULT`).
 const FULL_AT_FIRST: u64 = 536;
 /// The least octets of a full segment that carries no PSH (`TCP_MIN_MSS`).
@@ -56,8 +45,9 @@ pub(super) struct Moment {
 pub(super) struct Reader {
     /// Whether it reads data as soon as they arrive.
     pub(super) reads: bool,
-    /// Octets that it has not read.
-    pub(super) unread: u64,
+    /// Whether the window is as wide as it was told: the application reads, or what is unread leaves
+    /// room.
+    pub(super) keeps_window: bool,
 }
 
 /// How often the peer pushed, or sent a short segment, since the last acknowledgment.
@@ -102,27 +92,9 @@ pub(super) struct AckDelay {
     full_needs_reader: bool,
     /// Octets of the longest segment that the peer may send.
     advertised: u64,
-    /// Octets of the segments that were merged into one arrival.
-    merged: u64,
-    /// Octets by which the window's threshold may grow.
-    growth: u64,
-    /// Whether the last segment made it grow.
-    grows: bool,
 }
 
-packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, growth, grows } keeps { algorithm, clock, quick_max, full_needs_reader, advertised, merged });
-
-/// Octets of memory that Linux accounts for a segment with `len` octets of payload (`skb->truesize`):
-/// a power of two up to a page, then whole pages, and 256 for the descriptor. If the payload is at
-/// least half of it, the segment raises the window's threshold (`tcp_grow_window`).
-const fn truesize(len: u64) -> u64 {
-    let linear = len + HEAD_ROOM;
-    if linear <= PAGE {
-        linear.next_power_of_two() + DESCRIPTOR
-    } else {
-        PAGE + DESCRIPTOR + (linear - PAGE).next_multiple_of(PAGE)
-    }
-}
+packed!(AckDelay { quick, full, candidate, ato, last_arrival, interactive, pushed, advertised } keeps { algorithm, clock, quick_max, full_needs_reader });
 
 impl AckDelay {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -141,20 +113,21 @@ impl AckDelay {
             pushed: Pushed::Never,
             full_needs_reader: config.receive_rules.full_needs_reader,
             advertised: full_payload(config.mss, config.timestamps).into(),
-            merged: config.merged_mss.map_or(u64::MAX, u64::from),
-            growth: config.receive_buffer_bytes.min(FIRST_WINDOW_MAX) / 4,
-            grows: false,
         }
     }
 
-    /// The next octets in order arrived, into a `window` of so many octets.
-    pub(super) fn on_arrival(&mut self, segment: &Segment, window: u64, at: &Moment) {
-        let len = u64::from(segment.len);
+    /// The connection stands, and the peer sends segments of up to `advertised` octets.
+    pub(super) fn open(&mut self, advertised: u64) {
+        self.advertised = advertised;
+    }
+
+    /// The next octets in order arrived, in parts of so many octets, into a `window`.
+    pub(super) fn on_arrival(&mut self, segment: &Segment, part: u64, window: u64, at: &Moment) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else {
-            self.full = self.full.max(len);
+            self.full = self.full.max(part);
             return;
         };
-        self.measure(segment);
+        self.measure(segment, part);
         if self.ato.is_zero() {
             self.be_quick(window);
             self.ato = min;
@@ -163,11 +136,26 @@ impl AckDelay {
             self.follow(gap, min, window, at.rto);
         }
         self.last_arrival = at.now;
-        self.grows = 2 * len >= truesize(len);
-        if self.grows && self.growth > 0 && self.quick_max > 0 {
-            // `icsk_ack.quick |= 1`.
-            self.growth = self.growth.saturating_sub(2 * self.advertised);
+    }
+
+    /// A segment arrived beyond a hole: it, too, tells what counts as full.
+    pub(super) fn on_beyond(&mut self, segment: &Segment, part: u64) {
+        if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
+            self.measure(segment, part);
+        }
+    }
+
+    /// The window's threshold grew: an acknowledgment tells it (`icsk_ack.quick |= 1`).
+    pub(super) fn on_growth(&mut self) {
+        if self.quick_max > 0 && matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick |= 1;
+        }
+    }
+
+    /// The window is small: no acknowledgments at once (`__tcp_select_window`).
+    pub(super) fn on_scarcity(&mut self) {
+        if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
+            self.quick = 0;
         }
     }
 
@@ -183,9 +171,8 @@ impl AckDelay {
         }
     }
 
-    /// Learns what counts as full, and whether more is to be expected soon.
-    fn measure(&mut self, segment: &Segment) {
-        let len = u64::from(segment.len).min(self.merged);
+    /// Learns of a segment, or of several of `len` octets each, what counts as full, and whether more is to be expected soon.
+    fn measure(&mut self, segment: &Segment, len: u64) {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);
         if len >= self.full {
@@ -259,15 +246,9 @@ impl AckDelay {
     /// Whether it may not wait, whatever the application has read.
     pub(super) fn is_urgent(&self, held: u64, reader: Reader) -> bool {
         // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
-        let is_full = held > self.full && (!self.full_needs_reader || self.keeps_window(reader));
+        let is_full = held > self.full && (!self.full_needs_reader || reader.keeps_window);
         let is_quick = self.quick > 0 && !self.interactive;
         is_quick || is_full || self.algorithm == DelayedAck::Never
-    }
-
-    /// Whether the window is as wide as it was told: the application reads, or the last segment lets
-    /// the window grow, and what is unread leaves it room to.
-    fn keeps_window(&self, reader: Reader) -> bool {
-        reader.reads || self.grows && self.growth > reader.unread
     }
 
     /// The same where the last of them is the peer's FIN, which the application is expected to
@@ -346,20 +327,5 @@ impl AckDelay {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return };
         self.ato = if self.interactive { min } else { (self.ato * 2).min(rto) };
         self.interactive = false;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As measured on Linux 6.18 on a tun device: the window grows with 1460, 1500 and 10000 octets
-    /// in one arrival, and does not with 1000 and 2000.
-    #[test]
-    fn the_window_grows_with_arrivals_that_use_half_of_their_memory() {
-        let grows = |len| 2 * len >= truesize(len);
-        assert!([1152, 1460, 1500, 10_000].into_iter().all(grows));
-        assert!(![600, 1000, 1151, 2000].into_iter().any(grows));
-        assert_eq!((truesize(1460), truesize(2000)), (2304, 4352));
     }
 }

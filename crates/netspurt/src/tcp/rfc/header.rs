@@ -65,9 +65,16 @@ impl Agreed {
     }
 }
 
+/// The least buffer that the shift of a Linux host allows for (`rmem_max`), unless the application
+/// asked for a smaller one.
+const BUFFER_ALLOWED: u64 = 4 << 20;
+
 /// The shift that lets the window name the whole buffer.
 fn wanted_shift(config: &RfcConfig) -> u8 {
-    let buffer = config.receive_buffer_bytes;
+    let ReceiveRules { counts_memory, autotuning, .. } = config.receive_rules;
+    let may_grow = counts_memory && autotuning && config.receive_memory_bytes.is_none();
+    let least = if may_grow { BUFFER_ALLOWED } else { 0 };
+    let buffer = config.receive_buffer_bytes.max(least);
     (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
 }
 

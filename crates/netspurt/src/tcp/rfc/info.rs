@@ -127,6 +127,8 @@ pub struct ReceivingInfo {
     pub window: u64,
     /// Whether the peer's FIN arrived, and all before it.
     pub has_fin: bool,
+    /// The memory of the receive buffer, where it is counted.
+    pub memory: Option<MemoryInfo>,
     /// What arrived.
     pub count: ReceiveCount,
     /// The largest payload this end takes.
@@ -137,4 +139,19 @@ pub struct ReceivingInfo {
     pub ack_wait: Duration,
     /// Octets of payload in what counts as a full segment of the peer's.
     pub peer_smss: u64,
+}
+
+/// The memory of a receive buffer, where it is counted in octets of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Its size.
+    pub size: u64,
+    /// What is in use.
+    pub used: u64,
+    /// The threshold of the window: Linux's `rcv_ssthresh`.
+    pub threshold: u64,
+    /// The round trip as the receiver estimates it; zero where it knows none.
+    pub rtt: Duration,
+    /// The most octets that the application read in a round trip: Linux's `rcv_space`.
+    pub read: u64,
 }

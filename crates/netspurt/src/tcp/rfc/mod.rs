@@ -16,6 +16,7 @@
 mod account;
 mod ack;
 mod arrive;
+mod buffer_tuning;
 mod compress;
 mod config;
 pub(super) mod control;
@@ -29,6 +30,8 @@ mod header;
 mod info;
 mod initial_window;
 mod lifecycle;
+mod merge;
+pub(super) mod merged;
 mod meter;
 mod news;
 mod offload;
@@ -40,6 +43,8 @@ mod prr;
 mod rack;
 mod rate;
 mod receive;
+mod receive_memory;
+mod receive_window;
 mod recovery;
 mod repair;
 mod resting;
@@ -63,8 +68,8 @@ mod written;
 pub use account::SendTimes;
 pub use config::{DelayedAck, Recovery, Restart, RfcConfig, Sampling, SfrResponse, Undo};
 pub use info::{
-    ConnectionInfo, DeliveredInfo, OptionsInfo, OutstandingInfo, ProbesInfo, ReceivingInfo,
-    ReorderingInfo,
+    ConnectionInfo, DeliveredInfo, MemoryInfo, OptionsInfo, OutstandingInfo, ProbesInfo,
+    ReceivingInfo, ReorderingInfo,
 };
 pub use initial_window::InitialWindow;
 pub use repair::Phase;

@@ -12,6 +12,7 @@ use super::config::RfcConfig;
 use super::delayed_ack::{AckDelay, AckNeed, Moment, Reader};
 use super::header::HeaderState;
 use super::info::ReceivingInfo;
+use super::receive_memory::ReceiveMemory;
 use super::rules::ReceiveRules;
 use crate::ranges::{Range, Ranges};
 
@@ -25,21 +26,23 @@ pub(in crate::tcp) struct RfcReceiver {
     /// `nxt` as the last acknowledgment told it.
     pub(super) told: u64,
     /// The right edge of the window as last told; it never moves left (RFC 9293 §3.8.6).
-    edge: u64,
-    above: Ranges,
+    pub(super) edge: u64,
+    pub(super) above: Ranges,
     /// Blocks reported, newest first.
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
     /// Octets delivered in order that the application has not read.
-    unread: u64,
+    pub(super) unread: u64,
     /// Whether the application reads as data comes.
     pub(super) reads_at_once: bool,
-    buffer: u64,
+    pub(super) buffer: u64,
+    /// Where the buffer is counted in octets of memory, these.
+    pub(super) memory: Option<ReceiveMemory>,
     /// The most that the SYN offers.
     first_max: u64,
     /// The largest segment seen.
-    full: u64,
+    pub(super) full: u64,
     /// Octets of the peer's, its FIN included, end here.
     fin: Option<u64>,
     pub(super) ack_delay: AckDelay,
@@ -47,15 +50,21 @@ pub(in crate::tcp) struct RfcReceiver {
     /// When a held acknowledgment goes out.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
+    /// Octets in each of the segments that were merged to the one that arrives, and whether they were
+    /// merged by this end.
+    pub(super) merged: Option<u16>,
+    pub(super) merged_here: bool,
     /// When the last challenge ACK was sent.
     challenged: Option<Time>,
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, full, fin, ack_delay, compression, deadline, need, challenged, count } keeps { buffer, first_max });
+packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, memory, full, fin, ack_delay, compression, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
+        let memory = ReceiveMemory::new(config);
+        let offered = config.receive_buffer_bytes.min(config.first_window_bytes);
         Self {
             irs: 0,
             nxt: 1,
@@ -67,13 +76,16 @@ impl RfcReceiver {
             unread: 0,
             reads_at_once: true,
             buffer: config.receive_buffer_bytes,
-            first_max: config.receive_buffer_bytes.min(config.first_window_bytes),
+            first_max: memory.as_ref().map_or(offered, ReceiveMemory::first_window),
+            memory,
             full: 0,
             fin: None,
             ack_delay: AckDelay::new(config),
             compression: SackCompression::new(config),
             deadline: Time::NEVER,
             need: AckNeed::None,
+            merged: config.merged_mss,
+            merged_here: !config.receive_rules.gro.is_zero(),
             challenged: None,
             count: ReceiveCount::default(),
         }
@@ -91,6 +103,28 @@ impl RfcReceiver {
             unit.filter(|unit| *unit < self.first_max).map_or(0, |unit| self.first_max % unit);
         self.edge = self.edge.max(self.nxt + self.first_max - over);
         self.window()
+    }
+
+    /// Serves the same application as `other`.
+    pub(super) fn serve_as(&mut self, other: &Self) {
+        self.reads_at_once = other.reads_at_once;
+        if let Some(memory) = &other.memory {
+            self.set_accepted(memory.accepted);
+        }
+    }
+
+    /// Whether an application has accepted the connection.
+    pub(super) fn set_accepted(&mut self, accepted: bool) {
+        if let Some(memory) = &mut self.memory {
+            memory.accepted = accepted;
+        }
+    }
+
+    /// The application asks for a buffer of so many octets of memory.
+    pub(super) fn fix_memory(&mut self, octets: u64) {
+        if let Some(memory) = &mut self.memory {
+            memory.fix(octets);
+        }
     }
 
     /// The number of the next octet expected, as the wire has it.
@@ -149,8 +183,9 @@ impl RfcReceiver {
     /// What the half knows of itself.
     pub(super) fn info(&self, config: &RfcConfig) -> ReceivingInfo {
         ReceivingInfo {
-            window: self.window(),
+            window: self.told_window(),
             has_fin: self.is_closed(),
+            memory: self.memory.as_ref().map(ReceiveMemory::info),
             count: self.count,
             mss: config.mss,
             packet_bytes: (config.ip_header_bytes + TCP_HEADER_BYTES + config.mss).into(),
@@ -168,33 +203,13 @@ impl RfcReceiver {
     /// this, or the window opened enough to tell at once: by the step of RFC 9293 §3.8.6.2.2, and
     /// to twice what the peer knows, as Linux has it, so that a wide window is not told at every
     /// reading. After the peer's FIN no window needs telling.
-    pub(super) fn read(&mut self, octets: u64) -> bool {
+    pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
+        self.note_reading(now);
         let held = self.nxt - self.told;
         let asked =
             self.unread == 0 && self.ack_delay.is_asked() || self.ack_delay.is_asked_for(held);
-        let asked = self.is_owed() && asked;
-        let (before, wanted) = (self.window(), self.wanted_edge().saturating_sub(self.nxt));
-        let opens = wanted >= before + self.least_step() && wanted >= 2 * before;
-        asked || opens && !self.is_closed()
-    }
-
-    fn wanted_edge(&self) -> u64 {
-        self.nxt + self.buffer.saturating_sub(self.unread)
-    }
-
-    fn least_step(&self) -> u64 {
-        (self.buffer / 2).min(self.full.max(1))
-    }
-
-    /// The window to tell now. It opens by a full segment or half the buffer, not less.
-    #[inline]
-    pub(super) fn advance_window(&mut self) -> u64 {
-        let wanted = self.wanted_edge();
-        if wanted >= self.edge + self.least_step() {
-            self.edge = wanted;
-        }
-        self.window()
+        self.is_owed() && asked || !self.is_closed() && self.opened_enough()
     }
 
     /// Whether any octet of `left..right` lies in the window (RFC 9293 §3.4), or all came with the
@@ -207,6 +222,10 @@ impl RfcReceiver {
         if left == right {
             return left == self.nxt || left >= self.nxt && left < edge;
         }
+        if right > edge && self.memory.as_ref().is_some_and(|memory| !memory.is_read()) {
+            // `tcp_sequence`: only an empty queue takes what ends beyond the window, and all of it.
+            return false;
+        }
         left < edge && right > self.nxt && edge > self.nxt
     }
 
@@ -216,40 +235,42 @@ impl RfcReceiver {
         let left = self.octet(segment.seq);
         let right = left + u64::from(segment.len);
         self.count.segments += 1;
-        self.measure(segment, at.now);
+        self.note_echo(segment, at.now);
         self.full = self.full.max(u64::from(segment.len));
         let (next, window) = (left <= self.nxt && right > self.nxt, self.window());
         let in_order = next && self.above.is_empty();
         self.count.out_of_order += u64::from(left > self.nxt);
-        let new = self.take_in(left, right.min(self.nxt + window), config);
+        let Some(right) = self.admit(left, right) else { return self.need = AckNeed::Now };
+        let held_beyond = self.above.total();
+        let new = self.take_in(left, right, config);
         if !new {
             self.count.duplicates += 1;
             self.ack_delay.on_duplicate(right <= self.nxt, window);
         } else if next {
-            self.ack_delay.on_arrival(segment, window, at);
+            self.arrive(segment, window, at);
+            self.close_gap(held_beyond);
+            self.note_delivery(at.now);
+        } else {
+            self.arrive_beyond(segment);
         }
         let held = self.nxt - self.told;
+        let reader = self.reader(config);
         if in_order && new {
-            let need = self.ack_delay.need(held, self.reader());
+            let need = self.ack_delay.need(held, reader);
             self.ask_for(need, at, config);
-        } else if !self.waits_behind_gap(held, at) {
+        } else if !self.waits_behind_gap(held, reader, at) {
             self.need = self.need.max(AckNeed::Now);
         }
     }
 
-    /// Measures the receiver's round trip.
-    #[inline]
-    fn measure(&mut self, segment: &Segment, now: Time) {
-        self.compression.measure(segment, self.ack_delay.full(), self.unread > 0, now);
-    }
-
     /// Whether the acknowledgment of what arrived behind a gap waits, with `held` octets in order that
     /// were not acknowledged.
-    fn waits_behind_gap(&mut self, held: u64, at: &Moment) -> bool {
-        if self.above.is_empty() || self.ack_delay.is_urgent(held, self.reader()) {
+    fn waits_behind_gap(&mut self, held: u64, reader: Reader, at: &Moment) -> bool {
+        if self.above.is_empty() || self.ack_delay.is_urgent(held, reader) {
             return false;
         }
-        let wait = self.compression.wait(self.nxt, at.srtt);
+        let rtt = self.memory.as_ref().map_or(Duration::ZERO, ReceiveMemory::rtt);
+        let wait = self.compression.wait(self.nxt, at.srtt.map_or(rtt, |srtt| rtt.min(srtt)));
         self.deadline = wait.map_or(self.deadline, |wait| self.deadline.min(at.now + wait));
         wait.is_some()
     }
@@ -269,10 +290,10 @@ impl RfcReceiver {
     }
 
     /// The application asked for acknowledgments at once, or no longer; whether what is owed leaves.
-    pub(super) fn set_quick_acks(&mut self, quick: bool) -> bool {
+    pub(super) fn set_quick_acks(&mut self, quick: bool, now: Time) -> bool {
         let owed = quick && self.deadline < Time::NEVER;
         let at_once = self.ack_delay.set_quick(quick, owed);
-        owed && (at_once || self.read(0))
+        owed && (at_once || self.read(0, now))
     }
 
     /// Whether the next `len` octets may come by [`on_next`](Self::on_next): nothing waits for
@@ -287,19 +308,18 @@ impl RfcReceiver {
     pub(super) fn on_next(&mut self, segment: &Segment, at: &Moment, config: &RfcConfig) {
         let (len, window) = (u64::from(segment.len), self.window());
         self.count.segments += 1;
-        self.measure(segment, at.now);
+        self.note_echo(segment, at.now);
         self.full = self.full.max(len);
+        if self.admit(self.nxt, self.nxt + len).is_none() {
+            return self.need = AckNeed::Now;
+        }
         self.nxt += len;
         self.deliver(len);
-        self.ack_delay.on_arrival(segment, window, at);
-        let need = self.ack_delay.need(self.nxt - self.told, self.reader());
+        self.arrive(segment, window, at);
+        self.note_delivery(at.now);
+        let reader = self.reader(config);
+        let need = self.ack_delay.need(self.nxt - self.told, reader);
         self.ask_for(need, at, config);
-    }
-
-    /// Who takes what arrives.
-    #[inline]
-    fn reader(&self) -> Reader {
-        Reader { reads: self.reads_at_once, unread: self.unread }
     }
 
     /// Takes note of how urgent the acknowledgment is.
@@ -393,8 +413,13 @@ impl RfcReceiver {
     /// The FIN that was just taken in needs no more haste than data: the acknowledgment waits for
     /// what the application answers.
     pub(super) fn let_fin_wait(&mut self, at: &Moment, config: &RfcConfig) {
+        if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
+            // Without memory the acknowledgment is due at once (`ICSK_ACK_NOMEM`).
+            return;
+        }
         self.need = AckNeed::None;
-        let need = self.ack_delay.need_of_fin(self.nxt - self.told, self.reader());
+        let reader = self.reader(config);
+        let need = self.ack_delay.need_of_fin(self.nxt - self.told, reader);
         self.ask_for(need, at, config);
     }
 

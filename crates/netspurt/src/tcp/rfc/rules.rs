@@ -213,6 +213,16 @@ pub struct ReceiveRules {
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
     /// acknowledgment on; in the RFC they are from the next octet expected on.
     pub takes_last_again: bool,
+    /// The receive buffer is counted in octets of memory, of which a share is window, and each segment
+    /// that uses its memory well opens the window further (`tcp_grow_window`, `tcp_select_window`).
+    pub counts_memory: bool,
+    /// With [`counts_memory`](Self::counts_memory) the buffer begins with twice the first window and
+    /// grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
+    /// the switch it has one size.
+    pub autotuning: bool,
+    /// How long a data segment waits for others that continue it, to be taken with them as one (generic
+    /// receive offload). Zero: not at all.
+    pub gro: Duration,
     /// The least time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`), also
     /// between two answers to a SYN that comes again, and to segments outside the window that have
     /// no payload. Zero: each is answered.
@@ -241,6 +251,9 @@ impl ReceiveRules {
             compresses_sacks: on,
             stamp_may_lag: on,
             takes_last_again: on,
+            counts_memory: on,
+            autotuning: on,
+            gro: Duration::ZERO,
             challenge_interval: Duration::from_millis(if on { 500 } else { 0 }),
         }
     }

@@ -10,6 +10,7 @@ use super::config::RfcConfig;
 use super::header::HeaderState;
 use super::info::{ConnectionInfo, ReorderingInfo};
 use super::lifecycle::Lifecycle;
+use super::merge::Merging;
 use super::pacer::spread_rate;
 use super::receive::RfcReceiver;
 use super::recovery::LossRecovery;
@@ -26,10 +27,12 @@ pub(in crate::tcp) struct Tcb {
     pub(super) header: HeaderState,
     pub(super) tx: RfcSender,
     pub(super) rx: RfcReceiver,
+    /// What waits to be taken with the segments that continue it.
+    pub(super) merging: Merging,
     reported: CwndReport,
 }
 
-packed!(Tcb { life, header, tx, rx, reported } keeps { config });
+packed!(Tcb { life, header, tx, rx, reported } keeps { config, merging });
 
 impl Tcb {
     pub(in crate::tcp) fn new(config: &Arc<RfcConfig>) -> Self {
@@ -39,6 +42,7 @@ impl Tcb {
             header: HeaderState::new(config),
             tx: RfcSender::new(config),
             rx: RfcReceiver::new(config),
+            merging: Merging::default(),
             reported: CwndReport::default(),
         }
     }
@@ -46,7 +50,8 @@ impl Tcb {
     /// Whether its algorithms can be packed; all else can.
     pub(super) fn can_be_packed(&self) -> bool {
         let RfcSender { timers, recovery, .. } = &self.tx;
-        timers.retransmission.can_be_packed() && recovery.cwnd.algorithm.can_be_packed()
+        let waits = !self.merging.is_empty();
+        !waits && timers.retransmission.can_be_packed() && recovery.cwnd.algorithm.can_be_packed()
     }
 
     pub(in crate::tcp) fn life(&self) -> &Lifecycle {
@@ -65,7 +70,8 @@ impl Tcb {
 
     /// The earliest instant at which something falls due.
     pub(in crate::tcp) fn next_deadline(&self) -> Time {
-        self.tx.timers.first().min(self.rx.deadline).min(self.life.deadline())
+        let all = self.tx.timers.first().min(self.rx.deadline).min(self.life.deadline());
+        all.min(self.merging.deadline())
     }
 
     /// Whether all that is left to do is to end TIME-WAIT.
@@ -91,7 +97,7 @@ impl Tcb {
         let mut fresh = Self::new(&self.config);
         fresh.header.sent = self.header.sent;
         fresh.tx.count = self.tx.count;
-        fresh.rx.reads_at_once = self.rx.reads_at_once;
+        fresh.rx.serve_as(&self.rx);
         *self = fresh;
         self.listen();
     }
@@ -119,7 +125,7 @@ impl Tcb {
 
     /// The application takes `octets` of what arrived.
     pub(in crate::tcp) fn read(&mut self, octets: u64, cx: &mut Context<'_>) {
-        if self.rx.read(octets) && self.life.state().is_synchronised() {
+        if self.rx.read(octets, cx.now) && self.life.state().is_synchronised() {
             self.send_ack(cx);
         }
     }
@@ -143,7 +149,7 @@ impl Tcb {
     /// Whether the next segments are acknowledged at once; what is owed leaves then, in Linux once all is
     /// read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
-        if self.rx.set_quick_acks(quick) {
+        if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);
         }
     }

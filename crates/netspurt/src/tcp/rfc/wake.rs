@@ -4,6 +4,7 @@ use crate::rto::TimeoutKind;
 
 use super::super::context::Context;
 use super::due::{Persisted, Timeout};
+use super::merged::take_merged;
 use super::send_timers::Due;
 use super::state::{Failure, TcpState};
 use super::tcb::Tcb;
@@ -13,7 +14,9 @@ impl Tcb {
     pub(in crate::tcp) fn on_deadline(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         self.account_for(now);
-        if self.rx.deadline <= now {
+        if self.merging.deadline() <= now {
+            take_merged(self, cx);
+        } else if self.rx.deadline <= now {
             self.rx.on_wait_over(self.tx.timers.retransmission.rto());
             self.send_ack(cx);
         } else if let Some(due) = self.tx.timers.due(now) {

@@ -1,0 +1,100 @@
+//! What a receiver learns of its reader: the octets read in a round trip, and how long that is.
+
+use crate::packed::packed_value;
+use crate::units::{Duration, Time};
+
+use super::stamps::since_stamp;
+
+/// How much an application reads in a round trip, as Linux measures it (`tcp_rcv_space_adjust`).
+///
+/// The receiver estimates the round trip from the echoes of its time stamps, and from how long its
+/// window lasts, which is too long where the window is not filled: of these the least counts.
+#[derive(Debug, Default)]
+pub(super) struct BufferTuning {
+    /// Eight times the round trip in nanoseconds; zero where none is known.
+    rtt: u64,
+    /// The octet at which the window in use ends, and since when it is in use.
+    window_end: u64,
+    window_since: Option<Time>,
+    /// The echo that was measured last.
+    echo: u32,
+    /// The most octets read in a round trip.
+    space: u64,
+    /// Up to which octet the application had read, and when, as the count began.
+    read_to: u64,
+    since: Time,
+}
+
+packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
+
+impl BufferTuning {
+    /// The connection stands.
+    pub(super) fn begin(&mut self, space: u64, now: Time) {
+        *self = Self { space, read_to: 1, since: now, ..Self::default() };
+    }
+
+    /// The round trip, if it is known.
+    pub(super) fn rtt(&self) -> Duration {
+        Duration::from_nanos(self.rtt / 8)
+    }
+
+    /// The most octets read in a round trip.
+    pub(super) fn space(&self) -> u64 {
+        self.space
+    }
+
+    /// The most octets become `space`; what they were.
+    pub(super) fn take_space(&mut self, space: u64) -> u64 {
+        core::mem::replace(&mut self.space, space)
+    }
+
+    /// No window is larger than `most`.
+    pub(super) fn bound(&mut self, most: u64) {
+        self.space = self.space.min(most);
+    }
+
+    /// Data arrived up to `next` while a window of `told` octets was told.
+    #[inline]
+    pub(super) fn on_window(&mut self, next: u64, told: u64, now: Time) {
+        if let Some(since) = self.window_since {
+            if next < self.window_end {
+                return;
+            }
+            let trip = now.saturating_since(since).as_nanos().max(1000);
+            if self.rtt == 0 || 8 * trip < self.rtt {
+                self.rtt = 8 * trip;
+            }
+        }
+        (self.window_end, self.window_since) = (next + told, Some(now));
+    }
+
+    /// A segment echoes the time stamp `echo`. Of all that echo it the first one tells the round trip,
+    /// if it is a full one; whether the application `has_read` all.
+    #[inline]
+    pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
+        if core::mem::replace(&mut self.echo, echo) == echo || !is_full {
+            return;
+        }
+        let trip = since_stamp(echo, now).as_nanos();
+        if trip == 0 || trip > u64::from(u32::MAX) * 1_000_000 / 2 {
+            return;
+        }
+        if self.rtt == 0 || 8 * trip < self.rtt {
+            self.rtt = 8 * trip;
+        } else if has_read {
+            self.rtt = self.rtt - self.rtt / 8 + trip;
+        }
+    }
+
+    /// The application has read up to `read_to`, and `unread` octets wait: once a round trip, the
+    /// octets that it read, if they are more than before.
+    #[inline]
+    pub(super) fn on_read(&mut self, read_to: u64, unread: u64, now: Time) -> Option<u64> {
+        if self.rtt == 0 || now.saturating_since(self.since).as_nanos() < self.rtt / 8 {
+            return None;
+        }
+        let copied = (read_to - self.read_to).saturating_sub(unread);
+        (self.read_to, self.since) = (read_to, now);
+        (copied > self.space).then_some(copied)
+    }
+}

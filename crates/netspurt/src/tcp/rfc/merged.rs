@@ -1,0 +1,44 @@
+//! Arriving segments, some of which wait to be taken with those that continue them.
+
+use crate::segment::Segment;
+
+use super::super::context::Context;
+use super::merge::can_wait;
+use super::state::TcpState;
+use super::tcb::Tcb;
+
+/// A segment arrived.
+#[inline]
+pub(in crate::tcp) fn on_segment(tcb: &mut Tcb, segment: &Segment, cx: &mut Context<'_>) {
+    if tcb.config.receive_rules.gro.is_zero() {
+        tcb.on_segment(segment, cx);
+    } else {
+        merge(tcb, segment, cx);
+    }
+}
+
+/// A segment arrived that may wait for others.
+#[inline(never)]
+fn merge(tcb: &mut Tcb, segment: &Segment, cx: &mut Context<'_>) {
+    if tcb.merging.is_continued_by(segment) {
+        tcb.merging.append(segment);
+    } else {
+        take_merged(tcb, cx);
+        if !can_wait(segment) || tcb.life().state() != TcpState::Established {
+            return tcb.on_segment(segment, cx);
+        }
+        tcb.merging.begin(segment, cx.now + tcb.config.receive_rules.gro);
+    }
+    if tcb.merging.is_complete(segment) {
+        take_merged(tcb, cx);
+    }
+}
+
+/// Takes what waits.
+pub(super) fn take_merged(tcb: &mut Tcb, cx: &mut Context<'_>) {
+    if let Some((held, full)) = tcb.merging.take() {
+        tcb.rx.merged = Some(full);
+        tcb.on_segment(&held, cx);
+        tcb.rx.merged = tcb.config.merged_mss;
+    }
+}

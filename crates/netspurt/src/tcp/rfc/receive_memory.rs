@@ -1,0 +1,431 @@
+//! The memory of a receive buffer as Linux accounts for it, and the window that it leaves.
+
+use std::collections::VecDeque;
+
+use crate::packed::packed_value;
+use crate::units::{Duration, Time};
+
+use super::buffer_tuning::BufferTuning;
+use super::config::RfcConfig;
+use super::info::MemoryInfo;
+
+/// Octets that a packet's buffer has beside the payload: headers, and the space around them.
+const HEAD_ROOM: u64 = 424;
+/// Octets of the descriptor of such a buffer (`struct sk_buff`).
+const DESCRIPTOR: u64 = 256;
+/// Octets of a page.
+const PAGE: u64 = 4096;
+/// The share of memory that is window counts in 256ths. At first it is a half.
+const WHOLE: u64 = 256;
+/// A shorter segment lets no threshold grow (`tcp_event_data_recv`).
+const GROWS_FROM: u64 = 128;
+/// The least memory of a socket (`SOCK_MIN_RCVBUF`).
+const MEMORY_MIN: u64 = 2304;
+
+/// Octets of memory that Linux accounts for a segment with `len` octets of payload (`skb->truesize`),
+/// as a TUN device and many network cards allocate it: a power of two up to a page, then whole
+/// pages, and the descriptor.
+///
+/// departs: Linux - each device allocates its packets in its own way, and so decides how much of the
+/// buffer is window; here all allocate as a TUN device does.
+pub(super) const fn truesize(len: u64) -> u64 {
+    let linear = len + HEAD_ROOM;
+    if linear <= PAGE {
+        linear.next_power_of_two() + DESCRIPTOR
+    } else {
+        PAGE + DESCRIPTOR + (linear - PAGE).next_multiple_of(PAGE)
+    }
+}
+
+/// Octets that still fit into the memory of a segment with `len` octets of payload.
+const fn room_behind(len: u64) -> u64 {
+    let linear = len + HEAD_ROOM;
+    if linear <= PAGE { linear.next_power_of_two() - linear } else { 0 }
+}
+
+/// What both ends agreed on, as far as it concerns the receive buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    /// Octets of the longest segment that the peer may send.
+    pub(super) advertised: u64,
+    /// Whether SACK reports what arrives beyond a hole.
+    pub(super) reports: bool,
+    /// How far the windows that are told are shifted.
+    pub(super) shift: u8,
+}
+
+/// What arrived as one: a segment, or several of one length that were merged on their way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// Octets of payload, and of that in each of the segments.
+    pub(super) len: u64,
+    pub(super) part: u64,
+    /// The segments, and octets of the memory they take.
+    pub(super) packets: u64,
+    pub(super) memory: u64,
+}
+
+/// What waits for the application in the memory of one packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct WaitingPacket {
+    /// The octet behind its last.
+    end: u64,
+    memory: u64,
+}
+
+packed_value!(WaitingPacket { end, memory });
+
+/// The receive buffer, counted as Linux counts it: in octets of memory, of which a share is window.
+///
+/// As in Linux 6.18 (`tcp_grow_window`, `tcp_select_window`, `tcp_measure_rcv_mss`, `tcp_clamp_window`,
+/// `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
+///
+/// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
+///   that uses its memory well raises it, by two segments or twice its own octets.
+/// - How much of the memory is window is learnt from the segments (`scaling_ratio`).
+/// - The window is the threshold, or what is free where that is less. Its right edge never moves left.
+/// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
+#[derive(Debug)]
+pub(super) struct ReceiveMemory {
+    /// The size of the buffer in octets of memory, and the most that it becomes.
+    size: u64,
+    most: u64,
+    /// Whether the application asked for this size.
+    fixed: bool,
+    /// Whether an application has the connection: before that, data beyond a hole lets the buffer be.
+    pub(super) accepted: bool,
+    /// The share of memory that is window, in 256ths.
+    share: u64,
+    /// The largest window, and what bounds it in turn.
+    clamp: u64,
+    clamp_max: u64,
+    threshold: u64,
+    /// As in [`Opening`].
+    advertised: u64,
+    reports: bool,
+    shift: u8,
+    /// What waits for the application, and how much of it fits into the last packet's memory.
+    unread: VecDeque<WaitingPacket>,
+    unread_memory: u64,
+    room: u64,
+    /// Memory of what arrived beyond a hole.
+    beyond: u64,
+    tuning: BufferTuning,
+}
+
+packed_value!(ReceiveMemory {
+    size,
+    most,
+    fixed,
+    accepted,
+    share,
+    clamp,
+    clamp_max,
+    threshold,
+    advertised,
+    reports,
+    shift,
+    unread,
+    unread_memory,
+    room,
+    beyond,
+    tuning
+});
+
+impl ReceiveMemory {
+    /// The memory of a new connection, where it is counted.
+    pub(super) fn new(config: &RfcConfig) -> Option<Self> {
+        let rules = &config.receive_rules;
+        let window = config.receive_buffer_bytes;
+        let (size, most) = match config.receive_memory_bytes {
+            Some(asked) => (asked.max(MEMORY_MIN), asked.max(MEMORY_MIN)),
+            None if rules.autotuning => ((2 * config.first_window_bytes).min(window), window),
+            None => (2 * window, 2 * window),
+        };
+        let asked = config.receive_memory_bytes.is_some();
+        rules.counts_memory.then(|| Self {
+            size,
+            most,
+            fixed: asked || !rules.autotuning,
+            accepted: true,
+            share: WHOLE / 2,
+            clamp: u64::MAX,
+            clamp_max: if asked || rules.autotuning { u64::MAX } else { window },
+            threshold: size / 2,
+            advertised: config.mss.into(),
+            reports: false,
+            shift: 0,
+            unread: VecDeque::new(),
+            unread_memory: 0,
+            room: 0,
+            beyond: 0,
+            tuning: BufferTuning::default(),
+        })
+    }
+
+    /// Octets of window in so many of memory.
+    fn window_of(&self, memory: u64) -> u64 {
+        memory * self.share / WHOLE
+    }
+
+    /// Octets of window that nothing occupies.
+    fn free(&self) -> u64 {
+        self.window_of(self.size.saturating_sub(self.unread_memory + self.beyond))
+    }
+
+    /// The window of a SYN, before it is rounded.
+    pub(super) fn first_window(&self) -> u64 {
+        self.window_of(self.size).min(self.clamp_max)
+    }
+
+    /// The connection stands, and `window` octets were told (`tcp_init_buffer_space`).
+    pub(super) fn open(&mut self, window: u64, opening: &Opening, now: Time) {
+        let &Opening { advertised, reports, shift } = opening;
+        (self.advertised, self.reports, self.shift) = (advertised, reports, shift);
+        let full = self.window_of(self.size);
+        self.clamp = full.min(self.clamp_max);
+        if self.clamp > 2 * advertised && self.clamp + advertised > full {
+            // The place of one segment is kept free.
+            self.clamp = (2 * advertised).max(full - advertised);
+        }
+        self.threshold = window.min(self.clamp);
+        self.tuning.begin(self.threshold.min(window).min(10 * advertised), now);
+    }
+
+    /// What there is, to be looked at.
+    pub(super) fn info(&self) -> MemoryInfo {
+        let (used, tuning) = (self.unread_memory + self.beyond, &self.tuning);
+        MemoryInfo {
+            size: self.size,
+            used,
+            threshold: self.threshold,
+            rtt: tuning.rtt(),
+            read: tuning.space(),
+        }
+    }
+
+    /// The round trip as this end measured it; zero if it is not known.
+    pub(super) fn rtt(&self) -> Duration {
+        self.tuning.rtt()
+    }
+
+    /// The application asks for a buffer of this size.
+    pub(super) fn fix(&mut self, size: u64) {
+        self.size = size.max(MEMORY_MIN);
+        self.most = self.size;
+        self.fixed = true;
+    }
+
+    /// What was learnt of the reader.
+    pub(super) fn tuning(&mut self) -> &mut BufferTuning {
+        &mut self.tuning
+    }
+
+    /// Whether nothing waits for the application.
+    pub(super) fn is_read(&self) -> bool {
+        self.unread.is_empty()
+    }
+
+    /// What ends at `end` waits for the application. If it fits behind the segment before it, it needs
+    /// no memory of its own (`tcp_try_coalesce`).
+    pub(super) fn keep(&mut self, end: u64, load: &Load) {
+        let &Load { len, packets, memory, .. } = load;
+        if let Some(last) = self.unread.back_mut()
+            && len <= self.room
+        {
+            last.end = end;
+            self.room -= len;
+            return;
+        }
+        self.keep_packet(end, memory);
+        self.room = if packets == 1 { room_behind(len) } else { 0 };
+    }
+
+    /// Octets up to `end` wait for the application in `memory`.
+    pub(super) fn keep_packet(&mut self, end: u64, memory: u64) {
+        self.unread.push_back(WaitingPacket { end, memory });
+        self.unread_memory += memory;
+        self.room = 0;
+    }
+
+    /// The application has read all up to `octet`: frees what ends next before that; up to where it has
+    /// read then.
+    #[inline]
+    pub(super) fn release_next(&mut self, octet: u64) -> u64 {
+        let end = self.unread.front().map_or(octet, |first| first.end.min(octet));
+        while let Some(first) = self.unread.front()
+            && first.end <= end
+        {
+            self.unread_memory -= first.memory;
+            self.unread.pop_front();
+        }
+        end
+    }
+
+    /// What lies beyond a hole is kept. The buffer grows for the `beyond` octets that reach from the
+    /// hole to the last.
+    pub(super) fn keep_beyond(&mut self, load: &Load, beyond: u64) {
+        self.beyond += load.memory;
+        if self.accepted {
+            self.grow(self.tuning.space(), beyond);
+        }
+    }
+
+    /// Of `before` octets beyond a hole `left` are still there; the memory of the others.
+    ///
+    /// departs: Linux - what follows a filled hole is released by its share of the octets, and not
+    /// packet by packet.
+    pub(super) fn close_gap(&mut self, before: u64, left: u64) -> u64 {
+        let kept = if left == 0 { 0 } else { self.beyond * left / before.max(1) };
+        core::mem::replace(&mut self.beyond, kept) - kept
+    }
+
+    /// What arrived changes what counts as a full segment: so the share of window is learnt.
+    pub(super) fn learn_share(&mut self, load: &Load, told: u64) {
+        let share = (load.len * WHOLE / load.memory.max(1)).max(1);
+        if share == self.share {
+            return;
+        }
+        self.share = share;
+        let clamp = self.window_of(self.size).max(MEMORY_MIN / 2).min(self.clamp_max);
+        if clamp < self.clamp {
+            self.threshold = self.threshold.min(clamp);
+        } else {
+            self.threshold = self.threshold.max(told.min(clamp));
+        }
+        self.clamp = clamp;
+        self.tuning.bound(clamp);
+    }
+
+    /// The threshold may grow with what arrived; whether it did. `full` octets count as a full segment.
+    pub(super) fn grow_threshold(&mut self, load: &Load, full: u64) -> bool {
+        let &Load { len, memory, .. } = load;
+        let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
+        if room == 0 || len < GROWS_FROM {
+            return false;
+        }
+        let step = self.step(len, memory, full);
+        if step > 0 {
+            self.threshold += room.min(step.max(2 * len));
+        }
+        step > 0
+    }
+
+    /// The same for a segment beyond a hole. Without SACK the window stays, so that the
+    /// acknowledgment counts as a duplicate.
+    pub(super) fn grow_beyond(&mut self, load: &Load, full: u64) -> bool {
+        self.reports && self.grow_threshold(load, full)
+    }
+
+    /// By how much a segment raises the threshold: by more, the more of its memory it uses.
+    fn step(&self, len: u64, memory: u64, full: u64) -> u64 {
+        let mut memory = self.window_of(memory);
+        if memory <= len {
+            return 2 * self.advertised;
+        }
+        let mut window = self.window_of(self.most) / 2;
+        memory /= 2;
+        while self.threshold <= window {
+            if memory <= len {
+                return 2 * full;
+            }
+            (memory, window) = (memory / 2, window / 2);
+        }
+        0
+    }
+
+    /// What the application takes, or data beyond a hole, asks for more: the buffer is to take twice
+    /// the octets of a round trip, what the sender adds in slow start, and `beyond` octets behind a
+    /// hole.
+    pub(super) fn grow(&mut self, copied: u64, beyond: u64) {
+        let before = self.tuning.take_space(copied);
+        if self.fixed {
+            return;
+        }
+        let twice = 2 * copied;
+        let climb = twice * copied.saturating_sub(before) / before.max(1);
+        let window = twice + 2 * climb + beyond;
+        let size = (window * WHOLE / self.share).min(self.most);
+        if size > self.size {
+            self.size = size;
+            self.clamp = self.window_of(size).min(self.clamp_max);
+        }
+    }
+
+    /// Whether there is memory for more. A buffer that may grow grows for it, and a full one makes
+    /// the window small.
+    pub(super) fn takes_more(&mut self) -> bool {
+        let used = self.unread_memory + self.beyond;
+        if used <= self.size {
+            return true;
+        }
+        if !self.fixed {
+            self.size = self.size.max(used.min(self.most));
+        }
+        if used > self.size {
+            self.threshold = self.clamp.min(2 * self.advertised);
+        }
+        used <= self.size
+    }
+
+    /// The window to tell, if `told` was told last and `full` octets are a full segment; whether more
+    /// than half of the buffer is occupied.
+    pub(super) fn window(&self, told: u64, full: u64) -> (u64, bool) {
+        let shift = self.shift;
+        let (mut free, all) = (self.free(), self.window_of(self.size));
+        let most = self.clamp.min(all);
+        let full = full.min(most);
+        let scarce = free < most / 2;
+        if scarce {
+            free = free >> shift << shift;
+            if free < all / 16 || free < full {
+                return (self.least_window(full), true);
+            }
+        }
+        let free = free.min(self.threshold);
+        if full == 0 {
+            return (0, scarce);
+        }
+        let window = if shift > 0 {
+            free.next_multiple_of(1 << shift)
+        } else if told + full <= free || told > free {
+            free - free % full
+        } else if full == most && free > told + most / 2 {
+            free
+        } else {
+            told
+        };
+        (window, scarce)
+    }
+
+    /// The window of a full buffer: none.
+    ///
+    /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still come, lest
+    /// the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
+    fn least_window(&self, full: u64) -> u64 {
+        let blocked = self.beyond > 0 && self.unread.is_empty();
+        if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }
+    }
+
+    /// A `window` that does not take back any of the `left` octets of the last one.
+    pub(super) fn not_below(&self, window: u64, left: u64) -> u64 {
+        if window < left { left.next_multiple_of(1 << self.shift) } else { window }
+    }
+
+    /// Whether a window of which `left` octets are left is so small that more is worth telling.
+    pub(super) fn is_small(&self, left: u64) -> bool {
+        2 * left <= self.clamp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As measured on Linux 6.18 on a TUN device.
+    #[test]
+    fn a_packet_takes_a_power_of_two_or_whole_pages_and_its_descriptor() {
+        assert_eq!((truesize(1000), truesize(1460), truesize(2000)), (2304, 2304, 4352));
+        assert_eq!((truesize(100), truesize(500), truesize(4000)), (1280, 1280, 8448));
+    }
+}

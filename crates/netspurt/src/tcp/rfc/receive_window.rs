@@ -1,0 +1,206 @@
+//! The receiving half's window, and the memory behind it.
+
+use crate::segment::{Flags, Segment};
+use crate::units::Time;
+
+use super::config::RfcConfig;
+use super::delayed_ack::{Moment, Reader};
+use super::receive::RfcReceiver;
+use super::receive_memory::{Load, Opening, truesize};
+
+impl RfcReceiver {
+    /// The connection stands.
+    pub(super) fn open(&mut self, opening: &Opening, now: Time) {
+        self.ack_delay.open(opening.advertised);
+        let told = self.told_window();
+        if let Some(memory) = &mut self.memory {
+            memory.open(told, opening, now);
+        }
+    }
+
+    /// The window as the last acknowledgment told it.
+    pub(super) fn told_window(&self) -> u64 {
+        self.edge.saturating_sub(self.told)
+    }
+
+    /// Whether a FIN without data is taken although the window is closed.
+    pub(super) fn takes_lone_fin(&self, left: u64, segment: &Segment) -> bool {
+        self.memory.is_some()
+            && left == self.nxt
+            && segment.len == 0
+            && segment.flags.without(Flags::PSH) == Flags::FIN.with(Flags::ACK)
+    }
+
+    /// Whether the window opened enough to tell at once.
+    pub(super) fn opened_enough(&self) -> bool {
+        let before = self.window();
+        let Some(memory) = &self.memory else {
+            let wanted = self.wanted_edge().saturating_sub(self.nxt);
+            return wanted >= before + self.least_step() && wanted >= 2 * before;
+        };
+        let wanted = memory.window(self.told_window(), self.ack_delay.full()).0;
+        memory.is_small(before) && wanted > 0 && wanted >= 2 * before
+    }
+
+    /// The memory of what the application has read is free, and may grow.
+    #[inline]
+    pub(super) fn note_reading(&mut self, now: Time) {
+        let Some(memory) = &mut self.memory else { return };
+        let (nxt, read_to) = (self.nxt, self.nxt - self.unread);
+        let beyond = self.above.top().map_or(0, |top| top - nxt);
+        let mut at = memory.release_next(read_to);
+        loop {
+            if let Some(copied) = memory.tuning().on_read(at, nxt - at, now) {
+                memory.grow(copied, beyond);
+            }
+            if at >= read_to {
+                break;
+            }
+            at = memory.release_next(read_to);
+        }
+    }
+
+    pub(super) fn wanted_edge(&self) -> u64 {
+        self.nxt + self.buffer.saturating_sub(self.unread)
+    }
+
+    pub(super) fn least_step(&self) -> u64 {
+        (self.buffer / 2).min(self.full.max(1))
+    }
+
+    /// The window to tell now. Where memory is not counted, it opens by a full segment or half the
+    /// buffer, not less.
+    #[inline]
+    pub(super) fn advance_window(&mut self) -> u64 {
+        if let Some(memory) = &self.memory {
+            let (told, left) = (self.told_window(), self.window());
+            let (window, scarce) = memory.window(told, self.ack_delay.full());
+            self.edge = self.nxt + memory.not_below(window, left);
+            if scarce {
+                self.ack_delay.on_scarcity();
+            }
+            return self.window();
+        }
+        let wanted = self.wanted_edge();
+        if wanted >= self.edge + self.least_step() {
+            self.edge = wanted;
+        }
+        self.window()
+    }
+
+    /// Up to where the octets `left..right` are taken; `None` where there is no memory for them, which
+    /// closes the window if they were expected next (`tcp_data_queue`).
+    #[inline]
+    pub(super) fn admit(&mut self, left: u64, right: u64) -> Option<u64> {
+        let Some(memory) = &mut self.memory else {
+            return Some(right.min(self.nxt + self.window()));
+        };
+        if memory.takes_more() || left <= self.nxt && memory.is_read() {
+            return Some(right);
+        }
+        if left <= self.nxt && right > self.nxt {
+            (self.edge, self.told) = (self.nxt, self.nxt);
+        }
+        None
+    }
+
+    /// What a segment is in the memory of packets.
+    #[inline]
+    fn weigh(&self, segment: &Segment) -> Load {
+        let len = u64::from(segment.len);
+        let part = self.merged.map_or(len, |part| len.min(part.into()));
+        let packets = if self.merged_here && part > 0 { len.div_ceil(part) } else { 1 };
+        let memory = if packets > 1 { packets * truesize(part) } else { truesize(len) };
+        Load { len, part, packets, memory }
+    }
+
+    /// The next octets arrived, into a `window` of so many octets.
+    #[inline]
+    pub(super) fn arrive(&mut self, segment: &Segment, window: u64, at: &Moment) {
+        let (full, told, load) = (self.ack_delay.full(), self.told_window(), self.weigh(segment));
+        self.count.segments += load.packets - 1;
+        self.ack_delay.on_arrival(segment, load.part, window, at);
+        let end = self.octet(segment.seq) + load.len;
+        let Some(memory) = &mut self.memory else { return };
+        if !self.reads_at_once {
+            memory.keep(end, &load);
+        }
+        if load.part > full {
+            memory.learn_share(&load, told);
+        }
+        memory.tuning().on_window(self.nxt, told, at.now);
+        if memory.grow_threshold(&load, self.ack_delay.full()) {
+            self.ack_delay.on_growth();
+        }
+    }
+
+    /// A segment arrived beyond a hole (`tcp_data_queue_ofo`).
+    pub(super) fn arrive_beyond(&mut self, segment: &Segment) {
+        let (full, told, load) = (self.ack_delay.full(), self.told_window(), self.weigh(segment));
+        self.count.segments += load.packets - 1;
+        let Some(memory) = &mut self.memory else { return };
+        self.ack_delay.on_beyond(segment, load.part);
+        if load.part > full {
+            memory.learn_share(&load, told);
+        }
+        if memory.grow_beyond(&load, self.ack_delay.full()) {
+            self.ack_delay.on_growth();
+        }
+        memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
+    }
+
+    /// Of `before` octets beyond a hole some wait for the application now.
+    pub(super) fn close_gap(&mut self, before: u64) {
+        let Some(memory) = &mut self.memory else { return };
+        if before > 0 {
+            let moved = memory.close_gap(before, self.above.total());
+            if !self.reads_at_once && moved > 0 {
+                memory.keep_packet(self.nxt, moved);
+            }
+        }
+    }
+
+    /// An application that reads as data comes has read.
+    #[inline]
+    pub(super) fn note_delivery(&mut self, now: Time) {
+        if self.reads_at_once {
+            self.note_reading(now);
+        }
+    }
+
+    /// The echo of a time stamp in a full segment tells the round trip (`tcp_rcv_rtt_measure_ts`).
+    #[inline]
+    pub(super) fn note_echo(&mut self, segment: &Segment, now: Time) {
+        if let Some(memory) = &mut self.memory
+            && let Some(stamps) = segment.timestamps()
+        {
+            let is_full = u64::from(segment.len) >= self.ack_delay.full();
+            memory.tuning().on_echo(stamps.ecr, is_full, self.unread == 0, now);
+        }
+    }
+
+    /// Who takes what arrives.
+    #[inline]
+    pub(super) fn reader(&mut self, config: &RfcConfig) -> Reader {
+        let reads = self.reads_at_once;
+        let looks = config.receive_rules.full_needs_reader && !reads;
+        Reader { reads, keeps_window: reads || looks && self.keeps_window() }
+    }
+
+    /// Whether the window is as wide as it was told, where more than a full segment waits for its
+    /// acknowledgment.
+    pub(super) fn keeps_window(&mut self) -> bool {
+        let (told, full) = (self.told_window(), self.ack_delay.full());
+        if self.nxt - self.told <= full {
+            return false;
+        }
+        let Some(memory) = &self.memory else {
+            return self.wanted_edge().saturating_sub(self.nxt) >= told;
+        };
+        let (window, scarce) = memory.window(told, full);
+        if scarce {
+            self.ack_delay.on_scarcity();
+        }
+        window >= told
+    }
+}
