@@ -400,7 +400,9 @@ fn told(phase: Duration) -> Answers {
 }
 
 fn small_buffer(config: &mut RfcConfig) {
-    config.receive_buffer_bytes = 11_584;
+    // What `SO_RCVBUF` 12000 is.
+    config.receive_buffer_bytes = 12_000;
+    config.receive_memory_bytes = Some(24_000);
 }
 
 /// Every case, by its name in `measured.csv`.

@@ -108,6 +108,9 @@ pub(super) struct ReceiveMemory {
     unread: VecDeque<WaitingPacket>,
     unread_memory: u64,
     room: u64,
+    /// Memory of what arrived last, if the application reads as data comes: it does so after the
+    /// acknowledgment.
+    pub(super) in_hand: u64,
     /// Memory of what arrived beyond a hole.
     beyond: u64,
     tuning: BufferTuning,
@@ -128,6 +131,7 @@ packed_value!(ReceiveMemory {
     unread,
     unread_memory,
     room,
+    in_hand,
     beyond,
     tuning
 });
@@ -158,6 +162,7 @@ impl ReceiveMemory {
             unread: VecDeque::new(),
             unread_memory: 0,
             room: 0,
+            in_hand: 0,
             beyond: 0,
             tuning: BufferTuning::default(),
         })
@@ -170,7 +175,8 @@ impl ReceiveMemory {
 
     /// Octets of window that nothing occupies.
     fn free(&self) -> u64 {
-        self.window_of(self.size.saturating_sub(self.unread_memory + self.beyond))
+        let used = self.unread_memory + self.in_hand + self.beyond;
+        self.window_of(self.size.saturating_sub(used))
     }
 
     /// The window of a SYN, before it is rounded.
@@ -403,7 +409,7 @@ impl ReceiveMemory {
     /// departs: Linux - where only data beyond a hole fills the buffer, a full segment may still come, lest
     /// the hole stay; Linux drops some of that data (`tcp_prune_ofo_queue`).
     fn least_window(&self, full: u64) -> u64 {
-        let blocked = self.beyond > 0 && self.unread.is_empty();
+        let blocked = self.beyond + self.in_hand > 0 && self.unread.is_empty();
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }
     }
 

@@ -122,7 +122,9 @@ impl RfcReceiver {
         self.ack_delay.on_arrival(segment, load.part, window, at);
         let end = self.octet(segment.seq) + load.len;
         let Some(memory) = &mut self.memory else { return };
-        if !self.reads_at_once {
+        if self.reads_at_once {
+            memory.in_hand = load.memory;
+        } else {
             memory.keep(end, &load);
         }
         if load.part > full {

@@ -1,0 +1,60 @@
+"""The windows that the kernel's receiver tells over `transfer.toml`.
+
+``.venv/bin/python authorities/linux/windows/transfer.py`` runs it live, in about ten seconds, and
+writes ``transfer.csv`` beside itself: each ACK of the receiver, when it left (in microseconds from
+the first one), the octets it acknowledges, and the window.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netspurt.live import run_live
+from netspurt.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from netspurt.run import Run
+
+HERE = Path(__file__).resolve().parent
+SCENARIO = HERE / "transfer.toml"
+TABLE = HERE / "transfer.csv"
+
+#: Microseconds, octets acknowledged, octets of window.
+Told = tuple[int, int, int]
+
+
+def told(run: Run) -> Iterator[Told]:
+    """Yield each acknowledgment of data that left the receiver, as ``run.segments`` has it."""
+    seen = run.segments
+    shift = int(run.syns["window_scale"][run.syns["node"] == "b"][0])
+    own = (seen["node"] == "b") & (seen["way"] == "out") & (seen["kind"] == "ack")
+    own &= seen["ack"] > 1
+    first = None
+    columns = (seen[name][own].tolist() for name in ("t_ns", "ack", "window"))
+    for t_ns, ack, window in zip(*columns, strict=True):
+        first = t_ns if first is None else first
+        yield (t_ns - first) // 1000, ack - 1, window << shift
+
+
+def filed() -> list[Told]:
+    """Return the rows of ``transfer.csv``."""
+    with TABLE.open(newline="") as file:
+        return [(int(us), int(ack), int(window)) for us, ack, window in list(csv.reader(file))[1:]]
+
+
+def main() -> None:
+    """Write the table."""
+    kernel = Scenario.parse(SCENARIO.read_text()).replace({"flows.f.endpoint": "kernel"})
+    with tempfile.TemporaryDirectory() as folder:
+        rows = list(told(run_live(kernel, Path(folder) / "run")))
+    with TABLE.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([("us", "ack", "window"), *rows])
+
+
+if __name__ == "__main__":
+    main()
