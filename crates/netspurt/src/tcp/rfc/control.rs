@@ -46,7 +46,9 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
 
 /// The application asks for a receive buffer of so many octets of memory.
 pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
-    tcb.rx.fix_memory(octets);
+    if let Some(memory) = &mut tcb.rx.memory {
+        memory.fix(octets);
+    }
 }
 
 /// An application has accepted the connection, or none yet.

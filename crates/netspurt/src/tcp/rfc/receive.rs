@@ -120,13 +120,6 @@ impl RfcReceiver {
         }
     }
 
-    /// The application asks for a buffer of so many octets of memory.
-    pub(super) fn fix_memory(&mut self, octets: u64) {
-        if let Some(memory) = &mut self.memory {
-            memory.fix(octets);
-        }
-    }
-
     /// The number of the next octet expected, as the wire has it.
     #[inline]
     pub(super) fn next_on_wire(&self) -> u32 {
