@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 
+import numpy as np
 import pytest
 
 from netspurt.scenario import Scenario
@@ -46,3 +48,59 @@ def test_a_buffer_of_one_size_does_not_do_so() -> None:
     values = {"flows.f.tcp": {"receive": {"autotuning": False}}}
     model = list(told(Scenario.parse(SCENARIO.read_text()).replace(values).run()))
     assert max(window for _, _, window in model) > 2 * max(window for _, _, window in filed())
+
+
+#: Octets of a full segment, and of as many as an IP packet holds.
+FULL, PACKET = 1448, 45 * 1448
+
+
+def offloaded() -> list[tuple[bool, int, list[int]]]:
+    """Return of each run beside the kernel whether it had GRO, its ACKs, and its packets."""
+    runs: dict[tuple[str, str, str], list[int]] = {}
+    with (ROOT / "authorities/linux/gro.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            key = row["gro"], row["run"], row["acks"]
+            runs.setdefault(key, []).append(int(row["payload_bytes"]))
+    return [(gro == "1", int(acks), packets) for (gro, _, acks), packets in runs.items()]
+
+
+def test_the_kernel_merges_by_the_rules_of_receive_offload() -> None:
+    for gro, acks, packets in offloaded():
+        assert sum(packets) == 500_000
+        assert max(packets) <= (PACKET if gro else FULL)
+        # Almost each merged packet is acknowledged by itself.
+        assert 0.7 * len(packets) <= acks <= len(packets) if gro else acks <= len(packets)
+        # Only the end of a write or of the transfer is shorter than full segments.
+        assert sum(payload % FULL > 0 for payload in packets) <= 8
+
+
+def test_with_receive_offload_a_fast_transfer_has_as_few_acks_as_the_kernels() -> None:
+    kernel = [acks for gro, acks, _ in offloaded() if gro]
+    base = Scenario.parse(FAST)
+    plain, merged = (
+        acked(base.replace({"flows.bulk.tcp.receive.gro": t})) for t in ("0 s", "0.1 ms")
+    )
+    assert len(plain) > 150
+    assert len(merged) == pytest.approx(np.mean(kernel), rel=0.5)
+    assert max(np.diff(merged)) <= PACKET
+
+
+FAST = """
+stop = "1 s"
+[links.wire]
+between = ["a", "b"]
+rate    = "10 Gbit/s"
+delay   = "20 us"
+queue   = "1000 packets"
+[flows.bulk]
+from    = "a"
+to      = "b"
+profile = "linux-6"
+send    = "500 kB"
+"""
+
+
+def acked(scenario: Scenario) -> list[int]:
+    """Return what each ACK of the receiver acknowledges."""
+    segments = scenario.run().segments
+    return list(segments.where(direction="reverse", kind="ack")["ack"].tolist())
