@@ -148,7 +148,7 @@ def linux_commands(floor_s: float) -> list[str]:
         return ["200 ms is Linux's own rto_min: there is nothing to set."]
     exact_ms = Fraction(floor_s).limit_denominator(10**9) * 1000
     ms = max(1, math.ceil(exact_ms))
-    said = [*_not_settable(exact_ms, ms), *_condition(floor_s), *_settings(ms)]
+    said = [*_not_settable(exact_ms, ms), *_condition(ms), *_settings(ms)]
     if ms < 1000 * _COARSE:
         said.append(
             "Linux rounds rto_min up to whole jiffies: 1 ms at 1000 Hz, 4 ms at 250 Hz (CONFIG_HZ)."
@@ -159,13 +159,13 @@ def linux_commands(floor_s: float) -> list[str]:
     return said
 
 
-def _condition(floor_s: float) -> list[str]:
-    if floor_s >= 0.2:
+def _condition(ms: int) -> list[str]:
+    if ms >= 200:
         return []
     return [
-        "Set it only where receivers do not delay ACKs for longer: Linux delays them by 40 ms, "
-        "others by up to 200 ms, which a recording of echoes does not show. At Linux receivers "
-        "TCP_BPF_DELACK_MAX lowers that."
+        f"An rto_min of {ms} ms needs receivers that do not delay ACKs for longer: Linux delays "
+        "them by 40 ms, others by up to 200 ms, which a recording of echoes does not show. At Linux "
+        "receivers TCP_BPF_DELACK_MAX lowers that."
     ]
 
 
