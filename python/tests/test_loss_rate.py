@@ -70,5 +70,5 @@ def test_the_command_tells_it_of_all_and_of_one_connection(
         ran = netspurt("explain", tmp_path / "run/a.pcapng", *words)
         assert ran.returncode == 0, ran.stderr
         said = " ".join(ran.stdout.split())
-        assert "Losses held the rate of connection 0 down: " in said
+        assert "Losses held the rate of connection 0 down to " in said
         assert said.count("Time went to: ") == 1

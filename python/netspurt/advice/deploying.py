@@ -164,8 +164,8 @@ def _condition(ms: int) -> list[str]:
         return []
     return [
         f"An rto_min of {ms} ms needs receivers that do not delay ACKs for longer: Linux delays "
-        "them by 40 ms, others by up to 200 ms, which a recording of echoes does not show. At Linux "
-        "receivers TCP_BPF_DELACK_MAX lowers that."
+        "them by 40 ms, others by up to 200 ms, which a recording of echoes does not show. At "
+        "Linux receivers TCP_BPF_DELACK_MAX lowers that."
     ]
 
 

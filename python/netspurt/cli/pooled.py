@@ -160,11 +160,13 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
     limits = loss_limits(found.tables)
     chosen = [one for one in limits if connection in {None, one.connection}]
     for one in chosen[:_LIMITED]:
+        who, times = _named(found, one.connection), number(one.cuts)
         yield (
-            f"Losses held the rate of {_named(found, one.connection)} down: it lost data "
-            f"{number(one.cuts)} times in {counted(one.packets, 'data packet')}. At round trips of "
-            f"{_seconds(one.rtt_s)} that allows {rate(one.formula_bps)} (Mathis et al. 1997), "
-            f"and it had {rate(one.had_bps)} while it had data to send."
+            f"Losses held the rate of {who} down to {rate(one.had_bps)} while it had data to send. "
+            f"It lost data {times} times in {counted(one.packets, 'data packet')} (losses within "
+            f"one round trip count once), with round trips of {_seconds(one.rtt_s)}; for that the "
+            f"formula of Mathis et al. (1997) gives {rate(one.formula_bps)}. Twice the rate needs "
+            "a quarter of the losses or half the round trip."
         )
     if len(chosen) > _LIMITED:
         yield f"So they did to {counted(len(chosen) - _LIMITED, 'other connection')}."
@@ -205,11 +207,11 @@ def _worst(found: Explained) -> Iterator[str]:
         connection = int(spent["connection"][place])
         parts = [float(spent.seconds(f"{name}_ns")[place]) for name in ("timeout", "repair")]
         silent, repair = (_seconds(part) for part in parts)
-        count = len(again.where(connection=connection))
-        yield (
-            f"  {_named(found, connection)}: {_seconds(sum(parts))} lost, {silent} in silence "
-            f"before timers and {repair} in repair; {counted(count, 'retransmission')}"
-        )
+        count = counted(len(again.where(connection=connection)), "retransmission")
+        who = _named(found, connection)
+        yield f"  {who}: {silent} in silence before timers, {repair} in repair; {count}"
+    if len(spent) == 1:
+        return
     path, connection = found.place_of(int(spent["connection"][order[0]]))
     yield f"Look: netspurt explain {named(shlex.quote(path))} --connection {connection}"
 

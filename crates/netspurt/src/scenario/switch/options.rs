@@ -152,9 +152,10 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
     Switch::flag(
         "receive.compresses_sacks",
-        "From the fourth segment behind a gap on, an ACK waits for a twentieth of a round trip, 1 ms at \
-         most, and reports what came meanwhile (`__tcp_ack_snd_check`); RFC 5681 §4.2 has one sent for \
-         each segment",
+        "From the fourth segment behind a gap on, an ACK waits for a twentieth of a round trip, 1 \
+         ms at most, and for 0.1 ms more, and reports what came meanwhile \
+         (`__tcp_ack_snd_check`). The round trip is the lesser of both ends' estimates. RFC 5681 \
+         §4.2 has one ACK sent for each segment",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(
@@ -171,9 +172,9 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
         "receive.gro",
-        "How long a data segment waits for others that continue it, to be taken, and acknowledged, with them \
-         as one of at most 64 KiB; PSH, FIN, a shorter segment or anything else ends the wait (generic \
-         receive offload, as after a device's interrupt)",
+        "How long arriving data segments are collected: those that continue each other become one \
+         of at most 64 KiB, with one ACK. PSH, FIN, a shorter segment or anything else ends that \
+         (generic receive offload; the time is that between a device's interrupts)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.gro)),

@@ -104,8 +104,9 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Small(&mut c.receive_window_segs)),
     Switch::new(
         "receive_buffer",
-        "The receive buffer, which is the largest receive window; a buffer that is set keeps its size \
-         (no `receive.autotuning`)",
+        "The receive buffer, which is the largest receive window; with `receive.counts_memory` \
+         octets of memory, of which a share is window. Setting it switches `receive.autotuning` \
+         off, unless that is set, too",
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
     )
     .rfc_rule(Rule {
