@@ -171,7 +171,8 @@ impl AckDelay {
         }
     }
 
-    /// Learns of a segment, or of several of `len` octets each, what counts as full, and whether more is to be expected soon.
+    /// Learns of a segment, or of several of `len` octets each, what counts as full, and whether more is
+    /// to be expected soon.
     fn measure(&mut self, segment: &Segment, len: u64) {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);

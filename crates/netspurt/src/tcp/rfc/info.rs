@@ -141,7 +141,7 @@ pub struct ReceivingInfo {
     pub peer_smss: u64,
 }
 
-/// The memory of a receive buffer, where it is counted in octets of memory.
+/// The memory of a receive buffer that is counted so, in octets (Linux's `tcp_info`, `SO_MEMINFO`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
     /// Its size.

@@ -173,10 +173,14 @@ impl ReceiveMemory {
         memory * self.share / WHOLE
     }
 
+    /// Octets of memory of what waits for the application, and of what arrived beyond a hole.
+    fn used(&self) -> u64 {
+        self.unread_memory + self.beyond
+    }
+
     /// Octets of window that nothing occupies.
     fn free(&self) -> u64 {
-        let used = self.unread_memory + self.in_hand + self.beyond;
-        self.window_of(self.size.saturating_sub(used))
+        self.window_of(self.size.saturating_sub(self.used() + self.in_hand))
     }
 
     /// The window of a SYN, before it is rounded.
@@ -200,13 +204,12 @@ impl ReceiveMemory {
 
     /// What there is, to be looked at.
     pub(super) fn info(&self) -> MemoryInfo {
-        let (used, tuning) = (self.unread_memory + self.beyond, &self.tuning);
         MemoryInfo {
             size: self.size,
-            used,
+            used: self.used(),
             threshold: self.threshold,
-            rtt: tuning.rtt(),
-            read: tuning.space(),
+            rtt: self.rtt(),
+            read: self.tuning.space(),
         }
     }
 
@@ -361,7 +364,7 @@ impl ReceiveMemory {
     /// Whether there is memory for more. A buffer that may grow grows for it, and a full one makes
     /// the window small.
     pub(super) fn takes_more(&mut self) -> bool {
-        let used = self.unread_memory + self.beyond;
+        let used = self.used();
         if used <= self.size {
             return true;
         }
