@@ -10,16 +10,21 @@
 
 PYTHON ?= python3
 BIN    := .venv/bin
-# What an installation was made from, and the marks of the command alone and of all that tests need.
+# What an installation was made from, and the marks of the command alone, of the Python packages that
+# tests need, and of the extension beside them.
 FILES  := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml')
 USE    := .venv/.use
+DEPS   := .venv/.dependencies
 TEST   := .venv/.test
 DOCS   := .venv/.docs
 # Only modules that are imported are compiled, when they are.
-PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
+PIP    := env -u MAKEFLAGS $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
 
 # Without byte code every process would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+
+# Cargo takes as many cores as it finds, whatever make was told of jobs.
+CARGO  := env -u MAKEFLAGS cargo
 
 .PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint rust-tests python-tests
 
@@ -35,17 +40,22 @@ $(USE): $(FILES) | $(BIN)/python
 	@rm -f $(TEST)
 	touch $@
 
+$(DEPS): pyproject.toml docs/_ext/requirements.py | $(BIN)/python
+	$(BIN)/python docs/_ext/requirements.py test cluster > .venv/.requirements.txt
+	$(PIP) --requirement .venv/.requirements.txt
+	touch $@
+
 # For tests the extension is linked from what Rust's tests have compiled, with its checks of overflow.
-$(TEST): $(FILES) | $(BIN)/python
-	@echo 'building the extension and installing it into .venv, with what tests need'
-	$(PIP) --config-settings 'build-args=--profile dev --strip false' --editable '.[test,cluster]'
+$(TEST): $(FILES) $(DEPS)
+	@echo 'building the extension and installing it into .venv'
+	$(PIP) --config-settings 'build-args=--profile dev --strip false' --editable .
 	@rm -f $(USE)
 	touch $@
 
 # What Sphinx needs is in an extra of its own, since nothing else needs it.
-$(DOCS): pyproject.toml $(TEST)
-	$(BIN)/python docs/_ext/requirements.py > .venv/.docs.txt
-	$(PIP) --requirement .venv/.docs.txt
+$(DOCS): $(TEST)
+	$(BIN)/python docs/_ext/requirements.py docs > .venv/.requirements.txt
+	$(PIP) --requirement .venv/.requirements.txt
 	touch $@
 
 $(BIN)/python:
@@ -54,9 +64,10 @@ $(BIN)/python:
 	@command -v cargo >/dev/null || { echo 'netspurt needs cargo: https://rustup.rs' >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
-# Rust's tests come first: the extension's compiler settings would have them compiled again.
-test: rust-lint rust-tests
-	@$(MAKE) --no-print-directory python-lint
+# While Rust's compiler has work for one core only, Python's packages are installed and its types checked.
+# Rust's tests come before the extension: its compiler settings would have them compiled again.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-lint
 	@$(MAKE) --no-print-directory python-tests
 
 lint: rust-lint python-lint
@@ -67,28 +78,28 @@ UNIT_TESTS  := --quiet --workspace --lib \
 OTHER_TESTS := --quiet --workspace --bins --examples --test '*'
 
 rust-lint:
-	@if cargo fmt --version >/dev/null 2>&1; then echo cargo fmt; cargo fmt --all --check; \
+	@if $(CARGO) fmt --version >/dev/null 2>&1; then echo cargo fmt; cargo fmt --all --check; \
 	  else echo 'SKIPPED: rustfmt is not installed (rustup component add rustfmt)'; fi
-	@if cargo clippy --version >/dev/null 2>&1; then echo cargo clippy; \
+	@if $(CARGO) clippy --version >/dev/null 2>&1; then echo cargo clippy; \
 	  cargo clippy --quiet --workspace --all-targets -- --deny warnings; \
 	  else echo 'SKIPPED: clippy is not installed (rustup component add clippy)'; fi
-	cargo test $(UNIT_TESTS) --no-run
-	cargo test $(OTHER_TESTS) --no-run
+	$(CARGO) test $(UNIT_TESTS) --no-run
+	$(CARGO) test $(OTHER_TESTS) --no-run
 
-python-lint: $(TEST)
+python-lint: $(DEPS)
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
-rust-tests:
-	cargo test $(UNIT_TESTS)
-	cargo test $(OTHER_TESTS)
-	cargo test --quiet --workspace --doc
+rust-tests: rust-lint
+	$(CARGO) test $(UNIT_TESTS)
+	$(CARGO) test $(OTHER_TESTS)
+	$(CARGO) test --quiet --workspace --doc
 
 # Tests that look at real clocks wait most of their time, but not beside tests that compute.
 python-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m 'not real_time'
-	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m real_time
+	$(BIN)/python -m pytest -rs -n 4 --dist worksteal -m real_time
 
 docs: $(DOCS)
 	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py
@@ -108,7 +119,7 @@ fuzz:
 	$(PYTHON) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 drill:
-	cargo build --quiet --profile quick --package netspurt-drill
+	$(CARGO) build --quiet --profile quick --package netspurt-drill
 	@echo '$(CURDIR)/target/quick/libnetspurt_drill.so'
 
 clean:
