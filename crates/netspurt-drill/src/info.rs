@@ -8,13 +8,14 @@ pub const TCP_INFO_BYTES: usize = 280;
 pub const MEMORY_BYTES: usize = 36;
 
 /// Where a field is, and how many octets it has.
-const PLACES: [(Field, usize, usize); 50] = [
+const PLACES: [(Field, usize, usize); 54] = [
     (Field::State, 0, 1),
     (Field::CaState, 1, 1),
     (Field::Retransmits, 2, 1),
     (Field::Probes, 3, 1),
     (Field::Backoff, 4, 1),
     (Field::Options, 5, 1),
+    (Field::DeliveryRateAppLimited, 7, 1),
     (Field::Rto, 8, 4),
     (Field::Ato, 12, 4),
     (Field::SndMss, 16, 4),
@@ -23,7 +24,9 @@ const PLACES: [(Field, usize, usize); 50] = [
     (Field::Sacked, 28, 4),
     (Field::Lost, 32, 4),
     (Field::Retrans, 36, 4),
+    (Field::Fackets, 40, 4),
     (Field::LastDataSent, 44, 4),
+    (Field::LastAckSent, 48, 4),
     (Field::LastDataRecv, 52, 4),
     (Field::LastAckRecv, 56, 4),
     (Field::Pmtu, 60, 4),
@@ -58,6 +61,7 @@ const PLACES: [(Field, usize, usize); 50] = [
     (Field::ReordSeen, 220, 4),
     (Field::RcvOoopack, 224, 4),
     (Field::SndWnd, 228, 4),
+    (Field::Rehash, 236, 4),
     (Field::TotalRto, 240, 2),
 ];
 

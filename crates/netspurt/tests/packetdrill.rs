@@ -43,6 +43,17 @@ fn the_receive_window_and_its_buffer_grow_as_the_kernels() {
     }
 }
 
+/// What Linux 6.18 did in these scripts, which were written to see it.
+#[test]
+fn marks_reports_and_packets_are_the_kernels() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/habits");
+    let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
+    assert_eq!(played.len(), 3);
+    for (word, report) in played {
+        assert_eq!(word, "passes", "{report}");
+    }
+}
+
 #[test]
 fn each_script_of_packetdrill_ends_as_the_list_says() {
     let Some(folder) = folder() else { return };

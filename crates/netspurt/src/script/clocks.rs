@@ -112,8 +112,9 @@ impl HostClocks {
         now: Time,
         info: &ConnectionInfo,
         send: (&SendProgress, bool),
+        clock: Clock,
     ) {
-        let span = now.saturating_since(self.until);
+        let span = clock.jiffies_between(self.until, now);
         self.until = now;
         match self.limit {
             Limit::Idle => {}
@@ -145,7 +146,7 @@ impl HostClocks {
     /// Sets the fields that these clocks know.
     pub(super) fn tell(&self, info: &mut Info, now: Time, clock: Clock) {
         let millis = |at: Time| micros(clock.jiffies_between(at, now)) / 1000;
-        let since = now.saturating_since(self.until);
+        let since = clock.jiffies_between(self.until, now);
         let with = |limit: Limit, sum: Duration| {
             micros(if self.limit == limit { sum + since } else { sum })
         };

@@ -292,7 +292,7 @@ impl SocketHost {
         let Some(info) = self.connection.info() else { return };
         let is_awaited = self.send.as_ref().is_some_and(|send| send.is_awaited);
         let progress = self.progress();
-        self.clocks.advance(now, &info, (&progress, is_awaited));
+        self.clocks.advance(now, &info, (&progress, is_awaited), self.config.timer_clock);
     }
 
     /// Whatever arrives ends the wait of a short segment that `MSG_MORE` began.
@@ -499,6 +499,9 @@ impl Subject for SocketHost {
             info.set(Field::State, state_number(TcpState::Closed));
         }
         self.clocks.tell(&mut info, now, self.config.timer_clock);
+        if self.keep_alive.unanswered() > 0 {
+            info.set(Field::Probes, self.keep_alive.unanswered().into());
+        }
         if let Some(send) = &self.send {
             let bytes = |bytes| i64::try_from(bytes).unwrap_or(i64::MAX);
             info.set(Field::SendBufferSize, bytes(send.size()));

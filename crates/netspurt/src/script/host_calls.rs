@@ -174,9 +174,9 @@ impl SocketHost {
         }
         let taken = self.connection.unread().min(bytes.into());
         if taken > 0 {
-            if !flags.peek {
-                self.connection.read(now, taken, &mut self.events);
-            }
+            // To look at what is there may release an acknowledgment, too (`tcp_recvmsg_locked`).
+            let leaves = if flags.peek { 0 } else { taken };
+            self.connection.read(now, leaves, &mut self.events);
             return returned(i64::try_from(taken).unwrap_or(i64::MAX));
         }
         if bytes == 0 {

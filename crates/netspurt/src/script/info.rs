@@ -26,7 +26,8 @@ fields! {
     Probes = "tcpi_probes",
     /// How often the current RTO has been doubled.
     Backoff = "tcpi_backoff",
-    /// The negotiated options as bits: time stamps 1, SACK 2, window scaling 4, ECN 8.
+    /// The negotiated options as bits: time stamps 1, SACK 2, window scaling 4, ECN 8, and 16
+    /// once a segment came that could have been marked.
     Options = "tcpi_options",
     /// The peer's window shift.
     SndWscale = "tcpi_snd_wscale",
@@ -90,6 +91,8 @@ fields! {
     DataSegsOut = "tcpi_data_segs_out",
     /// The delivery rate in bytes per second.
     DeliveryRate = "tcpi_delivery_rate",
+    /// Whether the application limited the sample of that rate, as 0 or 1.
+    DeliveryRateAppLimited = "tcpi_delivery_rate_app_limited",
     /// Segments delivered since the start.
     Delivered = "tcpi_delivered",
     /// Segments delivered with a CE mark.
@@ -106,6 +109,12 @@ fields! {
     RcvOoopack = "tcpi_rcv_ooopack",
     /// Timeouts since the start.
     TotalRto = "tcpi_total_rto",
+    /// How often a timeout chose another hash for the path.
+    Rehash = "tcpi_rehash",
+    /// Always 0.
+    Fackets = "tcpi_fackets",
+    /// Always 0.
+    LastAckSent = "tcpi_last_ack_sent",
     /// The peer's receive window in bytes.
     SndWnd = "tcpi_snd_wnd",
     /// Our receive window in bytes.
@@ -145,7 +154,7 @@ impl Field {
 }
 
 /// Named numbers in assertions.
-pub(super) const CONSTANTS: [(&str, i64); 20] = [
+pub(super) const CONSTANTS: [(&str, i64); 21] = [
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),
     ("TCP_CA_CWR", 2),
@@ -166,6 +175,7 @@ pub(super) const CONSTANTS: [(&str, i64); 20] = [
     ("TCPI_OPT_SACK", 2),
     ("TCPI_OPT_WSCALE", 4),
     ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_ECN_SEEN", 16),
 ];
 
 /// The fields that a connection provides.

@@ -108,6 +108,11 @@ impl KeepAlive {
         self.due
     }
 
+    /// Probes since the peer was last heard of.
+    pub(super) fn unanswered(&self) -> u32 {
+        self.unanswered
+    }
+
     /// A connection begins, whose settings are those of before.
     pub(super) fn begin(&mut self) {
         (self.due, self.unanswered) = (None, 0);

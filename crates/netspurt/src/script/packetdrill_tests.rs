@@ -294,6 +294,35 @@ fn messages_tell_what_is_left_unread() {
     ));
 }
 
+// `tcp_recvmsg_locked` looks for an acknowledgment that is due, also where nothing is taken.
+#[test]
+fn a_look_at_what_is_there_releases_an_acknowledgment() {
+    passes(&open(
+        "+0 setsockopt(4, SOL_TCP, TCP_QUICKACK, [0], 4) = 0
++0 < . 1:1001(1000) ack 1 win 65535
++0 < . 1001:2001(1000) ack 1 win 65535
++.01 recv(4, ..., 3000, MSG_PEEK) = 2000
++0 > . 1:1(0) ack 2001",
+    ));
+}
+
+// The kernel counts in jiffies how long what has limited a sender, and probes of a quiet peer as probes.
+#[test]
+fn limits_are_counted_in_jiffies_and_keep_alive_probes_are_probes() {
+    passes(&open(
+        "+0 setsockopt(4, SOL_SOCKET, SO_KEEPALIVE, [1], 4) = 0
++0 setsockopt(4, SOL_TCP, TCP_KEEPIDLE, [1], 4) = 0
++1~+1.1 > . 0:0(0) ack 1
++0 %{ assert tcpi_probes == 1 and tcpi_backoff == 0 }%
++.01 < . 1:1(0) ack 1 win 65535
++0 %{ assert tcpi_probes == 0 and tcpi_delivery_rate_app_limited == 0 }%
++0 write(4, ..., 2000) = 2000
++0 > P. 1:2001(2000) ack 1
++.0131 < . 1:1(0) ack 2001 win 65535
++0 %{ assert tcpi_busy_time == 12000 and tcpi_rwnd_limited == 0 and tcpi_rehash == 0 }%",
+    ));
+}
+
 #[test]
 fn nobody_answers_for_longer_than_the_user_timeout() {
     let begin = open(

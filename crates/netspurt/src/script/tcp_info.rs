@@ -50,7 +50,8 @@ fn delivery_rate(tcp: &ConnectionInfo) -> u64 {
 /// Linux's number for the options that both ends agreed on.
 fn options_number(tcp: &ConnectionInfo) -> u64 {
     let options = &tcp.options;
-    let bits = [options.timestamps, options.sack, options.shifts.is_some(), options.ecn];
+    let bits =
+        [options.timestamps, options.sack, options.shifts.is_some(), options.ecn, options.ecn_seen];
     bits.iter().rev().fold(0, |sum, bit| sum << 1 | u64::from(*bit))
 }
 
@@ -65,6 +66,25 @@ fn set_memory(info: &mut Info, memory: &MemoryInfo) {
     ] {
         info.set(field, i64::try_from(value).unwrap_or(i64::MAX));
     }
+}
+
+/// Tells what was counted: timeouts, retransmissions, and what arrived.
+fn set_counts(set: &mut impl FnMut(Field, u64), tcp: &ConnectionInfo) {
+    set(Field::TotalRetrans, tcp.sent.retransmissions);
+    set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);
+    let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
+    set(Field::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
+    set(Field::TotalRto, tcp.sent.timeouts);
+    // Each timeout has Linux choose another hash for the path (`tcp_write_timeout`).
+    set(Field::Rehash, tcp.sent.timeouts);
+    // Linux keeps neither.
+    set(Field::Fackets, 0);
+    set(Field::LastAckSent, 0);
+    set(Field::Delivered, tcp.sent.delivered_segments);
+    set(Field::DeliveredCe, tcp.sent.marked_segments);
+    set(Field::DsackDups, tcp.sent.reported_duplicates);
+    set(Field::DataSegsIn, tcp.receiving.count.segments);
+    set(Field::RcvOoopack, tcp.receiving.count.out_of_order);
 }
 
 /// The `tcp_info` of a connection. Windows are in whole segments, rounded down.
@@ -97,21 +117,13 @@ pub(super) fn linux_info(tcp: &ConnectionInfo) -> Info {
     // Linux subtracts the size of the time stamps, which every segment carries.
     set(Field::Advmss, u64::from(tcp.receiving.mss) - if tcp.options.timestamps { 12 } else { 0 });
     set(Field::Pmtu, tcp.receiving.packet_bytes);
-    set(Field::TotalRetrans, tcp.sent.retransmissions);
-    set(Field::BytesRetrans, tcp.sent.retransmitted_bytes);
-    let new_bytes = tcp.acked + tcp.outstanding.data_bytes;
-    set(Field::BytesSent, new_bytes + tcp.sent.retransmitted_bytes);
-    set(Field::TotalRto, tcp.sent.timeouts);
-    set(Field::Delivered, tcp.sent.delivered_segments);
-    set(Field::DeliveredCe, tcp.sent.marked_segments);
-    set(Field::DsackDups, tcp.sent.reported_duplicates);
-    set(Field::DataSegsIn, tcp.receiving.count.segments);
-    set(Field::RcvOoopack, tcp.receiving.count.out_of_order);
+    set_counts(&mut set, tcp);
     // Linux counts the peer's FIN, and of its own numbers all that were acknowledged.
     set(Field::BytesAcked, tcp.numbers_acked);
     let fin = u64::from(tcp.receiving.has_fin);
     set(Field::BytesReceived, tcp.receiving.count.delivered_bytes + fin);
     set(Field::DeliveryRate, delivery_rate(tcp));
+    set(Field::DeliveryRateAppLimited, tcp.delivered.is_app_limited.into());
     set(Field::NotsentBytes, tcp.unsent);
     set(Field::DataSegsOut, tcp.sent.data_segments);
     set(Field::ReordSeen, tcp.reordering.seen.into());

@@ -159,6 +159,14 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(
+        "receive.marks_in_text",
+        "With `ecn`: a congestion mark counts only in new data: the first one that is echoed hurries \
+         two acknowledgments, further ones none. So does new data that could not be marked, once some \
+         could. CWR counts with data or a FIN, which are acknowledged at once (`tcp_data_ecn_check`, \
+         `tcp_ecn_accept_cwr`). Without the switch every mark is acknowledged at once",
+    )
+    .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
+    Switch::flag(
         "receive.stamp_may_lag",
         "A segment whose time stamp is one less than the last one is taken (`TCP_PAWS_WINDOW`); RFC \
          7323 §5.3 discards it",

@@ -204,6 +204,12 @@ pub const SWITCHES: &[Switch] = &[
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
     Switch::flag(
+        "send.keeps_larger_window",
+        "An ACK without new octets or new text makes the peer's window larger or closes it, but does \
+         not make it smaller (`tcp_may_update_window`)",
+    )
+    .rfc(|c| Field::Flag(&mut c.send_rules.keeps_larger_window)),
+    Switch::flag(
         "send.acks_restart_probes",
         "With nothing outstanding each ACK whose window is too small for the next segment restarts \
          the wait for the next probe; the backoff lasts until a window takes that segment \

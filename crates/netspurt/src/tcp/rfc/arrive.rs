@@ -161,7 +161,7 @@ impl Tcb {
 
     /// Takes in what the octets `left..right` of a segment carry: a mark, data, a FIN.
     fn take_text(&mut self, segment: &Segment, (left, right): (u64, u64), cx: &mut Context<'_>) {
-        if self.header.take_marks(segment) {
+        if self.rx.marks.on_segment(segment) {
             self.rx.need = AckNeed::Now;
         }
         let patient = self.config.receive_rules.fin_ack_waits
@@ -169,9 +169,6 @@ impl Tcb {
             && self.rx.is_at_ease();
         if segment.len > 0 && !self.rx.is_closed() {
             // RFC 9293 §3.10.7.4: nothing follows a FIN.
-            if self.rx.reports_before(segment) {
-                self.send_ack(cx);
-            }
             self.take_data(segment, cx.now);
         } else if segment.len > 0 && self.life.state() == TcpState::TimeWait {
             // `tcp_timewait_state_process`.
@@ -290,8 +287,9 @@ impl Tcb {
     /// congestion is told by its flags.
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
         let smss = self.header.on_syn(segment, &self.config, now);
-        self.rx.begin(segment.seq, self.header.agreed.sack);
         self.header.agreed.ecn = self.config.ecn && takes_marks;
+        let agreed = &self.header.agreed;
+        self.rx.begin(segment.seq, agreed.sack, agreed.ecn);
         self.tx.window.smss_min = full_payload(MSS_MIN, self.header.agreed.timestamps).into();
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);
     }

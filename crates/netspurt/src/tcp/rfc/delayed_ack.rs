@@ -17,6 +17,9 @@ const FULL_LEAST: u64 = 88;
 /// How many segments are acknowledged at once after the application asked for it (`TCP_QUICKACK`).
 const QUICK_SEGS: u32 = 16;
 
+/// How many are after a mark of congestion.
+const QUICK_AFTER_MARK: u32 = 2;
+
 /// What a segment asks of the acknowledging side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AckNeed {
@@ -129,7 +132,7 @@ impl AckDelay {
         };
         self.measure(segment, part);
         if self.ato.is_zero() {
-            self.be_quick(window);
+            self.be_quick(window, self.quick_max);
             self.ato = min;
         } else {
             let gap = self.clock.jiffies_between(self.last_arrival, at.now);
@@ -167,7 +170,7 @@ impl AckDelay {
         } else if gap < self.ato {
             self.ato = (half + gap).min(rto);
         } else if gap > rto {
-            self.be_quick(window);
+            self.be_quick(window, self.quick_max);
         }
     }
 
@@ -197,14 +200,13 @@ impl AckDelay {
         self.pushed = if self.pushed == Pushed::Never { Pushed::Once } else { Pushed::Again };
     }
 
-    /// As many acknowledgments at once as half the window has full segments.
-    fn be_quick(&mut self, window: u64) {
+    /// As many acknowledgments at once as half the window has full segments, and `most` at most.
+    fn be_quick(&mut self, window: u64, most: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
             some => u32::try_from(some).unwrap_or(u32::MAX),
         };
-        let count = half.min(self.quick_max);
-        self.quick = self.quick.max(count);
+        self.quick = self.quick.max(half.min(most));
     }
 
     /// The application asked for acknowledgments at once, or no longer (`TCP_QUICKACK`). Of
@@ -222,13 +224,22 @@ impl AckDelay {
         quick
     }
 
-    /// A duplicate arrived: the peer may not have heard, if it is of octets `in_order`
-    /// (`tcp_enter_quickack_mode`).
+    /// A duplicate arrived: the peer may not have heard, if it is of octets `in_order`.
     pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
-        if let DelayedAck::Adaptive { min, .. } = self.algorithm
-            && in_order
-        {
-            self.be_quick(window);
+        if in_order {
+            self.hurry(window, self.quick_max);
+        }
+    }
+
+    /// A mark of congestion arrived: the peer's window may be very small (`tcp_data_ecn_check`).
+    pub(super) fn on_mark(&mut self, window: u64) {
+        self.hurry(window, QUICK_AFTER_MARK);
+    }
+
+    /// Up to `most` acknowledgments leave at once (`tcp_enter_quickack_mode`).
+    fn hurry(&mut self, window: u64, most: u32) {
+        if let DelayedAck::Adaptive { min, .. } = self.algorithm {
+            self.be_quick(window, most);
             self.interactive = false;
             self.ato = min;
         }

@@ -73,7 +73,7 @@ impl Tcb {
     /// Puts a segment of the sending half on the wire.
     #[inline(always)]
     fn emit(&mut self, departure: &NextSegment, cx: &mut Context<'_>) {
-        let &NextSegment { seq, len, fin, push, has_room, cause } = departure;
+        let &NextSegment { seq, len, fin, push, spare, cause } = departure;
         let now = cx.now;
         let segment = self.header.begin(self.tx.window.on_wire(seq), cx);
         segment.len = u16::try_from(len).expect("no segment is longer than the MSS");
@@ -91,7 +91,7 @@ impl Tcb {
                 segment.flags = segment.flags.with(Flags::CWR);
             }
         }
-        self.rx.acknowledge(segment, usize::from(has_room), &self.header);
+        self.rx.acknowledge(segment, self.header.sack_room_in(spare), &self.header);
         let size_bytes = self.header.weigh(segment);
         if len > 0 {
             self.rx.ack_delay.on_data_sent(now);

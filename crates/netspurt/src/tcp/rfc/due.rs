@@ -92,11 +92,15 @@ impl RfcSender {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
         let calm = matches!(self.recovery.repair.phase, Phase::Open | Phase::Cwr);
-        let quiet = calm && !self.timers.awaits_reordering();
+        let quiet = calm && (!self.timers.awaits_reordering() || sent && self.timers.yields());
         let able = self.config.tlp && loss.uses_sack && quiet && loss.scoreboard.sacked() == 0;
         let Some(head) = loss.scoreboard.front() else { return };
         if !able || self.tail_probe.is_out() || self.window.una == 0 {
             return;
+        }
+        if self.timers.awaits_reordering() {
+            // The last timer set replaces the other (`tcp_schedule_loss_probe`).
+            self.timers.restart(&loss.scoreboard, false, now);
         }
         let from_head = sent && self.config.timer_rules.head_bounds_probes;
         let bound = head.at + self.timers.retransmission.rto();
@@ -114,6 +118,10 @@ impl RfcSender {
             return None;
         }
         let last = self.recovery.loss.scoreboard.len().checked_sub(1)?;
+        if self.window.grows_packets() {
+            // A probe is one segment, whatever cwnd says.
+            self.window.grow_packet(self.window.smss);
+        }
         let data = self.window.next_data();
         let lone_fin = self.config.send_rules.fin_is_probe && self.window.unsent() > 0;
         let fresh =

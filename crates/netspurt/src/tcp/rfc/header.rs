@@ -1,8 +1,8 @@
-//! The header fields of an end's segments: agreed options, time stamps, congestion marks.
+//! The header fields of an end's segments: agreed options and time stamps.
 
 use crate::ids::TransmissionId;
 use crate::packed::packed;
-use crate::segment::{Ecn, Flags, IPV4_HEADER_BYTES, SackBlocks, Segment, SynOptions, Timestamps};
+use crate::segment::{Flags, IPV4_HEADER_BYTES, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::units::Time;
 use crate::wire::{TCP_HEADER_BYTES, full_payload, option_bytes};
 
@@ -85,13 +85,11 @@ pub(super) struct HeaderState {
     ip_bytes: u16,
     pub(super) agreed: Agreed,
     peer_stamp: PeerStamp,
-    /// Whether congestion marks are being echoed (RFC 3168 §6.1.3).
-    echoes_marks: bool,
     /// Segments sent.
     pub(super) sent: u64,
 }
 
-packed!(HeaderState { agreed, peer_stamp, echoes_marks, sent } keeps { ip_bytes });
+packed!(HeaderState { agreed, peer_stamp, sent } keeps { ip_bytes });
 
 impl HeaderState {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -99,7 +97,6 @@ impl HeaderState {
             ip_bytes: config.ip_header_bytes,
             agreed: Agreed::default(),
             peer_stamp: PeerStamp::default(),
-            echoes_marks: false,
             sent: 0,
         }
     }
@@ -170,27 +167,18 @@ impl HeaderState {
         u64::from(segment.window) << self.agreed.peer_shift
     }
 
-    /// Congestion marks are echoed until the peer says that it reacted (RFC 3168 §6.1.3); whether
-    /// this segment has one.
-    pub(super) fn take_marks(&mut self, segment: &Segment) -> bool {
-        if !self.agreed.ecn {
-            return false;
-        }
-        let marked = segment.ecn == Ecn::CE;
-        self.echoes_marks = marked || self.echoes_marks && !segment.flags.has(Flags::CWR);
-        marked
-    }
-
     /// The SACK blocks that fit into a segment without payload (RFC 2018 §3).
     #[inline]
     pub(super) fn sack_room(&self) -> usize {
         if self.agreed.timestamps { SackBlocks::MAX_STAMPED } else { SackBlocks::MAX }
     }
 
-    /// Whether a mark is to be echoed.
+    /// The SACK blocks that fit into a segment with `spare` octets of payload fewer than a full one.
     #[inline]
-    pub(super) fn echoes_marks(&self) -> bool {
-        self.echoes_marks
+    pub(super) fn sack_room_in(&self, spare: u64) -> usize {
+        // With padding the option has 4 octets, and 8 for each block.
+        let blocks = spare.saturating_sub(4) / 8;
+        usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(self.sack_room()))
     }
 
     /// The time stamps of a segment that leaves at `now`.
@@ -226,9 +214,10 @@ impl HeaderState {
     }
 
     /// What both ends agreed on, for people.
-    pub(super) fn options_info(&self) -> OptionsInfo {
+    pub(super) fn options_info(&self, ecn_seen: bool) -> OptionsInfo {
         let Agreed { timestamps, sack, ecn, scaling, peer_shift, own_shift } = self.agreed;
-        OptionsInfo { timestamps, sack, ecn, shifts: scaling.then_some((peer_shift, own_shift)) }
+        let shifts = scaling.then_some((peer_shift, own_shift));
+        OptionsInfo { timestamps, sack, ecn, ecn_seen, shifts }
     }
 }
 
@@ -264,20 +253,5 @@ mod tests {
         assert_eq!((smss(Some(1400), true, 20), smss(Some(9000), false, 20)), (1388, 1460));
         assert_eq!((smss(None, false, 20), smss(None, false, 40)), (536, 1220));
         assert_eq!((smss(Some(1), false, 20), smss(Some(0), false, 20)), (88, 536));
-    }
-
-    /// RFC 3168 §6.1.3.
-    #[test]
-    fn marks_are_echoed_until_the_peer_says_that_it_reacted() {
-        let mut header = HeaderState::new(&RfcConfig::rfc_2026());
-        let marked = Segment { ecn: Ecn::CE, ..Segment::default() };
-        let reacted = Segment { flags: Flags::CWR, ..Segment::default() };
-        assert!(!header.take_marks(&marked), "nothing was agreed on");
-        header.agreed.ecn = true;
-        assert!(header.take_marks(&marked) && header.echoes_marks());
-        assert!(!header.take_marks(&Segment::default()) && header.echoes_marks());
-        assert!(!header.take_marks(&reacted) && !header.echoes_marks());
-        let both = Segment { flags: Flags::CWR, ..marked };
-        assert!(header.take_marks(&both) && header.echoes_marks());
     }
 }

@@ -79,6 +79,8 @@ pub struct DeliveredInfo {
     /// The last rate that was sampled, as octets in a time. A sample that the application limited counts
     /// only if its rate is not lower (`tcp_rate_gen`). `None` if nobody asked for samples.
     pub rate: Option<(u64, Duration)>,
+    /// Whether the application limited that sample.
+    pub is_app_limited: bool,
 }
 
 /// What both ends of a connection agreed on.
@@ -90,6 +92,8 @@ pub struct OptionsInfo {
     pub sack: bool,
     /// Congestion marks (RFC 3168).
     pub ecn: bool,
+    /// Whether any segment of the peer's could have been marked.
+    pub ecn_seen: bool,
     /// The peer's shift and ours, where windows are scaled (RFC 7323 §2).
     pub shifts: Option<(u8, u8)>,
 }

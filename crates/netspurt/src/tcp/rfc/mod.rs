@@ -30,6 +30,7 @@ mod header;
 mod info;
 mod initial_window;
 mod lifecycle;
+mod marks;
 mod merge;
 pub(super) mod merged;
 mod meter;

@@ -135,8 +135,10 @@ pub(super) fn packet_tail(sender: &RfcSender) -> Option<u64> {
 pub(super) fn end_of_new(sender: &RfcSender, seq: u64) -> u64 {
     let (window, smss) = (&sender.window, sender.window.smss.max(1));
     let half = half_of_cwnd(sender);
-    // The host's buffers have half of the peer's largest window at most (`tcp_bound_to_half_wnd`).
-    let buffer = (window.peer_max() / 2 / smss).max(1);
+    // A buffer has half of the peer's largest window at most (`tcp_bound_to_half_wnd`); where buffers
+    // are known, the end of one is known, too.
+    let buffer =
+        if window.grows_packets() { u64::MAX } else { (window.peer_max() / 2 / smss).max(1) };
     let most = smss * half.min(buffer).min(segs_that_fit(sender));
     let edge = sender.packet_edge.unwrap_or(u64::MAX).min(window.peer_edge());
     let data = window.end.min(window.record_end());

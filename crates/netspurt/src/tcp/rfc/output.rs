@@ -26,8 +26,8 @@ pub(super) struct NextSegment {
     pub(super) fin: bool,
     /// Whether it has PSH.
     pub(super) push: bool,
-    /// Whether it has octets to spare for a SACK block.
-    pub(super) has_room: bool,
+    /// Octets of payload that it has fewer than a full one: room for SACK blocks.
+    pub(super) spare: u64,
     /// Why it leaves again, if it does.
     pub(super) cause: Option<Cause>,
 }
@@ -49,7 +49,7 @@ impl NextSegment {
             len,
             fin,
             push: sent.is_pushed() || place.is_last,
-            has_room: smss - len >= SACK_BLOCK_BYTES,
+            spare: smss.saturating_sub(len),
             cause,
         }
     }
@@ -63,9 +63,6 @@ pub(super) struct Edges {
     /// By both windows.
     pub(super) both: u64,
 }
-
-/// Octets of a SACK option with one block, padding included.
-const SACK_BLOCK_BYTES: u64 = 12;
 
 impl RfcSender {
     /// Whether there is nothing outstanding and nothing to send.
@@ -262,7 +259,7 @@ impl RfcSender {
         let snapshot = self.delivery.snapshot(now, !self.recovery.loss.scoreboard.is_empty());
         let seq = self.window.nxt;
         let place = place_of_new(self, len);
-        let pushed = len > 0 && self.window.is_pushed(seq + len, !place.goes_on);
+        let pushed = len > 0 && !place.goes_on && self.window.is_pushed(seq + len);
         let fin = self.window.send(len);
         let octets =
             u32::try_from(len).expect("no segment is longer than the MSS") + u32::from(fin);

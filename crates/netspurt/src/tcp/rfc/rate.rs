@@ -19,11 +19,12 @@ pub(super) struct Delivery {
     newest: Newest,
     /// The last rate that [`DeliveredInfo`] tells.
     rate: Option<(u64, Duration)>,
+    rate_is_app_limited: bool,
     /// `octets` at which the last flight limited by the application will have been delivered.
     app_limited_until: u64,
 }
 
-packed!(Delivery { octets, at, first_sent_at, newest, rate, app_limited_until } keeps { is_sampled });
+packed!(Delivery { octets, at, first_sent_at, newest, rate, rate_is_app_limited, app_limited_until } keeps { is_sampled });
 
 /// The newest segment that an ACK brought news of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +75,11 @@ impl Delivery {
 
     /// What was delivered, for people.
     pub(super) fn info(&self) -> DeliveredInfo {
-        DeliveredInfo { bytes: self.octets, rate: self.rate }
+        DeliveredInfo {
+            bytes: self.octets,
+            rate: self.rate,
+            is_app_limited: self.rate_is_app_limited,
+        }
     }
 
     /// Keeps a sample's rate, unless the application limited it and it is lower than the last.
@@ -83,7 +88,7 @@ impl Delivery {
         let (last, span) = self.rate.unwrap_or_default();
         let is_higher = product(bytes, span) >= product(last, interval);
         if !interval.is_zero() && (!app_limited || is_higher) {
-            self.rate = Some((bytes, interval));
+            (self.rate, self.rate_is_app_limited) = (Some((bytes, interval)), app_limited);
         }
     }
 

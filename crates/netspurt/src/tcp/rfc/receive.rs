@@ -12,6 +12,7 @@ use super::config::RfcConfig;
 use super::delayed_ack::{AckDelay, AckNeed, Moment, Reader};
 use super::header::HeaderState;
 use super::info::ReceivingInfo;
+use super::marks::MarkEcho;
 use super::receive_memory::ReceiveMemory;
 use super::rules::ReceiveRules;
 use crate::ranges::{Range, Ranges};
@@ -32,6 +33,9 @@ pub(in crate::tcp) struct RfcReceiver {
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
+    /// What the next acknowledgment reports in the place of both, if it leaves as if before the segment
+    /// at hand.
+    early: Vec<Range>,
     /// Octets delivered in order that the application has not read.
     pub(super) unread: u64,
     /// Whether the application reads as data comes.
@@ -47,6 +51,7 @@ pub(in crate::tcp) struct RfcReceiver {
     fin: Option<u64>,
     pub(super) ack_delay: AckDelay,
     compression: SackCompression,
+    pub(super) marks: MarkEcho,
     /// When a held acknowledgment goes out.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
@@ -59,7 +64,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(in crate::tcp) count: ReceiveCount,
 }
 
-packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, unread, reads_at_once, memory, full, fin, ack_delay, compression, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
+packed!(RfcReceiver { irs, nxt, told, edge, above, blocks, duplicate, early, unread, reads_at_once, memory, full, fin, ack_delay, compression, marks, deadline, need, challenged, count } keeps { buffer, first_max, merged, merged_here });
 
 impl RfcReceiver {
     pub(super) fn new(config: &RfcConfig) -> Self {
@@ -73,6 +78,7 @@ impl RfcReceiver {
             above: Ranges::default(),
             blocks: Vec::new(),
             duplicate: None,
+            early: Vec::new(),
             unread: 0,
             reads_at_once: true,
             buffer: config.receive_buffer_bytes,
@@ -82,6 +88,7 @@ impl RfcReceiver {
             fin: None,
             ack_delay: AckDelay::new(config),
             compression: SackCompression::new(config),
+            marks: MarkEcho::new(config),
             deadline: Time::NEVER,
             need: AckNeed::None,
             merged: config.merged_mss,
@@ -91,10 +98,11 @@ impl RfcReceiver {
         }
     }
 
-    /// The peer's SYN has the number `irs`; whether SACK is agreed on.
-    pub(super) fn begin(&mut self, irs: u32, sack: bool) {
+    /// The peer's SYN has the number `irs`; whether SACK and ECN are agreed on.
+    pub(super) fn begin(&mut self, irs: u32, sack: bool, ecn: bool) {
         self.irs = irs;
         self.compression.begin(sack);
+        self.marks.begin(ecn);
     }
 
     /// The window that a SYN offers, which is a multiple of `unit` if it is given.
@@ -234,6 +242,8 @@ impl RfcReceiver {
         let in_order = next && self.above.is_empty();
         self.count.out_of_order += u64::from(left > self.nxt);
         let Some(right) = self.admit(left, right) else { return self.need = AckNeed::Now };
+        // One whose report waited until now is not reported (`tcp_data_queue`).
+        self.duplicate = None;
         let held_beyond = self.above.total();
         let new = self.take_in(left, right, config);
         if !new {
@@ -244,14 +254,14 @@ impl RfcReceiver {
             self.close_gap(held_beyond);
             self.note_delivery(at.now);
         } else {
-            self.arrive_beyond(segment);
+            self.arrive_beyond(segment, window);
         }
         let held = self.nxt - self.told;
         let reader = self.reader(config);
         if in_order && new {
             let need = self.ack_delay.need(held, reader);
             self.ask_for(need, at, config);
-        } else if !self.waits_behind_gap(held, reader, at) {
+        } else if !self.early.is_empty() || !self.waits_behind_gap(held, reader, at) {
             self.need = self.need.max(AckNeed::Now);
         }
     }
@@ -266,13 +276,6 @@ impl RfcReceiver {
         let wait = self.compression.wait(self.nxt, at.srtt.map_or(rtt, |srtt| rtt.min(srtt)));
         self.deadline = wait.map_or(self.deadline, |wait| self.deadline.min(at.now + wait));
         wait.is_some()
-    }
-
-    /// Whether an acknowledgment that waits must leave before `segment` is taken in.
-    pub(super) fn reports_before(&self, segment: &Segment) -> bool {
-        let left = self.octet(segment.seq);
-        let new = (left, left + u64::from(segment.len));
-        left > self.nxt && self.compression.goes_before(new, &self.blocks)
     }
 
     /// The wait of an acknowledgment is over.
@@ -432,6 +435,13 @@ impl RfcReceiver {
         } else {
             whole
         };
+        let place = self.blocks.iter().position(|block| touches(block, range));
+        if self.compression.goes_before(place.unwrap_or(self.blocks.len())) {
+            // Of the segment at hand it tells only that it made a block longer.
+            self.early.extend(self.duplicate.iter().chain(&self.blocks));
+            let before = usize::from(self.duplicate.is_some());
+            place.inspect(|place| self.early[before + place] = range);
+        }
         self.blocks.retain(|block| !touches(block, range));
         self.blocks.insert(0, range);
         self.blocks.truncate(SackBlocks::MAX);
@@ -483,8 +493,9 @@ impl RfcReceiver {
     fn blocks(&self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let wire = |octet| seq::to_wire(self.irs, octet);
-        let all = self.duplicate.iter().chain(&self.blocks);
-        for &(left, right) in all.take(room.min(SackBlocks::MAX)) {
+        let (now, early) = (self.duplicate.iter().chain(&self.blocks), self.early.iter());
+        let now = now.take(if self.early.is_empty() { usize::MAX } else { 0 });
+        for &(left, right) in early.chain(now).take(room.min(SackBlocks::MAX)) {
             blocks.add(SackBlock { left: wire(left), right: wire(right) });
         }
         blocks
@@ -496,7 +507,7 @@ impl RfcReceiver {
         segment.ack = self.next_on_wire();
         let window = self.advance_window() >> header.agreed.own_shift;
         segment.window = u16::try_from(window).unwrap_or(u16::MAX);
-        if header.echoes_marks() {
+        if self.marks.is_echoed {
             segment.flags = segment.flags.with(Flags::ECE);
         }
         if self.has_blocks() && header.agreed.sack && room > 0 {
@@ -515,5 +526,6 @@ impl RfcReceiver {
         self.deadline = Time::NEVER;
         self.need = AckNeed::None;
         self.duplicate = None;
+        self.early.clear();
     }
 }

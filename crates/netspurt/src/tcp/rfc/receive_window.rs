@@ -120,6 +120,9 @@ impl RfcReceiver {
         let (full, told, load) = (self.ack_delay.full(), self.told_window(), self.weigh(segment));
         self.count.segments += load.packets - 1;
         self.ack_delay.on_arrival(segment, load.part, window, at);
+        if self.marks.on_new_data(segment) {
+            self.ack_delay.on_mark(window);
+        }
         let end = self.octet(segment.seq) + load.len;
         let Some(memory) = &mut self.memory else { return };
         if self.reads_at_once {
@@ -137,9 +140,12 @@ impl RfcReceiver {
     }
 
     /// A segment arrived beyond a hole (`tcp_data_queue_ofo`).
-    pub(super) fn arrive_beyond(&mut self, segment: &Segment) {
+    pub(super) fn arrive_beyond(&mut self, segment: &Segment, window: u64) {
         let (full, told, load) = (self.ack_delay.full(), self.told_window(), self.weigh(segment));
         self.count.segments += load.packets - 1;
+        if self.marks.on_new_data(segment) {
+            self.ack_delay.on_mark(window);
+        }
         let Some(memory) = &mut self.memory else { return };
         self.ack_delay.on_beyond(segment, load.part);
         if load.part > full {

@@ -134,6 +134,13 @@ impl LossRecovery {
         self.repair.is_complete(scene.window.una, beyond)
     }
 
+    /// Whether a repair lasts though all is acknowledged that it is about.
+    fn reopens_beyond(&self, scene: &Scene<'_>) -> bool {
+        let repairs = self.repair.phase == Phase::Recovery && !self.loss.uses_sack;
+        let lasts = scene.config.cwnd_rules.repair_ends_beyond && repairs;
+        lasts && scene.window.una == self.repair.point
+    }
+
     /// With an ACK: marks what the connection's rule calls lost, unless RACK has nothing new to go by.
     fn look(&mut self, news: &News, scene: &Scene<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
@@ -156,7 +163,7 @@ impl LossRecovery {
     /// cut back yet, because retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
         let rules = scene.config.spurious_rules;
-        let partial = self.repair.phase == Phase::Recovery && !self.is_complete(scene);
+        let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
         let echoes = scene.config.eifel && self.spurious.tells_delay(news.echo);
         let late = partial && news.acked > 0 && echoes;
         if late && rules.teaches_reordering {
@@ -285,7 +292,10 @@ impl LossRecovery {
         // RFC 6582 §3.2 step 3, the way without a burst.
         let bursts = by_partial_acks(config.recovery, self.loss.uses_sack) && !config.prr;
         let most = bursts.then(|| window.flight().max(smss) + smss);
-        self.cwnd.leave(phase, most);
+        // A cut that was taken back has set the window.
+        if phase != Phase::Recovery || self.spurious.has_prior() {
+            self.cwnd.leave(phase, most);
+        }
         // This ACK has set the window; the next one may open it.
         let grows = config.cwnd_rules.last_repair_ack_grows;
         self.repair.settled = phase != Phase::Loss && !grows;
@@ -299,7 +309,10 @@ impl LossRecovery {
     fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         self.loss.rack.has_news = true;
-        if self.repair.phase.is_repairing() {
+        if self.reopens_beyond(scene) {
+            // What follows the repair ends it (`tcp_is_non_sack_preventing_reopen`).
+            self.loss.forget_duplicates();
+        } else if self.repair.phase.is_repairing() {
             self.loss.scoreboard.lose_nothing(scene.config.rack_rules.spares_unsent);
             let disorder = self.loss.scoreboard.sacked() > 0;
             self.end_repair(if disorder { Phase::Disorder } else { Phase::Open });

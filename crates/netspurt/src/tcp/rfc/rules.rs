@@ -197,6 +197,11 @@ pub struct ReceiveRules {
     /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets; in
     /// the RFC only the next octet expected does.
     pub reset_at_fin: bool,
+    /// A congestion mark counts only in new data: the first one that is echoed hurries two acknowledgments,
+    /// further ones none. So does new data that could not be marked, once some could. What tells that the
+    /// peer reacted counts with data or a FIN, which are acknowledged at once (`tcp_data_ecn_check`,
+    /// `tcp_ecn_accept_cwr`).
+    pub marks_in_text: bool,
     /// Reports of what arrived behind a gap wait to be sent as one (`__tcp_ack_snd_check`).
     ///
     /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an ACK may
@@ -249,6 +254,7 @@ impl ReceiveRules {
             reset_behind_gap: on,
             reset_at_fin: on,
             compresses_sacks: on,
+            marks_in_text: on,
             stamp_may_lag: on,
             takes_last_again: on,
             counts_memory: on,
@@ -341,6 +347,12 @@ pub struct SendRules {
     /// A retransmission waits for room in a window that the peer has shrunk, unless it is of the
     /// oldest segment (`__tcp_retransmit_skb`).
     pub copies_need_window: bool,
+    /// An ACK without new octets or new text makes the peer's window larger or closes it, but does not
+    /// make it smaller (`tcp_may_update_window`).
+    ///
+    /// departs: RFC 9293 §3.10.7.4 - with `keeps_larger_window` an ACK with the numbers of the last one
+    /// does not shrink the window; in the RFC it does.
+    pub keeps_larger_window: bool,
     /// With nothing outstanding each ACK whose window is too small for the next segment restarts
     /// the wait for the next probe, and the backoff lasts until a window takes that segment
     /// (`tcp_ack_probe`).
@@ -375,6 +387,7 @@ impl SendRules {
             packet_segs_min: 2,
             packets_fill_windows: on,
             copies_need_window: on,
+            keeps_larger_window: on,
             acks_restart_probes: on,
             fin_is_probe: on,
             lost_outnumber_copies: on,

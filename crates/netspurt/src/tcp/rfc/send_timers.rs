@@ -127,6 +127,12 @@ impl SendTimers {
         self.retries = 0;
     }
 
+    /// Whether there is one timer at a time for what is outstanding.
+    #[inline]
+    pub(super) fn yields(&self) -> bool {
+        self.yields
+    }
+
     /// Whether no timer stands for what is outstanding.
     #[inline]
     pub(super) fn is_unguarded(&self) -> bool {

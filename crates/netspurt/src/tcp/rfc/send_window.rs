@@ -11,6 +11,9 @@ use super::written::WrittenPart;
 /// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
+/// The most octets of one of the host's buffers, which have half of the peer's largest window at most.
+const BUFFER_MAX: u64 = 1 << 16;
+
 /// What was written, sent and acknowledged, and what the peer takes. Octets are counted from the
 /// SYN, which is 0.
 #[derive(Debug)]
@@ -46,12 +49,14 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
+    /// Whether an ACK that tells nothing else makes the window larger or closes it, and else not smaller.
+    keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not all sent: no segment has
     /// octets from both sides.
     records: VecDeque<Record>,
 }
 
-packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, told, short, records } keeps { iss, halves, fin_needs_window });
+packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_max, smss_min, peer, peer_max, told, short, records } keeps { iss, halves, fin_needs_window, keeps_larger });
 
 /// The end of a record, or of a buffer of the host that is shorter than a full segment may be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +116,7 @@ impl SendWindow {
                 end: 0,
             },
             fin_needs_window: config.send_rules.fin_needs_window,
+            keeps_larger: config.send_rules.keeps_larger_window,
             records: VecDeque::new(),
         }
     }
@@ -148,6 +154,10 @@ impl SendWindow {
             self.records.pop_front();
         } else {
             self.records[0].end = end;
+        }
+        // The packet's end has the PSH of what it is made of.
+        for pushed in self.pushed_before.iter_mut().take_while(|pushed| **pushed < end) {
+            *pushed = end;
         }
     }
 
@@ -270,10 +280,17 @@ impl SendWindow {
     }
 
     /// Takes the peer's window from a segment that begins at its octet `seq` and acknowledges
-    /// ours up to `ack`; whether it changed (RFC 9293 §3.10.7.4).
+    /// ours up to `ack`, which is not taken yet; whether it changed (RFC 9293 §3.10.7.4).
     #[inline]
     pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
-        if (seq, ack) < self.told {
+        let is_news = if self.keeps_larger {
+            let (told_seq, _) = self.told;
+            let opens = window > self.peer || window == 0;
+            ack > self.una || seq > told_seq || seq == told_seq && opens
+        } else {
+            (seq, ack) >= self.told
+        };
+        if !is_news {
             return false;
         }
         self.told = (seq, ack);
@@ -298,8 +315,8 @@ impl SendWindow {
         }
         let before = self.end;
         self.end = before.saturating_add(part.octets);
-        if part.starts && self.smss < self.smss_max {
-            // The host's buffers stay as small as segments are now.
+        if part.starts && self.peer_max < 2 * BUFFER_MAX {
+            // The host's buffers stay as small as the peer's window is now (`tcp_bound_to_half_wnd`).
             self.records.push_back(Record { end: self.end, joins: true });
         } else if let Some(last) = self.records.back_mut()
             && last.joins
@@ -311,11 +328,11 @@ impl SendWindow {
     }
 
     /// Whether the next segment, if it ends at `end`, has PSH: a write ends there that wants it, or a
-    /// record. The last one of a packet has it also where a write ends within.
-    pub(super) fn is_pushed(&self, end: u64, is_last: bool) -> bool {
+    /// record. It is the last one of a packet, and has it also where a write ends within.
+    pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
-        let ends_write = || earlier.is_some_and(|one| *one == end || is_last && *one < end);
+        let ends_write = || earlier.is_some_and(|one| *one <= end);
         end == self.pushed || ends_record || ends_write()
     }
 
@@ -406,6 +423,17 @@ mod tests {
         assert!(window.update(10, 5, 3000) && !window.update(10, 5, 3000));
         assert!(!window.update(9, 5, 1) && !window.update(10, 4, 1) && window.peer() == 3000);
         assert!(window.update(10, 6, 1));
+    }
+
+    /// `tcp_may_update_window`.
+    #[test]
+    fn an_ack_without_news_does_not_make_a_window_smaller_unless_it_closes_it() {
+        let mut window = opened();
+        (window.una, window.keeps_larger) = (5, true);
+        assert!(window.update(10, 5, 3000));
+        assert!(!window.update(10, 5, 2999) && window.update(10, 5, 3001));
+        assert!(window.update(10, 5, 0) && window.update(10, 5, 1));
+        assert!(!window.update(9, 5, 7) && window.update(11, 5, 0) && window.update(9, 6, 7));
     }
 
     /// RFC 5961 §5.2: SND.UNA - MAX.SND.WND.

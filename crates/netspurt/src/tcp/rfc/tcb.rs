@@ -224,7 +224,7 @@ impl Tcb {
             phase: repair.phase,
             retries: tx.timers.retries(),
             probes: tx.persist.info(),
-            options: self.header.options_info(),
+            options: self.header.options_info(self.rx.marks.is_seen),
             smss: tx.window.smss,
             cwnd: cwnd.window.cwnd,
             ssthresh: cwnd.window.ssthresh,

@@ -139,6 +139,11 @@ impl SpuriousWatch {
         self.frto = Frto::Off;
     }
 
+    /// Whether the last cut was not taken back.
+    pub(super) fn has_prior(&self) -> bool {
+        self.prior.is_some()
+    }
+
     /// The cut to take back, once.
     pub(super) fn take_prior(&mut self) -> Option<Prior> {
         let prior = self.prior.take();

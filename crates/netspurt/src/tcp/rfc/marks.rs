@@ -1,0 +1,111 @@
+//! Congestion marks that arrive, and their echo (RFC 3168 §6.1.3).
+
+use crate::packed::packed;
+use crate::segment::{Ecn, Flags, Segment};
+
+use super::config::RfcConfig;
+
+/// What the receiver knows of congestion marks.
+#[derive(Debug)]
+pub(super) struct MarkEcho {
+    /// Whether only what carries new data, or for CWR anything with a number, is looked at.
+    in_text_only: bool,
+    /// Whether ECN was agreed on.
+    is_on: bool,
+    /// Whether marks are echoed until the peer says that it reacted.
+    pub(super) is_echoed: bool,
+    /// Whether any segment could have been marked.
+    pub(super) is_seen: bool,
+}
+
+packed!(MarkEcho { is_on, is_echoed, is_seen } keeps { in_text_only });
+
+impl MarkEcho {
+    pub(super) fn new(config: &RfcConfig) -> Self {
+        let in_text_only = config.receive_rules.marks_in_text;
+        Self { in_text_only, is_on: false, is_echoed: false, is_seen: false }
+    }
+
+    /// The peer's SYN came; whether ECN is agreed on.
+    pub(super) fn begin(&mut self, ecn: bool) {
+        self.is_on = ecn;
+    }
+
+    /// A segment arrived; whether it is to be acknowledged at once: it is marked or, where marks
+    /// count in new data alone, has data and says that the peer reacted (`tcp_ecn_accept_cwr`).
+    pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
+        if !self.is_on {
+            return false;
+        }
+        let reacted = segment.flags.has(Flags::CWR);
+        if self.in_text_only {
+            let counts = reacted && segment.seq_len() > 0;
+            self.is_echoed &= !counts;
+            return counts;
+        }
+        let marked = segment.ecn == Ecn::CE;
+        self.is_seen |= segment.ecn != Ecn::NOT_ECT;
+        self.is_echoed = marked || self.is_echoed && !reacted;
+        marked
+    }
+
+    /// New data arrived, where marks count in them alone; whether acknowledgments hurry for a while:
+    /// with the first mark that is echoed, and with what cannot be marked though something could,
+    /// which is probably a retransmission (`tcp_data_ecn_check`).
+    pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
+        if !self.is_on || !self.in_text_only {
+            return false;
+        }
+        let seen = self.is_seen;
+        match segment.ecn {
+            Ecn::NOT_ECT => return seen,
+            Ecn::CE => {
+                self.is_seen = true;
+                return !core::mem::replace(&mut self.is_echoed, true);
+            }
+            _ => self.is_seen = true,
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(in_text_only: bool) -> MarkEcho {
+        let config = if in_text_only { RfcConfig::linux_6() } else { RfcConfig::rfc_2026() };
+        let mut marks = MarkEcho::new(&config);
+        marks.begin(true);
+        marks
+    }
+
+    /// RFC 3168 §6.1.3.
+    #[test]
+    fn marks_are_echoed_until_the_peer_says_that_it_reacted() {
+        let mut marks = marks(false);
+        let marked = Segment { ecn: Ecn::CE, ..Segment::default() };
+        let reacted = Segment { flags: Flags::CWR, ..Segment::default() };
+        assert!(marks.on_segment(&marked) && marks.is_echoed);
+        assert!(!marks.on_segment(&Segment::default()) && marks.is_echoed);
+        assert!(!marks.on_segment(&reacted) && !marks.is_echoed);
+        let both = Segment { flags: Flags::CWR, ..marked };
+        assert!(marks.on_segment(&both) && marks.is_echoed);
+        marks.begin(false);
+        assert!(!marks.on_segment(&marked) && !marks.on_new_data(&marked), "nothing is agreed on");
+    }
+
+    #[test]
+    fn in_text_the_first_mark_hurries_and_what_cannot_be_marked() {
+        let mut marks = marks(true);
+        let segment = |ecn| Segment { ecn, len: 1000, ..Segment::default() };
+        assert!(!marks.on_new_data(&segment(Ecn::NOT_ECT)), "nothing could be marked yet");
+        assert!(!marks.on_new_data(&segment(Ecn::ECT0)) && marks.is_seen);
+        assert!(marks.on_new_data(&segment(Ecn::CE)) && marks.is_echoed);
+        assert!(!marks.on_new_data(&segment(Ecn::CE)) && marks.on_new_data(&segment(Ecn::NOT_ECT)));
+        let mut reacted = Segment { flags: Flags::CWR, ..Segment::default() };
+        assert!(!marks.on_segment(&reacted) && marks.is_echoed, "a bare ACK");
+        reacted.len = 1;
+        assert!(marks.on_segment(&reacted) && !marks.is_echoed);
+    }
+}
