@@ -362,7 +362,34 @@ def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
     failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")
     failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "several pictures")
     drawn = netspurt("plot", "r", "--kind", "all", "--to", 20, "--link", "modem").stdout.split()
-    assert len(drawn) == 8
+    assert len(drawn) == 16
+    failed(netspurt("plot", "r", "--kind", "all", "--flow", "x"), "no flow 'x'", "transfer")
+
+
+def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
+    netspurt: Command,
+) -> None:
+    netspurt("new", "mine.toml")
+    netspurt("run", "mine.toml", "--set", 'record.tables=["segments", "cwnd"]', "--out", "r")
+    drawn = netspurt("plot", "r", "--kind", "all")
+    kinds = ["time-sequence", "outstanding", "throughput", "density", "flows"]
+    assert drawn.stdout.split() == [f"r/{kind}.{end}" for kind in kinds for end in ("png", "svg")]
+    record = """record.tables='["segments", "cwnd", "rto", "rtt", "queue", "drops"]'"""
+    assert drawn.stderr.splitlines() == [
+        "left out: cwnd (table rto not recorded); rto (tables rto and rtt not recorded); "
+        "queue (tables queue and drops not recorded); path (no link changes)",
+        f"to record these tables: --set {record}",
+    ]
+    told = """record.tables='["segments", "cwnd", "rto"]'"""
+    failed(netspurt("plot", "r", "--kind", "cwnd"), "did not record the table rto", told)
+    netspurt("run", "mine.toml", "--set", "record.tables=[]", "--out", "bare")
+    failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
+
+
+def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
+    netspurt("run", "slow-download", "--out", "slow")
+    told = netspurt("plot", "slow").stderr
+    assert told == "drawn: flow lossy of 4; --flow chooses another\n"
 
 
 @pytest.mark.parametrize(
