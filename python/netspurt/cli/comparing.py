@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 
 from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, ways_of
 from netspurt.cli.ended import outcome_data, outcome_lines
-from netspurt.cli.opening import is_run, open_tables
+from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
 from netspurt.cli.output import columns, hint_at_replies, named
 from netspurt.cli.paired import as_data, paired
@@ -151,9 +152,20 @@ def _seen(
 ) -> tuple[list[list[Seen]], float]:
     """Return the events of a flow at a node in both runs within a span, and the span [s]."""
     seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
+    if any(is_explained(run) for run in runs):
+        seen = [[_as_captured(event) for event in own] for own in seen]
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
     span = min(ends) if span is None else span
     return [[event for event in own if event.t_s <= span] for own in seen], span
+
+
+#: Causes that look alike in a capture.
+_ALIKE = ("sack-recovery", "rack")
+
+
+def _as_captured(event: Seen) -> Seen:
+    """Return an event with a cause that a capture can tell."""
+    return replace(event, cause=" or ".join(_ALIKE)) if event.cause in _ALIKE else event
 
 
 def _details(
