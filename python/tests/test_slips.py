@@ -239,7 +239,7 @@ def test_what_else_cannot_be_done_is_told_with_the_way_out(
 def test_a_script_that_is_none_has_its_line_and_its_error(here: Command, name: str) -> None:
     ran = here("script", name)
     assert ran.returncode == 2
-    assert ran.stdout.split()[:2] == ["wrong", Path(name).stem]
+    assert ran.stdout.split()[:2] == ["refused", Path(name).stem]
     assert ran.stderr.count("error:") == 1
     assert name in ran.stderr
 
