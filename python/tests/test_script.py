@@ -30,7 +30,11 @@ def syn(tmp_path: Path) -> str:
 def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
     ran = netspurt("script", SCRIPTS)
     assert (ran.returncode, ran.stderr) == (0, "")
-    lines = ran.stdout.splitlines()
+    *lines, between, total = ran.stdout.splitlines()
+    assert (between, total) == (
+        "",
+        f"{len(lines)} scripts: {len(lines)} passed, 0 failed, 0 refused",
+    )
     found = [path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.pkt")]
     assert {line.split()[1] for line in lines} == {path.as_posix() for path in found}
     assert len(lines) == len(found) >= 62
