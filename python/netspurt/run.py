@@ -478,7 +478,8 @@ def _manifest(folder: Path) -> Manifest:
                 f"{folder} holds a sweep, which keeps figures and no runs: `netspurt run SCENARIO "
                 "--out DIR` makes a run"
             ) from None
-        what = "holds no finished run" if folder.is_dir() else "is not a folder"
+        there = "is not a folder" if folder.exists() else "does not exist"
+        what = "holds no finished run" if folder.is_dir() else there
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}") from error

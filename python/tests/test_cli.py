@@ -103,7 +103,7 @@ def test_a_bad_place_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> 
     failed(netspurt("run", "mine.toml", "--out", "file"), "file exists already")
     failed(netspurt("run", "mine.toml", "--out", "file/below"), "file/below")
     failed(netspurt("run", "mine.toml", "--out", "/proc/run"), "/proc")
-    failed(netspurt("new", "mine.toml"), "mine.toml", "exists")
+    failed(netspurt("new", "mine.toml"), "mine.toml exists already: name another file")
     failed(netspurt("plot", "taken"), "holds no finished run")
     failed(netspurt("run", tmp_path), str(tmp_path))
 
@@ -156,7 +156,7 @@ def test_an_interrupted_run_leaves_nothing_that_looks_whole(
         status = process.wait(60)
     assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[blow]
     assert not (tmp_path / "run").exists()
-    failed(netspurt("plot", "run"), "not a folder")
+    failed(netspurt("plot", "run"), "does not exist")
 
 
 SAVING = """
@@ -358,6 +358,8 @@ def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
         "--link does not apply to cwnd plots",
     )
     failed(netspurt("plot", "r", "--from", 8, "--to", 5), "ends at 5 s, before its start")
+    recording = ROOT / "data" / "ping.txt"
+    failed(netspurt("plot", recording), "but a recording of delays: `netspurt report")
     failed(netspurt("plot", "mine.toml"), "is a scenario, not a run: `netspurt run mine.toml`")
     failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")
     failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "several pictures")
