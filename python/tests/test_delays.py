@@ -100,7 +100,6 @@ def test_a_folder_is_read_file_by_file_and_what_is_no_recording_is_told(tmp_path
     assert "notes.md:1: not a known format" in ran.output
     told = json.loads(CliRunner().invoke(application(), ["delays", str(tmp_path), "--json"]).stdout)
     assert [Path(one["file"]).name for one in told] == ["a.csv", "c.csv"]
-
     (tmp_path / "a.csv").unlink()
     (tmp_path / "b" / "c.csv").unlink()
     ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
