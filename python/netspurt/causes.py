@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 GO_BACK_N = "go-back-n"
 
@@ -22,6 +23,11 @@ WORDS = {
     "shim": "timer at the host's edge",
     "unknown": "unknown",
 }
+
+#: Causes that repair the same losses after the same acknowledgements. The sender's configuration
+#: decides which of them it is, so a capture names the likeliest.
+SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
+SEEN = "loss seen in ACKs"
 
 #: Causes that leave open why a sender goes back, besides going back itself.
 _APART = ("", "tlp", "unknown", GO_BACK_N)
@@ -53,11 +59,28 @@ def begun(causes: Iterable[str]) -> list[str]:
 
 
 def tallied(causes: Sequence[str]) -> str:
-    """Return how many retransmissions each cause has, in words; empty without any.
+    """Return how many retransmissions of a capture each cause has, in words; empty without any.
 
     Examples
     --------
     >>> tallied(["rto", "tlp", "rto"])
     'timeout 2, tail loss probe 1'
+    >>> tallied(["rack", "rto", "sack-recovery", "rack"])
+    'loss seen in ACKs 3 (likeliest RACK 2, SACK recovery 1), timeout 1'
     """
-    return ", ".join(f"{WORDS[one]} {causes.count(one):,}" for one in dict.fromkeys(causes))
+    counts = Counter(causes)
+    seen = [one for one in counts if one in SEEN_IN_ACKS]
+    told: list[str] = []
+    for one in counts:
+        if one in seen[:1]:
+            likeliest = ", ".join(_count(cause, counts) for cause in seen)
+            likeliest = likeliest if len(seen) > 1 else WORDS[one]
+            total = sum(counts[cause] for cause in seen)
+            told.append(f"{SEEN} {total:,} (likeliest {likeliest})")
+        elif one not in seen:
+            told.append(_count(one, counts))
+    return ", ".join(told)
+
+
+def _count(cause: str, counts: Mapping[str, int]) -> str:
+    return f"{WORDS[cause]} {counts[cause]:,}"

@@ -47,6 +47,9 @@ RECORDED = (
     "connections",
 )
 
+#: The tables that are recorded with `segments`.
+OF_SEGMENTS = ("sack_blocks", "syns")
+
 #: The file with the report of a live run.
 LIVE = _core.RUN_LIVE
 
@@ -190,7 +193,7 @@ class Run:
                 raise RunError("`crossings` is computed from other tables: call run.crossings()")
             if name not in RECORDED:
                 raise RunError(f"there is no table {name!r}; this run has {kept}")
-            recorded = "segments" if name in ("sack_blocks", "syns") else name
+            recorded = "segments" if name in OF_SEGMENTS else name
             raise RunError(
                 f"this run has no table {name!r}, only {kept}: "
                 f'add "{recorded}" to `tables` under [record] and run again'
@@ -475,7 +478,8 @@ def _manifest(folder: Path) -> Manifest:
                 f"{folder} holds a sweep, which keeps figures and no runs: `netspurt run SCENARIO "
                 "--out DIR` makes a run"
             ) from None
-        what = "holds no finished run" if folder.is_dir() else "is not a folder"
+        there = "is not a folder" if folder.exists() else "does not exist"
+        what = "holds no finished run" if folder.is_dir() else there
         raise RunError(f"{folder} {what}: `netspurt run SCENARIO --out DIR` makes one") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}") from error

@@ -92,6 +92,32 @@ def test_a_run_and_its_own_capture_never_part(folder: Path, netspurt: Command) -
     assert "only in run: 0, only in source.pcapng: 0" in out
 
 
+def test_causes_that_look_alike_in_a_capture_are_one_until_they_are_told_apart(
+    netspurt: Command,
+) -> None:
+    capture = ROOT / "data" / "captures" / "requests-14-no-frto-no-tlp-s1" / "sender.pcapng"
+    causes = explain(capture).table("retransmissions")["cause"].tolist()
+    rack, sack = causes.count("rack"), causes.count("sack-recovery")
+    assert rack
+    assert sack
+    lines = netspurt("explain", capture).stdout.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("loss seen in ACKs"))
+    assert [line.split()[-5] for line in lines[at : at + 3]] == [
+        str(rack + sack),
+        str(sack),
+        str(rack),
+    ]
+    assert lines[at + 1].startswith("  likeliest SACK recovery")
+    alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
+    assert alike in "\n".join(lines)
+    assert alike in netspurt("explain", capture, "--connection", "c0").stdout
+    # A sender with RACK, and what a capture says of it, are no difference.
+    netspurt("run", "slow-download", "--out", "slow")
+    told = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
+    assert "retransmissions in slow: sack-recovery or rack 9" in told
+    assert "differences:" not in told
+
+
 def test_a_capture_is_plotted_and_printed(folder: Path, netspurt: Command, tmp_path: Path) -> None:
     picture = tmp_path / "a.png"
     netspurt("plot", folder / "source.pcapng", "--kind", "outstanding", "--out", picture)

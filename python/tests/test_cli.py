@@ -103,7 +103,7 @@ def test_a_bad_place_gets_one_clear_error(netspurt: Command, tmp_path: Path) -> 
     failed(netspurt("run", "mine.toml", "--out", "file"), "file exists already")
     failed(netspurt("run", "mine.toml", "--out", "file/below"), "file/below")
     failed(netspurt("run", "mine.toml", "--out", "/proc/run"), "/proc")
-    failed(netspurt("new", "mine.toml"), "mine.toml", "exists")
+    failed(netspurt("new", "mine.toml"), "mine.toml exists already: name another file")
     failed(netspurt("plot", "taken"), "holds no finished run")
     failed(netspurt("run", tmp_path), str(tmp_path))
 
@@ -156,7 +156,7 @@ def test_an_interrupted_run_leaves_nothing_that_looks_whole(
         status = process.wait(60)
     assert status == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[blow]
     assert not (tmp_path / "run").exists()
-    failed(netspurt("plot", "run"), "not a folder")
+    failed(netspurt("plot", "run"), "does not exist")
 
 
 SAVING = """
@@ -358,11 +358,40 @@ def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
         "--link does not apply to cwnd plots",
     )
     failed(netspurt("plot", "r", "--from", 8, "--to", 5), "ends at 5 s, before its start")
+    recording = ROOT / "data" / "ping.txt"
+    failed(netspurt("plot", recording), "but a recording of delays: `netspurt report")
     failed(netspurt("plot", "mine.toml"), "is a scenario, not a run: `netspurt run mine.toml`")
     failed(netspurt("plot", "r", "--out", "a.gif"), "a.gif", ".png, .svg or .pdf")
     failed(netspurt("plot", "r", "--kind", "all", "--out", "a.png"), "several pictures")
     drawn = netspurt("plot", "r", "--kind", "all", "--to", 20, "--link", "modem").stdout.split()
-    assert len(drawn) == 8
+    assert len(drawn) == 16
+    failed(netspurt("plot", "r", "--kind", "all", "--flow", "x"), "no flow 'x'", "transfer")
+
+
+def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
+    netspurt: Command,
+) -> None:
+    netspurt("new", "mine.toml")
+    netspurt("run", "mine.toml", "--set", 'record.tables=["segments", "cwnd"]', "--out", "r")
+    drawn = netspurt("plot", "r", "--kind", "all")
+    kinds = ["time-sequence", "outstanding", "throughput", "density", "flows"]
+    assert drawn.stdout.split() == [f"r/{kind}.{end}" for kind in kinds for end in ("png", "svg")]
+    record = """record.tables='["segments", "cwnd", "rto", "rtt", "queue", "drops"]'"""
+    assert drawn.stderr.splitlines() == [
+        "left out: cwnd (table rto not recorded); rto (tables rto and rtt not recorded); "
+        "queue (tables queue and drops not recorded); path (no link changes)",
+        f"to record these tables: --set {record}",
+    ]
+    told = """record.tables='["segments", "cwnd", "rto"]'"""
+    failed(netspurt("plot", "r", "--kind", "cwnd"), "did not record the table rto", told)
+    netspurt("run", "mine.toml", "--set", "record.tables=[]", "--out", "bare")
+    failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
+
+
+def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
+    netspurt("run", "slow-download", "--out", "slow")
+    told = netspurt("plot", "slow").stderr
+    assert told == "drawn: flow lossy of 4; --flow chooses another\n"
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,8 @@ def test_the_command_tells_where_two_runs_part_and_why(here: Command) -> None:
     ran = here("compare", "plain", "limited")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
-    assert lines[0] == "flow transfer at source, from its first data segment on"
+    assert lines[0].startswith("flow transfer: neither finishes within 30 s; plain is ")
+    assert lines[6] == "flow transfer at source, from its first data segment on"
     assert f"first divergence: {LIMITED_TRANSMIT}" in lines
     heading, *rows = lines[lines.index("differences:") + 1 :]
     assert heading.split()[-2:] == ["plain", "limited"]
@@ -210,6 +211,39 @@ def test_the_command_tells_where_two_runs_part_and_why(here: Command) -> None:
     ]
     back = here("compare", "limited", "plain").stdout
     assert f"first divergence: {LIMITED_TRANSMIT}" in back
+
+
+def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_path: Path) -> None:
+    base = ns.new_scenario().replace({"flows.transfer.send": "20 segments", "stop": "99 s"})
+    short, long = base.run(), base.replace({"links.modem.queue": "10 packets"}).run()
+    took = [float(run.flows.seconds("finished_ns")[0]) for run in (short, long)]
+    assert took[0] < took[1], "the longer queue repeats more"
+    for run, name in zip((short, long), ("short", "long"), strict=True):
+        run.save(tmp_path / name)
+    longer = f"{100 * (took[1] / took[0] - 1):.2g} % longer"
+    first, _, head, *rows = here("compare", "short", "long").stdout.splitlines()
+    assert first == (
+        f"flow transfer: short finishes first: after {took[0]:.3f} s, long after {took[1]:.3f} s "
+        f"({longer})"
+    )
+    assert head.split()[:3] == ["finished", "after", "goodput"]
+    assert [row.split()[:3] for row in rows[:2]] == [
+        [name, f"{t:.3f}", "s"] for name, t in zip(("short", "long"), took, strict=True)
+    ]
+    told = json.loads(here("compare", "short", "long", "--json").stdout)["outcomes"]
+    assert [one["took_s"] for one in told] == pytest.approx(took)
+    assert told[0]["goodput_bps"] == pytest.approx(8 * told[0]["acked_bytes"] / took[0])
+    # A capture of a run that closed its connection tells the same.
+    values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
+    base.replace(values).run().save(tmp_path / "linux")
+    told = json.loads(here("compare", "linux", "linux/source.pcapng", "--json").stdout)["outcomes"]
+    assert told[0]["took_s"] == pytest.approx(told[1]["took_s"])
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_count_of_one_is_in_the_singular(here: Command) -> None:
+    told = here("compare", "plain", "limited", "--span", "1.3").stdout
+    assert "s: 6 segments, 1 ACK; times" in told
 
 
 @pytest.mark.usefixtures("folders")

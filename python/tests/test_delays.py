@@ -255,3 +255,17 @@ def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
     (reading,) = [one for one in threading.enumerate() if one.name == "reading delays"]
     assert reading.is_alive(), "the interrupt did not wait for it"
     reading.join()
+
+
+def test_of_many_files_that_are_no_recordings_the_first_five_are_told(tmp_path: Path) -> None:
+    for n in range(12):
+        (tmp_path / f"notes-{n}.md").write_text("Dear Sir,\n")
+    (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
+    ran = CliRunner().invoke(application(), ["delays", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert ran.output.count("left out:") == 6
+    assert "7 more files of" in ran.output
+    (tmp_path / "sweep.json").write_text("{}")
+    ran = CliRunner().invoke(application(), ["replay", str(tmp_path)])
+    assert ran.exit_code == 2
+    assert "this is a sweep's folder, with figures and no recordings" in ran.output

@@ -132,7 +132,35 @@ def test_the_tables_have_each_spurious_retransmission_and_each_late_repair(
     gone = {f"{t:.6f} s" for t in run.drops.seconds()}
     assert {row[0] for row in missed} <= gone
     (direction,) = rows_of(text, "Directions with data")
-    assert direction[3:7] == ["2,224", "224", "156", "2"]
+    assert direction[2:6] == ["50.110 s", "466 kbit/s", "848.4 ms", "-"]
+    assert direction[6:10] == ["2,224", "224", "156", "2"]
+
+
+def test_the_page_of_a_run_begins_with_its_end_and_what_losses_cost(
+    early: Path, netspurt: Command
+) -> None:
+    def answers(*words: object) -> list[str]:
+        netspurt("report", *words, "--out", "page.html")
+        text = Path("page.html").read_text()
+        Path("page.html").unlink()
+        return re.findall(r'<p class="answer">([^<]*)</p>', text)
+
+    assert answers(early) == [
+        "Finished after 50.110 s, at 466 kbit/s. "
+        "The sender spent 848.4 ms in silence before timers."
+    ]
+    netspurt("run", "slow-download", "--out", "slow")
+    assert answers("slow") == [
+        "4 of 6 directions with data finished, the last at 10.218 s. The senders, all together, "
+        "spent 5 s in silence before timers and 1.183 s in repair."
+    ]
+    longer = ("--set", "flows.transfer.tcp.rto.min='1 s'", "--out", "patient")
+    netspurt("run", "early-timeout", *longer)
+    first, *_ = answers(early, "patient")
+    assert first == (
+        "transfer: patient finishes first: after 22.089 s, early after 50.110 s "
+        "(2.27 times as long)."
+    )
 
 
 def test_a_loss_that_is_never_repaired_is_told(tmp_path: Path) -> None:
@@ -160,7 +188,7 @@ def test_names_that_others_chose_cannot_become_markup(tmp_path: Path) -> None:
     one = Picture((Line(label=name, ink="red", x=np.arange(3.0), y=np.arange(3.0)),), Scale(name))
     flow = Flow(name, [Panel("rto", name, one)])
     part = Part(name, words=[name], tables=[Rows(name, [name], [[name]])], notes=[name])
-    section = Section(name, [part], [name], [Group([Side(name, [flow])])])
+    section = Section(name, [part], [name], [name], part.tables, [Group([Side(name, [flow])])])
     text = page([section], tmp_path / "page.html")
     assert "<img" not in text
     assert "\x1b" not in text
@@ -238,7 +266,9 @@ def test_the_page_of_a_capture_says_what_the_snap_length_cut(netspurt: Command) 
     )
     assert words, "the kernel's captures of the corpus have headers alone"
     assert words.groups() == (f"{data:,}", f"{data:,}")
-    assert pages["sender"].index(words[0]) < pages["sender"].index("<pre"), "above all figures"
+    assert pages["sender"].index('class="notes"') < pages["sender"].index(words[0]), (
+        "it changes no figure, so it does not precede them"
+    )
     said = "the snap length cut the TCP headers of 33 packets"
     assert said in pages["sender.short"].partition("</pre>")[0]
     assert said not in pages["sender"]

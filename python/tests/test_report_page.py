@@ -359,6 +359,18 @@ def test_two_runs_stand_side_by_side_or_take_turns(browser: Any, two: Path) -> N
     assert high - low < 5
 
 
+def test_the_table_of_two_runs_has_all_its_columns_in_sight(browser: Any, two: Path) -> None:
+    opened(browser, two, 1280)
+    script = """
+    const table = document.querySelector(".scroll");
+    const head = [...table.querySelectorAll("th")].map((one) => one.textContent);
+    return [head, table.scrollWidth - table.clientWidth, table.querySelectorAll("tbody tr").length];
+    """
+    head, hidden, rows = browser.execute_script(script)
+    assert head[:5] == ["flow", "direction", "run", "finished", "throughput"]
+    assert (hidden, rows) == (0, 2)
+
+
 def test_light_and_dark_differ_and_the_button_goes_through_them(browser: Any, one: Path) -> None:
     opened(browser, one)
     theme = all_of(browser, "#theme")[0]

@@ -23,10 +23,11 @@ from netspurt.pictures.cases import in_ratios, legible, positions
 from netspurt.pictures.marks import Bars, Points, Scale
 from netspurt.pictures.measures import in_words
 from netspurt.pictures.thinning import kept, last_of_columns, merged
-from netspurt.plots import KINDS, View, draw
+from netspurt.plots import KINDS, NEEDS, View, draw
 from netspurt.plots.beside import Side, draw_beside
 from netspurt.plots.cases import draw_cases
 from netspurt.plots.style import RED, draw_scale, new_figure
+from netspurt.run import OF_SEGMENTS
 
 LABELS = {
     "time-sequence": "sequence number [kB]",
@@ -70,6 +71,18 @@ def test_every_kind_has_the_runs_title_units_and_a_legend(start_run: ns.Run, kin
         kind, "transfer at source"
     )
     assert axes.get_title(loc="right") == flow
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_needs_the_tables_that_it_names_and_no_others(start_run: ns.Run, kind: str) -> None:
+    always = {"flows", "retransmissions", "links"}
+    recorded = {*NEEDS[kind]} | ({*OF_SEGMENTS} if "segments" in NEEDS[kind] else set())
+    tables = {name: start_run.tables[name] for name in always | recorded}
+    draw(dataclasses.replace(start_run, tables=tables), kind)
+    for name in NEEDS[kind]:
+        fewer = {other: table for other, table in tables.items() if other != name}
+        with pytest.raises(ValueError, match=f"no table '{name}'"):
+            draw(dataclasses.replace(start_run, tables=fewer), kind)
 
 
 @pytest.mark.parametrize(("first", "last"), [(None, None), (3.0, None), (None, 7.0), (3.3, 17.7)])

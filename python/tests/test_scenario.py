@@ -236,7 +236,7 @@ def test_other_tools_read_the_tables(start_run: ns.Run, tmp_path: Path) -> None:
 
 def test_a_damaged_folder_is_no_run(start: ns.Scenario, tmp_path: Path) -> None:
     folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
-    with pytest.raises(ns.RunError, match="is not a folder"):
+    with pytest.raises(ns.RunError, match="does not exist"):
         ns.open_run(tmp_path / "nowhere")
     (folder / "cwnd.parquet").write_bytes(b"PAR1")
     with pytest.raises(ns.RunError, match="is damaged"):

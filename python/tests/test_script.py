@@ -30,7 +30,11 @@ def syn(tmp_path: Path) -> str:
 def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
     ran = netspurt("script", SCRIPTS)
     assert (ran.returncode, ran.stderr) == (0, "")
-    lines = ran.stdout.splitlines()
+    *lines, between, total = ran.stdout.splitlines()
+    assert (between, total) == (
+        "",
+        f"{len(lines)} scripts: {len(lines)} passed, 0 failed, 0 refused",
+    )
     found = [path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.pkt")]
     assert {line.split()[1] for line in lines} == {path.as_posix() for path in found}
     assert len(lines) == len(found) >= 62
@@ -83,7 +87,7 @@ def test_a_script_that_is_none_is_an_error_with_its_place(
     (tmp_path / "empty").mkdir()
     ran = netspurt("script", ".")
     assert ran.returncode == 2
-    assert ran.stdout.splitlines()[3].startswith("ok      good ")
+    assert ran.stdout.splitlines()[3].startswith("ok       good ")
     assert "--> bad.pkt:3:3" in ran.stderr
     assert "binary.pkt: not a text file" in ran.stderr
     assert netspurt("script", "empty").returncode == 2
@@ -162,3 +166,27 @@ def test_a_file_of_sysctls_is_found_from_the_scripts_folder_on(
     ran = netspurt("script", "lost.pkt")
     assert ran.returncode == 2
     assert "there is no file `../common/set.sh`" in ran.stderr
+    assert "this path must lead to it from the script's folder" in ran.stderr
+
+
+def test_of_several_scripts_the_last_line_counts_how_each_ended(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    texts = {
+        "late": SYN,
+        "right": SYN.replace("3 >", "+1 >"),
+        "open": SYN.replace("<...>", "<FO 00>").split("\n", 1)[1],
+        "open-too": SYN.replace("<...>", "<FO 00, nop>").split("\n", 1)[1],
+        "slip": SYN.replace("connect", "conect"),
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.pkt").write_text(text)
+    ran = netspurt("script", ".")
+    assert ran.returncode == 2
+    assert ran.stdout.splitlines()[-1] == "5 scripts: 1 passed, 1 failed, 3 refused"
+    words = dict(line.split()[1::-1] for line in ran.stdout.splitlines()[:5])
+    refused = dict.fromkeys(("open", "open-too", "slip"), "refused")
+    assert words == {"late": "failed", "right": "ok", **refused}
+    assert ran.stderr.count("`FO` asks for Fast Open") == 1, "told once"
+    assert "the same in 1 more" in ran.stderr
+    assert "scripts:" not in netspurt("script", "right.pkt").stdout

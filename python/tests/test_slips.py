@@ -73,7 +73,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("run good.toml --out folder", "folder exists already: name another folder"),
         ("run good.toml --out words.txt/r", "words.txt/r cannot be made: words.txt"),
         ("run", "Missing argument 'SCENARIO'"),
-        ("new good.toml", "good.toml: File exists"),
+        ("new good.toml", "good.toml exists already: name another file"),
         ("new absent/x.toml", "absent/x.toml: No such file"),
         ("rnu good.toml", "No such command 'rnu'"),
         ("run good.toml --sed 1", "No such option: --sed"),
@@ -106,7 +106,7 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("plot absent", "absent is not a folder: `netspurt run SCENARIO --out DIR` makes one"),
+        ("plot absent", "absent does not exist: `netspurt run SCENARIO --out DIR` makes one"),
         ("plot folder", "folder holds no finished run"),
         ("plot good.toml", "good.toml is a scenario, not a run: `netspurt run good.toml`"),
         ("plot r --from nan", "'nan' is not a number of seconds"),
@@ -127,7 +127,7 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("plot r --out absent/a.png", "absent/a.png cannot be written: No such file"),
         ("plot r --out a", "a: the name of a plot's file must end in .png, .svg or .pdf"),
         ("plot r --kind all --out a.png", "--kind all draws several pictures"),
-        ("table absent", "absent is not a folder"),
+        ("table absent", "absent does not exist"),
         ("table r nothing", "no table 'nothing'; this run has flows, "),
         ("table r echo_probes", "add `[echo_probes.NAME]` to its scenario"),
         ("table r requests", "add `app = { reply ="),
@@ -140,7 +140,7 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
         ("table r --direction reverse", "--direction applies to one table"),
         ("table r --from 0", "--from applies to one table"),
         ("table r --to 0", "--to applies to one table"),
-        ("compare r absent", "absent is not a folder"),
+        ("compare r absent", "absent does not exist"),
         ("compare r r --flow x", "the run has no flow x: there are transfer"),
         ("compare r r --node x", "nothing of flow transfer was seen at x"),
         ("compare r r --span x", "'x' is not a time above zero"),
@@ -239,7 +239,7 @@ def test_what_else_cannot_be_done_is_told_with_the_way_out(
 def test_a_script_that_is_none_has_its_line_and_its_error(here: Command, name: str) -> None:
     ran = here("script", name)
     assert ran.returncode == 2
-    assert ran.stdout.split()[:2] == ["wrong", Path(name).stem]
+    assert ran.stdout.split()[:2] == ["refused", Path(name).stem]
     assert ran.stderr.count("error:") == 1
     assert name in ran.stderr
 

@@ -444,6 +444,11 @@ def test_the_command_runs_tells_and_compares(netspurt: Command, tmp_path: Path) 
     assert "completion_ns_mean" in netspurt("sweep", "show", "s").stdout.splitlines()
     assert "95 % interval" in shown.stdout
     words = ("sweep", "compare", "s", "--axis", "window", "-m", "completion_ns_mean")
+    lines = netspurt(*words, "--baseline", "4 segments").stdout.splitlines()
+    at = lines.index("completion_ns_mean, in s: difference from window = 4 segments")
+    assert lines[at + 1].split()[:4] == ["rate", "window", "cases", "difference"]
+    told = netspurt("sweep", "show", "s", "-m", "completion_ns_p90").stdout
+    assert "120 cases do not have the measure and are left out (a case needs 10 times" in told
     verdicts = {row["verdict"] for row in json.loads(netspurt(*words, "--json").stdout)}
     assert verdicts <= {"better", "worse", "cannot tell"}
     drawn = netspurt("sweep", "plot", "s", "-m", "retransmissions/sent", "--kind", "heat-map")

@@ -337,6 +337,10 @@ def test_a_percentile_and_a_group_are_those_asked_for(here: Command, folder: Pat
         own = read["sent"][read["rate"] == row["group"]["rate"]]
         assert row["percentiles"] == {"0": own.min(), "100": own.max()}
     refused(here("sweep", "show", "s", "-m", "sent", "--percentile", "101"), "from 0 to 100")
+    for option in (("--by", "rate"), ("--percentile", "50")):
+        refused(
+            here("sweep", "show", "s", *option), option[0], "needs a measure", "sweep show s` lists"
+        )
 
 
 def test_cases_become_a_data_frame_and_a_column_that_is_not_there_is_told(cases: Cases) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,11 @@ class ComparedWay:
         # A capture has the initiator's view of both directions.
         other = {"out": "in", "in": "out"}
         return [replace(one, key=(other[one.key[0]], *one.key[1:])) for one in seen]
+
+
+def titled(ways: Sequence[ComparedWay]) -> str:
+    """Return the compared flows and directions in words."""
+    return " and ".join(dict.fromkeys(way.titled for way in ways))
 
 
 def flow_of_each(flow: str | None) -> list[str | None]:

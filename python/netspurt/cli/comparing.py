@@ -5,18 +5,21 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, ways_of
-from netspurt.cli.opening import is_run, open_tables
+from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, ways_of
+from netspurt.cli.ended import outcome_data, outcome_lines
+from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
 from netspurt.cli.output import columns, hint_at_replies, named
 from netspurt.cli.paired import as_data, paired
 from netspurt.cli.paired import lines as pair_lines
 from netspurt.cli.programs import AsCsv, AsJson, Form
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.analysis.compare import Comparison, Seen
@@ -62,16 +65,15 @@ def compare(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Align two runs, or a run and a capture, by segment and show their first difference.
+    """Say which of two runs or captures was faster, and show their first difference.
 
-    If both are runs of populations, their connections are compared one by one.
+    They are aligned segment by segment, and populations connection by connection.
 
     CSV has a row for each event, with its times in both runs; JSON has these, too.
     """
     from netspurt.analysis.compare import compare as align
 
     form = Form(as_json, as_csv)
-    given = flow is not None or direction is not None
     flows = flow_of_each(flow)
     runs = [open_tables(path, name) for path, name in zip((first, second), flows, strict=True)]
     if flow is None and (pairs := paired(runs)) is not None:
@@ -84,13 +86,14 @@ def compare(
     if plot is not None:
         _draw(plot, told, (runs, seen), [way.view() for way in ways])
     if not form.for_people:
-        more = {"span_s": span, "scenarios": [vars(one) for one in unlike or ()]}
-        document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen) | more
+        document = _as_json(told, ways[0].flow, ways[0].node) | _details(told, seen, unlike)
+        document |= {"span_s": span, "outcomes": outcome_data(runs, ways)}
         form.print(document, document["events"])
         return
     names = _names(runs)
     parts = [
-        _lines(told, seen, names, (ways[0].titled, ways[0].node)),
+        outcome_lines(runs, ways, names),
+        _lines(told, seen, names, ways),
         _differences(seen, names),
         _settings(unlike, names),
         _early_acks(runs, ways, seen, names),
@@ -98,7 +101,7 @@ def compare(
     ]
     for line in itertools.chain.from_iterable(parts):
         typer.echo(line)
-    if not given and is_run(runs[0]):
+    if flow is None and direction is None and is_run(runs[0]):
         hint_at_replies(runs[0])
 
 
@@ -149,18 +152,32 @@ def _seen(
 ) -> tuple[list[list[Seen]], float]:
     """Return the events of a flow at a node in both runs within a span, and the span [s]."""
     seen = [way.events(run) for run, way in zip(runs, ways, strict=True)]
+    if any(is_explained(run) for run in runs):
+        seen = [[_as_captured(event) for event in own] for own in seen]
     ends = [run.stop_ns / 1e9 - own[0].at_s for run, own in zip(runs, seen, strict=True)]
     span = min(ends) if span is None else span
     return [[event for event in own if event.t_s <= span] for own in seen], span
 
 
-def _details(told: Comparison, seen: list[list[Seen]]) -> dict[str, Any]:
+#: Causes that look alike in a capture.
+_ALIKE = ("sack-recovery", "rack")
+
+
+def _as_captured(event: Seen) -> Seen:
+    """Return an event with a cause that a capture can tell."""
+    return replace(event, cause=" or ".join(_ALIKE)) if event.cause in _ALIKE else event
+
+
+def _details(
+    told: Comparison, seen: list[list[Seen]], unlike: list[Difference] | None
+) -> dict[str, Any]:
     from netspurt.analysis.compare import mechanisms, why
 
     return {
         "why": why(told, seen[0], seen[1]),
         "mechanisms": [mechanisms(own) for own in seen],
         "events": _events(seen),
+        "scenarios": [vars(one) for one in unlike or ()],
     }
 
 
@@ -267,18 +284,18 @@ def _names(runs: list[Run | Explained]) -> list[str]:
 
 
 def _lines(
-    told: Comparison, seen: list[list[Seen]], names: list[str], where: tuple[str, str]
+    told: Comparison, seen: list[list[Seen]], names: list[str], ways: list[ComparedWay]
 ) -> list[str]:
     from netspurt.analysis.compare import why
 
-    flow, node = where
-    lines = [f"flow {flow} at {node}, from its first data segment on", ""]
+    lines = [f"flow {titled(ways)} at {ways[0].node}, from its first data segment on"]
     alike = seen[0][: told.same]
     if alike:
         data = sum(event.key[1] == "data" for event in alike)
         most = 1e3 * float(abs(told.differences_s).max())
         lines.append(
-            f"same for {alike[-1].t_s:.3f} s: {data} segments, {len(alike) - data} ACKs; "
+            f"same for {alike[-1].t_s:.3f} s: {counted(data, 'segment')}, "
+            f"{counted(len(alike) - data, 'ACK')}; "
             f"times differ by {most:.3f} ms at most"
         )
     if told.parted == (None, None):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from netspurt.cli.capture_folders import captures_of
+from netspurt.cli.opening import is_recording
 from netspurt.cli.output import complain, fitted, named, print_json, raw, width
 
 #: If there are more connections than this, only their sums are printed.
@@ -44,26 +45,13 @@ def explain_files(
             return _print_rows(captures, as_csv)
         return _print_captures(captures, parquet, connection, as_json=as_json)
     except OSError as error:
-        if recording := next(filter(_is_recording, found), None):
+        if recording := next(filter(is_recording, found), None):
             name = named(recording)
             raise ValueError(
                 f"{name}: a recording of delays, not a capture: `netspurt delays {name}` shows it, "
                 f"and `netspurt replay {name}` tries timers on it"
             ) from error
         raise
-
-
-def _is_recording(file: str) -> bool:
-    """Return whether a file is no capture, but a recording of delays."""
-    from netspurt.captures import is_capture
-    from netspurt.delays import read_delays
-
-    if not Path(file).is_file() or is_capture(file):
-        return False
-    try:
-        return len(read_delays(file)) > 0
-    except (ValueError, OSError):
-        return False
 
 
 def _check(

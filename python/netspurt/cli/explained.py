@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netspurt.captures import end_of
+from netspurt.causes import SEEN_IN_ACKS
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
-from netspurt.cli.pooled import pooled_lines, rate_lines, time_line
+from netspurt.cli.pooled import ALIKE, pooled_lines, rate_lines, time_line
 from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
@@ -249,6 +250,8 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
     ]
     yield "Retransmissions (seconds from the first packet; octets from the SYN):"
     yield from columns(rows, (0, 2, 3, 4), room)
+    if len({*table["cause"].tolist()} & {*SEEN_IN_ACKS}) > 1:
+        yield f"{ALIKE} The likeliest is named."
 
 
 def _believed(row: dict[str, Any], what: str) -> str:

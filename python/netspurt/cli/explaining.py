@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from netspurt.cli.explain_files import explain_files
-from netspurt.cli.options import count
+from netspurt.cli.options import connection_number
 
 
 def explain(
@@ -44,7 +44,11 @@ def explain(
     ] = False,
     connection: Annotated[
         int | None,
-        typer.Option(parser=count, metavar="N", help="Only this connection, in every detail."),
+        typer.Option(
+            parser=connection_number,
+            metavar="N",
+            help="Only this connection, in every detail: 3, or c3 as tables call it.",
+        ),
     ] = None,
 ) -> int:
     """Explain captures: what connections did, and why segments were sent again.

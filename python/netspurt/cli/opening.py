@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -25,7 +26,9 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
 
     if not is_capture(path):
         if path.is_file() and path.suffix != ".toml":
-            raise ValueError(f"{path} is neither a run folder nor a capture")
+            what = f"{named(str(path))} is neither a run folder nor a capture"
+            hint = f", but a recording of delays: `netspurt report {named(str(path))}` draws it"
+            raise ValueError(what + hint * is_recording(path))
         return open_run(path)
     number = flow[1:] if flow is not None and flow.startswith("c") else ""
     # Several flows, as in `c0,c3`, need the packets of all connections.
@@ -40,6 +43,19 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
     if only is not None and only >= count:
         raise ValueError(f"{path}: no connection {flow}; {there('c', count)}")
     return found
+
+
+def is_recording(file: str | os.PathLike[str]) -> bool:
+    """Return whether a file is no capture, but a recording of delays."""
+    from netspurt.captures import is_capture
+    from netspurt.delays import read_delays
+
+    if not Path(file).is_file() or is_capture(file):
+        return False
+    try:
+        return len(read_delays(file)) > 0
+    except (ValueError, OSError):
+        return False
 
 
 def there(prefix: str, count: int) -> str:

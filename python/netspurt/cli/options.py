@@ -35,6 +35,10 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _connection(text: str) -> int:
+    return _count(text.removeprefix("c"))
+
+
 def _seconds(text: str) -> float:
     if not math.isfinite(float(text)):
         raise ValueError
@@ -55,6 +59,8 @@ def _lateness(text: str) -> float:
 lateness = _reader("a time from 0 to a million seconds, such as 5ms or 0.005", _lateness)
 seconds = _reader("a number of seconds, such as 12.5", _seconds)
 count = _reader("a whole number, 0 or more", _count)
+#: Reads the number of a connection, which tables and plots call by a name: 3, c3.
+connection_number = _reader("the number of a connection, such as 3 or c3", _connection)
 
 
 def one_of(words: Sequence[str]) -> Callable[[str], str]:

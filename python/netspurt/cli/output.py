@@ -28,6 +28,8 @@ def complain(error: BaseException, word: str = "error:") -> None:
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
+    # Errors of the core's files end in the system's number, which says nothing more.
+    text = re.sub(r" \(os error \d+\)", "", text)
     # Names of files may contain styles of other people, which are not printed.
     text = text.replace("\x1b", r"\x1b")
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)

@@ -49,7 +49,9 @@ def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
 def _value(name: str, text: str) -> Any:
     """Return the value of an option; None if typer must check it."""
     if name == "--connection":
-        return int(text) if text.isascii() and text.isdecimal() else None
+        # Tables and plots call connection 3 `c3`.
+        number = text.removeprefix("c")
+        return int(number) if number.isascii() and number.isdecimal() else None
     if name == "--parquet":
         return Path(text) if text else None
     return text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,9 +29,9 @@ TRAFFIC = ("outstanding", "throughput", "density", "flows")
 _KINDS = ("time-sequence", "cwnd", "rto", "queue", "path", *TRAFFIC)
 #: The kinds that show links.
 _OF_LINKS = ("queue", "path")
-#: The kinds that `all` draws, for runs and for captures.
-_OF_RUNS = ("time-sequence", "cwnd", "rto", "queue")
-_OF_CAPTURES = ("time-sequence", "rto", *TRAFFIC)
+#: The kinds that captures do not show.
+_OF_RUNS = ("cwnd", "queue", "path")
+_OF_CAPTURES = tuple(kind for kind in _KINDS if kind not in _OF_RUNS)
 _ALL = "all"
 
 Kind = Annotated[
@@ -37,7 +39,7 @@ Kind = Annotated[
     typer.Option(
         parser=one_of((*_KINDS, _ALL)),
         metavar="KIND",
-        help=f"What to draw: {', '.join(_KINDS)}, or all.",
+        help=f"What to draw: {', '.join(_KINDS)}, or all that the recorded tables show.",
         autocompletion=lambda: [*_KINDS, _ALL],
     ),
 ]
@@ -73,45 +75,161 @@ def plot(
     end: To = None,
 ) -> None:
     """Draw a run or a capture as PNG and SVG."""
-    from netspurt.plots import OPTIONS, View, busier, draw, draw_path, save
-    from netspurt.plots.xplot import write_xplot
-
     opened = open_tables(run, flow)
     _check_out(out, kind)
     captured = is_explained(opened)
-    if captured and kind in ("cwnd", "queue", "path"):
+    if captured and kind in _OF_RUNS:
         raise ValueError(f"a capture does not show {kind}: choose among {', '.join(_OF_CAPTURES)}")
-    several = kind == "flows"
-    if captured and flow is None and direction is None and not several:
+    if captured and flow is None and direction is None and kind != "flows":
         flow, direction = busiest(opened) or (None, None)
-    given: dict[str, Any] = {"flow": flow, "direction": direction, "node": node, "link": link}
-    for each in _all_of(captured=captured) if kind == _ALL else [kind]:
-        applied = given
-        if kind == _ALL:
-            applied = {name: given[name] for name in OPTIONS[each]}
-            applied |= {"flow": None} if each == "flows" else {}
-        view = View(start=start, end=end, **applied)
-        if out is not None and out.suffix == ".xpl":
-            with _naming(run):
-                write_xplot(out, opened, each, view)
-            typer.echo(out)
-            continue
-        with _naming(run):
-            figure = draw_path(opened, view) if each == "path" else draw(opened, each, view)
-        stem = run.parent / f"{run.name}-{each}" if captured else run / each
-        files = [out] if out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
+    given = {"flow": flow, "direction": direction, "node": node, "link": link}
+    order = _Order(run, opened, given, (start, end), out)
+    if kind == _ALL:
+        _draw_all(order)
+    else:
+        _check_tables(order, kind)
+        order.draw(kind, given)
+    if is_explained(opened):
+        if kind != "flows":
+            _name_the_connection(opened, flow)
+    elif is_run(opened) and flow is None and direction is None and kind not in _OF_LINKS:
+        _name_the_flow(opened, kind)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What to draw: the run or the capture, its path, the given names and times, and the file."""
+
+    path: Path
+    opened: Run | Explained
+    given: dict[str, str | None]
+    during: tuple[float | None, float | None]
+    out: Path | None
+
+    def missing(self, kind: str) -> list[str]:
+        """Return the tables that a kind needs and that the run did not record."""
+        from netspurt.plots import NEEDS
+
+        there = self.opened.tables if is_run(self.opened) else NEEDS.get(kind, ())
+        return [table for table in NEEDS.get(kind, ()) if table not in there]
+
+    def to_record(self, tables: Iterable[str]) -> str:
+        """Return the option with which a run records these tables beside those that it has."""
+        from netspurt.run import OF_SEGMENTS, RECORDED
+
+        kept = {*tables, *(self.opened.tables if is_run(self.opened) else ())}
+        names = [name for name in RECORDED if name in kept and name not in OF_SEGMENTS]
+        return f"--set record.tables='{json.dumps(names)}'"
+
+    def draw(self, kind: str, applied: dict[str, Any]) -> None:
+        """Draw a kind, write its files, and print their names."""
+        from netspurt.plots import View, busier, draw, draw_path, save
+        from netspurt.plots.xplot import write_xplot
+
+        (start, end), opened = self.during, self.opened
+        with _naming(self.path):
+            view = View(start=start, end=end, **applied)
+            if self.out is not None and self.out.suffix == ".xpl":
+                write_xplot(self.out, opened, kind, view)
+                typer.echo(self.out)
+                return
+            figure = draw_path(opened, view) if kind == "path" else draw(opened, kind, view)
+        name = f"{self.path.name}-{kind}"
+        stem = self.path / kind if is_run(opened) else self.path.parent / name
+        files = [self.out] if self.out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
         save(figure, files)
         for file in files:
             typer.echo(file)
-        if each == "rto" and is_run(opened):
-            shown = direction or busier(opened, flow)
+        if kind == "rto" and is_run(opened):
+            flow = self.given["flow"]
+            shown = self.given["direction"] or busier(opened, flow)
             for line in crossing_lines(opened.crossings(flow, shown, start=start, end=end)):
                 print(line, file=sys.stderr)
-    if is_explained(opened):
-        if not several:
-            _name_the_connection(opened, flow)
-    elif is_run(opened) and flow is None and direction is None and kind not in _OF_LINKS:
-        _hint_at_the_other(opened)
+
+
+def _check_tables(order: _Order, kind: str) -> None:
+    """Check that a run has the tables of a kind.
+
+    Raises
+    ------
+    ValueError
+        If it lacks one, with the option that records it.
+    """
+    if missing := order.missing(kind):
+        raise ValueError(
+            f"{named(str(order.path))}: this run did not record the {_tables(missing)}, which "
+            f"{kind} plots need: run it again with {order.to_record(missing)}"
+        )
+
+
+def _tables(names: Sequence[str]) -> str:
+    return f"table{'' if len(names) == 1 else 's'} {' and '.join(names)}"
+
+
+def _draw_all(order: _Order) -> None:
+    """Draw each kind that the tables allow, and print which are left out, and why.
+
+    Raises
+    ------
+    ValueError
+        If nothing can be drawn, or an option names what is not there.
+    """
+    from netspurt.plots import OPTIONS
+
+    _check_names(order)
+    # The kinds that are left out, by the reason.
+    left_out: dict[str, list[str]] = {}
+    lacking, drawn = list[str](), list[str]()
+    failed: dict[str, ValueError] = {}
+    for kind in _KINDS:
+        if kind in _OF_RUNS and not is_run(order.opened):
+            left_out.setdefault("captures do not show them", []).append(kind)
+            continue
+        if missing := order.missing(kind):
+            left_out.setdefault(f"{_tables(missing)} not recorded", []).append(kind)
+            lacking += missing
+            continue
+        applied = {name: order.given[name] for name in OPTIONS.get(kind, ("link",))}
+        applied |= {"flow": None} if kind == "flows" else {}
+        try:
+            order.draw(kind, applied)
+        except ValueError as error:
+            failed[kind] = error
+            reason = str(error).removeprefix(f"{named(str(order.path))}: ")
+            left_out.setdefault(reason.partition(": ")[0], []).append(kind)
+        else:
+            drawn.append(kind)
+    if failed and not drawn and not lacking:
+        raise next(iter(failed.values()))
+    if left_out:
+        told = (f"{', '.join(kinds)} ({reason})" for reason, kinds in left_out.items())
+        print(f"left out: {'; '.join(told)}", file=sys.stderr)
+    if lacking and drawn:
+        print(f"to record these tables: {order.to_record(lacking)}", file=sys.stderr)
+    elif lacking:
+        what = f"{named(str(order.path))}: this run did not record what plots need"
+        raise ValueError(f"{what}: run it again with {order.to_record(lacking)}")
+
+
+def _check_names(order: _Order) -> None:
+    """Check that the tables know each flow, node and link that an option names.
+
+    Raises
+    ------
+    ValueError
+        If they do not, with the names that they know.
+    """
+    from netspurt.table import optional
+
+    tables = [optional(order.opened, name) for name in ("flows", "links", "segments")]
+    for name in ("flow", "node", "link"):
+        if (given := order.given[name]) is None:
+            continue
+        having = [table for table in tables if table is not None and name in table]
+        known = dict.fromkeys(value for table in having for value in table[name].tolist())
+        if given not in known:
+            there = f"there are {', '.join([*known][:8])}"
+            raise ValueError(f"{named(str(order.path))}: no {name} {given!r}: {there}")
 
 
 @contextmanager
@@ -123,15 +241,17 @@ def _naming(path: Path) -> Iterator[None]:
         raise ValueError(f"{named(str(path))}: {error}") from error
 
 
-def _all_of(*, captured: bool) -> tuple[str, ...]:
-    return _OF_CAPTURES if captured else _OF_RUNS
-
-
-def _hint_at_the_other(run: Run) -> None:
-    """Print which direction was drawn, and how to draw the other, if the first flow has both."""
+def _name_the_flow(run: Run, kind: str) -> None:
+    """Print which flow and direction were drawn, if the run has several, or the flow has both."""
     from netspurt.plots import busier
 
     flows = run.flows
+    if kind == "flows":
+        return
+    names = list(dict.fromkeys(flows["flow"].tolist()))
+    if len(names) > 1:
+        which = f"drawn: flow {named(names[0])} of {len(names)}; --flow chooses another"
+        print(which, file=sys.stderr)
     if flows["direction"].tolist()[:2] != ["forward", "reverse"]:
         return
     reverse = busier(run) == "reverse"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netspurt.causes import WORDS
+from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
 from netspurt.wording import counted, number, rate
 
@@ -113,23 +113,37 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
         yield "No retransmissions were seen."
         return
     rows: list[tuple[str, ...]] = [("", *_COLUMNS)]
-    for cause, words in WORDS.items():
-        own = again.where(cause=cause)
-        if len(own):
-            rows.append((words, *_counts(own, _waited(found, own))))
+    there = [cause for cause in WORDS if cause in set(again["cause"].tolist())]
+    seen = [cause for cause in there if cause in SEEN_IN_ACKS]
+    if seen:
+        rows.append((SEEN, *_cells(found, again.select(np.isin(again["cause"], seen)))))
+    for cause in there:
+        words = f"  likeliest {WORDS[cause]}" if cause in seen else WORDS[cause]
+        if seen != [cause]:
+            rows.append((words, *_cells(found, again.where(cause=cause))))
     yield from columns(rows, range(1, len(rows[0])), room)
+    if seen:
+        likeliest = f" Likeliest here: {WORDS[seen[0]]}." if len(seen) == 1 else ""
+        yield f"{ALIKE}{likeliest}"
 
+
+#: What the names of causes that look alike mean.
+ALIKE = (
+    "Fast retransmit, SACK recovery and RACK look alike in a capture: which of them a sender uses "
+    "is a matter of its configuration."
+)
 
 #: The columns beside the causes.
 _COLUMNS = ("connections", "retransmissions", "needed", "spurious", "cannot be known", "waited")
 
 
-def _counts(own: Table, waited_s: float) -> Iterator[str]:
+def _cells(found: Explained, own: Table) -> Iterator[str]:
     """Yield the cells of a cause."""
     yield number(len(np.unique(own["connection"])))
     yield number(len(own))
     for verdict in ("needed", "spurious", "unknown"):
         yield number(int((own["verdict"] == verdict).sum()))
+    waited_s = _waited(found, own)
     yield _seconds(waited_s) if waited_s else "-"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from netspurt import _core
 from netspurt.cli.output import complain
 from netspurt.picture_files import ENDINGS
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.delays import Recordings
@@ -20,6 +21,10 @@ _PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 
 #: The file with all numbers of a replay.
 REPLAYED = "replay.parquet"
+
+
+#: The most files of a folder of which the error is printed.
+_TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,11 @@ def files_of(path: Path) -> list[Path]:
                 "its scenario's `[record]`"
             )
         return [kept]
+    if (path / "sweep.json").is_file():
+        raise ValueError(
+            f"{path}: this is a sweep's folder, with figures and no recordings: "
+            f"`netspurt sweep show {path}` and `netspurt report {path}` show them"
+        )
     found = [
         file
         for file in sorted(path.rglob("*"))
@@ -94,17 +104,21 @@ def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings
         if files == [path]:
             yield path, _read(path, how)
             continue
-        read = 0
+        read = left_out = 0
         for file in files:
             if not how.captures and is_capture(file):
                 continue
             found = _read(file, how)
             if isinstance(found, _core.DelaysError):
                 beside = ValueError(f"{file}: neither a capture nor a recording of delays")
-                complain(_once(found, said) if how.captures else beside, "left out:")
+                left_out += 1
+                if left_out <= _TOLD:
+                    complain(_once(found, said) if how.captures else beside, "left out:")
                 continue
             read += not isinstance(found, Exception)
             yield file, found
+        if left_out > _TOLD:
+            complain(ValueError(f"{counted(left_out - _TOLD, 'more file')} of {path}"), "left out:")
         if not read and how.captures:
             yield path, ValueError(f"{path}: none of its {len(files)} files is a recording")
 

@@ -121,8 +121,11 @@ def new(
     if file is None:
         typer.echo(_core.STARTING_POINT, nl=False)
         return
-    with file.open("x", encoding="utf-8") as out:
-        out.write(_core.STARTING_POINT)
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(_core.STARTING_POINT)
+    except FileExistsError:
+        raise ValueError(f"{file} exists already: name another file, or remove it") from None
     typer.echo(f"wrote {file}: edit it, then: netspurt run {file}")
 
 

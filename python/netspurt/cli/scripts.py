@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from netspurt import _core
 from netspurt.cli.options import setting
 from netspurt.cli.output import columns, complain, paint
 from netspurt.cli.programs import AsCsv, AsJson, Form
+from netspurt.wording import number
 
 
 def script(
@@ -41,7 +43,11 @@ def script(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Play scripts against the connection. Exit with 0 if all pass and with 1 if one fails."""
+    """Play scripts against the connection.
+
+    Exits with 0 if all pass, with 1 if one fails, and with 2 if one is refused: it cannot be read,
+    or needs what our connection does not have.
+    """
     form = Form(as_json, as_csv)
     if prove and (set_ or profile):
         message = "it plays the scripts' own switches, so --set and --profile do not apply"
@@ -79,7 +85,7 @@ class Result:
     def verdict(self) -> str:
         """The result in one word."""
         if self.played is None:
-            return "wrong"
+            return "refused"
         if not self.played.ok:
             return "failed"
         return "unproved" if self.ineffective else "ok"
@@ -134,6 +140,23 @@ def _describe(results: list[Result]) -> None:
         for line, path, value in one.ineffective or ():
             typer.echo(f"\n{one.name}:{line}: passes with {path} = {value}, too")
     _complain(results)
+    if len(results) > 1:
+        typer.echo(f"\n{_sum(results)}")
+
+
+#: What became of scripts, in words.
+_ENDS = {"ok": "passed", "failed": "failed", "unproved": "unproved", "refused": "refused"}
+
+
+def _sum(results: list[Result]) -> str:
+    """Return how many scripts passed, failed and were refused."""
+    counts = Counter(one.verdict for one in results)
+    told = [
+        f"{number(counts[verdict])} {word}"
+        for verdict, word in _ENDS.items()
+        if counts[verdict] or verdict != "unproved"
+    ]
+    return f"{number(len(results))} scripts: {', '.join(told)}"
 
 
 def _complain(results: list[Result]) -> None:
@@ -141,7 +164,8 @@ def _complain(results: list[Result]) -> None:
     same: dict[str, list[Result]] = {}
     for one in results:
         if one.error:
-            same.setdefault(str(one.error).replace(one.name, "FILE"), []).append(one)
+            headline = str(one.error).partition("\n")[0]
+            same.setdefault(headline.replace(one.name, "FILE"), []).append(one)
     for first, *others in same.values():
         assert first.error
         complain(first.error)

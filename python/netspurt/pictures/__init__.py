@@ -23,7 +23,7 @@ from netspurt.pictures.traffic import density, outstanding_data, throughput
 from netspurt.pictures.view import Tables, View
 from netspurt.table import optional
 
-__all__ = ["KINDS", "OPTIONS", "Picture", "Tables", "View", "busier", "picture"]
+__all__ = ["KINDS", "NEEDS", "OPTIONS", "Picture", "Tables", "View", "busier", "picture"]
 
 #: Kinds of pictures by name.
 KINDS: dict[str, Callable[[Tables, View], Picture]] = {
@@ -35,6 +35,18 @@ KINDS: dict[str, Callable[[Tables, View], Picture]] = {
     "throughput": throughput,
     "density": density,
     "flows": progress,
+}
+
+#: The recorded tables without which a kind cannot be drawn.
+NEEDS = {
+    "time-sequence": ("segments",),
+    "cwnd": ("cwnd", "rto"),
+    "rto": ("rto", "rtt"),
+    "queue": ("queue", "drops"),
+    "outstanding": ("segments",),
+    "throughput": ("segments",),
+    "density": ("segments",),
+    "flows": ("segments",),
 }
 
 #: The options of a view, other than time, that apply to each kind.

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from netspurt.causes import SEEN, SEEN_IN_ACKS
 from netspurt.pictures.marks import (
     MARGIN,
     Bars,
@@ -27,7 +28,7 @@ _FEW = 400
 
 #: The causes of retransmissions by kind, each with its colour.
 CAUSES: dict[str, tuple[Ink, tuple[str, ...]]] = {
-    "retransmitted: loss seen in ACKs": ("red", ("fast", "sack-recovery", "rack")),
+    f"retransmitted: {SEEN}": ("red", SEEN_IN_ACKS),
     "retransmitted: timeout": ("blue", ("rto", "syn", "sfr", "shim")),
     "retransmitted: in order, go-back-N": ("sky", ("go-back-n",)),
     "retransmitted: tail loss probe": ("brown", ("tlp",)),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from netspurt.pictures import KINDS, OPTIONS, Tables, View, busier, picture
+from netspurt.pictures import KINDS, NEEDS, OPTIONS, Tables, View, busier, picture
 from netspurt.plots.files import File, save, saved
 from netspurt.plots.marks import draw_picture
 from netspurt.plots.moving import draw_path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "NEEDS",
     "OPTIONS",
     "RunPlots",
     "Tables",

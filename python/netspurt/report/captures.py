@@ -75,11 +75,11 @@ def undrawn_part(found: Explained, name: str, lines: Sequence[str]) -> Part:
     """Return the words and the table of directions of a capture, which needs no segments."""
     return Part(
         name=name,
-        words=list(_lacking(found)),
         answer=plain(answer_of(lines)),
+        words=list(_missing_end(found)),
         lines=[plain(line) for line in lines],
         tables=[_directions(found)],
-        notes=[f"{note}." for note in found.notes],
+        notes=[*(f"{note}." for note in found.notes), *_cut(found)],
         links=[Link("the capture", path) for path in found.sources],
         foot=[f"netspurt {_version()}"],
     )
@@ -90,17 +90,21 @@ def answer_of(lines: Sequence[str]) -> str:
     return next((line for line in lines if line.startswith("Time went to")), "")
 
 
-def _lacking(found: Explained) -> Iterator[str]:
-    """Yield sentences on what the file lacks: its end, and what the snap length cut."""
+def _missing_end(found: Explained) -> Iterator[str]:
+    """Yield a sentence on a file that was not read to its end."""
     if found.fault:
         yield f"Not read to the end: {found.fault}; what came before is shown."
+
+
+def _cut(found: Explained) -> Iterator[str]:
+    """Yield a sentence on what the snap length cut, and what that changes."""
     connections = found.table("connections")
     cut, data = (int(connections[name].sum()) for name in ("cut_packets", "data_packets"))
     if cut:
         yield (
             f"The snap length of the capture cut {number(cut)} of {counted(data, 'data packet')}. "
-            "Their lengths come from their headers, so the figures count whole packets; what was "
-            "in them is not known."
+            "Lengths come from headers, so all figures count whole packets; only what was in the "
+            "packets is not known."
         )
 
 
@@ -123,11 +127,11 @@ def _directions(found: Explained) -> Rows:
         for row in every[:MOST_ROWS]
     ]
     head = (
-        *("flow", "direction", "from, to", "data packets", "octets", "retransmitted"),
-        *("spurious", "by cause", "RTT, mean", "throughput"),
+        *("flow", "direction", "throughput", "RTT, mean", "data packets", "octets"),
+        *("retransmitted", "spurious", "by cause", "from, to"),
     )
     more = len(every) - len(rows)
-    return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more, elsewhere=_ALL)
+    return Rows("Directions with data", head, rows, (2, 3, 4, 5, 6, 7), more=more, elsewhere=_ALL)
 
 
 def _cells(row: dict[str, Any], again: Table, *, beside: bool) -> tuple[str, ...]:
@@ -137,11 +141,11 @@ def _cells(row: dict[str, Any], again: Table, *, beside: bool) -> tuple[str, ...
     throughput, rtt = row["throughput_bps"], row["rtt_ns_mean"]
     return (
         *(f"c{row['connection']}", row["direction"]),
-        f"{end_of(row, 'source')} to {end_of(row, 'destination')}",
+        "-" if throughput is None else rate(throughput),
+        _round_trip(rtt, beside=beside),
         *(number(row["data_packets"]), number(row["unique_bytes"]), number(len(own))),
         *(number((own["verdict"] == "spurious").sum()), told or "-"),
-        _round_trip(rtt, beside=beside),
-        "-" if throughput is None else rate(throughput),
+        f"{end_of(row, 'source')} to {end_of(row, 'destination')}",
     )
 
 

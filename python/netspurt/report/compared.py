@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from netspurt.analysis.compare import Comparison, Seen, compare, events, parting, why
+from netspurt.analysis.outcomes import faster, outcome_of
 from netspurt.captures import Explained
 from netspurt.report.captures import capture_part
 from netspurt.report.drawn import BUDGET
 from netspurt.report.flows import Found, Room, Way, ways
-from netspurt.report.parts import Flow, Group, Part, Parting, Section, Side
+from netspurt.report.parts import Flow, Group, Part, Parting, Rows, Section, Side
 from netspurt.report.runs import run_part
 from netspurt.run import Run
 from netspurt.table import optional
@@ -51,9 +52,45 @@ def compared_section(subjects: Sequence[Subject], room: int = BUDGET) -> Section
         for one, (_part_of, found) in zip(subjects, told, strict=True)
     ]
     words, parting = _divergence(subjects)
+    answers = list(_outcomes(subjects))
     titles = [one.name for one in subjects]
     groups = (Group(sides, parting=parting),) if all(side.flows for side in sides) else ()
-    return Section(" and ".join(titles), [part for part, _ in told], words, groups)
+    what = "capture" if isinstance(subjects[0].run, Explained) else "run"
+    parts = [replace(part, tables=part.tables[1:]) for part, _ in told]
+    tables = _directions([part.tables[0] for part, _ in told], titles, what)
+    return Section(" and ".join(titles), parts, answers, words, tables, groups)
+
+
+def _directions(both: Sequence[Rows], names: Sequence[str], what: str) -> list[Rows]:
+    """Return the tables of the directions of two subjects over the full width of the page.
+
+    If both have the same columns it is one table, in which rows of equal names are neighbours, with
+    a column for the subject, whose heading is `what`.
+    """
+    first, second = both
+    if first.head != second.head:
+        return [
+            replace(rows, caption=f"{name}: {rows.caption}")
+            for rows, name in zip(both, names, strict=True)
+        ]
+    rows = [
+        (place, side, (*row[:2], name, *row[2:]))
+        for side, (name, table) in enumerate(zip(names, both, strict=True))
+        for row in table.rows
+        for place in [_place(row, first)]
+    ]
+    rows.sort(key=lambda one: one[:2])
+    head = (*first.head[:2], what, *first.head[2:])
+    right = [column + 1 for column in first.right]
+    every = [row for _, _, row in rows]
+    more = first.more + second.more
+    return [Rows(first.caption, head, every, right, more=more, elsewhere=first.elsewhere)]
+
+
+def _place(row: Sequence[str], table: Rows) -> int:
+    """Return the place of the row with these names in a table; its end if there is none."""
+    names = [tuple(own[:2]) for own in table.rows]
+    return names.index(tuple(row[:2])) if tuple(row[:2]) in names else len(names)
 
 
 def _part(one: Subject, side: int, room: Room) -> tuple[Part, Found]:
@@ -71,6 +108,37 @@ def _from_first_data(run: Run | Explained, flow: Flow) -> Flow:
     own = segments.where(flow=way.flow, direction=way.direction)
     data = own.select(own["len_bytes"] > 0)
     return replace(flow, zero_s=float(data.seconds().min())) if len(data) else flow
+
+
+#: The most directions of which a sentence says which run was faster.
+_MOST_ANSWERED = 3
+
+
+def _outcomes(subjects: Sequence[Subject]) -> Iterator[str]:
+    """Yield a sentence for each compared direction: which of the two finished first.
+
+    The directions with the most data come first, and only some of many have one.
+    """
+    first, second = subjects
+    try:
+        pairs = _pairs(first.run, second.run)
+    except ValueError:
+        return
+    told: list[tuple[int, str]] = []
+    for one, other in pairs:
+        both = (
+            outcome_of(first.run, one.flow, one.direction),
+            outcome_of(second.run, other.flow, other.direction),
+        )
+        if both[0] is None or both[1] is None:
+            continue
+        known = (both[0], both[1])
+        sentence = f"{one.name}: {faster((first.name, second.name), known)}."
+        told.append((sum(each.acked_bytes for each in known), sentence))
+    told.sort(key=lambda one: -one[0])
+    yield from (sentence for _, sentence in told[:_MOST_ANSWERED])
+    if len(told) > _MOST_ANSWERED:
+        yield f"... {len(told) - _MOST_ANSWERED} more directions"
 
 
 #: The most directions of two runs that are compared.

@@ -53,7 +53,9 @@ def section_markup(section: Section, spot: Spot) -> str:
         ""
         if spot.home is None
         else f'<p class="links"><a href="#{anchor(spot.home)}">List</a></p>',
+        *(f'<p class="answer">{_text(words)}</p>' for words in section.answers),
         *(f"<p>{_text(words)}</p>" for words in section.words),
+        *(_table(rows, spot) for rows in section.tables),
         f'<div class="parts{" beside" if beside else ""}">',
         *(_part(part, spot, named=beside) for part in section.parts),
         "</div>",
@@ -111,8 +113,8 @@ def _wide(lines: Sequence[str]) -> str:
 def _part(part: Part, spot: Spot, *, named: bool) -> str:
     """Return the words and the tables that precede the pictures."""
     lines = ["<div>", f"<h3>{_text(part.name)}</h3>" if named else ""]
-    lines += [f"<p>{_text(words)}</p>" for words in part.words]
     lines += [f'<p class="answer">{_text(part.answer)}</p>'] if part.answer else []
+    lines += [f"<p>{_text(words)}</p>" for words in part.words]
     if part.lines:
         told = "\n".join(map(_line, part.lines))
         wide = _wide(part.lines)

@@ -148,10 +148,10 @@ class Part:
     ----------
     name
         Its name on the page.
-    words
-        Sentences.
     answer
         The sentence that answers best what a reader asks first; it stands out.
+    words
+        Other sentences.
     lines
         Lines with aligned columns, as a command prints them.
     tables
@@ -167,8 +167,8 @@ class Part:
     """
 
     name: str
-    words: Sequence[str] = ()
     answer: str = ""
+    words: Sequence[str] = ()
     lines: Sequence[str] = ()
     tables: Sequence[Rows] = ()
     places: Sequence[Rows] = ()
@@ -187,8 +187,12 @@ class Section:
         Its heading.
     parts
         The parts of the one or two subjects.
+    answers
+        The sentences on the whole section that answer best what a reader asks first.
     words
-        Sentences on the whole section.
+        Other sentences on the whole section.
+    tables
+        Tables on the whole section, which precede its parts.
     groups
         Its pictures. Places in tables refer to the first group.
     within
@@ -198,6 +202,8 @@ class Section:
 
     heading: str
     parts: Sequence[Part]
+    answers: Sequence[str] = ()
     words: Sequence[str] = ()
+    tables: Sequence[Rows] = ()
     groups: Sequence[Group] = field(default=())
     within: bool = False

@@ -51,29 +51,66 @@ def run_part(
         places = [spurious_rows(run, every, drawn), *([missed] if missed else [])]
     part = Part(
         name=name,
+        answer=_answer(run),
         words=list(_words(run)),
         lines=[plain(line) for line in lines],
-        tables=[table for table in (_directions(run), _links(run)) if table.rows],
+        tables=[_directions(run), *(table for table in [_links(run)] if table.rows)],
         places=places,
         notes=[*found.notes, *_not_recorded(run), *_unseen(run, every)],
         links=list(_files(run)),
-        foot=[f"netspurt {run.version}", f"seed {run.seed}", f"digest {run.digest}"],
+        foot=[f"netspurt {run.version}", _length(run), f"seed {run.seed}", f"digest {run.digest}"],
     )
     return part, found
 
 
+def _length(run: Run) -> str:
+    return f"{run.stop_ns / 1e9:g} s {'simulated' if run.live is None else 'live'}"
+
+
+def _answer(run: Run) -> str:
+    """Return when the run's directions finished, and what its losses cost; empty without flows."""
+    flows = run.flows
+    if len(flows) == 0:
+        return ""
+    ends = flows.seconds("finished_ns")
+    done = int(np.count_nonzero(~np.isnan(ends)))
+    if len(flows) == 1:
+        when = (
+            f"Finished after {_took(run, 0):.3f} s" if done else f"Not finished in {_length(run)}"
+        )
+        told = f"{when}, at {_goodput(run, 0)}."
+    else:
+        last = f", the last at {np.nanmax(ends):.3f} s" if done else ""
+        told = f"{done} of {len(flows)} directions with data finished{last}."
+    return " ".join([told, *_costs(run)])
+
+
+def _costs(run: Run) -> Iterator[str]:
+    """Yield a sentence on the time in silence and in repair, as far as it is known."""
+    flows = run.flows
+    if not flows["retransmissions"].any():
+        yield "Nothing was sent again."
+        return
+    spent = []
+    for name, what in (("waited_ns", "in silence before timers"), ("repairing_ns", "in repair")):
+        times = flows.seconds(name)
+        if not np.isnan(times).all():
+            total = float(np.nansum(times))
+            spent.append(f"{span(total) if total else 'no time'} {what}")
+    if spent:
+        who = "The sender" if len(flows) == 1 else "The senders, all together,"
+        yield f"{who} spent {' and '.join(spent)}."
+
+
 def _words(run: Run) -> Iterator[str]:
-    """Yield the summary of the run, and sentences on its retransmissions."""
-    lines = str(run).splitlines()[1:]
+    """Yield the counts of the run, and sentences on its retransmissions."""
+    # The first line, on the run's length, seed and digest, is at the foot.
+    lines = str(run).splitlines()[2:]
     yield from (line for line in lines if not line.startswith("tables:"))
     flows = run.flows
     again, spurious = int(flows["retransmissions"].sum()), int(flows["spurious"].sum())
     if again:
         yield f"{number(spurious)} of {counted(again, 'retransmission')} were spurious."
-    waited = int(flows["waited_ns"].sum()) / 1e9
-    if waited:
-        whose = "The flow" if len(set(flows["flow"].tolist())) == 1 else "All flows together"
-        yield f"{whose} waited {span(waited)} for timeouts."
     if run.live is not None and not run.live.valid:
         yield f"This live run does not count: {run.live.why_not()}."
 
@@ -104,32 +141,43 @@ def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
         )
 
 
+def _took(run: Run, n: int) -> float:
+    """Return the time from the start of a direction to its end, or to that of the run [s]."""
+    start, end = (float(run.flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
+    return (run.stop_ns / 1e9 if np.isnan(end) else end) - start
+
+
+def _goodput(run: Run, n: int) -> str:
+    took = _took(run, n)
+    return rate(8 * float(run.flows["acked_bytes"][n]) / took) if took > 0 else "-"
+
+
 def _directions(run: Run) -> Rows:
-    """Return the table of directions: segments sent, retransmissions by cause, and rates."""
+    """Return the table of directions: when each finished, what it sent, and what sent it again."""
     flows = run.flows
     causes = _causes(run)
     rows = []
     for n in range(min(len(flows), MOST_ROWS)):
         flow, way = str(flows["flow"][n]), str(flows["direction"][n])
-        start, end = (float(flows.seconds(c)[n]) for c in ("start_ns", "finished_ns"))
-        busy = (run.stop_ns / 1e9 if np.isnan(end) else end) - start
-        acked = float(flows["acked_bytes"][n])
+        end, *spent = (
+            float(flows.seconds(c)[n]) for c in ("finished_ns", "waited_ns", "repairing_ns")
+        )
         counts = ("sent", "retransmissions", "spurious", "timeouts")
         rows.append(
             (
-                *(flow, way, f"{flows['from'][n]} to {flows['to'][n]}"),
+                *(flow, way, "-" if np.isnan(end) else f"{end:.3f} s", _goodput(run, n)),
+                *(span(one) if one > 0 else "-" for one in spent),
                 *(number(flows[c][n]) for c in counts),
-                causes.get((flow, way), "-"),
-                rate(8 * acked / busy) if busy > 0 else "-",
-                "-" if np.isnan(end) else f"{end:.3f} s",
+                *(causes.get((flow, way), "-"), f"{flows['from'][n]} to {flows['to'][n]}"),
             )
         )
     head = (
-        *("flow", "direction", "from, to", "sent", "retransmitted", "spurious", "timeouts"),
-        *("by cause (spurious)", "throughput", "finished"),
+        *("flow", "direction", "finished", "throughput", "silence", "repair"),
+        *("sent", "retransmitted", "spurious", "timeouts", "by cause (spurious)", "from, to"),
     )
     more = len(flows) - len(rows)
-    return Rows("Directions with data", head, rows, (3, 4, 5, 6, 8, 9), more=more, elsewhere=ALL)
+    right = (2, 3, 4, 5, 6, 7, 8, 9)
+    return Rows("Directions with data", head, rows, right, more=more, elsewhere=ALL)
 
 
 def _causes(run: Run) -> dict[tuple[str, str], str]:

@@ -98,9 +98,10 @@ impl CommandReader<'_, '_> {
     ) -> Result<Vec<Change>, Mistake> {
         let Some(text) = (self.files)(name) else {
             let mistake = Mistake::new(span.clone(), format!("there is no file `{name}`"));
-            return Err(
-                mistake.fix("its sysctls are needed: put it beside the script, or where you are")
-            );
+            return Err(mistake.fix(
+                "its sysctls are needed: this path must lead to it from the script's folder, or from where \
+                 you are, so play packetdrill's scripts within their tree",
+            ));
         };
         let mut changes = Vec::new();
         for command in on_linux(commands(&text)) {

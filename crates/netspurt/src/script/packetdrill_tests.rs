@@ -1,6 +1,6 @@
 //! Scripts in packetdrill's dialect.
 
-use super::{FailureKind, Script, ScriptDialect, ScriptError, ScriptFailure, run};
+use super::{FailureKind, Script, ScriptDialect, ScriptError, ScriptFailure, SwitchSetting, run};
 use crate::tcp::Recovery;
 
 fn read(text: &str) -> Result<Script, ScriptError> {
@@ -147,6 +147,26 @@ fn commands_set_switches_and_are_never_run() {
     assert_eq!(config("ip route change 10.0.0.1 dev tun0 initcwnd 3").initial_window_segs, 3);
     assert!(!config("sysctl -q net.ipv4.tcp_sack=0").sack);
     assert!(config("tc qdisc replace dev tun0 root fq").pacing);
+}
+
+#[test]
+fn buffers_that_count_no_memory_grow_by_no_sysctl() {
+    let rmem = "`sysctl -q net.ipv4.tcp_rmem=\"4096 540000 15728640\"`\n0 close(3) = 0";
+    let script = read(rmem).unwrap();
+    assert!(script.config(None, &[]).unwrap().receive_rules.autotuning);
+    let fixed = script.config(Some("rfc-2026"), &[]).unwrap();
+    assert!(!fixed.receive_rules.autotuning);
+    assert_eq!(fixed.receive_buffer_bytes, 15_728_640);
+    let set = |path: &str, value: &str| SwitchSetting {
+        path: path.to_owned(),
+        value: value.to_owned(),
+        line: 0,
+    };
+    let octets = [set("receive.counts_memory", "false")];
+    assert!(!script.config(None, &octets).unwrap().receive_rules.autotuning);
+    let asked = [set("receive.autotuning", "true")];
+    let error = script.config(Some("rfc-2026"), &asked).unwrap_err();
+    assert!(error.message.contains("no effect without `receive.counts_memory`"), "{error}");
 }
 
 #[test]

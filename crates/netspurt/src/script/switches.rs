@@ -9,7 +9,7 @@ use super::document::Script;
 use super::error::ScriptError;
 use super::host::SocketHost;
 use super::runner::run;
-use super::sysctl::is_ignored;
+use super::sysctl::{LINUX, MEMORY, is_ignored};
 
 impl Script {
     /// The configuration of the script's connection. A given `profile` replaces the script's, and
@@ -39,8 +39,10 @@ impl Script {
         let mss = self.options.mss.map(|mss| format!("\"{} B\"", u32::from(mss) + 40));
         let named =
             profile.or(self.options.profile.as_deref()).unwrap_or(self.options.dialect.profile());
+        let counts = self.options.set.iter().chain(changes).rfind(|set| set.path == MEMORY);
+        let counts = counts.map_or(named == LINUX, |set| set.value == "true");
         let setup = self.setup.iter().filter_map(|change| match change {
-            Change::Switch(set) => Some(set).filter(|set| !is_ignored(set, named)),
+            Change::Switch(set) => Some(set).filter(|set| !is_ignored(set, named, counts)),
             Change::Host(_) => None,
         });
         let own: Vec<&SwitchSetting> = setup.chain(&self.options.set).chain(changes).collect();

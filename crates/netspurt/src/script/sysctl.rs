@@ -88,10 +88,17 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
     }
 }
 
-/// Whether a profile ignores what a sysctl sets: `tcp_recovery` takes RACK from no connection of Linux
-/// 6.18.
-pub(super) fn is_ignored(set: &SwitchSetting, profile: &str) -> bool {
-    profile == "linux-6" && set.path == "recovery" && set.value == NO_RACK
+/// The profile that behaves as Linux 6.18.
+pub(super) const LINUX: &str = "linux-6";
+
+/// The switch without which a buffer does not grow.
+pub(super) const MEMORY: &str = "receive.counts_memory";
+
+/// Whether a connection ignores what a sysctl sets: `tcp_recovery` takes RACK from no connection of
+/// Linux 6.18, and no buffer grows that does not count memory.
+pub(super) fn is_ignored(set: &SwitchSetting, profile: &str, counts_memory: bool) -> bool {
+    let keeps_rack = profile == LINUX && set.path == "recovery" && set.value == NO_RACK;
+    keeps_rack || (!counts_memory && set.path == "receive.autotuning" && set.value == "true")
 }
 
 /// A sysctl, its value, and the line of the script that sets it.

@@ -175,6 +175,12 @@ fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
         let fix = "`timestamps = true`, or `sampling = \"each-ack\"`";
         return Some(also(problem(name, "rto.sampling", message), name, "timestamps").fix(fix));
     }
+    if config.receive_rules.autotuning && !config.receive_rules.counts_memory {
+        let message = "`receive.autotuning` has no effect without `receive.counts_memory`";
+        let problem = problem(name, "receive.autotuning", message);
+        let fix = "`receive.counts_memory = true` as well, or leave `receive.autotuning` out";
+        return Some(also(problem, name, "receive.counts_memory").fix(fix));
+    }
     if config.timestamps && config.mss <= TIMESTAMPS_BYTES {
         let (size, least) =
             (config.mss + BARE_HEADER_BYTES, BARE_HEADER_BYTES + TIMESTAMPS_BYTES + 1);

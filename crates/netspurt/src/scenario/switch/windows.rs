@@ -134,12 +134,20 @@ pub const SWITCHES: &[Switch] = &[
     Switch::flag(
         "receive.counts_memory",
         "The receive buffer is counted in octets of memory, of which a share is window; each segment that \
-         uses its memory well opens the window further (`tcp_grow_window`, `tcp_select_window`)",
+         uses its memory well opens the window further (`tcp_grow_window`, `tcp_select_window`). \
+         Switching it off switches `receive.autotuning` off",
     )
-    .rfc(|c| Field::Flag(&mut c.receive_rules.counts_memory)),
+    .rfc_rule(Rule {
+        read: |c: &RfcConfig| Some(SwitchValue::Flag(c.receive_rules.counts_memory)),
+        write: |c, value| {
+            c.receive_rules.counts_memory = value.flag();
+            c.receive_rules.autotuning &= value.flag();
+            Ok(())
+        },
+    }),
     Switch::flag(
         "receive.autotuning",
-        "With `receive.counts_memory` the receive buffer begins with twice `receive.first_window` and \
+        "Needs `receive.counts_memory`. The receive buffer begins with twice `receive.first_window` and \
          grows up to `receive_buffer` octets of memory with what the application reads in a round trip \
          (`tcp_rcv_space_adjust`)",
     )

@@ -548,6 +548,11 @@ fn switches_that_contradict_each_other_are_refused() {
             "{ timestamps = false }",
         ),
         (
+            "{ receive = { autotuning = true } }",
+            "`receive.autotuning` has no effect without `receive.counts_memory`",
+            "{ receive = { autotuning = true, counts_memory = true } }",
+        ),
+        (
             "{ acks = { delayed = \"100 ms\", at_most = \"50 ms\" } }",
             "`at_most` is less than `delayed`",
             "{ acks = { delayed = \"100 ms\", at_most = \"100 ms\" } }",

@@ -1,0 +1,180 @@
+"""How a direction of a run or a capture ended: when it finished, and how fast it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from netspurt.table import HasTables, Table, optional
+from netspurt.wording import octets, rate
+
+#: Times and rates whose difference is below this share count as the same.
+_SAME = 5e-4
+
+
+class Ended(HasTables, Protocol):
+    """A run or a capture, with its end."""
+
+    @property
+    def stop_ns(self) -> int:
+        """When it ended."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a direction of a flow.
+
+    Attributes
+    ----------
+    took_s
+        From its start until all its data was acknowledged [s]; infinite if that did not happen.
+    watched_s
+        From its start to the end of the run or of the capture [s].
+    acked_bytes
+        The octets that were acknowledged.
+    sent, retransmissions, timeouts
+        Segments with payload, those that were sent again, and timeouts.
+    replies_s
+        The time of each reply [s], infinite if it is not complete; `None` without requests.
+    """
+
+    took_s: float
+    watched_s: float
+    acked_bytes: int
+    sent: int
+    retransmissions: int
+    timeouts: int
+    replies_s: np.ndarray[tuple[int], np.dtype[np.float64]] | None = None
+
+    @property
+    def goodput_bps(self) -> float:
+        """The octets that were acknowledged over the time that this took [bit/s]."""
+        busy = min(self.took_s, self.watched_s)
+        return 8 * self.acked_bytes / busy if busy > 0 else 0.0
+
+
+def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
+    """Return the outcome of a direction of a flow; `None` if the run has no sums of it.
+
+    In a capture the time counts from the first packet of the connection, for the direction
+    `reverse` from its first data, and ends when all data of a connection that was closed was
+    acknowledged.
+    """
+    sums = run.table("flows").where(flow=flow, direction=direction)
+    if len(sums) == 0:
+        return None
+    start, end = (float(sums.seconds(name)[0]) for name in ("start_ns", "finished_ns"))
+    connections = optional(run, "connections")
+    # The table of this name in a run has the connections of populations.
+    if connections is not None and "ending" in connections:
+        own = connections.where(connection=int(flow.removeprefix("c")))
+        segments = run.table("segments").where(flow=flow)
+        if direction == "forward" and len(segments):
+            start = float(segments.seconds().min())
+        end = _all_acknowledged(segments, direction) if np.any(own["ending"] != "open") else end
+    return Outcome(
+        took_s=math.inf if math.isnan(end) else end - start,
+        watched_s=run.stop_ns / 1e9 - start,
+        acked_bytes=int(sums["acked_bytes"][0]),
+        sent=int(sums["sent"][0]),
+        retransmissions=int(sums["retransmissions"][0]),
+        timeouts=int(sums["timeouts"][0]),
+        replies_s=_replies(run, flow, direction),
+    )
+
+
+def _all_acknowledged(segments: Table, direction: str) -> float:
+    """Return when the last data of a direction was acknowledged [s]; NaN if it never was."""
+    data = segments.where(direction=direction)
+    data = data.select(data["len_bytes"] > 0)
+    answers = segments.select(segments["direction"] != direction)
+    if len(data) == 0 or len(answers) == 0:
+        return math.nan
+    done = np.flatnonzero(answers["ack"] >= int((data["seq"] + data["len_bytes"]).max()))
+    return float(answers.seconds()[done[0]]) if len(done) else math.nan
+
+
+def _replies(
+    run: Ended, flow: str, direction: str
+) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    requests = optional(run, "requests")
+    own = None if requests is None else requests.where(flow=flow)
+    if own is None or len(own) == 0 or direction != "forward":
+        return None
+    spans = own.seconds("complete_ns")
+    return np.where(np.isnan(spans), math.inf, spans)
+
+
+def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
+    """Say which of two outcomes is the better one, and by how much.
+
+    Examples
+    --------
+    >>> def of(took_s, octets=10_000):
+    ...     return Outcome(took_s, 20.0, octets, 10, 0, 0)
+    >>> faster(("a", "b"), (of(4.0), of(5.0)))
+    'a finishes first: after 4.000 s, b after 5.000 s (25 % longer)'
+    >>> faster(("a", "b"), (of(math.inf), of(5.0)))
+    'b finishes after 5.000 s, a not within its 20 s'
+    >>> faster(("a", "b"), (of(math.inf), of(math.inf, 11_000)))
+    'neither finishes within 20 s; b is 10 % faster: 4.4 kbit/s, a 4 kbit/s'
+    """
+    order = sorted((0, 1), key=lambda n: both[n].took_s)
+    (one, other), (first, second) = ((both[n] for n in order), (names[n] for n in order))
+    if math.isinf(one.took_s):
+        return _unfinished(names, both)
+    if math.isinf(other.took_s):
+        within = f"within its {other.watched_s:.4g} s"
+        return f"{first} finishes after {one.took_s:.3f} s, {second} not {within}"
+    if other.took_s - one.took_s <= _SAME * other.took_s:
+        return f"both finish after {one.took_s:.3f} s{_unlike(both)}"
+    longer = f" ({_more(other.took_s / one.took_s, 'longer', 'long')})" if one.took_s else ""
+    times = f"after {one.took_s:.3f} s, {second} after {other.took_s:.3f} s"
+    return f"{first} finishes first: {times}{longer}{_unlike(both)}"
+
+
+def _unfinished(names: Sequence[str], both: Sequence[Outcome]) -> str:
+    """Compare the rates of two that do not finish, if they were watched for the same time."""
+    shortest, longest = sorted(one.watched_s for one in both)
+    if longest - shortest > _SAME * longest:
+        told = (
+            f"{name} had {octets(one.acked_bytes)} acknowledged in {one.watched_s:.4g} s"
+            for name, one in zip(names, both, strict=True)
+        )
+        return f"neither finishes: {', '.join(told)}"
+    within = f"neither finishes within {longest:.4g} s"
+    order = sorted((0, 1), key=lambda n: -both[n].goodput_bps)
+    (high, low), (first, second) = (
+        (both[n].goodput_bps for n in order),
+        (names[n] for n in order),
+    )
+    if high - low <= _SAME * high:
+        return f"{within}; both have {rate(high)}"
+    more = _more(high / low, "faster", "fast") if low else "faster"
+    return f"{within}; {first} is {more}: {rate(high)}, {second} {rate(low)}"
+
+
+def _more(ratio: float, comparative: str, plain: str) -> str:
+    """Return by how much a ratio exceeds 1.
+
+    Examples
+    --------
+    >>> _more(1.25, "longer", "long"), _more(12.5, "longer", "long")
+    ('25 % longer', '12.5 times as long')
+    """
+    if ratio >= 2:
+        return f"{ratio:.3g} times as {plain}"
+    return f"{100 * (ratio - 1):.2g} % {comparative}"
+
+
+def _unlike(both: Sequence[Outcome]) -> str:
+    """Return a remark if the two transferred different amounts of data."""
+    one, other = (each.acked_bytes for each in both)
+    # The count of a capture may have a FIN.
+    if abs(one - other) <= 1:
+        return ""
+    return f"; they transferred different amounts: {octets(one)} and {octets(other)}"
