@@ -267,7 +267,7 @@ def test_every_public_name_of_the_package_is_explained() -> None:
 def test_a_picture_of_a_page_that_is_not_drawn_is_an_error(tmp_path: Path) -> None:
     page = "<!-- picture: netspurt new x.toml && netspurt new x.toml | Never drawn -->"
     ((first, second),) = drawn_by(page)
-    with pytest.raises(RuntimeError, match="File exists"):
+    with pytest.raises(RuntimeError, match="exists already"):
         draw([first, second], tmp_path / "a.png")
     with pytest.raises(RuntimeError, match=r"wrote no picture\.png"):
         draw([first], tmp_path / "a.png")
