@@ -56,28 +56,50 @@ impl<T: PackedValue> Packed for T {
 /// The message of the panic if octets are missing or wrong.
 const OTHER: &str = "the octets are those that were packed";
 
+/// Numbers below this take one octet.
+const ONE_OCTET: u8 = 192;
+/// First octets from [`ONE_OCTET`] to below this begin two octets. The others say how many octets of
+/// the number follow, less one.
+const TWO_OCTETS: u8 = 248;
+/// The number of values of two octets.
+const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;
+
 impl PackedValue for u64 {
-    /// Each octet has seven bits of the number, the lowest first. Its highest bit says whether more
-    /// octets follow.
+    /// One octet, two, or the number of octets and these, the lowest first.
+    #[inline]
     fn put(&self, into: &mut Vec<u8>) {
-        let mut rest = *self;
-        while rest >= 0x80 {
-            into.push(rest.to_le_bytes()[0] | 0x80);
-            rest >>= 7;
+        let [low, high, ..] = self.to_le_bytes();
+        if *self < ONE_OCTET.into() {
+            into.push(low);
+        } else if *self < PAIRS {
+            into.extend_from_slice(&[ONE_OCTET + high, low]);
+        } else {
+            let many = u64::BITS.div_ceil(8) - self.leading_zeros() / 8;
+            let end = into.len() + 1 + many as usize;
+            // A copy of a fixed length takes a few instructions, one of a variable length a call.
+            into.push(TWO_OCTETS + (many - 1) as u8);
+            into.extend_from_slice(&self.to_le_bytes());
+            into.truncate(end);
         }
-        into.push(rest.to_le_bytes()[0]);
     }
 
+    #[inline]
     fn get(from: &mut &[u8]) -> Self {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let octet = from.split_off_first().copied().expect(OTHER);
-            value |= u64::from(octet & 0x7f) << shift;
-            shift += 7;
-            if octet < 0x80 {
-                return value;
-            }
+        let first = *from.split_off_first().expect(OTHER);
+        if first < ONE_OCTET {
+            return first.into();
         }
+        if first < TWO_OCTETS {
+            let low = *from.split_off_first().expect(OTHER);
+            return u64::from(first - ONE_OCTET) << 8 | u64::from(low);
+        }
+        let many = usize::from(first - TWO_OCTETS) + 1;
+        let value = match from.first_chunk() {
+            Some(eight) => u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * many)),
+            None => from[..many].iter().rev().fold(0, |high, octet| high << 8 | u64::from(*octet)),
+        };
+        *from = &from[many..];
+        value
     }
 }
 

@@ -51,8 +51,8 @@ fn count(file: &Path) -> Counts {
         let Some(view) = view else { continue };
         counts.tcp += 1;
         let at = Time::from_nanos(packet.unix_ns.try_into().unwrap());
-        let TcpView { ends, flags, seq, ack, .. } = view;
-        let (sighting, flow) = flows.sight(&Passing { at, ends, flags, seq, ack });
+        let ends = view.ends.into();
+        let (sighting, flow) = flows.sight(&Passing::of(at, ends, &view));
         flow.take(sighting.side, at, &view);
     }
     counts.connections = flows.born();

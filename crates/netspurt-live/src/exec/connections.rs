@@ -1,10 +1,8 @@
 //! Assigns the packets of programs to connections. Each connection has a flow of its own in the
 //! tables.
 
-use std::net::SocketAddr;
-
 use netspurt::ids::Side;
-use netspurt::observe::{Arrivals, Brought, Flows, Lifetimes, Passing};
+use netspurt::observe::{Arrivals, Brought, EndPair, Flows, Lifetimes, Passing};
 use netspurt::record::{Column, Data, Table};
 use netspurt::segment::{Flags, Segment};
 use netspurt::units::Time;
@@ -49,8 +47,7 @@ pub struct Connections {
 fn passing(octets: &[u8], at: Time) -> Option<Passing> {
     let ip = IpHead::of(octets).filter(|ip| matches!(ip, IpHead::V4(_)) && ip.part().is_whole())?;
     let (_, tcp) = TcpHead::behind_ip(octets)?;
-    let ([a, b], [from, to]) = (ip.addresses(), tcp.ports());
-    let ends = [SocketAddr::new(a, from), SocketAddr::new(b, to)];
+    let ends = EndPair { addresses: ip.numbers(), ports: tcp.port_pair(), six: false };
     Some(Passing { at, ends, flags: tcp.flags(), seq: tcp.seq(), ack: tcp.ack() })
 }
 
@@ -91,7 +88,7 @@ impl Connections {
         self.flows.take_retired().for_each(drop);
         let place = usize::try_from(sighting.number).ok().filter(|place| *place < self.most)?;
         if sighting.born {
-            let [from, to] = packet.ends.map(|end| end.port());
+            let [from, to] = packet.ends.sockets().map(|end| end.port());
             let opens = sighting.side == Side::From;
             self.seen.push(SeenConnection {
                 ports: if side == Side::From { [from, to] } else { [to, from] },

@@ -191,8 +191,7 @@ impl Contents {
             return;
         };
         let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
-        let TcpView { ends, flags, seq, ack, .. } = packet;
-        let (sighting, flow) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
+        let (sighting, flow) = self.flows.sight(&Passing::of(at, packet.ends.into(), &packet));
         flow.take(sighting.side, at, &packet, &mut self.directions);
     }
 }

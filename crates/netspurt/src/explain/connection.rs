@@ -1,12 +1,15 @@
 //! A captured connection.
 
+use std::mem::take;
+
 use crate::ids::Side;
-use crate::observe::{Answer, Observed, Sequence};
+use crate::observe::{Answer, Sequence};
 use crate::segment::Flags;
 use crate::units::Time;
-use crate::wire::TcpView;
+use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
-use super::resting::RestingWay;
+use super::pending::{PendingSegment, PendingSegments};
+use super::resting::RestingConnection;
 use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpent, WaitingFor};
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
@@ -17,8 +20,8 @@ use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpen
 pub struct CapturedConnection {
     /// The two directions, by the side that sends. Both are `None` while the connection rests.
     ways: [Option<Box<CapturedWay>>; 2],
-    /// The packed directions, by the side that sends. `None` unless the connection rests.
-    resting: Option<Box<[Option<RestingWay>; 2]>>,
+    /// The packed directions. `None` unless the connection rests.
+    resting: Option<RestingConnection>,
     /// The side that sent the first packet captured.
     first: Option<Side>,
     /// The window shift that the SYN of each side offers, by the side that advertises the windows.
@@ -29,6 +32,8 @@ pub struct CapturedConnection {
     established: bool,
     /// The time that the connection spent on each thing that it waited for.
     spent: TimeSpent,
+    /// Segments that were captured and are not taken yet.
+    pending: PendingSegments,
 }
 
 impl CapturedConnection {
@@ -49,29 +54,78 @@ impl CapturedConnection {
     /// Packs a closed connection if no more of its packets are expected: all that was sent was
     /// captured and acknowledged. Its memory goes to `spare`.
     pub fn rest(&mut self, spare: &mut SpareWays) {
+        self.take_pending(spare);
         if self.resting.is_none() && self.ways.iter().flatten().all(|way| way.is_done()) {
-            let mut rested = |mut way: Box<CapturedWay>| {
-                let resting = RestingWay::of(&mut way, &mut spare.packing);
-                spare.keep(way);
-                resting
-            };
-            let ways = self.ways.each_mut().map(Option::take);
-            self.resting = Some(Box::new(ways.map(|way| way.map(&mut rested))));
+            let mut ways = self.ways.each_mut().map(Option::take);
+            let each = ways.each_mut().map(Option::as_deref_mut);
+            self.resting = Some(RestingConnection::of(each, &mut spare.packing));
+            ways.into_iter().flatten().for_each(|way| spare.keep(way));
+            spare.keep_pending(take(&mut self.pending));
         }
     }
 
     /// Unpacks a resting connection because an unexpected packet came.
     #[cold]
-    fn wake(&mut self, resting: [Option<RestingWay>; 2]) {
-        self.ways = resting.map(|way| way.map(|way| Box::new(way.wake())));
+    fn wake(&mut self, resting: RestingConnection) {
+        self.ways = resting.unpacked().map(|way| way.map(|way| Box::new(way.wake())));
     }
 
     /// Ends the connection and returns its directions, by the side that sends.
     pub fn finish(self) -> [Option<EndedWay>; 2] {
         match self.resting {
-            Some(resting) => resting.map(|way| way.map(EndedWay::of_resting)),
+            Some(resting) => resting.unpacked().map(|way| way.map(EndedWay::of_rested)),
             None => self.ways.map(|way| way.map(|way| EndedWay::of(*way))),
         }
+    }
+
+    /// As [`take`](Self::take), but the segment may be taken later, together with others.
+    #[inline]
+    pub fn take_later(
+        &mut self,
+        side: Side,
+        at: Time,
+        segment: &PlainSegment,
+        spare: &mut SpareWays,
+    ) {
+        self.pending.add_plain(side, at, segment);
+        if self.pending.is_full() {
+            self.take_pending(spare);
+        }
+    }
+
+    /// As [`take_later`](Self::take_later), for a segment that is not plain.
+    pub fn take_other_later(
+        &mut self,
+        side: Side,
+        at: Time,
+        segment: &TcpView,
+        spare: &mut SpareWays,
+    ) {
+        if self.pending.all.capacity() == 0 {
+            self.pending = spare.begin_pending();
+        }
+        self.pending.add_other(side, at, segment);
+        if self.pending.is_full() {
+            self.take_pending(spare);
+        }
+    }
+
+    /// Takes the segments that were not taken yet.
+    pub fn take_pending(&mut self, spare: &mut SpareWays) {
+        if self.pending.all.is_empty() {
+            return;
+        }
+        let mut pending = take(&mut self.pending);
+        let mut others = pending.others.drain(..);
+        for PendingSegment { at, plain, side } in pending.all.drain(..) {
+            if let Some(segment) = plain {
+                self.take(side, at, &segment, spare);
+            } else if let Some(segment) = others.next() {
+                self.take(side, at, &segment, spare);
+            }
+        }
+        drop(others);
+        self.pending = pending;
     }
 
     /// Takes a packet that `side` sent and that was captured at `at`. Returns what the packet
@@ -80,26 +134,26 @@ impl CapturedConnection {
         &mut self,
         side: Side,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         spare: &mut SpareWays,
     ) -> Answer {
         if let Some(resting) = self.resting.take() {
-            self.wake(*resting);
+            self.wake(resting);
         }
         self.first.get_or_insert(side);
         let mut answers_syn = false;
-        if packet.flags.has(Flags::SYN) {
-            let shift = packet.options.syn.window_scale;
+        if packet.flags().has(Flags::SYN) {
+            let shift = packet.syn_options().window_scale;
             self.shifts[side.index()] = shift.map(|shift| shift.min(Self::SHIFT_MAX));
             let last = self.syns[side.index()].replace(at);
-            answers_syn = packet.flags.has(Flags::ACK) && last < self.syns[side.peer().index()];
+            answers_syn = packet.flags().has(Flags::ACK) && last < self.syns[side.peer().index()];
         } else {
             // Only the two SYNs come before the last ACK of the handshake.
             self.established = true;
         }
         let waited = self.send(side, at, packet, answers_syn, spare);
         let waited = waited.or_else(|| self.was_on_its_way(side, at, packet));
-        let answer = match packet.flags.has(Flags::ACK) {
+        let answer = match packet.flags().has(Flags::ACK) {
             true => self.answer(side.peer(), at, packet, spare),
             false => Answer::default(),
         };
@@ -110,9 +164,14 @@ impl CapturedConnection {
     /// What the connection waited for before data of `side` came, if that was sent too early for its
     /// application to have paused: the last acknowledgement had just reached the sender. Beside the
     /// receiver all data that was seen may be acknowledged while more is on its way.
-    fn was_on_its_way(&self, side: Side, at: Time, packet: &TcpView) -> Option<WaitingFor> {
+    fn was_on_its_way(
+        &self,
+        side: Side,
+        at: Time,
+        packet: &impl CapturedTcp,
+    ) -> Option<WaitingFor> {
         let span = self.spent.waited_since(WaitingFor::Application, at)?;
-        let way = self.ways[side.index()].as_deref().filter(|_| packet.payload_bytes > 0)?;
+        let way = self.ways[side.index()].as_deref().filter(|_| packet.len() > 0)?;
         (span <= way.sender.path.near() * 3 / 2).then(|| way.limits.held_back_by())
     }
 
@@ -148,7 +207,7 @@ impl CapturedConnection {
         &mut self,
         side: Side,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         answers_syn: bool,
         spare: &mut SpareWays,
     ) -> Option<WaitingFor> {
@@ -160,18 +219,18 @@ impl CapturedConnection {
             self.ways[side.index()].get_or_insert_with(|| spare.begin(Sequence::seen_from(packet)));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
         let seq_len = packet.seq_len();
-        if seq_len == 0 || packet.flags.has(Flags::RST) {
+        if seq_len == 0 || packet.flags().has(Flags::RST) {
             statistics.sent(at, packet, None, octets, shift);
-            sender.labelled(at, packet.flow_label);
+            sender.labelled(at, packet.flow_label());
             return None;
         }
-        let left = octets.sequence().octet(packet.seq);
+        let left = octets.sequence().octet(packet.seq());
         if left < octets.sequence().highest() {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
         sender.sending(at, packet, left, octets);
-        sender.labelled(at, packet.flow_label);
-        let sent = octets.sent(at, packet, CapturedSegment::of(packet));
+        sender.labelled(at, packet.flow_label());
+        let sent = octets.sent_from(left, at, packet, CapturedSegment::of(packet));
         statistics.sent(at, packet, sent, octets, shift);
         let transmission = sent?;
         let timeout = transmission.again.then(|| sender.latest()).flatten();
@@ -185,20 +244,26 @@ impl CapturedConnection {
     }
 
     /// Handles a packet as an acknowledgement of the direction in which `side` sends.
-    fn answer(&mut self, side: Side, at: Time, packet: &TcpView, spare: &mut SpareWays) -> Answer {
+    fn answer(
+        &mut self,
+        side: Side,
+        at: Time,
+        packet: &impl CapturedTcp,
+        spare: &mut SpareWays,
+    ) -> Answer {
         let shift = self.shift(side.peer());
         // Acknowledged octets were sent, whether or not they were captured.
         let way = self.ways[side.index()]
-            .get_or_insert_with(|| spare.begin(Sequence::midway(packet.ack)));
+            .get_or_insert_with(|| spare.begin(Sequence::midway(packet.ack())));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
         sender.answering(at, packet, octets);
-        let ack = octets.sequence().octet(packet.ack);
+        let ack = octets.sequence().octet(packet.ack());
         statistics.acknowledging(at, ack);
-        let answer = octets.answered_each(at, packet, |segment, covered| {
+        let answer = octets.answered_each(ack, at, packet, |segment, covered| {
             statistics.covered(at, ack, segment, covered);
             sender.covered(at, segment, covered);
         });
-        statistics.answered(at, packet, answer.acked_bytes > 0, octets);
+        statistics.answered(at, packet, (ack, answer.acked_bytes > 0), octets);
         sender.answered(at, packet, &answer, octets);
         if let Some(sample) = &answer.sample {
             floors.sample(sample);

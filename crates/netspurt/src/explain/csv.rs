@@ -15,57 +15,41 @@ pub fn write_heading(file: bool, out: &mut Vec<u8>) {
 }
 
 /// Writes the rows of `connection`. Each row begins with the name of the `file` if one is given.
-/// Values that do not exist are empty. Only the name can contain a comma.
-pub fn write_rows(connection: &EndedConnection, file: Option<&str>, out: &mut Vec<u8>) {
+/// Values that do not exist are empty. Only the name can contain a comma. `text` is room for a row.
+pub fn write_rows(
+    connection: &EndedConnection,
+    file: Option<&str>,
+    text: &mut RowText,
+    out: &mut Vec<u8>,
+) {
     for row in ConnectionRow::of(connection) {
         if let Some(file) = file {
             out.push(b'"');
             out.extend_from_slice(file.replace('"', "\"\"").as_bytes());
             out.extend_from_slice(b"\",");
         }
-        for (place, (_, cell)) in COLUMNS.iter().enumerate() {
+        text.clear();
+        text.put_octet(b'\n');
+        for (place, (_, cell)) in COLUMNS.iter().enumerate().rev() {
+            text.put_cell(*cell, &row);
             if place > 0 {
-                out.push(b',');
+                text.put_octet(b',');
             }
-            write_cell(*cell, &row, out);
         }
-        out.push(b'\n');
+        out.extend_from_slice(text.octets());
     }
 }
 
-fn write_cell(cell: ColumnCell, row: &ConnectionRow<'_>, out: &mut Vec<u8>) {
-    match cell {
-        ColumnCell::Count(of) => write_whole(of(row), out),
-        ColumnCell::Whole(of) => {
-            if let Some(value) = of(row) {
-                if value < 0 {
-                    out.push(b'-');
-                }
-                write_whole(value.unsigned_abs(), out);
-            }
-        }
-        ColumnCell::Number(of) => {
-            if let Some(value) = of(row) {
-                write_tenths(value, out);
-            }
-        }
-        ColumnCell::Flag(of) => out.extend_from_slice(if of(row) { b"true" } else { b"false" }),
-        ColumnCell::Tag(texts, of) => out.extend_from_slice(texts[usize::from(of(row))].as_bytes()),
-        ColumnCell::Address(of) => write_address(of(row), out),
-    }
+/// The text of a row. It is written from its end, because the last digit of a number is found first.
+pub struct RowText {
+    room: [u8; RowText::ROOM],
+    /// The place of the first octet.
+    start: usize,
 }
 
-fn write_address(address: IpAddr, out: &mut Vec<u8>) {
-    match address {
-        IpAddr::V4(four) => {
-            for (place, octet) in four.octets().into_iter().enumerate() {
-                if place > 0 {
-                    out.push(b'.');
-                }
-                write_whole(octet.into(), out);
-            }
-        }
-        IpAddr::V6(six) => out.extend_from_slice(six.to_string().as_bytes()),
+impl Default for RowText {
+    fn default() -> Self {
+        Self { room: [0; Self::ROOM], start: Self::ROOM }
     }
 }
 
@@ -80,43 +64,97 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// The number of digits of the largest 64-bit number.
-const MOST_DIGITS: usize = u64::MAX.ilog10() as usize + 1;
+impl RowText {
+    /// The most octets of a row. No value has more than 48: a rate has 8 · 2⁶⁴ bits in a nanosecond
+    /// at most.
+    const ROOM: usize = 1 << 12;
 
-/// Writes a number in decimal digits, faster than the general formatting does.
-fn write_whole(mut value: u64, out: &mut Vec<u8>) {
-    if value < 10 {
-        out.push(b'0' + value as u8);
-        return;
+    fn clear(&mut self) {
+        self.start = Self::ROOM;
     }
-    let many = value.ilog10() as usize + 1;
-    let mut digits = [0; MOST_DIGITS];
-    let mut place = many;
-    while place > 1 {
-        place -= 2;
-        digits[place..place + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
-        value /= 100;
-    }
-    if place == 1 {
-        digits[0] = b'0' + value as u8;
-    }
-    // A copy of a fixed length takes a few instructions; a copy of a variable length takes a call.
-    let end = out.len() + many;
-    out.extend_from_slice(&digits);
-    out.truncate(end);
-}
 
-/// Writes a number with one digit after the decimal point.
-fn write_tenths(value: f64, out: &mut Vec<u8>) {
-    /// Below this, tenths are whole numbers of 64 bits.
-    const LARGE: f64 = 1e17;
-    if !(0.0..LARGE).contains(&value) {
-        out.extend_from_slice(format!("{value:.1}").as_bytes());
-        return;
+    fn octets(&self) -> &[u8] {
+        &self.room[self.start..]
     }
-    let tenths = (value * 10.0).round() as u64;
-    write_whole(tenths / 10, out);
-    out.extend_from_slice(&[b'.', b'0' + (tenths % 10) as u8]);
+
+    #[inline]
+    fn put_octet(&mut self, octet: u8) {
+        self.start -= 1;
+        self.room[self.start] = octet;
+    }
+
+    /// Puts `octets` before the text.
+    #[inline]
+    fn put(&mut self, octets: &[u8]) {
+        let end = self.start;
+        self.start -= octets.len();
+        self.room[self.start..end].copy_from_slice(octets);
+    }
+
+    fn put_cell(&mut self, cell: ColumnCell, row: &ConnectionRow<'_>) {
+        match cell {
+            ColumnCell::Count(of) => self.put_whole(of(row)),
+            ColumnCell::Whole(of) => {
+                if let Some(value) = of(row) {
+                    self.put_whole(value.unsigned_abs());
+                    if value < 0 {
+                        self.put_octet(b'-');
+                    }
+                }
+            }
+            ColumnCell::Number(of) => {
+                if let Some(value) = of(row) {
+                    self.put_tenths(value);
+                }
+            }
+            ColumnCell::Flag(of) => self.put(if of(row) { b"true" } else { b"false" }),
+            ColumnCell::Tag(texts, of) => self.put(texts[usize::from(of(row))].as_bytes()),
+            ColumnCell::Address(of) => self.put_address(of(row)),
+        }
+    }
+
+    fn put_address(&mut self, address: IpAddr) {
+        match address {
+            IpAddr::V4(four) => {
+                for (place, octet) in four.octets().into_iter().enumerate().rev() {
+                    self.put_whole(octet.into());
+                    if place > 0 {
+                        self.put_octet(b'.');
+                    }
+                }
+            }
+            IpAddr::V6(six) => self.put(six.to_string().as_bytes()),
+        }
+    }
+
+    /// Puts a number in decimal digits, faster than the general formatting does.
+    #[inline]
+    fn put_whole(&mut self, mut value: u64) {
+        while value >= 100 {
+            let [tens, ones] = PAIRS[(value % 100) as usize];
+            self.put_octet(ones);
+            self.put_octet(tens);
+            value /= 100;
+        }
+        let [tens, ones] = PAIRS[value as usize];
+        self.put_octet(ones);
+        if value >= 10 {
+            self.put_octet(tens);
+        }
+    }
+
+    /// Puts a number with one digit after the decimal point.
+    fn put_tenths(&mut self, value: f64) {
+        /// Below this, tenths are whole numbers of 64 bits.
+        const LARGE: f64 = 1e17;
+        if !(0.0..LARGE).contains(&value) {
+            return self.put(format!("{value:.1}").as_bytes());
+        }
+        let tenths = (value * 10.0).round() as u64;
+        self.put_octet(b'0' + (tenths % 10) as u8);
+        self.put_octet(b'.');
+        self.put_whole(tenths / 10);
+    }
 }
 
 #[cfg(test)]
@@ -127,14 +165,14 @@ mod tests {
     fn numbers_and_addresses_are_written_as_the_general_formatting_writes_them() {
         let edges = (0..20).flat_map(|power| [10_u64.pow(power) - 1, 10_u64.pow(power)]);
         for value in edges.chain([0, 7, 42, 105, 9_090, u64::MAX]) {
-            let mut out = Vec::new();
-            write_whole(value, &mut out);
-            assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
+            let mut text = RowText::default();
+            text.put_whole(value);
+            assert_eq!(str::from_utf8(text.octets()), Ok(&value.to_string()[..]));
         }
         for address in ["10.0.200.99", "255.255.255.255", "0.0.0.0", "2001:db8::1"] {
-            let mut out = Vec::new();
-            write_address(address.parse().unwrap(), &mut out);
-            assert_eq!(String::from_utf8(out).unwrap(), address);
+            let mut text = RowText::default();
+            text.put_address(address.parse().unwrap());
+            assert_eq!(str::from_utf8(text.octets()), Ok(address));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::ids::Side;
 use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
-use super::{CapturedConnection, EndedWay, Statistics, TimeSpent};
+use super::{CapturedConnection, EndedWay, SpareWays, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +43,10 @@ pub struct EndedConnection {
 }
 
 impl EndedConnection {
-    /// Converts a connection that has ended.
-    pub fn of(retired: Retired<CapturedConnection>) -> Self {
-        let Retired { number, ends, state } = retired;
+    /// Converts a connection that has ended. `spare` has memory for its directions.
+    pub fn of(retired: Retired<CapturedConnection>, spare: &mut SpareWays) -> Self {
+        let Retired { number, ends, mut state } = retired;
+        state.take_pending(spare);
         let (first_side, spent) = (state.first_side(), state.spent());
         Self { number, ends, first_side, spent, ways: state.finish() }
     }

@@ -2,7 +2,7 @@
 
 use crate::observe::Sequence;
 
-use super::resting::RestingWay;
+use super::resting::RestedWay;
 use super::{CapturedWay, ExplainedRetransmission, Habits, OtherFloors, Statistics};
 
 /// What one side of a connection sent.
@@ -41,10 +41,15 @@ impl EndedWay {
     }
 
     /// Converts a resting direction of a connection that has ended.
-    pub fn of_resting(way: RestingWay) -> Self {
-        let (statistics, sequence) = (way.statistics(), *way.sequence());
-        let (retransmissions, floors, habits) = way.into_parts();
-        let una = sequence.highest();
-        Self { statistics, sequence, una, retransmissions, floors, habits }
+    pub fn of_rested(way: RestedWay) -> Self {
+        let RestedWay { sequence, statistics, further } = way;
+        Self {
+            statistics,
+            sequence,
+            una: sequence.highest(),
+            retransmissions: further.retransmissions.into_vec(),
+            floors: further.floors.map(|floors| *floors).unwrap_or_default(),
+            habits: further.habits,
+        }
     }
 }

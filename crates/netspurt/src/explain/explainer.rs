@@ -1,11 +1,10 @@
 //! Turns the packets of a capture into explained connections.
 
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use crate::observe::{Flows, Lifetimes, Passing, Retired};
+use crate::observe::{EndPair, Flows, Lifetimes, OrderedFlows, Passing};
 use crate::units::{Duration, Time};
-use crate::wire::{CapturedPacket, Datagrams, Fault, TcpView};
+use crate::wire::{CapturedPacket, Datagrams, Fault, PlainSegment, TcpView};
 
 use super::hosts::{find_timer_grids, settle};
 use super::{CaptureNotes, CapturedConnection, EndedConnection, SpareWays, Transcript};
@@ -41,8 +40,8 @@ pub struct Explainer {
     notes: CaptureNotes,
     /// Connections that have ended and that the caller has not taken yet.
     ended: VecDeque<EndedConnection>,
-    /// Connections that had not ended when the capture ended, the newest first.
-    rest: Vec<Retired<CapturedConnection>>,
+    /// Connections that had not ended when the capture ended.
+    rest: Option<OrderedFlows<CapturedConnection>>,
     /// The number of all connections when the capture ended.
     born: u64,
     /// When the first and the latest packet of TCP was captured.
@@ -115,7 +114,7 @@ impl Default for Explainer {
             passed: Passed::default(),
             notes: CaptureNotes::default(),
             ended: VecDeque::new(),
-            rest: Vec::new(),
+            rest: None,
             born: 0,
             start: None,
             last: Time::ZERO,
@@ -145,6 +144,11 @@ impl Explainer {
             self.notes.unread(packet);
             return;
         };
+        if self.transcript.is_none()
+            && let Some((ends, segment)) = PlainSegment::of(ip)
+        {
+            return self.plain(packet.unix_ns, ends, &segment);
+        }
         let Some(ip) = self.datagrams.take(packet.unix_ns, ip) else {
             self.passed.fragments += 1;
             return;
@@ -160,32 +164,57 @@ impl Explainer {
                 return;
             }
         };
-        self.passed.tcp += 1;
         if snapped && view.header_is_cut() {
             self.notes.headers_cut();
         }
-        let at = Time::from_nanos(u64::try_from(packet.unix_ns).unwrap_or(0));
-        self.start.get_or_insert(at);
-        self.last = self.last.max(at);
-        self.segment(at, &view);
+        self.segment(packet.unix_ns, &view);
     }
 
-    /// Takes the segment `view`, which was captured at `at`.
-    fn segment(&mut self, at: Time, view: &TcpView) {
+    /// Takes the segment `view`, which was captured at `unix_ns`.
+    fn segment(&mut self, unix_ns: i64, view: &TcpView) {
+        let at = self.captured_at(unix_ns);
+        let (sighting, connection) = self.flows.sight(&Passing::of(at, view.ends.into(), view));
+        if let Some(transcript) = &mut self.transcript {
+            let answer = connection.take(sighting.side, at, view, &mut self.spare);
+            if self.only.is_none_or(|only| only == sighting.number) {
+                transcript.add(at, sighting, view, answer.sample);
+            }
+        } else {
+            connection.take_other_later(sighting.side, at, view, &mut self.spare);
+        }
+        if self.flows.has_retired() {
+            self.end_retired();
+        }
+    }
+
+    /// Takes a plain segment between `ends`, which was captured at `unix_ns`.
+    #[inline]
+    fn plain(&mut self, unix_ns: i64, ends: EndPair, segment: &PlainSegment) {
+        let at = self.captured_at(unix_ns);
+        let (sighting, connection) = self.flows.sight(&Passing::of(at, ends, segment));
+        connection.take_later(sighting.side, at, segment, &mut self.spare);
+        if self.flows.has_retired() {
+            self.end_retired();
+        }
+    }
+
+    /// Counts a segment that was captured at `unix_ns`, and returns that instant.
+    #[inline]
+    fn captured_at(&mut self, unix_ns: i64) -> Time {
+        let at = Time::from_nanos(u64::try_from(unix_ns).unwrap_or(0));
+        self.passed.tcp += 1;
+        self.start.get_or_insert(at);
+        self.last = self.last.max(at);
         if let Some(closed) = self.flows.look_at_closed(at, Self::QUIET) {
             closed.rest(&mut self.spare);
         }
-        let TcpView { ends, flags, seq, ack, .. } = *view;
-        let (sighting, connection) = self.flows.sight(&Passing { at, ends, flags, seq, ack });
-        let answer = connection.take(sighting.side, at, view, &mut self.spare);
-        if let Some(transcript) = &mut self.transcript
-            && self.only.is_none_or(|only| only == sighting.number)
-        {
-            transcript.add(at, sighting, view, answer.sample);
-        }
-        if self.flows.has_retired() {
-            self.ended.extend(self.flows.take_retired().map(EndedConnection::of));
-        }
+        at
+    }
+
+    #[cold]
+    fn end_retired(&mut self) {
+        let Self { flows, ended, spare, .. } = self;
+        ended.extend(flows.take_retired().map(|one| EndedConnection::of(one, spare)));
     }
 
     /// The numbers of packets so far.
@@ -215,10 +244,10 @@ impl Explainer {
         if over && self.flows.live() > 0 {
             let flows = std::mem::replace(&mut self.flows, Flows::new(Lifetimes::default()));
             self.born += flows.born();
-            self.rest = flows.into_all().collect();
-            self.rest.sort_by_key(|one| Reverse(one.number));
+            self.rest = Some(flows.into_ordered());
         }
-        self.ended.pop_front().or_else(|| self.rest.pop().map(EndedConnection::of))
+        let Self { ended, rest, spare, .. } = self;
+        ended.pop_front().or_else(|| Some(EndedConnection::of(rest.as_mut()?.next()?, spare)))
     }
 
     /// Ends the capture and returns the connections that were not taken yet.

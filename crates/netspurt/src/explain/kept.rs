@@ -1,7 +1,7 @@
 //! What is kept of an outstanding segment.
 
-use crate::observe::Outstanding;
-use crate::wire::TcpView;
+use crate::observe::{OneWay, Outstanding};
+use crate::wire::CapturedTcp;
 
 /// What is kept of an outstanding segment beside its place and its times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,10 +14,13 @@ pub struct CapturedSegment {
 
 impl CapturedSegment {
     /// Returns what is kept of `packet`.
-    pub fn of(packet: &TcpView) -> Self {
-        Self { ts_val: packet.options.timestamps.map(|stamps| stamps.val), ip_id: packet.ip_id }
+    pub fn of(packet: &impl CapturedTcp) -> Self {
+        Self { ts_val: packet.timestamps().map(|stamps| stamps.val), ip_id: packet.ip_id() }
     }
 }
 
 /// A segment that the current acknowledgement is the first to cover.
 pub type Acknowledged = Outstanding<CapturedSegment>;
+
+/// The octets of one direction, with what is kept of each segment.
+pub type CapturedOctets = OneWay<CapturedSegment>;

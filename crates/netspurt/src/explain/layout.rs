@@ -3,7 +3,7 @@
 use std::io;
 use std::str::FromStr;
 
-use super::csv::{write_heading, write_rows};
+use super::csv::{RowText, write_heading, write_rows};
 use super::tcptrace::{Owin, write_tcptrace_heading, write_tcptrace_row};
 use super::{EndedConnection, Explainer};
 
@@ -54,10 +54,11 @@ impl RowLayout {
         self,
         connection: &EndedConnection,
         file: Option<&str>,
+        text: &mut RowText,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
         match self {
-            Self::Own => write_rows(connection, file, out),
+            Self::Own => write_rows(connection, file, text, out),
             Self::Tcptrace(owin) => write_tcptrace_row(connection, owin, out)?,
         }
         Ok(())
@@ -79,10 +80,10 @@ impl Explainer {
     ) -> io::Result<Vec<u8>> {
         /// The approximate number of octets that one call returns.
         const ENOUGH: usize = 1 << 18;
-        let mut out = Vec::new();
+        let (mut text, mut out) = (RowText::default(), Vec::new());
         while out.len() < ENOUGH {
             let Some(connection) = self.next_ended(over) else { break };
-            layout.write(&connection, file, &mut out)?;
+            layout.write(&connection, file, &mut text, &mut out)?;
         }
         Ok(out)
     }

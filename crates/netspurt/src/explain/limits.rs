@@ -3,7 +3,7 @@
 use crate::observe::{OneWay, Transmission};
 use crate::segment::Flags;
 use crate::units::Time;
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 use super::{CapturedSegment, WaitingFor};
 
@@ -33,11 +33,11 @@ impl Limits {
     pub fn sent(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         sent: Transmission,
         octets: &OneWay<CapturedSegment>,
     ) {
-        if packet.payload_bytes > 0 {
+        if packet.len() > 0 {
             if sent.again {
                 if octets.una() >= self.repair_end {
                     self.repair_end = octets.sequence().highest();
@@ -49,15 +49,14 @@ impl Limits {
         self.progress = Some(at);
     }
 
-    fn fresh(&mut self, packet: &TcpView) {
+    fn fresh(&mut self, packet: &impl CapturedTcp) {
         if !self.offered {
-            self.full_bytes = self.full_bytes.max(packet.payload_bytes);
+            self.full_bytes = self.full_bytes.max(packet.len());
         }
-        let stamps = packet.options.timestamps.map_or(0, |_| Self::STAMP_BYTES);
+        let stamps = packet.timestamps().map_or(0, |_| Self::STAMP_BYTES);
         let full =
             if self.offered { self.full_bytes.saturating_sub(stamps) } else { self.full_bytes };
-        self.short =
-            packet.flags.has(Flags::PSH) && !packet.payload_bytes.is_multiple_of(full.max(1));
+        self.short = packet.flags().has(Flags::PSH) && !packet.len().is_multiple_of(full.max(1));
     }
 
     /// Takes an acknowledgement of this direction. `shift` is the shift of its window; `None` if
@@ -66,13 +65,13 @@ impl Limits {
     pub fn answered(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         news: bool,
         ack: u64,
         shift: Option<u8>,
     ) {
-        if packet.flags.has(Flags::SYN) {
-            if let Some(mss) = packet.options.syn.mss {
+        if packet.flags().has(Flags::SYN) {
+            if let Some(mss) = packet.syn_options().mss {
                 (self.full_bytes, self.offered) = (mss.into(), true);
             }
         } else if let (Some(shift), Some(window)) = (shift, packet.advertised()) {

@@ -20,6 +20,7 @@ mod kept;
 mod layout;
 mod limits;
 mod notes;
+mod pending;
 mod resting;
 mod retransmission;
 mod round_trips_table;

@@ -1,16 +1,16 @@
 //! Infers why one side of a captured connection retransmits.
 
-use crate::observe::{Answer, CoveredBy, Observed, OneWay};
+use crate::observe::{Answer, CoveredBy};
 use crate::segment::{Cause, Flags};
 use crate::units::{Duration, Time};
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 use super::infer::{
     AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, InferenceReport,
     Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
     SendingOrder, Vantage, Waking,
 };
-use super::kept::{Acknowledged, CapturedSegment};
+use super::kept::{Acknowledged, CapturedOctets};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
@@ -89,11 +89,11 @@ impl Sender {
     pub fn sending(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         left: u64,
-        octets: &OneWay<CapturedSegment>,
+        octets: &CapturedOctets,
     ) {
-        if let Some(stamps) = packet.options.timestamps {
+        if let Some(stamps) = packet.timestamps() {
             self.path.stamp_echoed(at, stamps.ecr);
             if Self::is_bare_fin(packet) && self.fin_val.is_none() {
                 self.fin_val = self.order.is_newer(stamps.val).then_some(stamps.val);
@@ -102,7 +102,7 @@ impl Sender {
         let calm = self.trouble.is_none() && self.dup_acks == 0;
         let fresh = calm && left == octets.sequence().highest()
             || self.sending_in_trouble(at, packet, left, octets);
-        if packet.flags.has(Flags::SYN) {
+        if packet.flags().has(Flags::SYN) {
             self.sack.syn(false, packet);
         }
         self.order.take(at, packet, fresh);
@@ -134,9 +134,9 @@ impl Sender {
     fn sending_in_trouble(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         left: u64,
-        octets: &OneWay<CapturedSegment>,
+        octets: &CapturedOctets,
     ) -> bool {
         let reported = self.trouble.as_ref().and_then(|trouble| trouble.sacked.top()).unwrap_or(0);
         let known = octets.sequence().highest().max(reported);
@@ -168,10 +168,10 @@ impl Sender {
     fn old(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         (left, right): (u64, u64),
         known: u64,
-        octets: &OneWay<CapturedSegment>,
+        octets: &CapturedOctets,
     ) {
         if self.is_probe(packet, (left, right), known, octets) {
             return;
@@ -186,7 +186,7 @@ impl Sender {
         let last = whole.map(|one| (one.last_sent, one.kept));
         let answered_since = last.is_some_and(|(sent, _)| self.answered_at > sent);
         let mut age = self.order.age(at, packet, last, answered_since);
-        let opens = packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::ACK);
+        let opens = packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::ACK);
         if opens && at.saturating_since(self.sent_at) < Self::SYN_WAIT {
             age = Age::Copy;
         }
@@ -206,7 +206,7 @@ impl Sender {
         let overtook = outstanding.len() - first;
         let first_sent = earlier.map(|one| one.first_sent);
         let before_tail = self.before_tail(octets);
-        let unordered = age == Age::Unknown && packet.options.timestamps.is_none();
+        let unordered = age == Age::Unknown && packet.timestamps().is_none();
         let trouble = self.trouble.get_or_insert_default();
         let original =
             far && unordered && !missing && trouble.filled_by_other(at, left, right, round);
@@ -233,7 +233,7 @@ impl Sender {
     }
 
     /// The time between the sending of the last two outstanding segments.
-    fn before_tail(&self, octets: &OneWay<CapturedSegment>) -> Duration {
+    fn before_tail(&self, octets: &CapturedOctets) -> Duration {
         let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
         match (latest.next(), latest.next()) {
             (Some(last), Some(before)) => last.saturating_since(before.max(self.una_at)),
@@ -250,36 +250,36 @@ impl Sender {
 
     /// Whether a segment is a FIN without data. Some receivers acknowledge it before they take its
     /// time stamp (gVisor), so that the echo may be that of the octets before it.
-    fn is_bare_fin(packet: &TcpView) -> bool {
-        packet.flags.has(Flags::FIN) && packet.len() == 0
+    fn is_bare_fin(packet: &impl CapturedTcp) -> bool {
+        packet.flags().has(Flags::FIN) && packet.len() == 0
     }
 
     /// Whether a segment probes the receiver: a keep-alive repeats the last octet (RFC 9293 §3.8.4),
     /// a window probe sends one octet that the window does not allow (RFC 9293 §3.8.6.1).
     fn is_probe(
         &self,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         (left, right): (u64, u64),
         known: u64,
-        octets: &OneWay<CapturedSegment>,
+        octets: &CapturedOctets,
     ) -> bool {
-        let bare = !packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::FIN);
+        let bare = !packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::FIN);
         let small = packet.len() <= 1 && bare;
-        let idle = octets.una() >= known && right == known && !packet.flags.has(Flags::PSH);
+        let idle = octets.una() >= known && right == known && !packet.flags().has(Flags::PSH);
         small && (idle || self.closed && left >= octets.una())
     }
 
     /// Records a retransmission and infers its cause.
-    fn again(&mut self, at: Time, packet: &TcpView, old: Old) {
+    fn again(&mut self, at: Time, packet: &impl CapturedTcp, old: Old) {
         let heard_at = self.answered_at;
         // A SYN may leave again although its SYN-ACK was captured.
-        let syn_at = packet.flags.has(Flags::SYN).then_some(self.sent_at);
+        let syn_at = packet.flags().has(Flags::SYN).then_some(self.sent_at);
         self.trouble.get_or_insert_default().waited_again(at, old.left, heard_at);
         let scene =
-            SenderScene { label: self.labels.hint(packet.flow_label), ..self.scene(at, &old) };
+            SenderScene { label: self.labels.hint(packet.flow_label()), ..self.scene(at, &old) };
         let trouble = self.trouble.get_or_insert_default();
         let number = trouble.found.len();
-        let Inferred { cause, rule } = if packet.flags.has(Flags::SYN) {
+        let Inferred { cause, rule } = if packet.flags().has(Flags::SYN) {
             Inferred { cause: Cause::Syn, rule: CauseRule::Syn }
         } else {
             trouble.machine.infer(&scene, number)
@@ -308,7 +308,7 @@ impl Sender {
             maybe_after_timeout: trouble.machine.may_follow_timeout(cause, rule),
             ..Default::default()
         };
-        let val = packet.options.timestamps.map(|stamps| stamps.val);
+        let val = packet.timestamps().map(|stamps| stamps.val);
         let before = trouble.arrived_before(old.left, old.right, old.una);
         let any = val.unwrap_or_default().wrapping_sub(u32::MAX / 2);
         let oldest_val = if Self::is_bare_fin(packet) { self.fin_val.or(val) } else { Some(any) };
@@ -393,12 +393,12 @@ impl Sender {
 
     /// Takes an acknowledgement before the caller adds it to `octets`.
     #[inline]
-    pub fn answering(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
+    pub fn answering(&mut self, at: Time, packet: &impl CapturedTcp, octets: &CapturedOctets) {
         self.before = (octets.una(), octets.outstanding().len() == 1);
-        if let Some(stamps) = packet.options.timestamps {
+        if let Some(stamps) = packet.timestamps() {
             self.path.stamp_passed(at, stamps.val);
         }
-        if packet.flags.has(Flags::SYN) {
+        if packet.flags().has(Flags::SYN) {
             self.sack.syn(true, packet);
         }
     }
@@ -427,9 +427,9 @@ impl Sender {
     pub fn answered(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         answer: &Answer,
-        octets: &OneWay<CapturedSegment>,
+        octets: &CapturedOctets,
     ) {
         if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous) {
             self.path.far_sample(sample.rtt);
@@ -437,7 +437,7 @@ impl Sender {
                 self.acks.lone_acknowledged(sample.rtt, self.path.far().unwrap_or(sample.rtt));
             }
         }
-        self.closed = packet.advertised() == Some(0) && !packet.flags.has(Flags::RST);
+        self.closed = packet.advertised() == Some(0) && !packet.flags().has(Flags::RST);
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
             if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {
@@ -456,10 +456,10 @@ impl Sender {
         self.answered_in_trouble(at, packet, octets);
     }
 
-    fn duplicate(&mut self, at: Time, packet: &TcpView) {
+    fn duplicate(&mut self, at: Time, packet: &impl CapturedTcp) {
         self.dup_acks += 1;
         self.answered_at = at;
-        if packet.options.whole && packet.sack().is_empty() {
+        if packet.options_whole() && packet.sack().is_empty() {
             self.sack.bare_duplicate();
         }
         if self.dup_acks == 3
@@ -470,14 +470,14 @@ impl Sender {
     }
 
     /// Whether a packet is a duplicate acknowledgement (RFC 5681 §2). Its window does not matter.
-    fn is_duplicate(packet: &TcpView, octets: &OneWay<CapturedSegment>) -> bool {
-        let bare = packet.seq_len() == 0 && !packet.flags.has(Flags::RST);
-        let same = octets.sequence().octet(packet.ack) == octets.una();
+    fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
+        let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);
+        let same = octets.sequence().octet(packet.ack()) == octets.una();
         bare && same && octets.una() < octets.sequence().highest()
     }
 
     /// Takes an acknowledgement that tells nothing new. It counts if nothing is outstanding.
-    fn answered_when_idle(&mut self, at: Time, packet: &TcpView, octets: &OneWay<CapturedSegment>) {
+    fn answered_when_idle(&mut self, at: Time, packet: &impl CapturedTcp, octets: &CapturedOctets) {
         if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
             return;
         }
@@ -494,8 +494,8 @@ impl Sender {
     fn answered_in_trouble(
         &mut self,
         at: Time,
-        packet: &TcpView,
-        octets: &OneWay<CapturedSegment>,
+        packet: &impl CapturedTcp,
+        octets: &CapturedOctets,
     ) {
         if packet.sack().is_empty() && self.trouble.is_none() {
             return;
@@ -505,7 +505,7 @@ impl Sender {
             let block = packet.sack().get(place)?;
             Some([block.left, block.right].map(|edge| octets.sequence().octet(edge)))
         };
-        let ack = octets.sequence().octet(packet.ack);
+        let ack = octets.sequence().octet(packet.ack());
         let trouble = self.trouble.get_or_insert_default();
         trouble.passed(at);
         for place in 0..packet.sack().len() {
@@ -523,7 +523,7 @@ impl Sender {
         trouble.judge(&Arrived {
             at,
             una: (self.before.0, una),
-            echo: packet.options.timestamps.map(|stamps| stamps.ecr),
+            echo: packet.timestamps().map(|stamps| stamps.ecr),
             far: self.path.far(),
             round: self.path.estimate().map_or(Duration::ZERO, |(rtt, rttvar)| rtt + rttvar * 2),
             two_segments: u64::from(self.smss_bytes) * 2,
@@ -531,7 +531,7 @@ impl Sender {
             sack: self.sack.known() == Some(true),
         });
         let highest = octets.sequence().highest();
-        trouble.window_grows(at, una, highest, packet.payload_bytes == 0);
+        trouble.window_grows(at, una, highest, packet.len() == 0);
         trouble.acknowledged(una);
     }
 

@@ -1,7 +1,8 @@
 //! Which connection a packet belongs to.
 
+use std::cmp::Reverse;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
@@ -9,6 +10,8 @@ use hashbrown::HashTable;
 use crate::ids::Side;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
+
+use super::{EndPair, Observed};
 
 /// How long a connection without further packets is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,62 +31,28 @@ impl Default for Lifetimes {
     }
 }
 
-/// The two ends of a connection, in an order that does not depend on the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key {
-    addresses: [u128; 2],
-    ports: [u16; 2],
-    six: bool,
-}
-
 /// Only both addresses and both ports are hashed, so that hashing is fast.
-impl Hash for Key {
+impl Hash for EndPair {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let [a, b] = self.addresses;
-        let ports = u64::from(self.ports[0]) << 16 | u64::from(self.ports[1]);
         if self.six {
             state.write_u128(a);
             state.write_u128(b);
-            state.write_u64(ports);
+            state.write_u64(self.ports.into());
         } else {
-            state.write_u128((a << 32 | b) << 32 | u128::from(ports));
+            state.write_u128((a << 32 | b) << 32 | u128::from(self.ports));
         }
     }
 }
 
-impl Key {
-    /// The key of a packet from the first of `ends` to the second, and whether the key has this
-    /// order.
-    fn of(ends: [SocketAddr; 2]) -> (Self, bool) {
-        let number = |end: SocketAddr| match end.ip() {
-            IpAddr::V4(four) => u32::from(four).into(),
-            IpAddr::V6(six) => u128::from(six),
-        };
-        let [from, to] = ends.map(|end| (number(end), end.port()));
-        let ordered = from <= to;
-        let (a, b) = if ordered { (from, to) } else { (to, from) };
-        let six = ends[0].is_ipv6();
-        (Self { addresses: [a.0, b.0], ports: [a.1, b.1], six }, ordered)
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "an IPv4 address has 32 bits")]
-    fn ends(self) -> [SocketAddr; 2] {
-        let address = |number: u128| -> IpAddr {
-            if self.six {
-                Ipv6Addr::from(number).into()
-            } else {
-                Ipv4Addr::from(number as u32).into()
-            }
-        };
-        let [a, b] = self.addresses.map(address);
-        [SocketAddr::new(a, self.ports[0]), SocketAddr::new(b, self.ports[1])]
-    }
-}
+/// The number of connections that are found without a search, if they had a packet lately.
+const RECENT: usize = 1 << 10;
 
 /// An active connection.
 #[derive(Debug)]
 struct Live<T> {
-    key: Key,
+    /// Its ends, in an order that does not depend on the sender.
+    key: EndPair,
     number: u64,
     last: Time,
     /// Whether the first end of the key opened the connection.
@@ -102,13 +71,21 @@ pub struct Passing {
     /// When it was seen.
     pub at: Time,
     /// Its source and its destination.
-    pub ends: [SocketAddr; 2],
+    pub ends: EndPair,
     /// Its control bits.
     pub flags: Flags,
     /// Its sequence number.
     pub seq: u32,
     /// Its acknowledgement number.
     pub ack: u32,
+}
+
+impl Passing {
+    /// The fields of `segment`, which was seen at `at` on its way between `ends`.
+    #[inline]
+    pub fn of(at: Time, ends: EndPair, segment: &impl Observed) -> Self {
+        Self { at, ends, flags: segment.flags(), seq: segment.seq(), ack: segment.ack() }
+    }
 }
 
 /// A packet, assigned to a connection.
@@ -148,12 +125,13 @@ pub struct Retired<T> {
 /// use netspurt::segment::Flags;
 /// use netspurt::units::Time;
 /// let mut flows: Flows<u32> = Flows::new(Lifetimes::default());
-/// let ends = ["10.0.0.1:4000".parse().unwrap(), "10.0.0.2:80".parse().unwrap()];
+/// let [client, server] = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+/// let ends = [client, server].into();
 /// let syn = Passing { at: Time::ZERO, ends, flags: Flags::SYN, seq: 7, ack: 0 };
 /// let (_, packets) = flows.sight(&syn);
 /// *packets += 1;
 /// let flags = Flags::SYN.with(Flags::ACK);
-/// let answer = Passing { ends: [ends[1], ends[0]], flags, seq: 9, ack: 8, ..syn };
+/// let answer = Passing { ends: [server, client].into(), flags, seq: 9, ack: 8, ..syn };
 /// let (sighting, packets) = flows.sight(&answer);
 /// assert_eq!((sighting.number, sighting.side, *packets), (0, Side::To, 1));
 /// assert_eq!(flows.into_all().count(), 1);
@@ -167,6 +145,8 @@ pub struct Flows<T> {
     /// processor's cache holds more of it.
     places: HashTable<u32>,
     live: Vec<Live<T>>,
+    /// The index of the connection that had a packet last, by a part of the hash of its key.
+    recent: Box<[u32; RECENT]>,
     /// The next connection whose age is checked.
     hand: usize,
     /// Packets since the last check.
@@ -193,6 +173,7 @@ impl<T: Default> Flows<T> {
             hashes: RandomState::default(),
             places: HashTable::new(),
             live: Vec::new(),
+            recent: Box::new([0; RECENT]),
             hand: 0,
             unchecked: 0,
             born: 0,
@@ -201,6 +182,7 @@ impl<T: Default> Flows<T> {
     }
 
     /// Takes a TCP packet; returns its connection, and what the observer keeps of that.
+    #[inline(always)]
     pub fn sight(&mut self, packet: &Passing) -> (Sighting, &mut T) {
         let Passing { at, flags, .. } = *packet;
         self.unchecked += 1;
@@ -208,24 +190,17 @@ impl<T: Default> Flows<T> {
             self.unchecked = 0;
             self.look_at_one(at);
         }
-        let (key, ordered) = Key::of(packet.ends);
-        let opens = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
+        let (key, ordered) = packet.ends.ordered();
         let hash = self.hashes.hash_one(key);
-        let is_it = |place: &u32| self.live[*place as usize].key == key;
-        let known = self.places.find(hash, is_it).copied();
+        let known = self.find(key, hash);
         let lives = known.filter(|place| {
             let one = &self.live[*place as usize];
+            let opens = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
             !one.is_over(at, self.lifetimes) && (!opens || one.isn == Some(packet.seq))
         });
-        if let (Some(place), None) = (known, lives) {
-            self.retire(place);
-        }
         let place = match lives {
             Some(place) => place,
-            None => {
-                (0..Self::CHECKS_AT_BIRTH).for_each(|_| self.look_at_one(at));
-                self.add((key, hash), ordered, packet)
-            }
+            None => self.begin((key, hash), ordered, packet, known),
         };
         let one = &mut self.live[place as usize];
         let side = if one.ordered == ordered { Side::From } else { Side::To };
@@ -235,8 +210,43 @@ impl<T: Default> Flows<T> {
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
+    /// The index of the connection between `key`. Most packets belong to a connection that had one
+    /// just before.
+    #[inline(always)]
+    fn find(&mut self, key: EndPair, hash: u64) -> Option<u32> {
+        let recent = self.recent[hash as usize % RECENT];
+        if self.live.get(recent as usize).is_some_and(|one| one.key == key) {
+            return Some(recent);
+        }
+        self.search(key, hash)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, key: EndPair, hash: u64) -> Option<u32> {
+        let is_it = |place: &u32| self.live[*place as usize].key == key;
+        let place = *self.places.find(hash, is_it)?;
+        self.recent[hash as usize % RECENT] = place;
+        Some(place)
+    }
+
+    /// Begins a connection with `packet` in place of the one at the index `over`; returns its index.
+    #[inline(never)]
+    fn begin(
+        &mut self,
+        key: (EndPair, u64),
+        ordered: bool,
+        packet: &Passing,
+        over: Option<u32>,
+    ) -> u32 {
+        if let Some(over) = over {
+            self.retire(over);
+        }
+        (0..Self::CHECKS_AT_BIRTH).for_each(|_| self.look_at_one(packet.at));
+        self.add(key, ordered, packet)
+    }
+
     /// Adds the connection that begins with `packet`; returns its index.
-    fn add(&mut self, (key, hash): (Key, u64), ordered: bool, packet: &Passing) -> u32 {
+    fn add(&mut self, (key, hash): (EndPair, u64), ordered: bool, packet: &Passing) -> u32 {
         let place = u32::try_from(self.live.len()).expect("fewer than 2^32 connections live");
         let [syn, ack] = [Flags::SYN, Flags::ACK].map(|flag| packet.flags.has(flag));
         self.live.push(Live {
@@ -320,15 +330,35 @@ impl<T: Default> Flows<T> {
         self.retired.drain(..)
     }
 
+    /// The active connections, in the order of their first packets. They need no further memory.
+    pub fn into_ordered(mut self) -> OrderedFlows<T> {
+        self.live.sort_unstable_by_key(|one| Reverse(one.number));
+        OrderedFlows { last_first: self.live }
+    }
+
     /// All connections that were not returned yet: the retired ones, then the active ones.
     pub fn into_all(self) -> impl Iterator<Item = Retired<T>> {
         self.retired.into_iter().chain(self.live.into_iter().map(Live::retire))
     }
 }
 
+/// Connections that were active at the end, in the order of their first packets.
+#[derive(Debug)]
+pub struct OrderedFlows<T> {
+    last_first: Vec<Live<T>>,
+}
+
+impl<T> Iterator for OrderedFlows<T> {
+    type Item = Retired<T>;
+
+    fn next(&mut self) -> Option<Retired<T>> {
+        self.last_first.pop().map(Live::retire)
+    }
+}
+
 impl<T> Live<T> {
     fn retire(self) -> Retired<T> {
-        let [a, b] = self.key.ends();
+        let [a, b] = self.key.sockets();
         let ends = if self.ordered { [a, b] } else { [b, a] };
         Retired { number: self.number, ends, state: self.state }
     }

@@ -7,6 +7,7 @@
 
 mod acks;
 mod arrivals;
+mod ends;
 mod flows;
 mod observed;
 mod one_way;
@@ -18,7 +19,8 @@ mod two_way;
 
 pub use acks::{AckKind, Acks};
 pub use arrivals::{Arrivals, Brought};
-pub use flows::{Flows, Lifetimes, Passing, Retired, Sighting};
+pub use ends::EndPair;
+pub use flows::{Flows, Lifetimes, OrderedFlows, Passing, Retired, Sighting};
 pub use observed::Observed;
 pub use one_way::{Answer, CoveredBy, OneWay, Outstanding};
 pub use rounds::Rounds;

@@ -156,11 +156,23 @@ impl<T: Copy> OneWay<T> {
     /// Notes that `segment` was sent at `at`, and stores `kept` with it. `None` if the segment
     /// occupies no sequence numbers.
     pub fn sent(&mut self, at: Time, segment: &impl Observed, kept: T) -> Option<Transmission> {
+        self.sent_from(self.sequence.octet(segment.seq()), at, segment, kept)
+    }
+
+    /// As [`sent`](Self::sent), for a `segment` that begins with the octet `left`.
+    #[inline]
+    pub fn sent_from(
+        &mut self,
+        left: u64,
+        at: Time,
+        segment: &impl Observed,
+        kept: T,
+    ) -> Option<Transmission> {
         if segment.seq_len() == 0 || segment.flags().has(Flags::RST) {
             return None;
         }
         let highest = self.sequence.highest();
-        let transmission = self.sequence.take(segment);
+        let transmission = self.sequence.take_at(left, segment);
         let Transmission { left, right, again } = transmission;
         if again {
             self.retransmissions += 1;
@@ -213,14 +225,16 @@ impl<T: Copy> OneWay<T> {
     /// Takes a segment of the reverse direction, which came at `at`; returns what it acknowledges.
     #[inline]
     pub fn answered(&mut self, at: Time, segment: &impl Observed) -> Answer {
-        self.answered_each(at, segment, |_, _| {})
+        self.answered_each(self.sequence.octet(segment.ack()), at, segment, |_, _| {})
     }
 
-    /// As [`answered`](Self::answered), but also calls `each` for every segment that it is the
-    /// first to cover, with the way in which it covers the segment. A segment may be covered first
-    /// by a SACK block and later in order.
+    /// As [`answered`](Self::answered), for a `segment` that acknowledges the octets below `ack`.
+    /// Calls `each` for every segment that it is the first to cover, with the way in which it covers
+    /// the segment. A segment may be covered first by a SACK block and later in order.
+    #[inline]
     pub fn answered_each(
         &mut self,
+        ack: u64,
         at: Time,
         segment: &impl Observed,
         mut each: impl FnMut(&mut Outstanding<T>, CoveredBy),
@@ -229,10 +243,10 @@ impl<T: Copy> OneWay<T> {
             return Answer::default();
         }
         if !self.answered {
-            self.answered_first(segment.ack());
+            self.answered_first(ack);
         }
         let mut covered = NewlyCovered { first: None, once: None, sacked: None, again: false };
-        let acked_bytes = self.take_ack(segment.ack(), &mut covered, &mut each);
+        let acked_bytes = self.take_ack(ack, &mut covered, &mut each);
         for block in segment.sack() {
             let [left, right] = [block.left, block.right].map(|edge| self.sequence.octet(edge));
             self.take_block((left.max(self.una), right), &mut covered, &mut each);
@@ -243,19 +257,18 @@ impl<T: Copy> OneWay<T> {
     /// Takes the first acknowledgement. If it acknowledges less than the first octet that was seen,
     /// the observer came late, and the octets between the two are outstanding as well.
     #[cold]
-    fn answered_first(&mut self, ack: u32) {
+    fn answered_first(&mut self, ack: u64) {
         self.answered = true;
-        self.una = self.una.min(self.sequence.octet(ack));
+        self.una = self.una.min(ack);
     }
 
     /// The number of octets that `ack` acknowledges for the first time.
     fn take_ack(
         &mut self,
-        ack: u32,
+        ack: u64,
         covered: &mut NewlyCovered<T>,
         each: &mut impl FnMut(&mut Outstanding<T>, CoveredBy),
     ) -> u64 {
-        let ack = self.sequence.octet(ack);
         let Some(acked_bytes) = ack.checked_sub(self.una).filter(|bytes| *bytes > 0) else {
             return 0;
         };

@@ -1,5 +1,6 @@
 //! The sequence space of one direction, unwrapped.
 
+use crate::packed::packed_value;
 use crate::segment::Flags;
 use crate::seq;
 
@@ -43,6 +44,8 @@ impl Default for Sequence {
         Self::from_syn(seq::SIMULATED_ISN)
     }
 }
+
+packed_value!(Sequence { highest, isn, midway });
 
 impl Sequence {
     /// How far a space may extend before the first segment seen. It is a multiple of 2³², so it
@@ -100,7 +103,12 @@ impl Sequence {
     /// missed packets, it may not have seen the original.
     #[inline]
     pub fn take(&mut self, segment: &impl Observed) -> Transmission {
-        let left = self.octet(segment.seq());
+        self.take_at(self.octet(segment.seq()), segment)
+    }
+
+    /// As [`take`](Self::take), for a `segment` that begins with the octet `left`.
+    #[inline]
+    pub fn take_at(&mut self, left: u64, segment: &impl Observed) -> Transmission {
         let right = left + u64::from(segment.seq_len());
         let again = left < self.highest && left < right;
         self.raise(right);

@@ -211,7 +211,13 @@ fn what_repeats_number_and_window_is_a_duplicate() {
 
 fn passing(seconds: u64, from: u16, to: u16, flags: Flags, seq: u32) -> Passing {
     let ends = [from, to].map(|port| ([10, 0, 0, 1], port).into());
-    Passing { at: Time::ZERO + Duration::from_secs(seconds), ends, flags, seq, ack: 0 }
+    Passing {
+        at: Time::ZERO + Duration::from_secs(seconds),
+        ends: EndPair::from(ends),
+        flags,
+        seq,
+        ack: 0,
+    }
 }
 
 #[test]
@@ -366,6 +372,7 @@ proptest! {
                 }
             }
             let ends = [u16::from(from), 7].map(|port| ([10, 0, 0, 1], port).into());
+            let ends = EndPair::from(ends);
             let packet = Passing { at: at(n), ends, flags: Flags(flags), seq, ack: number };
             flows.sight(&packet);
             prop_assert!(flows.live() as u64 <= flows.born());

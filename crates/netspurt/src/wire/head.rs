@@ -50,6 +50,17 @@ impl<'a> IpHead<'a> {
         }
     }
 
+    /// Its source and its destination as numbers, of 32 bits or of 128.
+    #[inline]
+    pub fn numbers(self) -> [u128; 2] {
+        match self {
+            Self::V4(head) => [12, 16].map(|at| word(head, at).into()),
+            Self::V6(head) => [8, 24].map(|at| {
+                u128::from_be_bytes(*head[at..].first_chunk().expect("the header has both"))
+            }),
+        }
+    }
+
     /// The protocol after the header and its options, and the offset at which it begins. The offset
     /// comes from the header's length field, and is below 20 if that field is wrong. For IPv6 the
     /// protocol may be an extension header.
@@ -174,6 +185,12 @@ impl<'a> TcpHead<'a> {
     #[inline]
     pub fn ports(self) -> [u16; 2] {
         [half(self.0, 0), half(self.0, 2)]
+    }
+
+    /// Both ports in one number, the sender's in its upper half.
+    #[inline]
+    pub fn port_pair(self) -> u32 {
+        word(self.0, 0)
     }
 
     /// The sequence number.

@@ -1,6 +1,7 @@
 //! Bytes: segments as IPv4 and IPv6 packets and back, and packets in captures.
 
 mod capture;
+mod captured_tcp;
 mod cut;
 mod datagrams;
 mod decode;
@@ -11,6 +12,7 @@ mod icmp;
 mod link_type;
 mod options;
 mod pcapng;
+mod plain;
 mod tcp_view;
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,7 @@ pub use capture::{
     CaptureDrops, CaptureFault, CaptureReader, CaptureTrouble, CapturedIp, CapturedPacket,
     is_capture,
 };
+pub use captured_tcp::CapturedTcp;
 pub use cut::{cut, set_ecn};
 pub use datagrams::{Datagrams, FragmentCounts};
 pub use decode::{Checks, DecodeError, Decoded, Fault, decode, sum};
@@ -31,6 +34,7 @@ pub use options::{
     full_payload, header_bytes, option_bytes,
 };
 pub use pcapng::PcapngWriter;
+pub use plain::PlainSegment;
 pub use tcp_view::{CapturedOptions, TcpView};
 
 /// The protocol number of TCP in IP headers.

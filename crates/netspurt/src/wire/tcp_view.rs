@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use crate::observe::Observed;
 use crate::segment::{Ecn, Flags, SackBlock, SynOptions, Timestamps};
 
+use super::captured_tcp::CapturedTcp;
 use super::decode::{DecodeError, Fault, fault, locate_tcp};
 use super::head::TcpHead;
 use super::options::{KnownOption, OptionReader, block_of, timestamps_alone};
@@ -177,12 +178,6 @@ impl TcpView {
         self.captured_bytes == 0
             && (usize::from(self.header_bytes) < TcpHead::BYTES || !self.options.whole)
     }
-
-    /// The advertised window, before scaling; `None` if the header was cut before it.
-    #[inline]
-    pub fn advertised(&self) -> Option<u16> {
-        (usize::from(self.header_bytes) >= TcpHead::WINDOW_END).then_some(self.window)
-    }
 }
 
 impl Observed for TcpView {
@@ -219,5 +214,47 @@ impl Observed for TcpView {
     #[inline]
     fn sack(&self) -> &[SackBlock] {
         &self.options.blocks[..usize::from(self.options.sack_count)]
+    }
+}
+
+impl CapturedTcp for TcpView {
+    #[inline]
+    fn ip_id(&self) -> u16 {
+        self.ip_id
+    }
+
+    #[inline]
+    fn flow_label(&self) -> u32 {
+        self.flow_label
+    }
+
+    #[inline]
+    fn captured_bytes(&self) -> u32 {
+        self.captured_bytes
+    }
+
+    #[inline]
+    fn advertised(&self) -> Option<u16> {
+        (usize::from(self.header_bytes) >= TcpHead::WINDOW_END).then_some(self.window)
+    }
+
+    #[inline]
+    fn urgent(&self) -> u16 {
+        self.urgent
+    }
+
+    #[inline]
+    fn timestamps(&self) -> Option<Timestamps> {
+        self.options.timestamps
+    }
+
+    #[inline]
+    fn syn_options(&self) -> SynOptions {
+        self.options.syn
+    }
+
+    #[inline]
+    fn options_whole(&self) -> bool {
+        self.options.whole
     }
 }

@@ -539,6 +539,53 @@ fn of_a_header_that_is_cut_what_was_captured_is_told() {
     }
 }
 
+proptest! {
+    /// A plain segment has the fields that the reader of all segments finds.
+    #[test]
+    fn a_plain_segment_is_read_as_any_other(
+        six: bool, flags: u8, plain in 0_u8..8, stamps: bool, numbers: [u32; 2], len in 0_u16..300,
+        changes in vec((0_usize..80, any::<u8>()), 0..3), cut in 0_usize..400
+    ) {
+        let flags = if plain > 0 { Flags::ACK.with(Flags(flags & 8)) } else { Flags(flags) };
+        let [seq, ack] = numbers;
+        let mut segment = Segment { seq, ack, len, window: 77, flags, ..Segment::default() };
+        if stamps {
+            segment.set_timestamps(Timestamps { val: ack, ecr: seq });
+        }
+        let ends = if six { IPV6 } else { IPV4 };
+        let mut bytes = bytes_of(&packet(ends, segment));
+        let changed = !changes.is_empty();
+        for (at, octet) in changes {
+            let last = bytes.len() - 1;
+            bytes[at.min(last)] = octet;
+        }
+        let original_bytes = bytes.len() as u32;
+        let ip = CapturedIp { bytes: &bytes[..cut.min(bytes.len())], original_bytes };
+        let view = TcpView::of(ip.bytes, original_bytes as usize);
+        if let Some((ends, found)) = PlainSegment::of(ip) {
+            let view = view.unwrap();
+            prop_assert!(!view.header_is_cut());
+            let mut datagrams = Datagrams::default();
+            prop_assert_eq!(datagrams.take(0, ip), Some(ip));
+            prop_assert_eq!(ends.sockets(), view.ends);
+            prop_assert_eq!(fields(&found), fields(&view));
+        } else {
+            prop_assert!(plain == 0 || changed || cut < bytes.len());
+        }
+    }
+}
+
+/// All that is read of a captured segment. Plain segments have no urgent pointer.
+fn fields(segment: &impl CapturedTcp) -> String {
+    let numbers = (segment.seq(), segment.ack(), segment.len(), segment.captured_bytes());
+    let other = (segment.flags(), segment.window(), segment.advertised(), segment.size_bytes());
+    let options = (segment.timestamps(), segment.syn_options(), segment.options_whole());
+    format!(
+        "{:?}",
+        (numbers, other, options, segment.sack(), segment.ip_id(), segment.flow_label())
+    )
+}
+
 #[test]
 #[should_panic(expected = "one family")]
 fn families_do_not_mix() {

@@ -1,7 +1,7 @@
 //! The order in which a host sent its packets, read from their IP identifications and time stamps.
 
 use crate::units::{Duration, Time};
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 use super::super::kept::CapturedSegment;
 
@@ -66,8 +66,8 @@ impl SendingOrder {
 
     /// Takes the marks of a packet; `fresh` says whether it carries only new octets.
     #[inline]
-    pub fn take(&mut self, at: Time, packet: &TcpView, fresh: bool) {
-        let step = packet.ip_id.wrapping_sub(self.id);
+    pub fn take(&mut self, at: Time, packet: &impl CapturedTcp, fresh: bool) {
+        let step = packet.ip_id().wrapping_sub(self.id);
         let ahead = step < 1 << 15;
         if fresh && self.first_seen() {
             let ascends = (1..=Self::STEP).contains(&step);
@@ -75,9 +75,9 @@ impl SendingOrder {
             *count = count.saturating_add(1);
         }
         if ahead || !self.ascends() {
-            self.id = packet.ip_id;
+            self.id = packet.ip_id();
         }
-        if let Some(stamps) = packet.options.timestamps {
+        if let Some(stamps) = packet.timestamps() {
             self.first.get_or_insert((stamps.val, at));
             let newer = |(val, _): (u32, Time)| stamps.val.wrapping_sub(val).cast_signed() > 0;
             if self.stamp.is_none_or(newer) {
@@ -114,18 +114,18 @@ impl SendingOrder {
     pub fn age(
         &self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         earlier: Option<(Time, CapturedSegment)>,
         answered_since: bool,
     ) -> Age {
-        let val = packet.options.timestamps.map(|stamps| stamps.val);
+        let val = packet.timestamps().map(|stamps| stamps.val);
         if let Some((sent, kept)) = earlier
             && self.is_copy(at.saturating_since(sent), packet, kept, answered_since)
         {
             return Age::Copy;
         }
         if self.ascends() {
-            return match packet.ip_id.wrapping_sub(self.id) {
+            return match packet.ip_id().wrapping_sub(self.id) {
                 0 => Age::Copy,
                 1..0x8000 => Age::Newer,
                 _ => Age::Older,
@@ -145,15 +145,15 @@ impl SendingOrder {
     fn is_copy(
         &self,
         gap: Duration,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         kept: CapturedSegment,
         answered_since: bool,
     ) -> bool {
-        let val = packet.options.timestamps.map(|stamps| stamps.val);
-        if kept.ts_val != val || kept.ip_id != packet.ip_id {
+        let val = packet.timestamps().map(|stamps| stamps.val);
+        if kept.ts_val != val || kept.ip_id != packet.ip_id() {
             return false;
         }
-        let numbered = self.differ() && packet.ip_id != 0;
+        let numbered = self.differ() && packet.ip_id() != 0;
         numbered || self.ticks(gap) >= 2 || gap < Self::CAPTURED_TWICE && !answered_since
     }
 

@@ -1,6 +1,6 @@
 //! Whether a connection uses SACK.
 
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 /// Whether SACK is used, as far as was seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,9 +18,9 @@ impl SackUse {
     const ENOUGH: u8 = 2;
 
     /// Takes a SYN of the sender, or of the receiver if `by_receiver`.
-    pub fn syn(&mut self, by_receiver: bool, packet: &TcpView) {
-        if packet.options.whole {
-            self.permitted[usize::from(by_receiver)] = Some(packet.options.syn.sack);
+    pub fn syn(&mut self, by_receiver: bool, packet: &impl CapturedTcp) {
+        if packet.options_whole() {
+            self.permitted[usize::from(by_receiver)] = Some(packet.syn_options().sack);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Packets that a capture contains twice.
 
 use crate::packed::PackedValue;
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 /// Finds copies of packets that the network or the capturing host made: they have the IP
 /// identification and the sequence number of one of the last eight packets.
@@ -21,11 +21,11 @@ impl Copies {
 
     /// Takes a packet of the direction.
     #[inline]
-    pub fn take(&mut self, packet: &TcpView) {
-        if packet.ip_id == 0 {
+    pub fn take(&mut self, packet: &impl CapturedTcp) {
+        if packet.ip_id() == 0 {
             return;
         }
-        let name = (packet.ip_id, packet.seq);
+        let name = (packet.ip_id(), packet.seq());
         if self.last.contains(&name) {
             self.count += 1;
             return;

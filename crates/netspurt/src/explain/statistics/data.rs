@@ -2,7 +2,7 @@
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 use super::seen::Novelty;
 
@@ -74,29 +74,34 @@ pub enum SegmentKind {
 
 impl DataCounts {
     /// Takes a packet with payload.
-    pub fn take(&mut self, packet: &TcpView) {
-        let bytes = packet.payload_bytes;
+    pub fn take(&mut self, packet: &impl CapturedTcp) {
+        let bytes = packet.len();
         self.packets += 1;
         self.bytes += u64::from(bytes);
         self.bytes_max = self.bytes_max.max(bytes);
         self.bytes_min = if self.packets == 1 { bytes } else { self.bytes_min.min(bytes) };
-        let cut = bytes.saturating_sub(packet.captured_bytes);
+        let cut = bytes.saturating_sub(packet.captured_bytes());
         self.cut_bytes += u64::from(cut);
         self.cut_packets += u64::from(cut > 0);
     }
 
     /// Takes a packet that occupies sequence numbers, and returns its kind. `novelty` tells which
     /// of them are new; `closed` says whether the peer's window is zero.
-    pub fn place(&mut self, packet: &TcpView, novelty: Novelty, closed: bool) -> SegmentKind {
-        let [syn, fin] = [Flags::SYN, Flags::FIN].map(|flag| packet.flags.has(flag));
+    pub fn place(
+        &mut self,
+        packet: &impl CapturedTcp,
+        novelty: Novelty,
+        closed: bool,
+    ) -> SegmentKind {
+        let [syn, fin] = [Flags::SYN, Flags::FIN].map(|flag| packet.flags().has(flag));
         // SYN and FIN do not count as payload.
         let outside =
             u64::from(syn && novelty.first_repeated) + u64::from(fin && novelty.last_repeated);
         let repeated = novelty.repeated.saturating_sub(outside);
-        self.unique_bytes += u64::from(packet.payload_bytes).saturating_sub(repeated);
+        self.unique_bytes += u64::from(packet.len()).saturating_sub(repeated);
         if closed && !syn {
             self.window_probes += 1;
-            self.window_probe_bytes += u64::from(packet.payload_bytes);
+            self.window_probe_bytes += u64::from(packet.len());
             return SegmentKind::WindowProbe;
         }
         if novelty.repeated > 0 {
@@ -114,9 +119,9 @@ impl DataCounts {
     }
 
     /// Takes a segment with payload that was sent before the first acknowledgement of data.
-    pub fn begin(&mut self, packet: &TcpView, kind: SegmentKind) {
+    pub fn begin(&mut self, packet: &impl CapturedTcp, kind: SegmentKind) {
         if kind != SegmentKind::Retransmission {
-            self.initial_window_bytes += u64::from(packet.payload_bytes);
+            self.initial_window_bytes += u64::from(packet.len());
             self.initial_window_packets += 1;
         }
     }

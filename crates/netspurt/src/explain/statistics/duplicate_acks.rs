@@ -2,7 +2,7 @@
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 /// Duplicate acknowledgements of a direction's data (RFC 5681 §2): without payload, SYN or FIN,
 /// with the highest number and the last window, while data is outstanding.
@@ -24,13 +24,13 @@ impl DuplicateAcks {
     /// Takes an acknowledgement. `repeats` says whether it repeats the highest acknowledgement
     /// number while data is outstanding.
     #[inline]
-    pub fn take(&mut self, packet: &TcpView, repeats: bool) {
-        let flags = packet.flags;
-        let bare = packet.payload_bytes == 0
+    pub fn take(&mut self, packet: &impl CapturedTcp, repeats: bool) {
+        let flags = packet.flags();
+        let bare = packet.len() == 0
             && !flags.has(Flags::SYN)
             && !flags.has(Flags::FIN)
             && !flags.has(Flags::RST);
-        if repeats && bare && self.window == Some(packet.window) {
+        if repeats && bare && self.window == Some(packet.window()) {
             self.count += 1;
             self.run = self.run.saturating_add(1);
             self.triples += u64::from(self.run == 3);
@@ -41,9 +41,9 @@ impl DuplicateAcks {
     }
 
     /// Notes the window of a segment of the peer.
-    pub fn advertise(&mut self, packet: &TcpView) {
-        if !packet.flags.has(Flags::RST) {
-            self.window = (!packet.flags.has(Flags::SYN)).then_some(packet.window);
+    pub fn advertise(&mut self, packet: &impl CapturedTcp) {
+        if !packet.flags().has(Flags::RST) {
+            self.window = (!packet.flags().has(Flags::SYN)).then_some(packet.window());
             self.closed = packet.advertised() == Some(0);
         }
     }

@@ -27,7 +27,7 @@ use crate::observe::{CoveredBy, OneWay, Transmission};
 use crate::packed::packed;
 use crate::segment::Flags;
 use crate::units::{Duration, Time};
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 use super::kept::{Acknowledged, CapturedSegment};
 use data::SegmentKind;
@@ -73,7 +73,7 @@ impl Statistics {
     pub fn sent(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         sent: Option<Transmission>,
         octets: &OneWay<CapturedSegment>,
         shift: Option<u8>,
@@ -82,15 +82,16 @@ impl Statistics {
         self.offers.take(packet);
         self.copies.take(packet);
         self.windows.take(packet, shift);
-        self.times.take(at, packet.payload_bytes > 0);
-        if packet.payload_bytes > 0 {
+        self.times.take(at, packet.len() > 0);
+        if packet.len() > 0 {
             self.data.take(packet);
         }
         let kind = sent.map(|sent| self.place(at, packet, sent, octets));
         let orderly = !matches!(kind, Some(SegmentKind::Retransmission | SegmentKind::OutOfOrder));
-        if orderly && !packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::RST) {
-            let begin = sent.map_or_else(|| octets.sequence().octet(packet.seq), |sent| sent.left);
-            let end = begin + u64::from(packet.payload_bytes);
+        if orderly && !packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::RST) {
+            let begin =
+                sent.map_or_else(|| octets.sequence().octet(packet.seq()), |sent| sent.left);
+            let end = begin + u64::from(packet.len());
             self.flight.look(end.saturating_sub(octets.una()));
         }
         if sent.is_some() {
@@ -102,23 +103,23 @@ impl Statistics {
     fn place(
         &mut self,
         at: Time,
-        packet: &TcpView,
+        packet: &impl CapturedTcp,
         sent: Transmission,
         octets: &OneWay<CapturedSegment>,
     ) -> SegmentKind {
         let Transmission { left, right, .. } = sent;
         let novelty = self.seen.take(left, right, at);
-        if packet.flags.has(Flags::SYN) {
+        if packet.flags().has(Flags::SYN) {
             self.syn = Some(left);
         }
-        if packet.flags.has(Flags::FIN) {
+        if packet.flags().has(Flags::FIN) {
             self.fin = Some(right - 1);
         }
         if novelty.repeated > 0 && left < octets.una() {
             self.round_trips.repeated(at);
         }
         let kind = self.data.place(packet, novelty, self.duplicate_acks.closed);
-        if packet.payload_bytes > 0 && !self.data_acked {
+        if packet.len() > 0 && !self.data_acked {
             self.data.begin(packet, kind);
         }
         kind
@@ -177,20 +178,18 @@ impl Statistics {
         }
     }
 
-    /// Takes an acknowledgement that was added to `octets`. `raised` says whether it acknowledges
-    /// new octets.
+    /// Takes an acknowledgement of everything below `ack` that was added to `octets`. `raised` says
+    /// whether it acknowledges new octets.
     #[inline]
     pub fn answered(
         &mut self,
         at: Time,
-        packet: &TcpView,
-        raised: bool,
+        packet: &impl CapturedTcp,
+        (ack, raised): (u64, bool),
         octets: &OneWay<CapturedSegment>,
     ) {
         let sequence = octets.sequence();
-        let repeats = !raised
-            && sequence.octet(packet.ack) == octets.una()
-            && sequence.highest() > octets.una();
+        let repeats = !raised && ack == octets.una() && sequence.highest() > octets.una();
         self.duplicate_acks.take(packet, repeats);
         self.data_acked |= octets.una() > sequence.first() + 1;
         if raised {

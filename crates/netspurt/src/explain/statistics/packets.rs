@@ -1,9 +1,8 @@
 //! Packets by their flags and options.
 
-use crate::observe::Observed;
 use crate::packed::packed_value;
 use crate::segment::{Flags, SackBlock};
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 /// The number of packets of each kind in a direction. No count exceeds 2³² - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,16 +55,16 @@ packed_value!(PacketStatistics {
 impl PacketStatistics {
     /// Takes a packet of the direction.
     #[inline]
-    pub fn take(&mut self, packet: &TcpView) {
-        let flags = packet.flags;
+    pub fn take(&mut self, packet: &impl CapturedTcp) {
+        let flags = packet.flags();
         let [reset, ack] = [Flags::RST, Flags::ACK].map(|flag| flags.has(flag));
         tally(&mut self.all, true);
         tally(&mut self.acks, ack);
-        if packet.payload_bytes > 0 {
+        if packet.len() > 0 {
             tally(&mut self.pushes, flags.has(Flags::PSH));
             if flags.has(Flags::URG) {
                 tally(&mut self.urgent, true);
-                self.urgent_bytes += u64::from(packet.urgent);
+                self.urgent_bytes += u64::from(packet.urgent());
             }
         } else {
             let others = Flags::SYN.with(Flags::FIN).with(Flags::RST);
@@ -74,10 +73,10 @@ impl PacketStatistics {
         tally(&mut self.resets, reset);
         tally(&mut self.syns, flags.has(Flags::SYN));
         tally(&mut self.fins, flags.has(Flags::FIN));
-        if packet.options.sack_count > 0 {
+        if !packet.sack().is_empty() {
             tally(&mut self.sacks, true);
             if ack && !reset {
-                self.take_blocks(packet.ack, packet.sack());
+                self.take_blocks(packet.ack(), packet.sack());
             }
         }
     }
@@ -131,10 +130,10 @@ packed_value!(Offers { mss, window_scale, sack, timestamps });
 impl Offers {
     /// Takes a packet of the direction.
     #[inline]
-    pub fn take(&mut self, packet: &TcpView) {
-        self.timestamps |= packet.options.timestamps.is_some();
-        if packet.flags.has(Flags::SYN) {
-            let syn = packet.options.syn;
+    pub fn take(&mut self, packet: &impl CapturedTcp) {
+        self.timestamps |= packet.timestamps().is_some();
+        if packet.flags().has(Flags::SYN) {
+            let syn = packet.syn_options();
             self.mss = syn.mss.or(self.mss);
             self.window_scale = syn.window_scale.or(self.window_scale);
             self.sack |= syn.sack;

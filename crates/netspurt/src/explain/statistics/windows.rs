@@ -2,7 +2,7 @@
 
 use crate::packed::packed_value;
 use crate::segment::Flags;
-use crate::wire::TcpView;
+use crate::wire::CapturedTcp;
 
 /// The windows that one side advertises, in octets.
 ///
@@ -28,9 +28,9 @@ packed_value!(Windows { count, zeros, max, min, sum, scaled });
 
 impl Windows {
     /// Takes a packet of the side. `shift` is the shift in use, if there is one.
-    pub fn take(&mut self, packet: &TcpView, shift: Option<u8>) {
+    pub fn take(&mut self, packet: &impl CapturedTcp, shift: Option<u8>) {
         let [syn, ack, reset] =
-            [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags.has(flag));
+            [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags().has(flag));
         let Some(advertised) = packet.advertised().filter(|_| !reset && (syn || ack)) else {
             return;
         };

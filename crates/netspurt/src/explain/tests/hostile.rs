@@ -37,7 +37,7 @@ fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
     ((1 << (wait % 40)) - 1, usize::from(who & 1), segment)
 }
 
-fn explained(packets: &[[u8; 12]]) -> Explanation {
+fn explained(packets: &[[u8; 12]], mut explainer: Explainer) -> Explanation {
     let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
     let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
     let (mut unix_ns, mut bytes) = (1_000_000_000_000, Vec::new());
@@ -54,7 +54,6 @@ fn explained(packets: &[[u8; 12]]) -> Explanation {
     }
     let bytes = file.finish().unwrap();
     let mut reader = CaptureReader::new(&bytes[..]).unwrap();
-    let mut explainer = Explainer::default().with_transcript(None);
     while let Some(packet) = reader.next_packet().unwrap() {
         explainer.take(&packet);
     }
@@ -66,7 +65,7 @@ proptest! {
     fn segments_of_any_numbers_are_explained(
         packets in prop::collection::vec(any::<[u8; 12]>(), 0..120)
     ) {
-        let found = explained(&packets);
+        let found = explained(&packets, Explainer::default().with_transcript(None));
         prop_assert_eq!(found.passed.tcp, packets.len() as u64);
         prop_assert_eq!(spent_table(&found).rows(), found.connections.len());
         let again: usize = found.connections.iter().flat_map(|one| one.ways.iter().flatten())
@@ -79,5 +78,18 @@ proptest! {
         let tables = transcript.tables(&found.connections, found.start);
         let segments = tables.iter().find(|table| table.name == "segments").unwrap();
         prop_assert_eq!(segments.rows(), packets.len());
+    }
+
+    /// With a transcript every segment is taken when it comes.
+    #[test]
+    fn segments_taken_together_tell_what_they_tell_one_by_one(
+        mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400)
+    ) {
+        // Nearly all have no flags but ACK and PSH.
+        packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);
+        let one_by_one = explained(&packets, Explainer::default().with_transcript(None));
+        let together = explained(&packets, Explainer::default());
+        let text = |found: Explanation| format!("{:#?}", (found.passed, found.notes, found.connections));
+        prop_assert_eq!(text(together), text(one_by_one));
     }
 }

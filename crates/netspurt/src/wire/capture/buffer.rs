@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// Octets that are read at once.
-pub(super) const ROOM: usize = 1 << 18;
+pub(super) const ROOM: usize = 1 << 16;
 
 /// The unread octets of a stream. Some of them are in memory.
 #[derive(Debug)]

@@ -199,6 +199,42 @@ impl<R: Read> CaptureReader<R> {
     /// When the file fails, ends within a packet, or is malformed. Nothing is read after that.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureFault> {
+        let found = match &self.format {
+            CaptureFormat::Pcap(layout) if !self.over => Self::buffered(&mut self.buffer, layout),
+            _ => None,
+        };
+        match found {
+            Some(found) => Ok(Some(self.give(&found))),
+            None => self.next_item(),
+        }
+    }
+
+    /// The next packet of a pcap file, if it is in memory as a whole.
+    #[inline]
+    fn buffered(buffer: &mut Buffer<R>, layout: &PcapLayout) -> Option<FoundPacket> {
+        let unread = buffer.unread();
+        if unread.len() < layout.record_bytes {
+            return None;
+        }
+        let record = layout.record(unread);
+        let captured_bytes = record.captured_bytes as usize;
+        let whole = layout.record_bytes + captured_bytes;
+        if captured_bytes > MOST || unread.len() < whole {
+            return None;
+        }
+        Some(FoundPacket {
+            unix_ns: record.unix_ns,
+            link: layout.link(),
+            interface: 0,
+            original_bytes: record.original_bytes,
+            place: buffer.pass(whole) + layout.record_bytes,
+            captured_bytes,
+        })
+    }
+
+    /// The next packet of any format, after more octets are read if they are needed.
+    #[inline(never)]
+    fn next_item(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureFault> {
         while !self.over {
             let offset = self.buffer.offset();
             let item = match &self.format {
@@ -263,23 +299,15 @@ impl<R: Read> CaptureReader<R> {
         if !buffer.fill(layout.record_bytes)? {
             return Self::end(buffer, "a packet's header");
         }
-        let record = layout.record(buffer.unread());
-        let captured_bytes = record.captured_bytes as usize;
-        if captured_bytes > MOST {
-            return Err(CaptureTrouble::Length(record.captured_bytes));
+        let captured_bytes = layout.record(buffer.unread()).captured_bytes;
+        if captured_bytes as usize > MOST {
+            return Err(CaptureTrouble::Length(captured_bytes));
         }
-        let whole = layout.record_bytes + captured_bytes;
-        if !buffer.fill(whole)? {
+        if !buffer.fill(layout.record_bytes + captured_bytes as usize)? {
             return Err(CaptureTrouble::Cut("a packet"));
         }
-        Ok(CaptureItem::Packet(FoundPacket {
-            unix_ns: record.unix_ns,
-            link: layout.link(),
-            interface: 0,
-            original_bytes: record.original_bytes,
-            place: buffer.pass(whole) + layout.record_bytes,
-            captured_bytes,
-        }))
+        let found = Self::buffered(buffer, layout).expect("it was filled");
+        Ok(CaptureItem::Packet(found))
     }
 
     /// The next block of a pcapng file.

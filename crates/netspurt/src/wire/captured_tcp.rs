@@ -1,0 +1,24 @@
+//! What is read of a captured TCP segment, whatever its form.
+
+use crate::observe::Observed;
+use crate::segment::{SynOptions, Timestamps};
+
+/// The fields of a captured segment that [`Observed`] lacks.
+pub trait CapturedTcp: Observed {
+    /// The IP identification; 0 for IPv6.
+    fn ip_id(&self) -> u16;
+    /// The flow label of IPv6; 0 if none is set, and for IPv4.
+    fn flow_label(&self) -> u32;
+    /// Octets of payload that were captured.
+    fn captured_bytes(&self) -> u32;
+    /// The advertised window, before scaling; `None` if the header was cut before it.
+    fn advertised(&self) -> Option<u16>;
+    /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
+    fn urgent(&self) -> u16;
+    /// The time stamps option.
+    fn timestamps(&self) -> Option<Timestamps>;
+    /// The options of a SYN.
+    fn syn_options(&self) -> SynOptions;
+    /// Whether the options were captured in full and are well-formed.
+    fn options_whole(&self) -> bool;
+}

@@ -1,0 +1,180 @@
+//! Captured TCP segments of the most common layout.
+
+use crate::observe::{EndPair, Observed};
+use crate::segment::{Flags, SackBlock, SynOptions, Timestamps};
+
+use super::captured_tcp::CapturedTcp;
+use super::head::{IpHead, TcpHead};
+use super::options::{IPV4_HEADER_BYTES, TIMESTAMPS_BYTES, timestamps_alone};
+use super::{CapturedIp, TCP};
+
+/// Octets of a TCP header with time stamps alone.
+const STAMPED_BYTES: usize = TcpHead::BYTES + TIMESTAMPS_BYTES as usize;
+/// Octets of the shortest IP header.
+const SHORTEST: usize = IPV4_HEADER_BYTES as usize;
+
+/// A captured segment in the middle of a connection: it acknowledges, it neither opens nor closes
+/// the connection, it carries no options or time stamps alone, and its headers were captured in
+/// full.
+///
+/// Nearly all segments are plain. They are kept in a quarter of the memory of a
+/// [`TcpView`](super::TcpView), and code for plain segments alone needs fewer tests.
+///
+/// ```
+/// use netspurt::observe::Observed;
+/// use netspurt::segment::{Flags, Segment};
+/// use netspurt::wire::{CapturedIp, Packet, PlainSegment, encode};
+/// let segment = Segment { seq: 7, len: 3, flags: Flags::ACK, ..Segment::default() };
+/// let [source, destination] = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+/// let mut bytes = Vec::new();
+/// encode(&Packet { source, destination, ip_id: 1, segment, payload: Some(b"abc") }, &mut bytes);
+/// let ip = CapturedIp { bytes: &bytes, original_bytes: 43 };
+/// let (_, plain) = PlainSegment::of(ip).unwrap();
+/// assert_eq!((plain.seq(), plain.len()), (7, 3));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainSegment {
+    seq: u32,
+    ack: u32,
+    /// Zeros if there is no time stamps option.
+    timestamps: Timestamps,
+    flow_label: u32,
+    payload_bytes: u16,
+    captured_bytes: u16,
+    ip_id: u16,
+    window: u16,
+    /// Octets of all headers.
+    header_bytes: u8,
+    flags: Flags,
+    stamped: bool,
+}
+
+impl PlainSegment {
+    /// The control bits that plain segments may have; ACK must be set.
+    const FLAGS: Flags = Flags::ACK.with(Flags::PSH).with(Flags::ECE).with(Flags::CWR);
+
+    /// The segment in the packet `ip` with its two ends. `None` if the segment is not plain, or if a
+    /// header is malformed; [`TcpView::of`](super::TcpView::of) reads any segment.
+    #[inline]
+    pub fn of(ip: CapturedIp<'_>) -> Option<(EndPair, Self)> {
+        let head = IpHead::of(ip.bytes)?;
+        let (TCP, at) = head.payload() else { return None };
+        let end = head.total_bytes();
+        let there = &ip.bytes[..end.min(ip.bytes.len())];
+        let tcp = there.get(at..)?;
+        let fields = TcpHead::of(tcp)?;
+        let flags = fields.flags();
+        if !flags.has(Flags::ACK) || flags.without(Self::FLAGS) != Flags(0) {
+            return None;
+        }
+        let payload_at = at + fields.own_bytes();
+        let (stamped, timestamps) = match fields.own_bytes() {
+            TcpHead::BYTES => (false, Timestamps::default()),
+            STAMPED_BYTES => (true, timestamps_alone(tcp.get(TcpHead::BYTES..STAMPED_BYTES)?)?),
+            _ => return None,
+        };
+        // A packet of IPv6 may be longer than 65535 octets, its segment may not.
+        if at < SHORTEST || payload_at > end || !head.part().is_whole() {
+            return None;
+        }
+        let ends = EndPair {
+            addresses: head.numbers(),
+            ports: fields.port_pair(),
+            six: matches!(head, IpHead::V6(_)),
+        };
+        let segment = Self {
+            seq: fields.seq(),
+            ack: fields.ack(),
+            timestamps,
+            flow_label: head.flow_label(),
+            payload_bytes: (end - payload_at) as u16,
+            captured_bytes: (there.len() - payload_at) as u16,
+            ip_id: head.id(),
+            window: fields.window(),
+            header_bytes: payload_at as u8,
+            flags,
+            stamped,
+        };
+        Some((ends, segment))
+    }
+}
+
+impl Observed for PlainSegment {
+    #[inline]
+    fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    #[inline]
+    fn ack(&self) -> u32 {
+        self.ack
+    }
+
+    #[inline]
+    fn len(&self) -> u32 {
+        self.payload_bytes.into()
+    }
+
+    #[inline]
+    fn flags(&self) -> Flags {
+        // The compiler then knows which bits are set, and leaves tests of them out.
+        Flags(self.flags.0 & Self::FLAGS.0).with(Flags::ACK)
+    }
+
+    #[inline]
+    fn window(&self) -> u16 {
+        self.window
+    }
+
+    #[inline]
+    fn size_bytes(&self) -> u32 {
+        u32::from(self.header_bytes) + u32::from(self.payload_bytes)
+    }
+
+    #[inline]
+    fn sack(&self) -> &[SackBlock] {
+        &[]
+    }
+}
+
+impl CapturedTcp for PlainSegment {
+    #[inline]
+    fn ip_id(&self) -> u16 {
+        self.ip_id
+    }
+
+    #[inline]
+    fn flow_label(&self) -> u32 {
+        self.flow_label
+    }
+
+    #[inline]
+    fn captured_bytes(&self) -> u32 {
+        self.captured_bytes.into()
+    }
+
+    #[inline]
+    fn advertised(&self) -> Option<u16> {
+        Some(self.window)
+    }
+
+    #[inline]
+    fn urgent(&self) -> u16 {
+        0
+    }
+
+    #[inline]
+    fn timestamps(&self) -> Option<Timestamps> {
+        self.stamped.then_some(self.timestamps)
+    }
+
+    #[inline]
+    fn syn_options(&self) -> SynOptions {
+        SynOptions::default()
+    }
+
+    #[inline]
+    fn options_whole(&self) -> bool {
+        true
+    }
+}
