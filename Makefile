@@ -18,13 +18,13 @@ DEPS   := .venv/.dependencies
 TEST   := .venv/.test
 DOCS   := .venv/.docs
 # Only modules that are imported are compiled, when they are.
-PIP    := env -u MAKEFLAGS $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
+PIP    := env -u MAKEFLAGS -u MFLAGS $(BIN)/python -m pip --quiet --disable-pip-version-check install --no-compile
 
 # Without byte code every process would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 # Cargo takes as many cores as it finds, whatever make was told of jobs.
-CARGO  := env -u MAKEFLAGS cargo
+CARGO  := env -u MAKEFLAGS -u MFLAGS cargo
 
 .PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint rust-tests python-tests
 
