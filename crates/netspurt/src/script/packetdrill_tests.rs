@@ -326,6 +326,24 @@ fn a_look_at_what_is_there_releases_an_acknowledgment() {
     ));
 }
 
+// `tcp_initialize_rcv_mss`: at least 88.
+#[test]
+fn what_counts_as_a_full_segment_begins_with_the_peers_mss() {
+    for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
+        let script = format!(
+            "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 32792 <mss {offered},nop,wscale 7>
++0 > S. 0:0(0) ack 1 <...>
++.1 < . 1:1(0) ack 1 win 257
++0 accept(3, ..., ...) = 4
++0 %{{ assert tcpi_rcv_mss == {counted} }}%"
+        );
+        passes(&script);
+    }
+}
+
 // The kernel counts in jiffies how long what has limited a sender, and probes of a quiet peer as probes.
 #[test]
 fn limits_are_counted_in_jiffies_and_keep_alive_probes_are_probes() {

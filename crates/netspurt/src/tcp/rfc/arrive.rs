@@ -303,7 +303,8 @@ impl Tcb {
         self.rx.forget_challenge();
         let agreed = &self.header.agreed;
         let advertised = full_payload(self.config.mss, agreed.timestamps).into();
-        let opening = Opening { advertised, reports: agreed.sack, shift: agreed.own_shift };
+        let smss = self.tx.window.smss;
+        let opening = Opening { advertised, smss, reports: agreed.sack, shift: agreed.own_shift };
         self.rx.open(&opening, cx.now);
         self.tx.open(&ack, window, cx);
     }

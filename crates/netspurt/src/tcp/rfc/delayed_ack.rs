@@ -119,9 +119,13 @@ impl AckDelay {
         }
     }
 
-    /// The connection stands, and the peer sends segments of up to `advertised` octets.
-    pub(super) fn open(&mut self, advertised: u64) {
+    /// The connection stands, and the peer sends segments of up to `advertised` octets, but probably of
+    /// `likely` ones at most (`tcp_initialize_rcv_mss`).
+    pub(super) fn open(&mut self, advertised: u64, likely: u64) {
         self.advertised = advertised;
+        if let DelayedAck::Adaptive { .. } = self.algorithm {
+            self.full = advertised.min(likely).clamp(FULL_LEAST, FULL_AT_FIRST);
+        }
     }
 
     /// The next octets in order arrived, in parts of so many octets, into a `window`.

@@ -48,6 +48,8 @@ const fn room_behind(len: u64) -> u64 {
 pub(super) struct Opening {
     /// Octets of the longest segment that the peer may send.
     pub(super) advertised: u64,
+    /// Octets of the longest segment that may be sent to the peer.
+    pub(super) smss: u64,
     /// Whether SACK reports what arrives beyond a hole.
     pub(super) reports: bool,
     /// How far the windows that are told are shifted.
@@ -190,7 +192,7 @@ impl ReceiveMemory {
 
     /// The connection stands, and `window` octets were told (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, window: u64, opening: &Opening, now: Time) {
-        let &Opening { advertised, reports, shift } = opening;
+        let &Opening { advertised, reports, shift, .. } = opening;
         (self.advertised, self.reports, self.shift) = (advertised, reports, shift);
         let full = self.window_of(self.size);
         self.clamp = full.min(self.clamp_max);

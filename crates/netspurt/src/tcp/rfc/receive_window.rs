@@ -11,8 +11,8 @@ use super::receive_memory::{Load, Opening, truesize};
 impl RfcReceiver {
     /// The connection stands.
     pub(super) fn open(&mut self, opening: &Opening, now: Time) {
-        self.ack_delay.open(opening.advertised);
         let told = self.told_window();
+        self.ack_delay.open(opening.advertised, opening.smss.min(told / 2));
         if let Some(memory) = &mut self.memory {
             memory.open(told, opening, now);
         }
