@@ -82,6 +82,22 @@ impl Endpoint {
         }
     }
 
+    /// Does what is due at the start of `task`: opens the connection, or writes.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, task: Bulk, events: &mut Events<Segment>) {
+        if !task.pause.is_zero() {
+            self.step = BulkStep::Opens;
+            self.connection.open(task.start, events);
+            return self.pause_if_open(task.start);
+        }
+        self.step = BulkStep::Wrote;
+        self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
+        if task.octets.is_some() {
+            self.connection.close(task.start, events);
+        }
+    }
+
     /// The octets that the application writes; `None` for a transfer that never ends.
     pub fn octets(&self) -> Option<u64> {
         self.task.map_or(Some(0), |task| task.octets)
@@ -131,20 +147,10 @@ impl Stage<Segment> for Endpoint {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         if let Some(task) = self.task_at(BulkStep::Waits).filter(|task| task.start <= now) {
-            if !task.pause.is_zero() {
-                self.step = BulkStep::Opens;
-                self.connection.open(task.start, events);
-                self.pause_if_open(task.start);
-                return self.connection.pop(now, events);
-            }
-            self.step = BulkStep::Wrote;
-            self.connection.write(task.start, task.octets.unwrap_or(ENDLESS), events);
-            if task.octets.is_some() {
-                self.connection.close(task.start, events);
-            }
+            self.begin(task, events);
         }
         self.connection.pop(now, events)
     }

@@ -216,6 +216,18 @@ impl Line {
         self.flight.add(arrival);
     }
 
+    /// The next frame on a plain line, if it has arrived by `now`.
+    #[inline(always)]
+    pub(super) fn take_plain(&mut self, now: Time) -> Option<Arrival> {
+        self.flight.take(now)
+    }
+
+    /// When the next frame on a plain line arrives.
+    #[inline(always)]
+    pub(super) fn first_plain(&self) -> Option<Appointment> {
+        self.flight.first()
+    }
+
     /// When the next frame arrives.
     #[inline(always)]
     pub(super) fn first(&self) -> Option<Appointment> {

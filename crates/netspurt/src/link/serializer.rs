@@ -45,7 +45,7 @@ impl Serializer {
     }
 
     /// Transmits `size` octets that are ready at `now`; returns the start and the end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time, size: u32) -> (Time, Time) {
         if let Some(moving) = &mut self.moving {
             let free = LineInstant { at: self.free_at, rest: self.rest };
@@ -61,7 +61,9 @@ impl Serializer {
             self.rest = 0;
         }
         let start = self.free_at;
-        self.last = self.line_time(size);
+        if size != self.last.0 {
+            self.last = self.line_time(size);
+        }
         let (_, whole, rest) = self.last;
         self.free_at += whole;
         self.rest += rest;

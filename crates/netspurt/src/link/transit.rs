@@ -18,6 +18,12 @@ pub struct Parcel {
     pub home: u32,
 }
 
+/// The place of a frame. A simulated segment fills one cache line, which is seldom still in the
+/// first cache when the frame arrives.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Berth<F>(F);
+
 /// The frames that the links of a network carry, and the events that the network reports.
 ///
 /// A frame is written once, when it leaves its source, and read once, when it arrives. On the way
@@ -37,7 +43,7 @@ pub struct Parcel {
 pub struct Transit<F> {
     /// The buffer for reports.
     pub events: Events<F>,
-    frames: Vec<F>,
+    frames: Vec<Berth<F>>,
     /// Free places in `frames`. The one that was used last is used first, while it is in the
     /// processor's cache.
     free: Vec<u32>,
@@ -82,7 +88,7 @@ impl<F: Frame> Transit<F> {
         }
         let place = match self.free.pop() {
             Some(place) => {
-                self.frames[place as usize] = frame;
+                self.frames[place as usize].0 = frame;
                 place
             }
             None => self.add(frame),
@@ -99,14 +105,14 @@ impl<F: Frame> Transit<F> {
 
     #[cold]
     fn add(&mut self, frame: F) -> u32 {
-        self.frames.push(frame);
+        self.frames.push(Berth(frame));
         u32::try_from(self.frames.len() - 1).expect("fewer than 2^32 frames on their way")
     }
 
     /// The frame of `parcel`.
     #[inline]
     pub fn frame(&self, parcel: Parcel) -> &F {
-        &self.frames[parcel.place as usize]
+        &self.frames[parcel.place as usize].0
     }
 
     /// Removes the frame of `parcel`.
@@ -114,7 +120,7 @@ impl<F: Frame> Transit<F> {
     pub fn leave(&mut self, parcel: Parcel) -> F {
         self.free.push(parcel.place);
         self.in_flight[parcel.dest.flow().index()] -= 1;
-        self.frames[parcel.place as usize]
+        self.frames[parcel.place as usize].0
     }
 
     /// Puts a copy of the frame of `parcel` on its way, and returns the copy's parcel.
@@ -124,7 +130,7 @@ impl<F: Frame> Transit<F> {
 
     /// Sets the congestion mark of the frame of `parcel` (RFC 3168 §5).
     pub(super) fn mark(&mut self, parcel: Parcel) {
-        let frame = &mut self.frames[parcel.place as usize];
+        let frame = &mut self.frames[parcel.place as usize].0;
         *frame = frame.with_mark();
     }
 }

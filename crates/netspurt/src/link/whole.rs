@@ -170,6 +170,26 @@ impl Link {
         }
     }
 
+    /// Whether the link has a drop-tail queue, keeps the order, and has no effects and no handovers.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        matches!(&self.queued, Queued::DropTail(link) if link.line.is_plain())
+    }
+
+    /// The next frame that has arrived by `now`, if the link [is plain](Self::is_plain).
+    #[inline(always)]
+    pub fn take_plain(&mut self, now: Time) -> Option<Arrival> {
+        let Queued::DropTail(link) = &mut self.queued else { return None };
+        link.line.take_plain(now)
+    }
+
+    /// The next arrival, if the link [is plain](Self::is_plain).
+    #[inline(always)]
+    pub fn first_plain(&self) -> Option<Appointment> {
+        let Queued::DropTail(link) = &self.queued else { return None };
+        link.line.first_plain()
+    }
+
     /// The next frame that has arrived by `now`.
     #[inline]
     pub fn take<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) -> Option<Arrival> {

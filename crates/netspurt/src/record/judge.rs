@@ -141,7 +141,7 @@ impl Judge {
     }
 
     /// Takes notice that `segment` left its source at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn left(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.source());
         let sender = &mut self.senders[place];
@@ -152,15 +152,14 @@ impl Judge {
     }
 
     /// Takes notice that `segment` reached its destination at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn reached(&mut self, at: Time, segment: &Segment) {
         let place = self.slots.place(segment.dest);
         self.senders[place].last = at;
         if segment.seq_len() == 0 {
             return;
         }
-        let place = self.slots.place(segment.source());
-        let sender = &mut self.senders[place];
+        let sender = &mut self.senders[EndId::at(place as u32).peer().index()];
         let octets = sender.octets(segment);
         if let Some(doubts) = &mut sender.doubts
             && octets.0 < doubts.open_end

@@ -281,12 +281,12 @@ impl<E: Resident> Population<Segment, E> for ScenarioFlows {
         (id, self.ends(id, &flow))
     }
 
-    #[inline]
+    #[inline(always)]
     fn left(&mut self, at: Time, segment: &Segment) {
         self.judge.left(at, segment);
     }
 
-    #[inline]
+    #[inline(always)]
     fn reached(&mut self, at: Time, segment: &Segment) {
         self.judge.reached(at, segment);
     }

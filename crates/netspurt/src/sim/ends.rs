@@ -15,6 +15,8 @@ pub(super) struct FlowEnd<E> {
     host: Option<E>,
     pub(super) flow: FlowId,
     pub(super) home: u32,
+    /// The node that the other end is at.
+    pub(super) peer_home: u32,
     /// The number of entries of this end in the event queue, including stale ones.
     entries: u32,
     /// Whether the flow is removed when it is over.
@@ -30,10 +32,10 @@ const GONE: &str = "a flow that is not over has both its hosts";
 
 impl<E> FlowEnd<E> {
     /// A host at the node `home` without an entry in the event queue.
-    fn new(flow: FlowId, (host, home): (E, u32), mortal: bool) -> Self {
+    fn new(flow: FlowId, (host, home): (E, u32), peer_home: u32, mortal: bool) -> Self {
         let appointed = (Time::NEVER, Time::ZERO);
         let host = Some(host);
-        Self { host, flow, home, entries: 0, mortal, entered: Time::NEVER, appointed }
+        Self { host, flow, home, peer_home, entries: 0, mortal, entered: Time::NEVER, appointed }
     }
 
     #[inline]
@@ -72,7 +74,10 @@ impl<E> Ends<E> {
     pub(super) fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>, mortal: bool) -> [usize; 2] {
         self.slots.claim(flow);
         let places = self.places(flow);
-        let ends = ends.map(|end| FlowEnd::new(flow, end, mortal));
+        let [from, to] = ends.each_ref().map(|end| end.1);
+        let [first, second] = ends;
+        let ends =
+            [FlowEnd::new(flow, first, to, mortal), FlowEnd::new(flow, second, from, mortal)];
         if places[0] == self.ends.len() {
             self.ends.extend(ends);
         } else {

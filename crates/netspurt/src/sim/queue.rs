@@ -110,7 +110,7 @@ impl EventQueue {
     }
 
     /// Enters `number` for an instant that is not before that of the last popped entry.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, when: Appointment, number: u32) {
         let node = self.nodes.add(when, number);
         let block = self.nodes.get(node).block();
@@ -123,7 +123,7 @@ impl EventQueue {
     }
 
     /// Removes and returns the first appointment and its number, if it is due by `until`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_by(&mut self, until: Time) -> Option<(Appointment, u32)> {
         let (half, slot) = match self.next_slot() {
             Some(place) => place,
@@ -175,7 +175,7 @@ impl EventQueue {
 
     /// Inserts a node in its slot's list, behind all nodes that are due before it or together with
     /// it.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, node: u32) {
         let when = self.nodes.get(node).when;
         let slot = (when.at.as_nanos() >> WIDTH) as usize % (2 * SLOTS);
@@ -219,6 +219,8 @@ impl EventQueue {
     }
 
     /// Moves the entries of the wheels' first block to its slots.
+    #[cold]
+    #[inline(never)]
     fn fetch_block(&mut self) {
         let mut node = self.far.take_block(&mut self.nodes);
         while node != NONE {

@@ -161,6 +161,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Starts the next flow of the population, before anything else that is due at that instant.
+    #[cold]
+    #[inline(never)]
     fn start_flow(&mut self, at: Time) {
         let (flow, ends) = self.population.start();
         let [place, _] = self.ends.admit(flow, ends, true);
@@ -173,7 +175,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// Checks the flow of the end at `place`, if no frame of the flow is in flight. The flow is
     /// over and retired if neither end has a next wake-up. If both ends wait for a long time, they
     /// rest.
-    #[inline]
+    #[inline(always)]
     fn retire_if_over(&mut self, place: usize) {
         let FlowEnd { flow, mortal, .. } = self.ends[place];
         if mortal && self.transit.in_flight(flow) == 0 {
@@ -181,6 +183,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
+    #[cold]
     fn retire_or_rest(&mut self, flow: FlowId) {
         if let Some(hosts) = self.ends.retire_if(flow, |host| host.next_wakeup().is_none()) {
             return self.population.retire(flow, hosts);
@@ -330,21 +333,39 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 
     /// Passes on the frames that arrived at the end of a link, in the wake-up that was due and
     /// settled then.
-    #[inline]
+    ///
+    /// Most links are plain. Their arrivals do not pass through a function that other links share,
+    /// since that would write each of them to memory and read it again.
+    #[inline(always)]
     fn serve_road(&mut self, by: (Time, Time), index: usize) {
+        if !self.roads[index].link.is_plain() {
+            return self.serve_managed_road(by, index);
+        }
+        loop {
+            let road = &mut self.roads[index];
+            let Some(arrival) = road.link.take_plain(by.0) else { break };
+            let (node, observed) = (road.node, road.observed);
+            self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, node, observed);
+        }
+        self.enter_road(index, self.roads[index].link.first_plain(), by);
+    }
+
+    /// The same for a link with a managed queue or with effects.
+    #[inline(never)]
+    fn serve_managed_road(&mut self, by: (Time, Time), index: usize) {
         loop {
             let road = &mut self.roads[index];
             let Some(arrival) = road.link.take(by.0, &mut self.transit) else { break };
             let (node, observed) = (road.node, road.observed);
-            let when = Appointment { by, ..arrival.when };
-            self.arrive(when, arrival.parcel, node, observed);
+            self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, node, observed);
             if self.roads[index].link.next_at() > by.0 {
                 break;
             }
         }
-        self.enter_road(index, by);
+        self.enter_managed_road(index, by);
     }
 
+    #[inline(never)]
     fn serve_end(&mut self, by: (Time, Time), place: usize) {
         if !self.ends.take_entry(place) {
             return;
@@ -360,7 +381,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Delivers a frame that reaches a node, or forwards it.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, when: Appointment, parcel: Parcel, node: u32, observed: bool) {
         let at = when.at;
         let here = parcel.home == node;
@@ -385,11 +406,11 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Lets a host do what is due, passes on its frames, and enters its next wake-up in the queue.
-    #[inline]
+    #[inline(always)]
     fn emit(&mut self, when: Appointment, place: usize) {
         loop {
             let end = &mut self.ends[place];
-            let node = end.home;
+            let (node, to) = (end.home, end.peer_home);
             let sent = end.host_mut().pop(when.at, &mut self.transit.events);
             let next = end.host().next_wakeup();
             let Some((at, _, frame)) = sent else { return self.enter_end(place, next, when.by) };
@@ -397,7 +418,6 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             if self.observed[node as usize] {
                 self.transit.events.report(at, What::Seen { node, way: Way::Out, frame });
             }
-            let to = self.ends[self.ends.place(frame.dest())].home;
             let parcel = self.transit.enter(frame, to);
             self.forward(Appointment { at, ..when }, node, parcel);
             if next.is_none_or(|next| next > when.at) {
@@ -414,7 +434,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         loop {
             let road = &mut self.roads[number as usize];
             let Some(arrival) = road.link.take_in(when, parcel, &mut self.transit) else {
-                return self.enter_road(number as usize, when.by);
+                return self.enter_managed_road(number as usize, when.by);
             };
             let Appointment { at, since, .. } = arrival.when;
             if road.leads_on && road.node != parcel.home && at <= self.horizon {
@@ -453,23 +473,28 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         self.routes.next(node, parcel.home).expect("routes are checked before a run")
     }
 
-    /// Ensures that a link's next arrival has an entry in the queue; `by` is the event that caused
+    /// Ensures that a link's `next` arrival has an entry in the queue; `by` is the event that caused
     /// it.
-    #[inline]
-    fn enter_road(&mut self, index: usize, by: (Time, Time)) {
+    #[inline(always)]
+    fn enter_road(&mut self, index: usize, next: Option<Appointment>, by: (Time, Time)) {
         let road = &mut self.roads[index];
-        let at = road.link.next_at();
-        if at < road.entered
-            && let Some(mut next) = road.link.appointment()
+        if let Some(mut next) = next
+            && next.at < road.entered
         {
-            road.entered = at;
+            road.entered = next.at;
             next.by = next.by.max(by);
             self.queue.push(next, index as u32);
         }
     }
 
+    /// The same for a link with a managed queue or with effects.
+    #[inline(never)]
+    fn enter_managed_road(&mut self, index: usize, by: (Time, Time)) {
+        self.enter_road(index, self.roads[index].link.appointment(), by);
+    }
+
     /// Ensures that a host's `next` wake-up has an entry in the queue, as for links.
-    #[inline]
+    #[inline(always)]
     fn enter_end(&mut self, place: usize, next: Option<Time>, by: (Time, Time)) {
         let Some(at) = next else { return };
         let end = &mut self.ends[place];

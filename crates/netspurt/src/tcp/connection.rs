@@ -419,6 +419,16 @@ impl Connection {
         }
     }
 
+    /// Does what is due at the next deadline.
+    #[inline(never)]
+    fn meet_deadline(&mut self, events: &mut Events<Segment>) {
+        let at = self.flavour.time_of(self.due);
+        self.step(at, events, |flavour, cx| match flavour {
+            Flavour::Ns(pair) => pair.on_deadline(cx),
+            Flavour::Rfc(end) => end.awake().on_deadline(cx),
+        });
+    }
+
     /// Runs one step at `now` with a place for its effects.
     fn step(
         &mut self,
@@ -486,7 +496,7 @@ impl NsPair {
         self.acknowledge(&what, cx);
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, what: &Acknowledgment, cx: &mut Context<'_>) {
         let mut segment = self.sender.tx.blank(cx);
         segment.ack = seq::to_wire(seq::SIMULATED_ISN, what.next);
@@ -495,15 +505,21 @@ impl NsPair {
             segment.seq = seq::to_wire(seq::SIMULATED_ISN, 0);
         }
         segment.set_stamp(what.echo);
-        segment.set_sack(&what.blocks);
-        // ns-2's sink charges 8 octets a block and nothing for the option's own two.
-        segment.size_bytes += 8 * u16::try_from(what.blocks.as_slice().len()).unwrap_or(0);
+        // The blocks are added in the outbox: a segment put together on the stack and copied makes
+        // wide loads wait for narrow stores.
         cx.outbox.push_back(segment);
+        if let Some(blocks) = self.receiver.sack_blocks(what.newest)
+            && let Some(segment) = cx.outbox.back_mut()
+        {
+            segment.set_sack(&blocks);
+            // ns-2's sink charges 8 octets a block and nothing for the option's own two.
+            segment.size_bytes += 8 * u16::try_from(blocks.as_slice().len()).unwrap_or(0);
+        }
     }
 }
 
 impl Stage<Segment> for Connection {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, now: Time, _port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.on_segment(&segment, cx),
@@ -519,17 +535,13 @@ impl Stage<Segment> for Connection {
         (self.due < Time::NEVER).then_some(self.due)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, now: Time, events: &mut Events<Segment>) -> Option<(Time, Port, Segment)> {
         while self.outbox.is_empty() {
             if self.due > now {
                 return None;
             }
-            let at = self.flavour.time_of(self.due);
-            self.step(at, events, |flavour, cx| match flavour {
-                Flavour::Ns(pair) => pair.on_deadline(cx),
-                Flavour::Rfc(end) => end.awake().on_deadline(cx),
-            });
+            self.meet_deadline(events);
         }
         let segment = self.outbox.pop_front()?;
         if self.outbox.is_empty() {

@@ -55,13 +55,14 @@ pub(super) struct NsReceiver {
     pub(super) count: ReceiveCount,
 }
 
-/// What an acknowledgment says, beside the sender's own fields.
+/// What an acknowledgment says, beside the sender's own fields and the SACK blocks.
 pub(super) struct Acknowledgment {
     /// Whether it answers a SYN.
     pub(super) of_syn: bool,
     pub(super) next: u64,
     pub(super) echo: Time,
-    pub(super) blocks: SackBlocks,
+    /// The octets of the segment that it answers.
+    pub(super) newest: Range,
 }
 
 impl NsReceiver {
@@ -107,6 +108,7 @@ impl NsReceiver {
     /// Held back is only the acknowledgment of the newest segment, or of a copy of it, while
     /// everything before it is there and none is held, and by default never that of packet 0
     /// (ns-2's delayed-ACK sink).
+    #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
         let (left, right) = self.span(segment);
         let continues = left == self.told && self.sink.echoes_next;
@@ -174,25 +176,34 @@ impl NsReceiver {
         self.above.total() > before
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self, newest: Range) -> Acknowledgment {
         self.deadline = Time::NEVER;
         self.told = self.next;
-        let blocks = self.sack_blocks(newest);
         let of_syn = core::mem::take(&mut self.syn_came);
-        Acknowledgment { of_syn, next: self.next, echo: self.echo, blocks }
+        Acknowledgment { of_syn, next: self.next, echo: self.echo, newest }
     }
 
     /// The blocks to report: the run that holds the newest segment where it lies above the ACK,
     /// then the first blocks of earlier ACKs that this run does not cover, newest first
     /// (RFC 2018 §4). As in ns-2's sink an earlier block is repeated as it was, so it may lie
     /// below the ACK, and the history ends when nothing lies above the ACK.
-    fn sack_blocks(&mut self, newest: Range) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        let Some(history) = &mut self.history else { return blocks };
+    ///
+    /// It is asked for the blocks of each acknowledgment, once.
+    #[inline(always)]
+    pub(super) fn sack_blocks(&mut self, newest: Range) -> Option<SackBlocks> {
+        let history = self.history.as_mut()?;
         if self.above.is_empty() {
             history.clear();
-            return blocks;
+            return None;
         }
+        self.blocks_above(newest)
+    }
+
+    #[inline(never)]
+    fn blocks_above(&mut self, newest: Range) -> Option<SackBlocks> {
+        let history = self.history.as_mut()?;
+        let mut blocks = SackBlocks::default();
         let first = self.above.holding(newest.0);
         let (left, right) = first.unwrap_or((0, self.next));
         history.retain(|old| old.0 < left || old.1 > right);
@@ -205,6 +216,6 @@ impl NsReceiver {
                 (seq::to_wire(seq::SIMULATED_ISN, left), seq::to_wire(seq::SIMULATED_ISN, right));
             blocks.add(SackBlock { left, right });
         }
-        blocks
+        Some(blocks)
     }
 }
