@@ -36,6 +36,7 @@ impl Ranges {
     }
 
     /// Adds `left..right` and returns the range that now contains it.
+    #[inline]
     pub fn insert(&mut self, left: u64, right: u64) -> Range {
         if left >= right {
             return (left, left);
@@ -46,6 +47,12 @@ impl Ranges {
             last.1 = right;
             return *last;
         }
+        self.insert_elsewhere(left, right)
+    }
+
+    /// Adds `left..right`, which does not begin where the last range ends.
+    #[inline(never)]
+    fn insert_elsewhere(&mut self, left: u64, right: u64) -> Range {
         // The next most common case: a range behind all others, or touching the last one.
         let first = match self.ranges.last() {
             Some(last) if last.1 < left => self.ranges.len(),
@@ -73,6 +80,7 @@ impl Ranges {
     }
 
     /// Removes everything below `octet`.
+    #[inline]
     pub fn remove_below(&mut self, octet: u64) {
         let gone = self.ranges.partition_point(|range| range.1 <= octet);
         self.total -= self.ranges.drain(..gone).map(|(l, r)| r - l).sum::<u64>();
@@ -99,6 +107,7 @@ impl Ranges {
     }
 
     /// The range that contains `octet`.
+    #[inline]
     pub fn holding(&self, octet: u64) -> Option<Range> {
         let place = self.ranges.partition_point(|range| range.1 <= octet);
         self.ranges.get(place).copied().filter(|range| range.0 <= octet)

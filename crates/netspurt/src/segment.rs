@@ -98,6 +98,7 @@ impl CauseCode {
 }
 
 impl From<Option<Cause>> for CauseCode {
+    #[inline]
     fn from(cause: Option<Cause>) -> Self {
         Self(cause.map_or(0, |cause| cause as u8 + 1))
     }
@@ -547,6 +548,7 @@ impl Segment {
     }
 
     /// The SACK blocks, in wire order; none for a SYN.
+    #[inline]
     pub fn sack(&self) -> &[SackBlock] {
         &self.option_area[..usize::from(self.sack_count())]
     }

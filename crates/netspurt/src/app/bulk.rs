@@ -122,7 +122,7 @@ impl Host<Segment> for Endpoint {
 }
 
 impl Stage<Segment> for Endpoint {
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, now: Time, port: Port, segment: Segment, events: &mut Events<Segment>) {
         self.connection.push(now, port, segment, events);
         self.pause_if_open(now);

@@ -60,6 +60,7 @@ impl Backlog {
         self.limit.admits(self.held(), size)
     }
 
+    #[inline(always)]
     pub(super) fn add(&mut self, depart: Time, size: u32) {
         self.frames.push((depart, size));
         self.bytes += u64::from(size);

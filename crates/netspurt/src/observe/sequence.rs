@@ -116,6 +116,7 @@ impl Sequence {
     }
 
     /// Notes that all octets below `octet` were sent.
+    #[inline]
     pub fn raise(&mut self, octet: u64) {
         self.highest = self.highest.max(octet);
     }

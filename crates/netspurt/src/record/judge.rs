@@ -185,6 +185,7 @@ impl<E> Population<Segment, E> for Judge {
 impl Evidence {
     /// Returns the first octet of a segment and the octet after its last one, and updates the state
     /// of the sequence space.
+    #[inline]
     fn octets(&mut self, segment: &Segment) -> (u64, u64) {
         let Transmission { left, right, .. } = self.sequence.take(segment);
         (left, right)

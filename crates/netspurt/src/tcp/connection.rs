@@ -323,6 +323,7 @@ impl Connection {
     }
 
     /// Whether the peer has closed, and all it sent was delivered.
+    #[inline]
     pub fn peer_closed(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
@@ -373,6 +374,7 @@ impl Connection {
     }
 
     /// Octets written and not yet acknowledged.
+    #[inline]
     pub fn unacknowledged(&self) -> u64 {
         match &self.flavour {
             Flavour::Ns(pair) => pair.sender.tx.unacknowledged(),
@@ -472,6 +474,7 @@ impl NsPair {
         Self { sender: NsSender::new(config), receiver: NsReceiver::new(config) }
     }
 
+    #[inline(always)]
     fn on_segment(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
         if segment.len > 0 || syn {

@@ -163,15 +163,17 @@ impl NsReceiver {
         if right <= self.next {
             return false;
         }
-        let before = self.above.total();
         if left <= self.next {
             self.next = right;
-            if let Some((_, end)) = self.above.holding(right) {
-                self.next = end;
+            if !self.above.is_empty() {
+                if let Some((_, end)) = self.above.holding(right) {
+                    self.next = end;
+                }
+                self.above.remove_below(self.next);
             }
-            self.above.remove_below(self.next);
             return true;
         }
+        let before = self.above.total();
         self.above.insert(left, right);
         self.above.total() > before
     }

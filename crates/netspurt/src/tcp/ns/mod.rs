@@ -118,6 +118,7 @@ impl NsSender {
     }
 
     /// A pure ACK arrived.
+    #[inline]
     pub(super) fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = Ack {
             ack: self.tx.count(segment.ack),
