@@ -12,6 +12,7 @@ from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import ALIKE, pooled_lines, rate_lines, time_line
+from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def lines(
         yield ""
         yield time_line(_chosen(found.table("spent"), connection), "this connection")
         yield from rate_lines(found, connection)
+        own = {name: _chosen(found.table(name), connection) for name in ("waits", "floors")}
+        yield from remedy_lines(own)
         yield from _retransmissions(found, connection, room)
         return
     if len(numbers) > few:
@@ -248,7 +251,10 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
         )
         for row in _rows(table)
     ]
-    yield "Retransmissions (seconds from the first packet; octets from the SYN):"
+    yield (
+        "Retransmissions (seconds from the first packet; octets from the SYN; after: since the "
+        "octets were sent before):"
+    )
     yield from columns(rows, (0, 2, 3, 4), room)
     if len({*table["cause"].tolist()} & {*SEEN_IN_ACKS}) > 1:
         yield f"{ALIKE} The likeliest is named."
