@@ -117,6 +117,7 @@ def _of_a_run(folder: Path) -> str:
 def _print_rows(captures: list[list[str]], layout: str) -> int:
     """Print the rows of captures while they are read; return the exit status."""
     from netspurt.captures import LAYOUTS, Rows, heading
+    from netspurt.cli import explained
 
     layout = layout or LAYOUTS[0]
     if layout != LAYOUTS[0]:
@@ -138,6 +139,8 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
         for some in rows:
             _write(some)
         _note(paths, rows.core.notes)
+        if rows.core.passed[1] == 0:
+            _note(paths, [explained.NO_TCP])
         status = max(status, _complain_of_fault(paths, rows.core.fault))
     return status
 

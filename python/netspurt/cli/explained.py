@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from netspurt.captures import end_of
 from netspurt.causes import SEEN_IN_ACKS
 from netspurt.cli.common import of_files
@@ -134,6 +136,28 @@ def _packets(found: Explained) -> Iterator[str]:
     yield ", ".join(parts)
     for note in found.notes:
         yield f"Note: {note}."
+    yield from _unanswerable(found)
+
+
+def _unanswerable(found: Explained) -> Iterator[str]:
+    """Yield what a capture cannot tell: one without TCP, or with one direction of connections."""
+    if found.tcp == 0:
+        yield NO_TCP
+        return
+    table = found.table("connections")
+    silent = len(np.unique(table["connection"][table["packets"] == 0]))
+    every = len(np.unique(table["connection"]))
+    if silent:
+        of = "the only connection" if every == 1 else f"{number(silent)} of {number(every)} "
+        of += "" if every == 1 else "connections"
+        yield (
+            f"Only one direction of {of} was captured: its round trips cannot be known, nor "
+            "whether a retransmission was needed. Capture where both directions pass."
+        )
+
+
+#: What is said of a capture without TCP.
+NO_TCP = "No packet with a header of TCP was captured, so there is nothing to explain."
 
 
 def _summary(found: Explained, connections: int) -> Iterator[str]:
