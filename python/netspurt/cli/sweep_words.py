@@ -77,3 +77,13 @@ def undecided(rows: Sequence[Comparison], seeds: int) -> Iterator[str]:
     if told:
         each = ", ".join(f"{name} {number(wanted)}" for name, wanted in told.items())
         yield (f"To tell differences as large as these, about so many seeds are needed: {each}.")
+
+
+#: How many times a case needs for each of its own quantiles.
+_TIMES = {"_p50": 2, "_p90": 10, "_p99": 100, "_p999": 1000}
+
+
+def needing(measure: str) -> str:
+    """Return what a case needs for a quantile of its own; empty for another measure."""
+    least = _TIMES.get(f"_{measure.partition(',')[0].rpartition('_')[2]}")
+    return "" if least is None else f" (a case needs {number(least)} times for this quantile)"
