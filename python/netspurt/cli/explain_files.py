@@ -12,6 +12,7 @@ from typing import Any
 from netspurt.cli.capture_folders import captures_of
 from netspurt.cli.opening import is_recording
 from netspurt.cli.output import complain, fitted, named, print_json, raw, width
+from netspurt.wording import NO_TCP
 
 #: If there are more connections than this, only their sums are printed.
 _FEW = 2
@@ -117,7 +118,6 @@ def _of_a_run(folder: Path) -> str:
 def _print_rows(captures: list[list[str]], layout: str) -> int:
     """Print the rows of captures while they are read; return the exit status."""
     from netspurt.captures import LAYOUTS, Rows, heading
-    from netspurt.cli import explained
 
     layout = layout or LAYOUTS[0]
     if layout != LAYOUTS[0]:
@@ -140,7 +140,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
             _write(some)
         _note(paths, rows.core.notes)
         if rows.core.passed[1] == 0:
-            _note(paths, [explained.NO_TCP])
+            _note(paths, [NO_TCP])
         status = max(status, _complain_of_fault(paths, rows.core.fault))
     return status
 

@@ -15,7 +15,7 @@ from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import ALIKE, pooled_lines, rate_lines, time_line
 from netspurt.cli.remedy_lines import remedy_lines
-from netspurt.wording import counted, number, rate
+from netspurt.wording import NO_TCP, counted, number, rate
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -154,10 +154,6 @@ def _unanswerable(found: Explained) -> Iterator[str]:
             f"Only one direction of {of} was captured: its round trips cannot be known, nor "
             "whether a retransmission was needed. Capture where both directions pass."
         )
-
-
-#: What is said of a capture without TCP.
-NO_TCP = "No packet with a header of TCP was captured, so there is nothing to explain."
 
 
 def _summary(found: Explained, connections: int) -> Iterator[str]:
