@@ -57,12 +57,13 @@ def _counted(losses: LossShare, where: str) -> str:
 
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
     """Yield which timers are taken at other shares of losses."""
-    told = []
+    where: dict[str, list[str]] = {}
     for share, name in advice.elsewhere:
         without = share == losses.without_longest and losses.has_long_outage
         of = f"without the longest outage ({_percent(share)} lost)" if without else _percent(share)
         if name != advice.pick:
-            told.append(f"{of if without else f'at {of}'} {name or 'none'}")
+            where.setdefault(name or "none", []).append(of if without else f"at {of}")
+    told = [f"{' and '.join(places)} {name}" for name, places in where.items()]
     if not told:
         ends = "both ends of this range" if losses.lost else _percent(losses.high)
         yield f"At {ends} {advice.pick} would be taken, too."
