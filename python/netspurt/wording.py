@@ -16,6 +16,9 @@ _Units = Sequence[tuple[float, str]]
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
+#: What is said of a capture without TCP.
+NO_TCP = "No packet with a header of TCP was captured, so there is nothing to explain."
+
 
 def escape(character: str) -> str:
     """Return a character as a visible escape, with its code in hexadecimal."""

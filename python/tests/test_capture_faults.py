@@ -210,3 +210,14 @@ def test_the_two_kinds_of_round_trips_are_named_where_they_differ(
     (oldest,) = (one for one in told["recordings"] if one["sent"])
     assert oldest["max_ms"] == pytest.approx(50)
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
+
+
+def test_what_a_capture_cannot_tell_is_said(netspurt: Command, tmp_path: Path) -> None:
+    empty = pcap(tmp_path / "empty.pcap", [])
+    assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
+    assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr
+    one = pcap(tmp_path / "one.pcap", talk(3))
+    said = "Only one direction of the only connection was captured"
+    assert said in netspurt("explain", one).stdout
+    both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
+    assert said not in netspurt("explain", both).stdout

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from matplotlib.figure import Figure
 import netspurt as ns
 from netspurt.captures import CaptureError, explain, is_capture
 from netspurt.plots import KINDS, View, draw
+from netspurt.table import Table
 
 from conftest import ROOT, Command
 
@@ -158,6 +161,110 @@ def test_what_would_have_saved_waits_is_summed_over_connections(folder: Path) ->
     saved = [one.saved_s.value for one in remedies(found.tables)]
     assert saved == sorted(saved, reverse=True)
     assert all(0 < value <= float(waits.seconds("waited_ns").sum()) for value in saved)
+
+
+class Made:
+    """A table of the core, made up; masked values are missing ones."""
+
+    name = "made"
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = list(columns)
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
+        values = self._columns[name]
+        if isinstance(values, list):
+            return np.zeros(len(values), np.uint32), values[:1], None
+        valid = ~values.mask if isinstance(values, np.ma.MaskedArray) else None
+        return np.ma.getdata(values), None, valid
+
+
+def waits_of(rows: Sequence[tuple[int, float, float | None]]) -> dict[str, Table]:
+    """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s]."""
+    connections, waited, srtt = zip(*rows, strict=True)
+    known = np.ma.masked_equal([0 if one is None else round(1e9 * one) for one in srtt], 0)
+    known.mask = np.ma.getmaskarray(known)
+    waits = {
+        "connection": np.array(connections, np.uint64),
+        "timer": ["retransmission"] * len(rows),
+        "waited_ns": (1e9 * np.array(waited)).astype(np.int64),
+        "backoffs": np.zeros(len(rows), np.uint32),
+        "srtt_ns": known,
+        "rttvar_ns": known // 4,
+        "sacked": np.zeros(len(rows), bool),
+        "outstanding": np.ones(len(rows), np.uint32),
+    }
+    floors = {
+        "connection": np.array([0, 1], np.uint64),
+        "floor_ns": np.array([200_000_000] * 2),
+        "spurious": np.array([3, 0]),
+    }
+    made: Any = Made
+    return {"waits": Table(made(waits)), "floors": Table(made(floors))}
+
+
+def test_no_remedy_saves_more_than_was_waited() -> None:
+    """One connection of many waited for long, so resamples of sums would exceed the waits."""
+    from netspurt.analysis.remedies import remedies
+
+    rows = [(0, 1.0, 0.05)] * 20 + [(n, 0.3, 0.05) for n in range(1, 6)]
+    for one in remedies(waits_of(rows)):
+        assert one.waited_s == pytest.approx(21.5)
+        assert 0 <= one.saved_s.low <= one.saved_s.value <= one.saved_s.high <= 21.5 + 1e-9
+        assert one.all_waits == 25
+    (first, *_) = remedies(waits_of([(4, 1.0, 0.05)] * 5))
+    assert np.isnan(first.saved_s.high), "one connection says nothing of others"
+
+
+def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> None:
+    from netspurt.analysis.remedies import far_above, remedies
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    tables = waits_of([(0, 64.0, 1.0), (0, 1.0, 0.05)])
+    far = far_above(tables)
+    assert (far.waited_s.tolist(), far.computed_s.tolist()) == ([64.0], [2.0])
+    found = {one.name: one for one in remedies(tables)}
+    assert found["a minimum RTO of 200 ms"].saved_s.value == pytest.approx(0.8)
+    assert found["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
+    words = " ".join(remedy_lines(tables))
+    assert "At 1 wait the sender's timer stood at 64 round trips (64 s), where RFC 6298" in words
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("tails-16-default-s1", "Only timers of tail loss probes were waited for"),
+        ("handshakes-06-no-tlp-s1", "Only timers of SYNs were waited for"),
+    ],
+)
+def test_where_no_remedy_helps_it_is_said_why(name: str, why: str, netspurt: Command) -> None:
+    capture = ROOT / "data" / "captures" / name / "sender.pcapng"
+    assert why in netspurt("explain", capture).stdout
+    shown = netspurt("explain", capture, "--connection", "0").stdout
+    assert "saved" in shown or "no remedy is tried" in shown or "No timer" in shown
+
+
+def test_waits_without_a_round_trip_are_counted() -> None:
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    words = " ".join(remedy_lines(waits_of([(0, 1.0, 0.05), (0, 1.0, None)])))
+    assert "At 1 of these waits no round trip is known" in words
+    (none,) = remedy_lines(waits_of([(0, 1.0, None)]))
+    assert none.startswith("No round trip is known")
+
+
+def test_guesses_are_counted_and_the_only_connection_is_named(netspurt: Command) -> None:
+    capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"
+    again = explain(capture).table("retransmissions")
+    guesses = int((np.asarray(again["verdict_confidence"], float) < 0.9).sum())
+    assert guesses
+    shown = " ".join(netspurt("explain", capture).stdout.split())
+    assert f"{guesses} verdict" in shown.partition("Less than 90% sure: ")[2]
+    assert f"Look: netspurt explain {capture} --connection" in shown
 
 
 @pytest.mark.parametrize(

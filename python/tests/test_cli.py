@@ -378,9 +378,9 @@ def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
     assert drawn.stdout.split() == [f"r/{kind}.{end}" for kind in kinds for end in ("png", "svg")]
     record = """record.tables='["segments", "cwnd", "rto", "rtt", "queue", "drops"]'"""
     assert drawn.stderr.splitlines() == [
-        "left out: cwnd (table rto not recorded); rto (tables rto and rtt not recorded); "
+        "note: left out: cwnd (table rto not recorded); rto (tables rto and rtt not recorded); "
         "queue (tables queue and drops not recorded); path (no link changes)",
-        f"to record these tables: --set {record}",
+        f"note: to record these tables: --set {record}",
     ]
     told = """record.tables='["segments", "cwnd", "rto"]'"""
     failed(netspurt("plot", "r", "--kind", "cwnd"), "did not record the table rto", told)
@@ -388,10 +388,27 @@ def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
     failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
 
 
+def test_several_kinds_are_drawn_and_a_replaced_picture_is_told(netspurt: Command) -> None:
+    netspurt("new", "mine.toml")
+    netspurt("run", "mine.toml", "--set", "stop=5 s", "--out", "r")
+    drawn = netspurt("plot", "r", "--kind", "outstanding, density")
+    assert drawn.stdout.split() == [
+        f"r/{kind}.{end}" for kind in ("outstanding", "density") for end in ("png", "svg")
+    ]
+    assert drawn.stderr == ""
+    again = netspurt("plot", "r", "--kind", "density")
+    assert again.stderr == "note: replaced r/density.png and r/density.svg\n"
+    failed(netspurt("plot", "r", "--kind", "density,nix"), "'nix' is not one of time-sequence")
+    failed(
+        netspurt("plot", "r", "--kind", "density,flows", "--out", "a.png"),
+        "--kind density,flows draws several pictures",
+    )
+
+
 def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
     netspurt("run", "slow-download", "--out", "slow")
     told = netspurt("plot", "slow").stderr
-    assert told == "drawn: flow lossy of 4; --flow chooses another\n"
+    assert told == "note: drawn: flow lossy of 4; --flow chooses another\n"
 
 
 @pytest.mark.parametrize(

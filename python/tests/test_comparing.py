@@ -285,11 +285,22 @@ def test_two_flows_are_not_compared_unasked(here: Command, tmp_path: Path) -> No
         record = { spy = ["west0", "west1"] }
     """
     ns.Scenario.parse(text).run().save(tmp_path / "two")
-    for other, there in (("two", "a, b"), ("plain", "none")):
+    several = "flows that both runs have: a, b; name one with --flow"
+    none = "the first has a, b, the second transfer; --flow a,transfer compares two"
+    for other, there in (("two", several), ("plain", none)):
         ran = here("compare", "two", other)
         assert ran.returncode == 2
-        assert f"flows that both runs have: {there}; name one with --flow" in ran.stderr
+        assert there in ran.stderr
     assert "same for 4.962 s" in here("compare", "two", "two", "--flow", "b").stdout
+
+
+def test_runs_of_different_things_have_nothing_in_common(netspurt: Command, tmp_path: Path) -> None:
+    ns.new_scenario().replace({"stop": "5 s"}).run().save(tmp_path / "one")
+    other = ns.load("requests").replace({"stop": "2 s"})
+    other.run().save(tmp_path / "other")
+    told = netspurt("compare", "one", "other", "--flow", "transfer,web").stdout
+    assert "nothing in common: " in told
+    assert "median" not in told
 
 
 def test_runs_that_are_compared_say_what_differs_between_their_scenarios(

@@ -205,7 +205,7 @@ class echo:  # noqa: N801 - used as a function
 def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
-        words += ["--out", "killed.jsonl", "--calibrate", "0", "-n", "100000"]
+        words += ["--out", "killed.jsonl", "-v", "--calibrate", "0", "-n", "100000"]
         with subprocess.Popen(
             [str(NETSPURT), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
         ) as process:
@@ -226,10 +226,25 @@ def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: 
     assert size == (tmp_path / "killed.jsonl").stat().st_size, "nobody goes on probing"
 
 
+def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path) -> None:
+    with echo() as port:
+        words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "1ms"]
+        words += ["--calibrate", "0", "-n", "5"]
+        for more, shown in (([], 0), (["-v"], 5), (["-q"], 0)):
+            command = [str(NETSPURT), *words, *more, "--out", f"{shown}{len(more)}{more}.jsonl"]
+            ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+            assert sum(" B  " in line for line in ran.stdout.splitlines()) == shown
+            assert "5 echo probes, 5 answered" in ran.stdout
+        both = [str(NETSPURT), *words, "-v", "-q"]
+        refused = subprocess.run(both, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "--verbose prints a line for each echo probe, --quiet none" in refused.stderr
+
+
 def test_an_interrupt_ends_with_the_summary_of_what_was_done(tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
-        words += ["--out", "cut.jsonl", "--calibrate", "0", "-n", "100000"]
+        words += ["--out", "cut.jsonl", "-v", "--calibrate", "0", "-n", "100000"]
         with subprocess.Popen(
             [str(NETSPURT), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
         ) as process:
@@ -313,7 +328,7 @@ def test_without_a_right_to_raw_sockets_the_way_out_is_told(tmp_path: Path) -> N
 @real_time
 def test_a_stopped_host_shows_between_the_programs_stamps_and_the_kernels(tmp_path: Path) -> None:
     out = tmp_path / "held.jsonl"
-    words = [*SELF, "probe", "10.0.0.2", "-n", "3", "--calibrate", "0", "--pace", "400ms"]
+    words = [*SELF, "probe", "10.0.0.2", "-v", "-n", "3", "--calibrate", "0", "--pace", "400ms"]
     script = f"""
 import json, os, signal, subprocess, time
 with subprocess.Popen({[*words, "--out", str(out)]!r}, stdout=subprocess.PIPE) as probe:
@@ -531,7 +546,7 @@ def test_bursts_of_long_delays_are_told_and_long_probes_are_none() -> None:
 @namespaces
 @real_time
 def test_an_interrupt_reaches_the_probe_behind_an_emulated_line(tmp_path: Path) -> None:
-    words = ["probe", "--line", "10 Mbit/s, 5 ms", "-n", "100000", "--out", "i.jsonl"]
+    words = ["probe", "--line", "10 Mbit/s, 5 ms", "-v", "-n", "100000", "--out", "i.jsonl"]
     with subprocess.Popen(
         [str(NETSPURT), *words],
         cwd=tmp_path,

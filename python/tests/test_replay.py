@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 import tracemalloc
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from netspurt.cli.replay_report import lines
 from netspurt.grids import expand, size, two_gain_axes
 from netspurt.timers import USUAL, grid_front, save_records
 
-from conftest import ROOT, Command
+from conftest import NETSPURT, ROOT, Command
 
 DATA = ROOT / "data"
 SHARED = ROOT.parent / "shared" / "delays"
@@ -253,3 +254,11 @@ def test_the_three_hour_log_gives_what_was_found_on_it() -> None:
     told = ns.replay(path, ["rfc6298:min=0s", "mills"])
     assert (path.sent, path.received, path.lost) == (10_851, 10_663, 188)
     assert [algorithm.spurious for algorithm in told.algorithms] == [74, 1]
+
+
+def test_a_reader_that_stops_early_does_not_cost_the_files(tmp_path: Path) -> None:
+    words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), "-e", "linux", "--out", "kept"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+    assert (tmp_path / "kept" / "replay.parquet").exists()

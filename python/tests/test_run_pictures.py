@@ -293,10 +293,8 @@ def test_bars_are_as_high_as_their_figures_with_their_intervals() -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("algorithm", "timeouts")
     assert axes.get_title(loc="left") == "Title"
     spans = [c for c in axes.collections if isinstance(c, LineCollection)]
-    ends = [tuple(span[:, 1].tolist()) for span in spans[0].get_segments()]
-    assert ends == [(1.5, 2.5), (4.0, 6.0), (4.0, 4.0)], (
-        "an interval that nobody knows has no width"
-    )
+    ends = [tuple(span[:, 1].tolist()) for span in spans[0].get_segments() if len(span)]
+    assert ends == [(1.5, 2.5), (4.0, 6.0)], "an interval that nobody knows is not drawn"
     assert axes.get_legend() is None
 
 

@@ -441,7 +441,9 @@ def test_the_command_runs_tells_and_compares(netspurt: Command, tmp_path: Path) 
     assert "20 runs each, paired" in netspurt("sweep", "status", "s").stdout
     shown = netspurt("sweep", "show", "s", "-m", "completion_ns_mean", "--by", "rate")
     assert "completion_ns_mean, in s" in shown.stdout
-    assert "completion_ns_mean" in netspurt("sweep", "show", "s").stdout.splitlines()
+    listed = netspurt("sweep", "show", "s").stdout
+    assert listed.startswith("differ between cases: events, sent, ")
+    assert listed.endswith("Show one: netspurt sweep show s -m completion_ns_mean --by window\n")
     assert "95 % interval" in shown.stdout
     words = ("sweep", "compare", "s", "--axis", "window", "-m", "completion_ns_mean")
     lines = netspurt(*words, "--baseline", "4 segments").stdout.splitlines()

@@ -197,7 +197,7 @@ def test_what_is_recommended_follows_from_what_was_seen() -> None:
     assert "fixed:rto=900ms,max=60s (44.0 s) costs measurably more than" in told
     same = recommended(path, ["fixed:rto=700ms,max=60s", "fixed:rto=702ms,max=60s"])
     assert "Take fixed:rto=700ms,max=60s" in same
-    assert "Only" not in same, "two hundred probes were lost"
+    assert "Caution" not in same, "two hundred probes were lost"
 
 
 def test_one_way_delays_and_a_handful_of_losses_are_warned_of(tmp_path: Path) -> None:

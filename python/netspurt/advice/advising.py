@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.advice.deploying import can_be_completed, shortcomings
 from netspurt.advice.learning import Judged, Lessons, completed, constants, judged, linux_floor
 from netspurt.advice.price import Price
 from netspurt.advice.weighing import Cost, Weighing
 from netspurt.advice.words import paragraphs
+from netspurt.analysis.loss_share import LossShare, loss_share
+from netspurt.analysis.replayed import learnt
 from netspurt.quantities import known
 
 if TYPE_CHECKING:
@@ -37,7 +42,8 @@ class Advice:
     weighing
         The costs of all estimators; `None` if too little was answered, and so are all that follow.
     pick
-        The estimator to take. Only one with bounds and backoff is taken.
+        The estimator to take. Only one with bounds and backoff is taken, and none where timers back
+        off over a long outage.
     least
         The one of those asked for that costs least, whether or not it may be deployed.
     alike
@@ -52,6 +58,12 @@ class Advice:
         Linux's timer with the `rto_min` computed from the recordings.
     lessons
         What is chosen without one half, or without one recording, and what it costs there.
+    losses
+        The share of losses after the first answer, with its interval.
+    elsewhere
+        What would be taken at other shares that these losses allow: a share, and an estimator. Both
+        ends of the interval, and the share without the longest outage. Empty if the price has a
+        share of its own, or the share is well known.
     """
 
     replays: list[Replay]
@@ -65,6 +77,8 @@ class Advice:
     tuned: tuple[str, ...] = ()
     linux: str = ""
     lessons: tuple[Judged, ...] = ()
+    losses: LossShare | None = None
+    elsewhere: tuple[tuple[float, str], ...] = ()
 
     def cost(self, estimator: str) -> Cost:
         """Return the cost of an estimator.
@@ -93,6 +107,8 @@ class Advice:
         found: dict[str, Any] = {
             "price_s": [known(self.price.of(of.delays)) for of in self.replays],
             "loss": self.price.loss,
+            "loss_share": self.losses.data() if self.losses else None,
+            "take_at": [{"loss": share, "take": name or None} for share, name in self.elsewhere],
             "take": self.pick or None,
             "least": self.least or None,
             "cannot_tell_apart": list(self.alike),
@@ -146,6 +162,16 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     answered = [of for of in replays if of.algorithms[0].answered]
     if sum(of.algorithms[0].answered for of in answered) < ENOUGH:
         return Advice(replays, price, asked)
+    losses = loss_share([_lost(of) for of in answered])
+    if losses.has_long_outage and any(of.told for of in answered):
+        return Advice(replays, price, asked, Weighing(answered, price), losses=losses)
+    return _advice(answered, price, asked, losses, tune=tune)
+
+
+def _advice(
+    answered: list[Replay], price: Price, asked: tuple[str, ...], losses: LossShare, *, tune: bool
+) -> Advice:
+    """Return the advice on recordings with enough answers."""
     lessons = Lessons(answered, price)
     every = lessons.everything()
     linux = linux_floor(lessons, every)
@@ -154,16 +180,19 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
     made = [completed(lessons, every, text) for text in bare]
     extra = [*made, linux]
     weighing = Weighing([of.again(extra) for of in answered], price)
-    pick, alike = _choice(weighing, [*sound, *made], first=sound, beside=[linux])
+    among = _Among([*sound, *made], first=sound, beside=[linux])
+    pick, alike = _choice(weighing, among)
     if pick in made:
         # Constants of Linux's timer are computed from the recording as well.
-        pick, alike = _choice(weighing, list(dict.fromkeys([*sound, *made, linux])), first=sound)
+        among = _Among(list(dict.fromkeys([*sound, *made, linux])), first=sound)
+        pick, alike = _choice(weighing, among)
     suits = any(_suits(weighing, text) for text in asked)
     tuned: list[str] = []
     if tune or not (suits or len(asked) < 2):
         tuned = constants(lessons, every)
         weighing = Weighing([of.again([*extra, *tuned]) for of in answered], price)
-        pick, alike = _choice(weighing, list(dict.fromkeys([*sound, *made, *tuned])))
+        among = _Among(list(dict.fromkeys([*sound, *made, *tuned])))
+        pick, alike = _choice(weighing, among)
 
     def computed(lessons: Lessons, places: Sequence[int]) -> list[str]:
         found = [completed(lessons, places, text) for text in bare]
@@ -185,20 +214,54 @@ def advise(replays: Sequence[Replay], price: Price | None = None, *, tune: bool 
         tuple(tuned),
         linux,
         tuple(learnt),
+        losses,
+        _elsewhere(weighing, losses, among) if price.loss is None else (),
     )
 
 
-def _choice(
-    weighing: Weighing,
-    sound: Sequence[str],
-    first: Sequence[str] = (),
-    beside: Sequence[str] = (),
-) -> tuple[str, tuple[str, ...]]:
+def _lost(of: Replay) -> NDArray[np.bool_]:
+    """Return which probes were lost, of those that the costs count."""
+    lost = np.isnan(of.delays.rtt_s)
+    kept: NDArray[np.bool_] = lost[~lost | learnt(of.delays, of.order)]
+    return kept
+
+
+def _elsewhere(
+    weighing: Weighing, losses: LossShare, among: _Among
+) -> tuple[tuple[float, str], ...]:
+    """Return what would be taken at other shares of losses, as `Advice.elsewhere` has it."""
+    found = []
+    for share in losses.others if losses.is_uncertain else ():
+        price = replace(weighing.price, loss=share)
+        found.append((share, _choice(Weighing(weighing.replays, price), among)[0]))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Among:
+    """The estimators among which one is chosen.
+
+    Attributes
+    ----------
+    sound
+        Those that may be taken.
+    first
+        Those of them that go before the others.
+    beside
+        Those that are only compared.
+    """
+
+    sound: Sequence[str]
+    first: Sequence[str] = ()
+    beside: Sequence[str] = ()
+
+
+def _choice(weighing: Weighing, among: _Among) -> tuple[str, tuple[str, ...]]:
     """Return the estimator to take, and those that cannot be told apart from the cheapest.
 
-    Among these the one is taken whose cost is least at worst, by the upper end of its interval; of
-    those in `first`, if there are any; never one that is only in `beside`.
+    Among these the one is taken whose cost is least at worst, by the upper end of its interval.
     """
+    sound, first, beside = among.sound, among.first, among.beside
     if not sound:
         return "", ()
     costs = {one.estimator: one.total for one in weighing.costs}

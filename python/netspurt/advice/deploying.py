@@ -163,9 +163,9 @@ def _condition(ms: int) -> list[str]:
     if ms >= 200:
         return []
     return [
-        f"An rto_min of {ms} ms needs receivers that do not delay ACKs for longer: Linux delays "
-        "them by 40 ms, others by up to 200 ms, which a recording of echoes does not show. At "
-        "Linux receivers TCP_BPF_DELACK_MAX lowers that."
+        "Echoes are answered at once, but receivers delay ACKs: Linux by 40 ms, others by up to "
+        f"200 ms. An rto_min of {ms} ms needs receivers that delay them by less. At Linux "
+        "receivers TCP_BPF_DELACK_MAX lowers the delay."
     ]
 
 

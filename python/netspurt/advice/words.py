@@ -7,18 +7,18 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from netspurt.advice.deploying import floor_of, linux_commands, quic_words, shortcomings
+from netspurt.advice.losses import rests_on, without_choice
 from netspurt.advice.others import not_taken, others
 from netspurt.advice.phrases import THOUSAND, listed, ms
 from netspurt.advice.price import ROUNDS
 from netspurt.advice.weighing import parts
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.replayed import SEEN, Tally
+from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
 
-#: If fewer losses than this were recorded, the share of losses is very uncertain.
-FEW_LOSSES = 10
 #: Costs whose ratio is within this factor count as equal.
 ALIKE = 1.05
 
@@ -31,10 +31,13 @@ def paragraphs(advice: Advice) -> list[str]:
             f"{answered} answered {'probe is' if answered == 1 else 'probes are'} too few to "
             "prefer one timer to another: 50 are the least."
         ]
+    if backed_off := without_choice(advice):
+        return [backed_off]
     if len(advice.asked) < 2 and not advice.tuned:
         return []
     said = [
         " ".join([*_choice(advice), *others(advice)]),
+        " ".join(rests_on(advice)),
         " ".join(not_taken(advice)),
         " ".join([_priced(advice), *_break_even(advice)]),
         " ".join(_tried(advice)),
@@ -49,8 +52,7 @@ def _choice(advice: Advice) -> list[str]:
         return ["None of these has bounds and backoff, so none can be recommended as it is."]
     if advice.suits:
         taken = f"Take {advice.pick}: {_bill(advice, advice.pick)}."
-        is_linux = advice.pick == advice.linux and advice.pick not in advice.asked
-        return [taken, *["Its constant was computed from these delays."] * is_linux]
+        return [taken, *_not_named(advice)]
     is_asked = advice.pick in advice.asked
     computed = "" if is_asked else ", with constants computed from these delays"
     return [
@@ -60,12 +62,30 @@ def _choice(advice: Advice) -> list[str]:
     ]
 
 
+def _not_named(advice: Advice) -> list[str]:
+    """Say where a timer comes from that the user did not name."""
+    if advice.pick in advice.asked:
+        return []
+    if advice.pick == advice.linux:
+        return ["Its constant was computed from these delays."]
+    name = advice.pick.partition(":")[0]
+    bare = [one for one in advice.asked if one.partition(":")[0] == name and shortcomings(one)]
+    if not bare:
+        return ["Its constants were computed from these delays."]
+    added = listed(shortcomings(bare[0]))
+    return [
+        f"It is {bare[0]} completed with {added}; its constants were computed from these delays."
+    ]
+
+
 def _bill(advice: Advice, estimator: str) -> str:
     one = advice.cost(estimator)
     if one.count > one.answers / 2:
         often = f"spurious retransmissions for {_share(advice, estimator)} of the answers"
     elif one.count:
-        often = f"one spurious retransmission in {_grouped(one.answers / one.count)} answers"
+        often = (
+            f"{counted(one.count, 'spurious retransmission')} in {_grouped(one.answers)} answers"
+        )
     else:
         often = f"no spurious retransmission in {_grouped(one.answers)} answers"
     return f"it costs {_per_thousand(one.total)} per 1,000 probes, with {often}"
@@ -216,15 +236,8 @@ def _caveats(advice: Advice) -> list[str]:
             f"Spells of long delays rarer than one in {_grouped(answered / 3)} answers may be "
             "missing here; a short timer would suffer first."
         )
-    before = sum(of.algorithms[0].lost_before for of in advice.replays)
-    lost = sum(of.algorithms[0].lost for of in advice.replays) - before
-    if lost < FEW_LOSSES and advice.price.loss is None:
-        count = {0: "No probe was", 1: "Only one probe was"}.get(lost, f"Only {lost} probes were")
-        where = " after the first answer" if before else ""
-        said.append(
-            f"{count} lost{where}; half a loss is added. "
-            "Under load more are: --loss sets the share."
-        )
+    if advice.price.loss is None:
+        said.append("Under load more probes are lost: --loss sets the share.")
     if any(of.delays.measure == "one-way" for of in advice.replays):
         said.append(
             "These are one-way delays. A sender's round trips, and so its timer, must be longer."
@@ -241,7 +254,7 @@ def _deploy(advice: Advice) -> list[str]:
     said = [f"In QUIC: {' '.join(quic_words(advice.pick))}"] if name == "quic" else []
     words = linux_commands(floor_of(linux))
     if name != "linux":
-        words = [f"The best value here is {linux}: {_bill(advice, linux)}.", *words]
+        words = [f"The best value for these delays is {linux}: {_bill(advice, linux)}.", *words]
         own = "its estimator has one constant, rto_min."
         if name != "quic":
             own = (

@@ -93,9 +93,15 @@ def _first_flow(run: Run) -> str:
 def _common_flow(runs: list[Run | Explained]) -> str:
     own, other = (dict.fromkeys(str(flow) for flow in run.flows["flow"]) for run in runs)
     both = [flow for flow in own if flow in other]
-    if len(both) != 1:
-        count = ", ".join(both) if both else "none"
-        raise ValueError(f"flows that both runs have: {count}; name one with --flow")
+    if not both:
+        first, second = (", ".join(names) for names in (own, other))
+        pair = f"{next(iter(own), 'A')},{next(iter(other), 'B')}"
+        raise ValueError(
+            f"the runs have no flow of the same name: the first has {first}, the second {second}; "
+            f"--flow {pair} compares two"
+        )
+    if len(both) > 1:
+        raise ValueError(f"flows that both runs have: {', '.join(both)}; name one with --flow")
     return both[0]
 
 

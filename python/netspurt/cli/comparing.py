@@ -304,6 +304,8 @@ def _lines(
         named = why(told, seen[0], seen[1])
         lines.append(f"first divergence{': ' if named else ''}{named}")
         lines += _beside(told.same, seen, names)
+    if told.matched < _LITTLE * (told.matched + min(told.only)):
+        return [*lines[:1], *_nothing_in_common(told, names), *lines[1:], *_again(told, names)]
     missing = [f"only in {name}: {n}" for name, n in zip(names, told.only, strict=True)]
     median, most = 1e3 * float(_median(told)), 1e3 * _most(told)
     lines.append(
@@ -311,6 +313,26 @@ def _lines(
         f"times of {names[1]} less those of {names[0]}: "
         f"median {median:+.3f} ms, largest {most:+.3f} ms"
     )
+    return lines + _again(told, names)
+
+
+#: Two runs with a smaller share of events in both have nothing in common.
+_LITTLE = 0.05
+
+
+def _nothing_in_common(told: Comparison, names: list[str]) -> list[str]:
+    """Return lines that replace the comparison of times of runs of different things."""
+    shared = "no event" if told.matched == 0 else f"only {counted(told.matched, 'event')}"
+    each = ", ".join(f"{name} has {n}" for name, n in zip(names, told.only, strict=True))
+    return [
+        f"nothing in common: {shared} in both, besides {each}; they do not carry the same data, "
+        "or were seen from different ends, so differences of times mean nothing"
+    ]
+
+
+def _again(told: Comparison, names: list[str]) -> list[str]:
+    """Return lines on the retransmissions of both."""
+    lines = []
     for name, causes in zip(names, told.retransmissions, strict=True):
         what = ", ".join(f"{cause} {n}" for cause, n in causes.items()) or "none"
         lines.append(f"retransmissions in {name}: {what}")

@@ -12,6 +12,7 @@ from typing import Any
 from netspurt.cli.capture_folders import captures_of
 from netspurt.cli.opening import is_recording
 from netspurt.cli.output import complain, fitted, named, print_json, raw, width
+from netspurt.wording import NO_TCP
 
 #: If there are more connections than this, only their sums are printed.
 _FEW = 2
@@ -138,6 +139,8 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
         for some in rows:
             _write(some)
         _note(paths, rows.core.notes)
+        if rows.core.passed[1] == 0:
+            _note(paths, [NO_TCP])
         status = max(status, _complain_of_fault(paths, rows.core.fault))
     return status
 

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from netspurt.captures import end_of
 from netspurt.causes import SEEN_IN_ACKS
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
 from netspurt.cli.pooled import ALIKE, pooled_lines, rate_lines, time_line
-from netspurt.wording import counted, number, rate
+from netspurt.cli.remedy_lines import remedy_lines
+from netspurt.wording import NO_TCP, counted, number, rate
 
 if TYPE_CHECKING:
     from netspurt.captures import Explained
@@ -98,6 +101,8 @@ def lines(
         yield ""
         yield time_line(_chosen(found.table("spent"), connection), "this connection")
         yield from rate_lines(found, connection)
+        own = {name: _chosen(found.table(name), connection) for name in ("waits", "floors")}
+        yield from remedy_lines(own)
         yield from _retransmissions(found, connection, room)
         return
     if len(numbers) > few:
@@ -131,6 +136,24 @@ def _packets(found: Explained) -> Iterator[str]:
     yield ", ".join(parts)
     for note in found.notes:
         yield f"Note: {note}."
+    yield from _unanswerable(found)
+
+
+def _unanswerable(found: Explained) -> Iterator[str]:
+    """Yield what a capture cannot tell: one without TCP, or with one direction of connections."""
+    if found.tcp == 0:
+        yield NO_TCP
+        return
+    table = found.table("connections")
+    silent = len(np.unique(table["connection"][table["packets"] == 0]))
+    every = len(np.unique(table["connection"]))
+    if silent:
+        of = "the only connection" if every == 1 else f"{number(silent)} of {number(every)} "
+        of += "" if every == 1 else "connections"
+        yield (
+            f"Only one direction of {of} was captured: its round trips cannot be known, nor "
+            "whether a retransmission was needed. Capture where both directions pass."
+        )
 
 
 def _summary(found: Explained, connections: int) -> Iterator[str]:
@@ -248,7 +271,10 @@ def _retransmissions(found: Explained, connection: int, room: int | None) -> Ite
         )
         for row in _rows(table)
     ]
-    yield "Retransmissions (seconds from the first packet; octets from the SYN):"
+    yield (
+        "Retransmissions (seconds from the first packet; octets from the SYN; after: since the "
+        "octets were sent before):"
+    )
     yield from columns(rows, (0, 2, 3, 4), room)
     if len({*table["cause"].tolist()} & {*SEEN_IN_ACKS}) > 1:
         yield f"{ALIKE} The likeliest is named."

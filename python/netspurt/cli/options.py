@@ -74,6 +74,16 @@ def one_of(words: Sequence[str]) -> Callable[[str], str]:
     return parse
 
 
+def some_of(words: Sequence[str]) -> Callable[[str], str]:
+    """Return a parser for an option whose value is one of some words, or several with commas."""
+    one = one_of(words)
+
+    def parse(text: str) -> str:
+        return ",".join(one(part.strip()) for part in text.split(","))
+
+    return parse
+
+
 From = Annotated[
     float | None,
     typer.Option("--from", parser=seconds, metavar="SECONDS", help="Begin at this second."),

@@ -40,7 +40,8 @@ def hint_at_replies(run: Run) -> None:
     flows = run.flows
     if flows["direction"].tolist()[:2] == ["forward", "reverse"]:
         what = f"shown: data from {flows['from'][0]} in flow {flows['flow'][0]}"
-        print(f"{what}; for the replies use --direction reverse", file=sys.stderr)
+        note = paint("note:", "yellow", sys.stderr)
+        print(f"{note} {what}; for the replies use --direction reverse", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

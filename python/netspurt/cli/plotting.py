@@ -14,8 +14,8 @@ import typer
 
 from netspurt.cli.crossing import crossing_lines
 from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
-from netspurt.cli.options import Direction, From, To, one_of
-from netspurt.cli.output import named
+from netspurt.cli.options import Direction, From, To, some_of
+from netspurt.cli.output import named, paint
 from netspurt.picture_files import check_ending
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ _ALL = "all"
 Kind = Annotated[
     str,
     typer.Option(
-        parser=one_of((*_KINDS, _ALL)),
+        parser=some_of((*_KINDS, _ALL)),
         metavar="KIND",
-        help=f"What to draw: {', '.join(_KINDS)}, or all that the recorded tables show.",
+        help=f"What to draw: {', '.join(_KINDS)}, several of these as A,B, or all that the "
+        "recorded tables show.",
         autocompletion=lambda: [*_KINDS, _ALL],
     ),
 ]
@@ -76,24 +77,33 @@ def plot(
 ) -> None:
     """Draw a run or a capture as PNG and SVG."""
     opened = open_tables(run, flow)
-    _check_out(out, kind)
+    kinds = list(dict.fromkeys(kind.split(",")))
+    _check_out(out, kinds)
     captured = is_explained(opened)
-    if captured and kind in _OF_RUNS:
-        raise ValueError(f"a capture does not show {kind}: choose among {', '.join(_OF_CAPTURES)}")
-    if captured and flow is None and direction is None and kind != "flows":
+    if unseen := [one for one in kinds if captured and one in _OF_RUNS]:
+        what, instead = ", ".join(unseen), ", ".join(_OF_CAPTURES)
+        raise ValueError(f"a capture does not show {what}: choose among {instead}")
+    if captured and flow is None and direction is None and kinds != ["flows"]:
         flow, direction = busiest(opened) or (None, None)
     given = {"flow": flow, "direction": direction, "node": node, "link": link}
     order = _Order(run, opened, given, (start, end), out)
-    if kind == _ALL:
+    if _ALL in kinds:
         _draw_all(order)
     else:
-        _check_tables(order, kind)
-        order.draw(kind, given)
+        for one in kinds:
+            _check_tables(order, one)
+        for one in kinds:
+            order.draw(one, given if len(kinds) == 1 else order.applied(one))
     if is_explained(opened):
-        if kind != "flows":
+        if kinds != ["flows"]:
             _name_the_connection(opened, flow)
-    elif is_run(opened) and flow is None and direction is None and kind not in _OF_LINKS:
-        _name_the_flow(opened, kind)
+    elif is_run(opened) and flow is None and direction is None and {*kinds} - {*_OF_LINKS}:
+        _name_the_flow(opened, kinds)
+
+
+def _note(text: str) -> None:
+    """Print a note on what was drawn beside the names of the pictures."""
+    print(f"{paint('note:', 'yellow', sys.stderr)} {text}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -121,6 +131,13 @@ class _Order:
         names = [name for name in RECORDED if name in kept and name not in OF_SEGMENTS]
         return f"--set record.tables='{json.dumps(names)}'"
 
+    def applied(self, kind: str) -> dict[str, str | None]:
+        """Return the given names that a kind takes, where several kinds are drawn."""
+        from netspurt.plots import OPTIONS
+
+        applied = {name: self.given[name] for name in OPTIONS.get(kind, ("link",))}
+        return applied | ({"flow": None} if kind == "flows" else {})
+
     def draw(self, kind: str, applied: dict[str, Any]) -> None:
         """Draw a kind, write its files, and print their names."""
         from netspurt.plots import View, busier, draw, draw_path, save
@@ -137,14 +154,17 @@ class _Order:
         name = f"{self.path.name}-{kind}"
         stem = self.path / kind if is_run(opened) else self.path.parent / name
         files = [self.out] if self.out else [Path(f"{stem}.png"), Path(f"{stem}.svg")]
+        replaced = [named(str(file)) for file in files if file.exists()]
         save(figure, files)
         for file in files:
             typer.echo(file)
+        if replaced:
+            _note(f"replaced {' and '.join(replaced)}")
         if kind == "rto" and is_run(opened):
             flow = self.given["flow"]
             shown = self.given["direction"] or busier(opened, flow)
             for line in crossing_lines(opened.crossings(flow, shown, start=start, end=end)):
-                print(line, file=sys.stderr)
+                _note(line)
 
 
 def _check_tables(order: _Order, kind: str) -> None:
@@ -174,8 +194,6 @@ def _draw_all(order: _Order) -> None:
     ValueError
         If nothing can be drawn, or an option names what is not there.
     """
-    from netspurt.plots import OPTIONS
-
     _check_names(order)
     # The kinds that are left out, by the reason.
     left_out: dict[str, list[str]] = {}
@@ -189,10 +207,8 @@ def _draw_all(order: _Order) -> None:
             left_out.setdefault(f"{_tables(missing)} not recorded", []).append(kind)
             lacking += missing
             continue
-        applied = {name: order.given[name] for name in OPTIONS.get(kind, ("link",))}
-        applied |= {"flow": None} if kind == "flows" else {}
         try:
-            order.draw(kind, applied)
+            order.draw(kind, order.applied(kind))
         except ValueError as error:
             failed[kind] = error
             reason = str(error).removeprefix(f"{named(str(order.path))}: ")
@@ -203,9 +219,9 @@ def _draw_all(order: _Order) -> None:
         raise next(iter(failed.values()))
     if left_out:
         told = (f"{', '.join(kinds)} ({reason})" for reason, kinds in left_out.items())
-        print(f"left out: {'; '.join(told)}", file=sys.stderr)
+        _note(f"left out: {'; '.join(told)}")
     if lacking and drawn:
-        print(f"to record these tables: {order.to_record(lacking)}", file=sys.stderr)
+        _note(f"to record these tables: {order.to_record(lacking)}")
     elif lacking:
         what = f"{named(str(order.path))}: this run did not record what plots need"
         raise ValueError(f"{what}: run it again with {order.to_record(lacking)}")
@@ -241,26 +257,25 @@ def _naming(path: Path) -> Iterator[None]:
         raise ValueError(f"{named(str(path))}: {error}") from error
 
 
-def _name_the_flow(run: Run, kind: str) -> None:
+def _name_the_flow(run: Run, kinds: Sequence[str]) -> None:
     """Print which flow and direction were drawn, if the run has several, or the flow has both."""
     from netspurt.plots import busier
 
     flows = run.flows
-    if kind == "flows":
+    if not {*kinds} - {"flows", *_OF_LINKS}:
         return
     names = list(dict.fromkeys(flows["flow"].tolist()))
     if len(names) > 1:
-        which = f"drawn: flow {named(names[0])} of {len(names)}; --flow chooses another"
-        print(which, file=sys.stderr)
+        _note(f"drawn: flow {named(names[0])} of {len(names)}; --flow chooses another")
     if flows["direction"].tolist()[:2] != ["forward", "reverse"]:
         return
     reverse = busier(run) == "reverse"
     what = f"shown: data from {flows['from'][int(reverse)]} in flow {flows['flow'][0]}"
     other = "forward" if reverse else "reverse"
-    print(f"{what}, which has more; for the other use --direction {other}", file=sys.stderr)
+    _note(f"{what}, which has more; for the other use --direction {other}")
 
 
-def _check_out(out: Path | None, kind: str) -> None:
+def _check_out(out: Path | None, kinds: Sequence[str]) -> None:
     """Check the file of a picture.
 
     Raises
@@ -270,8 +285,9 @@ def _check_out(out: Path | None, kind: str) -> None:
     """
     if out is None:
         return
-    if kind == _ALL:
-        raise ValueError("--kind all draws several pictures: leave --out out, or name one kind")
+    if _ALL in kinds or len(kinds) > 1:
+        what = ",".join(kinds)
+        raise ValueError(f"--kind {what} draws several pictures: leave --out out, or name one kind")
     if out.suffix != ".xpl":
         check_ending(out, ", or in .xpl for xplot")
 
@@ -280,4 +296,4 @@ def _name_the_connection(opened: Explained, flow: str | None) -> None:
     """Print which connection was drawn, if the capture has several."""
     count = len(set(opened.table("connections")["connection"].tolist()))
     if count > 1:
-        print(f"drawn: {flow} of {count} connections; --flow chooses another", file=sys.stderr)
+        _note(f"drawn: {flow} of {count} connections; --flow chooses another")

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netspurt.causes import SEEN, SEEN_IN_ACKS, WORDS
 from netspurt.cli.output import columns, named
+from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import counted, number, rate
 
 if TYPE_CHECKING:
-    from netspurt.analysis.bootstrap import Interval
     from netspurt.captures import Explained
     from netspurt.table import Table
 
@@ -29,9 +30,8 @@ SPENT = {
     "timeout": "silence before a timer",
 }
 
-#: The number of connections, and of remedies, that are shown.
+#: The number of connections that are shown.
 _WORST = 5
-_REMEDIES = 3
 #: The number of connections whose rate is told.
 _LIMITED = 3
 #: A part of the time with a smaller share is left out.
@@ -48,7 +48,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield ""
     yield time_line(found.table("spent"), "all connections")
     yield from rate_lines(found)
-    yield from _remedies(found)
+    yield from remedy_lines(found.tables)
     yield from _worst(found)
 
 
@@ -125,6 +125,43 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     if seen:
         likeliest = f" Likeliest here: {WORDS[seen[0]]}." if len(seen) == 1 else ""
         yield f"{ALIKE}{likeliest}"
+    yield from _unsure(again)
+    yield from _two_waits(found)
+
+
+#: Below this confidence a cause or a verdict is told as a guess.
+_SURE = 0.9
+
+
+def _unsure(again: Table) -> Iterator[str]:
+    """Yield how many causes and verdicts are guesses."""
+    parts = []
+    for what in ("cause", "verdict"):
+        sure: NDArray[np.float64] = np.ma.filled(
+            np.ma.asarray(again[f"{what}_confidence"], dtype=float), 1.0
+        )
+        guesses = int(np.sum((sure < _SURE) & (again[what] != "unknown")))
+        parts += [f"{counted(guesses, what)}"] if guesses else []
+    if parts:
+        yield (
+            f"Less than {_SURE:.0%} sure: {' and '.join(parts)} of {number(len(again))}; "
+            "--connection shows how sure each is."
+        )
+
+
+def _two_waits(found: Explained) -> Iterator[str]:
+    """Yield why the waits of timers and the silence before them differ, if they do."""
+    waited = float(found.table("waits").seconds("waited_ns").sum())
+    silent = float(found.table("spent").seconds("timeout_ns").sum())
+    if waited > _DIFFER * silent:
+        yield (
+            f"Timers waited {_seconds(waited)}, counted from the last progress. Silence before a "
+            f"timer, {_seconds(silent)}, counts from the last packet of either end."
+        )
+
+
+#: Waits and silences differ if one is this many times the other.
+_DIFFER = 1.05
 
 
 #: What the names of causes that look alike mean.
@@ -186,26 +223,6 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
         yield f"So they did to {counted(len(chosen) - _LIMITED, 'other connection')}."
 
 
-def _remedies(found: Explained) -> Iterator[str]:
-    """Yield the changes of the sender that would have saved the most time, with their costs."""
-    from netspurt.analysis.remedies import remedies
-
-    for one in remedies(found.tables)[:_REMEDIES]:
-        what = f"{one.name[0].upper()}{one.name[1:]}"
-        waits = counted(one.waits, "wait")
-        text = f"{what} would have saved {_with_interval(one.saved_s, ' s')} at {waits}"
-        if one.spurious is not None:
-            text += f", at the cost of {_with_interval(one.spurious)} spurious timeouts"
-        yield f"{text}."
-
-
-def _with_interval(value: Interval, unit: str = "") -> str:
-    told = f"{value.value:.3g}{unit}"
-    if not (np.isfinite(value.low) and np.isfinite(value.high)):
-        return told
-    return f"{told} ({max(value.low, 0):.3g} .. {value.high:.3g})"
-
-
 def _worst(found: Explained) -> Iterator[str]:
     """Yield the connections that lost most time to timeouts and repair."""
     spent = found.table("spent")
@@ -224,8 +241,6 @@ def _worst(found: Explained) -> Iterator[str]:
         count = counted(len(again.where(connection=connection)), "retransmission")
         who = _named(found, connection)
         yield f"  {who}: {silent} in silence before timers, {repair} in repair; {count}"
-    if len(spent) == 1:
-        return
     path, connection = found.place_of(int(spent["connection"][order[0]]))
     yield f"Look: netspurt explain {named(shlex.quote(path))} --connection {connection}"
 

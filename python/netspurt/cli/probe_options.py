@@ -128,7 +128,10 @@ EmulatedLine = Annotated[
 ]
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print only the summary, not each echo probe.")
+    bool, typer.Option("--quiet", "-q", help="Print only the summary, also in a terminal.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print a line for each echo probe, as ping does.")
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

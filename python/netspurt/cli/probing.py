@@ -7,7 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from ipaddress import ip_address
@@ -48,6 +48,7 @@ def probe(
     hops: opt.Hops = False,
     line: opt.EmulatedLine = None,
     quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Probe a path as in RFC 889: echo probes with one in flight, each stored with four stamps."""
@@ -60,6 +61,11 @@ def probe(
         raise ValueError("no host: name one, or make an emulated line: --line '56 kbit/s, 20 ms'")
     if four and six:
         raise ValueError("-4 and -6 exclude each other")
+    if verbose and (quiet or as_json or hops):
+        other = "--quiet" if quiet else "--json" if as_json else "--hops"
+        raise ValueError(
+            f"--verbose prints a line for each echo probe, {other} none: leave one out"
+        )
     usual = 5 if hops else (None if for_ is not None else COUNT)
     wait = 2.0 if hops and timeout == 30.0 else timeout
     name, gap = _pace(pace)
@@ -84,7 +90,8 @@ def probe(
     if hops:
         _survey(plan, quiet=quiet, as_json=as_json)
     else:
-        _echo_probes(plan, list(estimators or USUAL), quiet=quiet, as_json=as_json)
+        each = list(estimators or USUAL)
+        _echo_probes(plan, each, quiet=quiet, verbose=verbose, as_json=as_json)
 
 
 def _pace(text: str) -> tuple[str, float | None]:
@@ -121,10 +128,12 @@ def _over_a_line(host: str | None, line: list[str], kind: str) -> int:
     return over_line([*command, "probe", FAR, *words], far, there=line[0], back=line[-1])
 
 
-def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: bool) -> None:
+def _echo_probes(
+    plan: Plan, estimators: list[str], *, quiet: bool, verbose: bool, as_json: bool
+) -> None:
     from netspurt.probe import run
 
-    with _shown(plan, quiet=quiet or as_json) as show:
+    with _shown(plan, quiet=quiet or as_json, verbose=verbose) as show:
         watch = run(plan, estimators, on_line=show)
     told = _told(watch, estimators)
     if as_json:
@@ -137,12 +146,12 @@ def _echo_probes(plan: Plan, estimators: list[str], *, quiet: bool, as_json: boo
 
 
 @contextmanager
-def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]]:
-    """Show the probing while it goes on: as a picture in a terminal, otherwise as lines."""
+def _shown(plan: Plan, *, quiet: bool, verbose: bool) -> Iterator[Callable[[Line, Watch], None]]:
+    """Show the probing while it goes on: as a picture in a terminal, or as lines if asked for."""
     if quiet:
         yield lambda _line, _watch: None
         return
-    with screen(sys.stdout) as draw:
+    with nullcontext() if verbose else screen(sys.stdout) as draw:
         trace: deque[str] = deque(maxlen=_TRACED)
 
         def show(line: Line, watch: Watch) -> None:
@@ -152,8 +161,11 @@ def _shown(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Line, Watch], None]
             draw(lines, last=watch.end is not None)
 
         def tell(line: Line, watch: Watch) -> None:
-            first = line is watch.header
-            for text in _heading(watch.header) if first and watch.header else _shown_line(line):
+            if line is watch.header and watch.header:
+                texts = list(_heading(watch.header))
+            else:
+                texts = _shown_line(line) if verbose else []
+            for text in texts:
                 typer.echo(text)
             # A reader of the output gets each echo probe as soon as it is over.
             sys.stdout.flush()

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 #: The heads of the columns of timers; costs are per 1,000 probes.
 _HEADS = ("", "spurious", "95 % interval", "timer", "per loss", "efficiency", "cost", "95 %")
+#: What the columns hold.
+_MEANINGS = {
+    "spurious": "spurious: answers that came after the timer",
+    "timer": "timer: its mean",
+    "per loss": "per loss: the mean wait for a lost probe",
+    "efficiency": "efficiency: delays / (delays + waits + delays of spurious ones), RFC 889",
+    "cost": "cost: for 1,000 probes",
+}
 _PERCENTS = (50, 90, 99, 100)
 
 
@@ -33,7 +41,11 @@ def lines(advice: Advice) -> Iterator[str]:
     yield ""
     if advice.weighing is None:
         yield from (*advice.paragraphs(), "")
-    yield from _table([row(one, advice) for one in of.algorithms if _shown(one, advice)])
+    shown = [row(one, advice) for one in of.algorithms if _shown(one, advice)]
+    kept = [n for n in range(len(_HEADS)) if any(one[n] != "-" for one in shown)]
+    yield from _table_of([[one[n] for n in kept] for one in (_HEADS, *shown)])
+    told = (_MEANINGS[_HEADS[n]] for n in kept if _HEADS[n] in _MEANINGS)
+    yield paint(f"{'; '.join(told)}.", "dim")
     yield from _before(of)
     yield from _waits(of, advice)
     for text in advice.paragraphs() if advice.weighing else ():
@@ -86,10 +98,12 @@ def _shown(algorithm: Algorithm, advice: Advice) -> bool:
 
 def about(delays: Delays) -> Iterator[str]:
     """Yield lines on the content of a recording, with notes."""
+    from netspurt.analysis.loss_share import share_words
     from netspurt.analysis.time_of_day import day_words
 
     yield head(delays)
-    for note in [*day_words(delays), *delays.notes, *delays.loss_words()]:
+    losses = [*delays.loss_words(), *share_words(delays)]
+    for note in [*day_words(delays), *delays.notes, *losses]:
         yield paint(note, "dim")
 
 
@@ -134,12 +148,6 @@ def row(algorithm: Algorithm, advice: Advice | None = None, cost: str = "-") -> 
 def _cost(of: Bounds) -> tuple[str, str]:
     """Return a cost per 1,000 probes and its interval."""
     return span(1000 * of.value), f"{span(1000 * of.low)} .. {span(1000 * of.high)}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table of timers, without columns in which no timer has a figure."""
-    kept = [n for n in range(len(_HEADS)) if any(one[n] != "-" for one in rows)]
-    yield from _table_of([[one[n] for n in kept] for one in (_HEADS, *rows)])
 
 
 def _table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -210,6 +218,9 @@ def _waits(of: Replay, advice: Advice) -> Iterator[str]:
         rows.append([one.estimator, *map(span, cells)])
     yield ""
     yield from _table_of(rows)
+    told = ["waits: of lost probes for their timers, by percentiles"] * waited
+    told += ["short by: how long after its timer a spurious one's answer came"] * short
+    yield paint(f"{'; '.join(told)}.", "dim")
 
 
 def rfc889_lines(of: Replay) -> Iterator[str]:

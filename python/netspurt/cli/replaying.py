@@ -79,11 +79,11 @@ def replay(
     else:
         replays, refused = _replays(delays, named, how, pool=pool)
         wrong = wrong or refused
+        # A reader such as `head` may end the command while it prints, so files come first.
+        saved = [] if out is None or not replays else [*_save(replays, out, pictures)]
         _tell(replays, show)
-    if out is not None and replays:
-        for path in _save(replays, out, pictures or ["png", "svg"]):
-            if form.for_people:
-                typer.echo(path)
+        for path in saved if form.for_people else ():
+            typer.echo(path)
     if wrong:
         raise typer.Exit(2)
 
@@ -324,11 +324,13 @@ def _spread(items: list[str], most: int) -> list[str]:
 _SHOWN = 5
 
 
-def _save(replays: list[Replay], out: Path, kinds: list[str]) -> Iterator[Path]:
+def _save(replays: list[Replay], out: Path, pictures: list[str] | None) -> Iterator[Path]:
+    """Write the table and the pictures of replays, and yield their files."""
     from netspurt.plots.files import save
     from netspurt.plots.replay import draw
     from netspurt.timers import save_records
 
+    kinds = pictures or ["png", "svg"]
     out.mkdir(parents=True, exist_ok=True)
     yield save_records(replays, out / REPLAYED)
     for place, one in enumerate(replays, start=1):

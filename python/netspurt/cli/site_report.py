@@ -9,7 +9,7 @@ from netspurt.cli.constancy import lasting
 from netspurt.cli.output import columns, paint
 from netspurt.cli.path_report import ms
 from netspurt.cli.paths import folded
-from netspurt.wording import number, rate
+from netspurt.wording import counted, number, rate
 
 #: The periods of constancy in measurements of 1999 to 2001, as the paper of 2005 cites them.
 _IN_2001 = (
@@ -23,7 +23,7 @@ def report_lines(data: Data) -> Iterator[str]:
     """Yield the lines of a report."""
     sites: dict[str, Data] = data["sites"]
     word = "site" if len(sites) == 1 else "sites"
-    count = f"{number(data['connections'])} connections to {number(len(sites))} {word}"
+    count = f"{counted(data['connections'], 'connection')} to {number(len(sites))} {word}"
     left_out = f", without {', '.join(data['without'])}" if data["without"] else ""
     yield paint(count + left_out, "bold")
     for part in (_round_trips, _throughput, _levels, _idle, _split, _steady):

@@ -150,7 +150,9 @@ def _bars(
     columns = {}
     for name in series:
         values, reach = _bounds(_series(figures, rows, name))
-        columns[name] = values, values - reach[0], values + reach[1]
+        # An interval of no width would be drawn as a cap on the bar.
+        some = np.where(reach.any(axis=0), 0.0, np.nan)
+        columns[name] = values, values - reach[0] + some, values + reach[1] + some
     x = Scale(names[0], ticks=_ticks(rows, across=True))
     return Picture(bars(columns), Scale(label), x, legend=_second(names))
 

@@ -1,0 +1,168 @@
+"""The share of lost probes, with an interval that counts outages and not packets.
+
+Losses come in bunches: an outage of 100 probes tells as little of how often a path fails as one
+lost probe. So the interval treats outages as the rare events and the probes that each takes as its
+weight (Fay and Feuer 1997). Where no two losses are near each other it is Garwood's (1936).
+
+The share of a recording says nothing of hours that were not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netspurt.analysis.bootstrap import block_length
+from netspurt.delays import Delays
+from netspurt.quantities import known
+
+#: With fewer outages than this, their number is known to a factor of two at best.
+FEW = 10
+
+
+@dataclass(frozen=True)
+class LossShare:
+    """The share of lost probes.
+
+    Attributes
+    ----------
+    value
+        The lost probes per probe.
+    low, high
+        The ends of the interval of 95 %.
+    outages
+        The number of lost probes in each outage, shape (k,): losses count as one outage if they are
+        no farther apart than losses of this recording are correlated.
+    """
+
+    value: float
+    low: float
+    high: float
+    outages: NDArray[np.int64]
+
+    @property
+    def lost(self) -> int:
+        """The number of lost probes."""
+        return int(self.outages.sum())
+
+    @property
+    def longest(self) -> int:
+        """The number of lost probes in the outage that took most."""
+        return int(self.outages.max(initial=0))
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether there were few outages, or half of the losses are of one."""
+        return len(self.outages) < FEW or 2 * self.longest > self.lost
+
+    @property
+    def has_long_outage(self) -> bool:
+        """Whether an outage is so long that retransmissions were lost in it, too."""
+        return self.longest >= FEW
+
+    @property
+    def without_longest(self) -> float:
+        """The share without the longest outage."""
+        probes = self.lost / self.value if self.lost else 1.0
+        return (self.lost - self.longest) / (probes - self.longest)
+
+    @property
+    def others(self) -> list[float]:
+        """Other shares above zero that these losses allow: the ends, and without one outage."""
+        shares = [self.low, self.high, *([self.without_longest] if self.has_long_outage else [])]
+        return [share for share in shares if share > 0]
+
+    def data(self) -> dict[str, float | int | None]:
+        """Return the figures for programs."""
+        return {
+            "value": known(self.value),
+            "low": known(self.low),
+            "high": known(self.high),
+            "outages": len(self.outages),
+            "longest_outage": self.longest,
+        }
+
+
+def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> LossShare:
+    """Return the share of lost probes of some recordings together.
+
+    Parameters
+    ----------
+    recordings
+        Which probes of each recording were lost, in the order of sending, shape (n,) each.
+    level
+        The interval's probability.
+
+    References
+    ----------
+    Fay and Feuer, "Confidence intervals for directly standardized rates: a method based on the
+    gamma distribution", Statistics in Medicine 16 (1997), eq. 2 and 4.
+
+    Examples
+    --------
+    >>> lost = np.zeros(1000, bool)
+    >>> lost[500:600] = True
+    >>> one = loss_share([lost])
+    >>> one.value, [round(end, 4) for end in (one.low, one.high)], one.outages.tolist()
+    (0.1, [0.0025, 0.5572], [100])
+    """
+    from scipy.special import gammaincinv
+
+    probes = sum(len(lost) for lost in recordings)
+    outages = np.concatenate([np.zeros(0, np.int64), *(_outages(lost) for lost in recordings)])
+    if probes == 0:
+        return LossShare(float("nan"), float("nan"), float("nan"), outages)
+    tail = (1 - level) / 2
+    total, squares = float(outages.sum()), float(np.sum(outages.astype(float) ** 2))
+    most = float(outages.max(initial=1))
+    low = squares / total * float(gammaincinv(total**2 / squares, tail)) if total else 0.0
+    # The upper end allows for one more outage as long as the longest.
+    total, squares = total + most, squares + most**2
+    high = squares / total * float(gammaincinv(total**2 / squares, 1 - tail))
+    return LossShare(float(outages.sum()) / probes, low / probes, min(high / probes, 1.0), outages)
+
+
+def _outages(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the number of lost probes in each outage of a recording."""
+    places = np.flatnonzero(lost)
+    if not len(places):
+        return np.zeros(0, np.int64)
+    # The correlation of a few losses cannot be estimated.
+    near = block_length(lost.astype(float)) if len(places) >= FEW else 1
+    ends = np.flatnonzero(np.diff(places) > near)
+    edges = np.concatenate([[-1], ends, [len(places) - 1]])
+    return np.diff(edges).astype(np.int64)
+
+
+def percents(losses: LossShare) -> str:
+    """Return the interval in words.
+
+    Examples
+    --------
+    >>> percents(loss_share([np.zeros(1000, bool)]))
+    'up to 0.37 %'
+    """
+    high = f"{100 * losses.high:.2g} %"
+    return f"{100 * losses.low:.2g} to {high}" if losses.low else f"up to {high}"
+
+
+def share_words(delays: Delays) -> list[str]:
+    """Return a sentence on the share of lost probes, or none without losses.
+
+    Examples
+    --------
+    >>> share_words(Delays.of([0.1] * 40 + [None] * 20 + [0.1] * 40))
+    ['share of losses: 0.51 to 100 % (95 %), counting one outage and not 20 losses']
+    """
+    of = loss_share([np.isnan(delays.rtt_s)])
+    if not of.lost:
+        return []
+    told = f"share of losses: {percents(of)} (95 %)"
+    if of.longest > 1:
+        number = len(of.outages)
+        outages = "one outage" if number == 1 else f"{number:,} outages"
+        told += f", counting {outages} and not {of.lost:,} losses"
+    return [told]

@@ -1,0 +1,50 @@
+"""Whether the seeds of a sweep changed anything, and how many a verdict needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.cases import Columns, groups, measures
+
+#: Columns that differ between runs that are equal.
+_OWN = ("case", "seed", "repeat")
+#: A difference that needs more seeds than this is told as too small.
+MOST = 1_000_000
+
+
+def change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
+    """Return whether all runs of each combination are equal in all measures.
+
+    Then nothing in the scenario is random, and further seeds are no further evidence. False if no
+    combination ran twice.
+    """
+    names = [name for name in measures(cases) if name not in _OWN]
+    several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]
+    values = [np.ma.filled(np.ma.asarray(cases[name]).astype(float), np.nan) for name in names]
+    equal = (
+        np.array_equal(one[rows], np.full(len(rows), one[rows[0]]), equal_nan=True)
+        for rows in several
+        for one in values
+    )
+    return bool(several) and all(equal)
+
+
+def needed(difference: Interval, seeds: int) -> int | None:
+    """Return about how many seeds would tell this difference from zero; `None` if unknown.
+
+    The interval shrinks with the root of the number of seeds, and the difference is taken as it is.
+
+    Examples
+    --------
+    >>> needed(Interval(1.0, -1.0, 3.0, 0.95, 1), 10), needed(Interval(0.0, -1.0, 1.0, 0.95, 1), 10)
+    (40, None)
+    """
+    half = (difference.high - difference.low) / 2
+    if not math.isfinite(half) or difference.value == 0:
+        return None
+    wanted = seeds * (half / abs(difference.value)) ** 2
+    return math.ceil(wanted) if seeds < wanted <= MOST else None

@@ -1,0 +1,89 @@
+"""Lines of `netspurt sweep show` and `compare`: measures, and what the seeds can tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from netspurt.wording import counted, number
+
+if TYPE_CHECKING:
+    from netspurt.analysis.bootstrap import Interval
+    from netspurt.analysis.cases import Columns, Comparison
+    from netspurt.sweep import SweepFolder
+
+
+def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
+    """Yield the measures, those that differ between cases first, and how to name one."""
+    import numpy as np
+
+    from netspurt.analysis.cases import measures
+
+    kinds: dict[str, list[str]] = {"differ": [], "equal": [], "nothing": []}
+    for name in measures(cases):
+        if name in ("case", "seed", "repeat", *folder.names):
+            continue
+        values = np.ma.compressed(np.ma.asarray(cases[name])).astype(float)
+        known = values[np.isfinite(values)]
+        some = len(known) > 0 and bool(known.any())
+        differ = some and bool(np.any(known != known[0]))
+        kinds["differ" if differ else "equal" if some else "nothing"].append(name)
+    heads = {
+        "differ": "differ between cases",
+        "equal": "the same in all cases",
+        "nothing": "zero or empty in all cases",
+    }
+    for kind, names in kinds.items():
+        if names:
+            yield f"{heads[kind]}: {', '.join(names)}"
+    there = kinds["differ"] or kinds["equal"] or ["sent"]
+    first = next((name for name in _USUAL if name in there), there[0])
+    by = f" --by {folder.names[0]}" if folder.names else ""
+    yield f"Show one: netspurt sweep show {folder.where} -m {first}{by}"
+
+
+#: The measures that are suggested, the best first.
+_USUAL = ("completion_ns_mean", "request_ns_mean", "goodput_bps", "retransmissions")
+
+
+def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> Iterator[str]:
+    """Yield that the seeds changed nothing, or how many runs an interval needs that is missing."""
+    from netspurt.analysis.seeds import change_nothing
+
+    if change_nothing(cases, folder.labels):
+        yield (
+            f"The {counted(folder.seeds, 'run')} of each combination are equal: nothing in this "
+            "scenario is random, so more seeds are no more evidence. Figures and verdicts hold for "
+            "this one path exactly, and say nothing of others; an axis with `draw = true`, or "
+            "random losses, would make seeds differ."
+        )
+    elif any(math.isnan(one.low) and not math.isnan(one.value) for one in shown):
+        yield (
+            f"An interval needs 2 runs of each combination, and 3 where two are equal; there "
+            f"{'is' if folder.seeds == 1 else 'are'} {folder.seeds}. `--set sweep.seeds=20` in a "
+            "new folder gives 20, from which intervals are about right."
+        )
+
+
+def undecided(rows: Sequence[Comparison], seeds: int) -> Iterator[str]:
+    """Yield how many seeds would decide comparisons that cannot be told."""
+    from netspurt.analysis.seeds import needed
+
+    told = {}
+    for row in rows:
+        if row.verdict == "cannot tell" and (wanted := needed(row.difference, seeds)):
+            told[" ".join((*row.labels, row.label))] = wanted
+    if told:
+        each = ", ".join(f"{name} {number(wanted)}" for name, wanted in told.items())
+        yield (f"To tell differences as large as these, about so many seeds are needed: {each}.")
+
+
+#: How many times a case needs for each of its own quantiles.
+_TIMES = {"_p50": 2, "_p90": 10, "_p99": 100, "_p999": 1000}
+
+
+def needing(measure: str) -> str:
+    """Return what a case needs for a quantile of its own; empty for another measure."""
+    least = _TIMES.get(f"_{measure.partition(',')[0].rpartition('_')[2]}")
+    return "" if least is None else f" (a case needs {number(least)} times for this quantile)"

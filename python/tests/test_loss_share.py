@@ -1,0 +1,110 @@
+"""The share of losses counts outages, and a choice of a timer says when it rests on few of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import netspurt as ns
+from netspurt.advice import Price, advise
+from netspurt.analysis.loss_share import loss_share
+from netspurt.analysis.replayed import poisson_interval
+
+from conftest import Command
+
+
+def bunched(
+    rng: np.random.Generator, probes: int, begins: float, ends: float, lost: float
+) -> NDArray[np.bool_]:
+    """Return losses of Gilbert and Elliott's model: a share `lost` in spells, none outside."""
+    drawn, state = rng.random((2, probes)), False
+    found = np.zeros(probes, bool)
+    for n in range(probes):
+        state = drawn[0, n] >= ends if state else drawn[0, n] < begins
+        found[n] = state and drawn[1, n] < lost
+    return found
+
+
+def with_outage(single: int = 0, path_s: float = 0.06) -> ns.Delays:
+    """Return a recording of 5,000 delays with an outage of 100 probes, and single losses."""
+    rng = np.random.default_rng(4)
+    rtt = rng.normal(path_s, 0.0005, 5000)
+    rtt[rng.choice(np.arange(100, 5000), 2, replace=False)] = 0.2
+    rtt[2000:2100] = np.nan
+    rtt[rng.choice(np.arange(2500, 5000), single, replace=False)] = np.nan
+    return ns.Delays.of(rtt, every=1.0, name="path")
+
+
+def test_single_losses_have_garwoods_interval() -> None:
+    """Fay and Feuer's limits are Garwood's if every weight is one."""
+    lost = np.zeros(1000, bool)
+    lost[[100, 300, 500, 900]] = True
+    share = loss_share([lost])
+    assert (share.low, share.high) == pytest.approx([end / 1000 for end in poisson_interval(4)])
+    nothing = loss_share([np.zeros(1000, bool)])
+    assert (nothing.low, nothing.high) == pytest.approx((0.0, poisson_interval(0)[1] / 1000))
+
+
+def test_an_outage_counts_as_one_event_however_long_it_lasts() -> None:
+    lost = np.zeros(10_000, bool)
+    lost[500:700] = True
+    share = loss_share([lost])
+    assert share.outages.tolist() == [200]
+    assert share.is_uncertain
+    assert share.high / share.low > 200, "one event is known to a factor of hundreds"
+    assert not loss_share([np.arange(10_000) % 97 == 5]).is_uncertain
+    assert np.isnan(loss_share([np.zeros(0, bool)]).value)
+
+
+@pytest.mark.parametrize(
+    "spells",
+    [(0.01, 1.0, 1.0), (0.005, 0.1, 1.0), (0.005, 0.05, 0.4)],
+    ids=["single losses", "outages", "spells in which some are answered"],
+)
+def test_the_interval_covers_the_share_of_the_process(spells: tuple[float, float, float]) -> None:
+    begins, ends, lost = spells
+    truth = lost * begins / (begins + ends)
+    rng = np.random.default_rng(1)
+    found = [loss_share([bunched(rng, 1000, *spells)]) for _ in range(200)]
+    covered = sum(one.low <= truth <= one.high for one in found)
+    assert covered >= 0.84 * len(found)
+
+
+def test_a_choice_that_rests_on_one_outage_is_warned_of(tmp_path: Path, netspurt: Command) -> None:
+    path = with_outage()
+    advice = advise([ns.replay(path, ["quic", "linux"])])
+    words = " ".join(advice.paragraphs())
+    assert "Caution: the choice rests on one outage, all 100 losses." in words
+    assert "In an outage retransmissions are lost, too" in words
+    assert [round(share, 5) for share, _ in advice.elsewhere] == [0.00051, 0.11143]
+    other = advise([ns.replay(path, ["quic", "linux"])], Price(loss=advice.elsewhere[0][0]))
+    assert other.pick == advice.elsewhere[0][1]
+    assert "Caution" not in " ".join(other.paragraphs()), "the user set the share"
+    file = tmp_path / "path.csv"
+    file.write_text("rtt_ms\n" + "".join(f"{1e3 * s:.3f}\n" for s in path.rtt_s))
+    shown = " ".join(netspurt("delays", str(file)).stdout.split())
+    assert "share of losses: 0.051 to 11 % (95 %), counting one outage and not 100 losses" in shown
+    told = json.loads(netspurt("replay", str(file), "--json", "--interval", "1s").stdout)[0][
+        "advice"
+    ]
+    assert told["loss_share"]["outages"] == 1
+    assert told["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
+
+
+def test_what_would_be_taken_without_the_longest_outage_is_said() -> None:
+    advice = advise([ns.replay(with_outage(single=1), ["quic", "linux"])])
+    share, name = advice.elsewhere[-1]
+    assert share == pytest.approx(1 / 4900)
+    assert (advice.pick, name) == ("quic", "linux")
+    words = " ".join(advice.paragraphs())
+    assert "without the longest outage (0.02 % lost) linux would be taken" in words
+
+
+def test_backoff_over_a_long_outage_allows_no_recommendation() -> None:
+    told = advise([ns.replay(with_outage(), ["quic", "linux"], told=True)])
+    assert told.pick == ""
+    assert told.paragraphs()[0].startswith("No timer is recommended: --told doubles a timer")

@@ -1,0 +1,93 @@
+"""What `netspurt sweep show` and `compare` say of seeds, of axes, and of measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt.analysis.bootstrap import Interval
+from netspurt.analysis.seeds import change_nothing, needed
+from netspurt.pictures.cases import of_cases
+from netspurt.pictures.marks import Bars
+from netspurt.sweep import Sweep, run_sweep
+
+from conftest import Command
+from test_sweep import LOSSY
+
+CERTAIN = LOSSY.replace("probability = 0.02", "probability = 0.0")
+
+
+def swept(folder: Path, text: str, seeds: int = 4) -> Path:
+    text = text.replace("seeds = 20", f"seeds = {seeds}")
+    run_sweep(Sweep.of(ns.Scenario.parse(text, "x.toml")), folder)
+    return folder
+
+
+def test_seeds_that_change_nothing_are_no_evidence(netspurt: Command, tmp_path: Path) -> None:
+    certain = swept(tmp_path / "certain", CERTAIN)
+    assert change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
+    words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")
+    for command in (words, ("show", certain, "-m", "goodput_bps")):
+        told = netspurt("sweep", *command).stdout
+        assert "The 4 runs of each combination are equal" in told.replace("\n", " ")
+        assert ("all equal" in told) == ("show" in command)
+    lossy = swept(tmp_path / "lossy", LOSSY)
+    assert not change_nothing(ns.open_sweep(lossy).read(), ns.open_sweep(lossy).labels)
+    assert "are equal" not in netspurt("sweep", "show", lossy, "-m", "goodput_bps").stdout
+
+
+def test_one_run_of_each_is_no_evidence_of_equal_seeds(tmp_path: Path) -> None:
+    folder = ns.open_sweep(swept(tmp_path / "s", CERTAIN, seeds=1))
+    assert not change_nothing(folder.read(), folder.labels)
+
+
+def test_a_missing_interval_says_how_many_runs_it_needs(netspurt: Command, tmp_path: Path) -> None:
+    folder = swept(tmp_path / "s", LOSSY, seeds=1)
+    told = netspurt("sweep", "show", folder, "-m", "goodput_bps").stdout.replace("\n", " ")
+    assert "An interval needs 2 runs of each combination, and 3 where two are equal" in told
+    assert "there is 1." in told
+
+
+@pytest.mark.parametrize(
+    ("difference", "seeds"),
+    [
+        (Interval(1.0, -1.0, 3.0, 0.95, 1), 40),
+        (Interval(0.0, -1.0, 1.0, 0.95, 1), None),
+        (Interval(1.0, 0.5, 1.5, 0.95, 1), None),
+        (Interval(1e-9, -1.0, 1.0, 0.95, 1), None),
+        (Interval(1.0, np.nan, np.nan, 0.95, 1), None),
+    ],
+)
+def test_an_interval_shrinks_with_the_root_of_the_seeds(
+    difference: Interval, seeds: int | None
+) -> None:
+    assert needed(difference, 10) == seeds
+
+
+def test_the_only_axis_needs_no_name_and_of_several_one_is_asked_for(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    base = ns.new_scenario().replace({"stop": "5 s"})
+    start = {"path": "flows.transfer.tcp.initial_window", "values": ["1 segment", "4 segments"]}
+    one = Sweep.of(base.replace({"sweep": {"seeds": 2, "over": {"start": start}}}))
+    run_sweep(one, tmp_path / "one")
+    told = netspurt("sweep", "compare", tmp_path / "one", "-m", "sent", "--better", "less")
+    assert "difference from start = 1 segment" in told.stdout
+    several = swept(tmp_path / "several", LOSSY)
+    refused = netspurt("sweep", "compare", several, "-m", "goodput_bps")
+    assert refused.returncode == 2
+    assert "--axis: name one of window, rate" in refused.stderr
+    refused = netspurt("sweep", "compare", several, "--axis", "rate")
+    assert "it needs a measure, such as -m completion_ns_mean" in refused.stderr
+
+
+def test_a_bar_without_an_interval_has_no_caps() -> None:
+    alone, known = Interval(2.0, 2.0, 2.0, 0.95, 1), Interval(2.0, 1.0, 3.0, 0.95, 1)
+    none = Interval(2.0, np.nan, np.nan, 0.95, 1)
+    figures: dict[tuple[str, ...], Interval] = {("a",): alone, ("b",): known, ("c",): none}
+    (mark,) = (m for m in of_cases("bar", figures, ["x"], "sent").marks if isinstance(m, Bars))
+    assert np.isnan(mark.low).tolist() == [True, False, True]
+    assert (mark.low[1], mark.high[1]) == (1.0, 3.0)
