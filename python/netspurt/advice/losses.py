@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from netspurt.analysis.loss_share import FEW, LossShare, percents
+from netspurt.analysis.loss_share import FEW, LossShare, percent, percents
 
 if TYPE_CHECKING:
     from netspurt.advice.advising import Advice
@@ -60,16 +60,12 @@ def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
     where: dict[str, list[str]] = {}
     for share, name in advice.elsewhere:
         without = share == losses.without_longest and losses.has_long_outage
-        of = f"without the longest outage ({_percent(share)} lost)" if without else _percent(share)
+        of = f"without the longest outage ({percent(share)} lost)" if without else percent(share)
         if name != advice.pick:
             where.setdefault(name or "none", []).append(of if without else f"at {of}")
     told = [f"{' and '.join(places)} {name}" for name, places in where.items()]
     if not told:
-        ends = "both ends of this range" if losses.lost else _percent(losses.high)
+        ends = "both ends of this range" if losses.lost else percent(losses.high)
         yield f"At {ends} {advice.pick} would be taken, too."
         return
     yield f"The share decides: {', '.join(told)} would be taken. A longer recording tells it."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"

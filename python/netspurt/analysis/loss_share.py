@@ -145,8 +145,19 @@ def percents(losses: LossShare) -> str:
     >>> percents(loss_share([np.zeros(1000, bool)]))
     'up to 0.37 %'
     """
-    high = f"{100 * losses.high:.2g} %"
-    return f"{100 * losses.low:.2g} to {high}" if losses.low else f"up to {high}"
+    high = percent(losses.high)
+    return f"{percent(losses.low)[:-2]} to {high}" if losses.low else f"up to {high}"
+
+
+def percent(share: float) -> str:
+    """Return a share with two digits.
+
+    Examples
+    --------
+    >>> percent(0.0123), percent(1.0)
+    ('1.2 %', '100 %')
+    """
+    return f"{100 * share:.{2 if share < 0.995 else 3}g} %"
 
 
 def share_words(delays: Delays) -> list[str]:
