@@ -91,7 +91,8 @@ impl PendingSegments {
         if self.all.len() == self.all.capacity() {
             self.grow();
         }
-        self.all.push(PendingSegment { gap_twice: gap << 1 | u32::from(side == Side::To), plain });
+        let back = side == Side::To;
+        self.all.push(PendingSegment { gap_twice: gap << 1 | u32::from(back), plain });
     }
 
     /// Makes room for a few segments, as most connections are short.
