@@ -77,13 +77,14 @@ impl PackedValue for u64 {
             let many = u64::BITS.div_ceil(8) - self.leading_zeros() / 8;
             let end = into.len() + 1 + many as usize;
             // A copy of a fixed length takes a few instructions, one of a variable length a call.
-            into.push(TWO_OCTETS + (many - 1) as u8);
-            into.extend_from_slice(&self.to_le_bytes());
+            let mut octets = [TWO_OCTETS + (many - 1) as u8; 9];
+            octets[1..].copy_from_slice(&self.to_le_bytes());
+            into.extend_from_slice(&octets);
             into.truncate(end);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(from: &mut &[u8]) -> Self {
         let first = *from.split_off_first().expect(OTHER);
         if first < ONE_OCTET {

@@ -47,7 +47,7 @@ pub struct Connections {
 fn passing(octets: &[u8], at: Time) -> Option<Passing> {
     let ip = IpHead::of(octets).filter(|ip| matches!(ip, IpHead::V4(_)) && ip.part().is_whole())?;
     let (_, tcp) = TcpHead::behind_ip(octets)?;
-    let ends = EndPair { addresses: ip.numbers(), ports: tcp.port_pair(), six: false };
+    let ends = EndPair::new(ip.numbers(), tcp.port_pair(), false);
     Some(Passing { at, ends, flags: tcp.flags(), seq: tcp.seq(), ack: tcp.ack() })
 }
 

@@ -8,7 +8,7 @@ use crate::segment::Flags;
 use crate::units::Time;
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
-use super::pending::{PendingSegment, PendingSegments};
+use super::pending::PendingSegments;
 use super::resting::RestingConnection;
 use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpent, WaitingFor};
 
@@ -16,8 +16,12 @@ use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpen
 /// be missing.
 ///
 /// A closed connection rests: it is stored in a packed form and unpacked if a late packet comes.
+/// Pending segments are what most packets need, so they come first.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct CapturedConnection {
+    /// Segments that were captured and are not taken yet.
+    pending: PendingSegments,
     /// The two directions, by the side that sends. Both are `None` while the connection rests.
     ways: [Option<Box<CapturedWay>>; 2],
     /// The packed directions. `None` unless the connection rests.
@@ -32,8 +36,6 @@ pub struct CapturedConnection {
     established: bool,
     /// The time that the connection spent on each thing that it waited for.
     spent: TimeSpent,
-    /// Segments that were captured and are not taken yet.
-    pending: PendingSegments,
 }
 
 impl CapturedConnection {
@@ -87,10 +89,10 @@ impl CapturedConnection {
         segment: &PlainSegment,
         spare: &mut SpareWays,
     ) {
-        self.pending.add_plain(side, at, segment);
-        if self.pending.is_full() {
+        if !self.pending.have_room(at) {
             self.take_pending(spare);
         }
+        self.pending.add_plain(side, at, segment);
     }
 
     /// As [`take_later`](Self::take_later), for a segment that is not plain.
@@ -101,30 +103,32 @@ impl CapturedConnection {
         segment: &TcpView,
         spare: &mut SpareWays,
     ) {
-        if self.pending.all.capacity() == 0 {
+        if !self.pending.have_memory() {
             self.pending = spare.begin_pending();
         }
-        self.pending.add_other(side, at, segment);
-        if self.pending.is_full() {
+        if !self.pending.have_room_for_other(at) {
             self.take_pending(spare);
         }
+        self.pending.add_other(side, at, segment);
     }
 
     /// Takes the segments that were not taken yet.
     pub fn take_pending(&mut self, spare: &mut SpareWays) {
-        if self.pending.all.is_empty() {
+        if self.pending.is_empty() {
             return;
         }
         let mut pending = take(&mut self.pending);
-        let mut others = pending.others.drain(..);
-        for PendingSegment { at, plain, side } in pending.all.drain(..) {
-            if let Some(segment) = plain {
-                self.take(side, at, &segment, spare);
+        let (mut at, mut others) = (pending.first, pending.others.iter());
+        for one in &pending.all {
+            at += one.gap();
+            if let Some(segment) = &one.plain {
+                self.take(one.side(), at, segment, spare);
             } else if let Some(segment) = others.next() {
-                self.take(side, at, &segment, spare);
+                self.take(one.side(), at, segment, spare);
             }
         }
-        drop(others);
+        pending.all.clear();
+        pending.others.clear();
         self.pending = pending;
     }
 

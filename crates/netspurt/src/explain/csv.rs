@@ -130,17 +130,21 @@ impl RowText {
     /// Puts a number in decimal digits, faster than the general formatting does.
     #[inline]
     fn put_whole(&mut self, mut value: u64) {
-        while value >= 100 {
-            let [tens, ones] = PAIRS[(value % 100) as usize];
-            self.put_octet(ones);
-            self.put_octet(tens);
+        if value < 10 {
+            return self.put_octet(b'0' + value as u8);
+        }
+        // The place is not in memory, where each step would have to wait for the one before.
+        let mut start = self.start;
+        while value >= 10 {
+            start -= 2;
+            self.room[start..start + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
             value /= 100;
         }
-        let [tens, ones] = PAIRS[value as usize];
-        self.put_octet(ones);
-        if value >= 10 {
-            self.put_octet(tens);
+        if value > 0 {
+            start -= 1;
+            self.room[start] = b'0' + value as u8;
         }
+        self.start = start;
     }
 
     /// Puts a number with one digit after the decimal point.
@@ -150,11 +154,19 @@ impl RowText {
         if !(0.0..LARGE).contains(&value) {
             return self.put(format!("{value:.1}").as_bytes());
         }
-        let tenths = (value * 10.0).round() as u64;
+        let tenths = rounded(value * 10.0);
         self.put_octet(b'0' + (tenths % 10) as u8);
         self.put_octet(b'.');
         self.put_whole(tenths / 10);
     }
+}
+
+/// The whole number nearest to `value`, which is neither negative nor above 10¹⁸. As
+/// [`f64::round`], which is a call of a library where processors need not know how to round.
+fn rounded(value: f64) -> u64 {
+    let below = value as i64;
+    let up = value - below as f64 >= 0.5;
+    below.unsigned_abs() + u64::from(up)
 }
 
 #[cfg(test)]
@@ -168,6 +180,11 @@ mod tests {
             let mut text = RowText::default();
             text.put_whole(value);
             assert_eq!(str::from_utf8(text.octets()), Ok(&value.to_string()[..]));
+        }
+        for value in
+            [0.0, 0.05, 0.49, 0.5, 1.5, 2.5, 0.499_999_999_999_999_94, 4.5e15 + 0.5, 9.9e17]
+        {
+            assert_eq!(rounded(value), value.round() as u64, "{value}");
         }
         for address in ["10.0.200.99", "255.255.255.255", "0.0.0.0", "2001:db8::1"] {
             let mut text = RowText::default();

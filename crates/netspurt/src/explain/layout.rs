@@ -79,7 +79,7 @@ impl Explainer {
         file: Option<&str>,
     ) -> io::Result<Vec<u8>> {
         /// The approximate number of octets that one call returns.
-        const ENOUGH: usize = 1 << 18;
+        const ENOUGH: usize = 1 << 16;
         let (mut text, mut out) = (RowText::default(), Vec::new());
         while out.len() < ENOUGH {
             let Some(connection) = self.next_ended(over) else { break };

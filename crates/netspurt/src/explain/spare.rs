@@ -21,7 +21,7 @@ impl SpareWays {
     /// The largest number of directions that are kept.
     const MOST: usize = 1 << 8;
     /// The largest number of lists of pending segments that are kept.
-    const MOST_PENDING: usize = 1 << 10;
+    const MOST_PENDING: usize = 1 << 12;
 
     /// Returns a new direction with the sequence space `sequence`.
     pub fn begin(&mut self, sequence: Sequence) -> Box<CapturedWay> {
@@ -39,11 +39,10 @@ impl SpareWays {
         self.pending.pop().unwrap_or_default()
     }
 
-    /// Keeps the memory of an empty list that is no longer needed. Without segments that are not
-    /// plain, of which most connections have few.
+    /// Keeps the memory of an empty list that is no longer needed.
     pub fn keep_pending(&mut self, pending: PendingSegments) {
         if self.pending.len() < Self::MOST_PENDING {
-            self.pending.push(PendingSegments { others: Vec::new(), ..pending });
+            self.pending.push(pending.spared());
         }
     }
 

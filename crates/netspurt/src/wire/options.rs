@@ -176,7 +176,7 @@ impl<'a> KnownOption<'a> {
 
 /// The time stamps, if the options hold nothing else and have the layout that RFC 7323 appendix A
 /// recommends. Most segments have this layout.
-#[inline]
+#[inline(always)]
 pub(super) fn timestamps_alone(octets: &[u8]) -> Option<Timestamps> {
     let &[NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = octets else {
         return None;

@@ -17,7 +17,7 @@ const SHORTEST: usize = IPV4_HEADER_BYTES as usize;
 /// the connection, it carries no options or time stamps alone, and its headers were captured in
 /// full.
 ///
-/// Nearly all segments are plain. They are kept in a quarter of the memory of a
+/// Nearly all segments are plain. They are kept in a fraction of the memory of a
 /// [`TcpView`](super::TcpView), and code for plain segments alone needs fewer tests.
 ///
 /// ```
@@ -38,15 +38,26 @@ pub struct PlainSegment {
     ack: u32,
     /// Zeros if there is no time stamps option.
     timestamps: Timestamps,
-    flow_label: u32,
     payload_bytes: u16,
     captured_bytes: u16,
-    ip_id: u16,
     window: u16,
+    /// The identification of IPv4, or the lower part of the flow label of IPv6.
+    mark: u16,
+    /// The upper part of the flow label of IPv6.
+    mark_high: u8,
     /// Octets of all headers.
     header_bytes: u8,
     flags: Flags,
-    stamped: bool,
+    layout: PlainLayout,
+}
+
+/// Which headers a plain segment has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlainLayout {
+    Four,
+    FourStamped,
+    Six,
+    SixStamped,
 }
 
 impl PlainSegment {
@@ -69,33 +80,41 @@ impl PlainSegment {
         }
         let payload_at = at + fields.own_bytes();
         let (stamped, timestamps) = match fields.own_bytes() {
-            TcpHead::BYTES => (false, Timestamps::default()),
             STAMPED_BYTES => (true, timestamps_alone(tcp.get(TcpHead::BYTES..STAMPED_BYTES)?)?),
+            TcpHead::BYTES => (false, Timestamps::default()),
             _ => return None,
         };
         // A packet of IPv6 may be longer than 65535 octets, its segment may not.
         if at < SHORTEST || payload_at > end || !head.part().is_whole() {
             return None;
         }
-        let ends = EndPair {
-            addresses: head.numbers(),
-            ports: fields.port_pair(),
-            six: matches!(head, IpHead::V6(_)),
-        };
+        let six = matches!(head, IpHead::V6(_));
+        let ends = EndPair::new(head.numbers(), fields.port_pair(), six);
+        let mark = if six { head.flow_label() } else { head.id().into() };
         let segment = Self {
             seq: fields.seq(),
             ack: fields.ack(),
             timestamps,
-            flow_label: head.flow_label(),
             payload_bytes: (end - payload_at) as u16,
             captured_bytes: (there.len() - payload_at) as u16,
-            ip_id: head.id(),
             window: fields.window(),
+            mark: mark as u16,
+            mark_high: (mark >> 16) as u8,
             header_bytes: payload_at as u8,
             flags,
-            stamped,
+            layout: match (six, stamped) {
+                (false, false) => PlainLayout::Four,
+                (false, true) => PlainLayout::FourStamped,
+                (true, false) => PlainLayout::Six,
+                (true, true) => PlainLayout::SixStamped,
+            },
         };
         Some((ends, segment))
+    }
+
+    #[inline]
+    fn is_six(&self) -> bool {
+        matches!(self.layout, PlainLayout::Six | PlainLayout::SixStamped)
     }
 }
 
@@ -140,12 +159,12 @@ impl Observed for PlainSegment {
 impl CapturedTcp for PlainSegment {
     #[inline]
     fn ip_id(&self) -> u16 {
-        self.ip_id
+        if self.is_six() { 0 } else { self.mark }
     }
 
     #[inline]
     fn flow_label(&self) -> u32 {
-        self.flow_label
+        if self.is_six() { u32::from(self.mark_high) << 16 | u32::from(self.mark) } else { 0 }
     }
 
     #[inline]
@@ -165,7 +184,8 @@ impl CapturedTcp for PlainSegment {
 
     #[inline]
     fn timestamps(&self) -> Option<Timestamps> {
-        self.stamped.then_some(self.timestamps)
+        let stamped = matches!(self.layout, PlainLayout::FourStamped | PlainLayout::SixStamped);
+        stamped.then_some(self.timestamps)
     }
 
     #[inline]

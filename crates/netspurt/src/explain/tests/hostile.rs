@@ -43,7 +43,8 @@ fn explained(packets: &[[u8; 12]], mut explainer: Explainer) -> Explanation {
     let (mut unix_ns, mut bytes) = (1_000_000_000_000, Vec::new());
     for octets in packets {
         let (wait, side, segment) = packet(*octets);
-        unix_ns += wait;
+        // A few clocks step back.
+        unix_ns = if octets[0] > 250 { unix_ns - 1_000_000 } else { unix_ns + wait };
         let (source, destination) = match side {
             0 => (ends[0], ends[1]),
             _ => (ends[1], ends[0]),
@@ -83,8 +84,10 @@ proptest! {
     /// With a transcript every segment is taken when it comes.
     #[test]
     fn segments_taken_together_tell_what_they_tell_one_by_one(
-        mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400)
+        mut packets in prop::collection::vec(any::<[u8; 12]>(), 0..400), close: bool
     ) {
+        // Segments far apart are not kept together.
+        packets.iter_mut().filter(|_| close).for_each(|one| one[0] %= 31);
         // Nearly all have no flags but ACK and PSH.
         packets.iter_mut().filter(|one| one[11] > 3).for_each(|one| one[2] = 0x10 | one[2] & 8);
         let one_by_one = explained(&packets, Explainer::default().with_transcript(None));

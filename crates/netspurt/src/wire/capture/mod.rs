@@ -210,7 +210,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// The next packet of a pcap file, if it is in memory as a whole.
-    #[inline]
+    #[inline(always)]
     fn buffered(buffer: &mut Buffer<R>, layout: &PcapLayout) -> Option<FoundPacket> {
         let unread = buffer.unread();
         if unread.len() < layout.record_bytes {
@@ -274,7 +274,7 @@ impl<R: Read> CaptureReader<R> {
         [self.drops, section].into_iter().flatten().reduce(CaptureDrops::and)
     }
 
-    #[inline]
+    #[inline(always)]
     fn give(&mut self, found: &FoundPacket) -> CapturedPacket<'_> {
         self.packets += 1;
         if let Some(unix_ns) = found.unix_ns {
