@@ -149,6 +149,11 @@ impl Role {
         matches!(self, Self::Fresh | Self::Disconnected)
     }
 
+    /// Whether it listens.
+    pub(super) fn listens(self) -> bool {
+        matches!(self, Self::Listening { .. })
+    }
+
     /// Whether it never was one.
     pub(super) fn is_fresh(self) -> bool {
         self == Self::Fresh
@@ -361,7 +366,7 @@ impl SocketHost {
     /// The error that ended the connection, which is returned once; a socket that listens has none of
     /// its connection's.
     pub(super) fn take_error(&mut self, socket: SocketState) -> Option<&'static str> {
-        let listens = matches!(socket.role, Role::Listening { .. });
+        let listens = socket.role.listens();
         self.errors.take(self.connection.failure().filter(|_| !listens))
     }
 
@@ -513,7 +518,7 @@ impl Subject for SocketHost {
 
 /// The socket that listens, whose options a connection inherits.
 fn listener(sockets: &BTreeMap<Fd, SocketState>) -> Option<SocketState> {
-    let listens = |socket: &&SocketState| matches!(socket.role, Role::Listening { .. });
+    let listens = |socket: &&SocketState| socket.role.listens();
     sockets.values().find(listens).copied()
 }
 

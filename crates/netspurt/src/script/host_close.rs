@@ -93,7 +93,7 @@ impl SocketHost {
 
     /// A connection in TIME-WAIT makes way for a new one, if a socket listens.
     pub(super) fn make_way(&mut self, now: Time, segment: &Segment) {
-        let listening = |socket: &SocketState| matches!(socket.role, Role::Listening { .. });
+        let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));
         let Some(fd) = listener.map(|(fd, _)| *fd) else { return };
         if let Some(iss) = self.connection.successor(segment) {

@@ -63,7 +63,7 @@ impl SocketHost {
                 returned(0)
             }
             (SocketOption::Cork, OptionValue::Number(on)) => {
-                let listens = matches!(socket.role, Role::Listening { .. });
+                let listens = socket.role.listens();
                 if !listens {
                     self.connection.set_cork(now, *on != 0, &mut self.events);
                 }
@@ -208,7 +208,7 @@ impl SocketHost {
     pub(super) fn get_option(&mut self, socket: SocketState, option: SocketOption) -> CallResult {
         let Some(info) = self.connection.info() else { return not_supported(option.name()) };
         let number = match option {
-            SocketOption::Error if matches!(socket.role, Role::Listening { .. }) => 0,
+            SocketOption::Error if socket.role.listens() => 0,
             SocketOption::Error => self.errors.take_number(self.connection.failure()),
             SocketOption::MaxSegment if socket.role == Role::Connected => {
                 i64::try_from(info.smss).unwrap_or(i64::MAX)
