@@ -213,7 +213,7 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
     quic = str(advice_on(rare(), ["rfc6298", "quic"]))
     assert "In QUIC: stacks compute this probe timeout as it is" in quic
     assert "In Linux TCP: its estimator has one constant" in quic
-    assert linux_commands(0.2) == ["200 ms is Linux's own rto_min: there is nothing to set."]
+    assert linux_commands(0.2) == ["200 ms is Linux's own rto_min, so this needs no setting."]
     assert "BPF" not in " ".join(linux_commands(5.0)), "the kernel refuses more than 200 ms there"
 
 

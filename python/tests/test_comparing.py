@@ -163,7 +163,7 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
         assert len(causes) == int(run.flows["retransmissions"][0])
         at = np.array([one.at_s - one.t_s for one in seen])
         assert np.ptp(at) == pytest.approx(0, abs=1e-9)
-    with pytest.raises(ValueError, match="nothing of flow transfer was seen at r9"):
+    with pytest.raises(ValueError, match="no data of flow transfer was seen at r9"):
         events(both[0].segments, "transfer", "r9")
 
 

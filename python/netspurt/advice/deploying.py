@@ -145,7 +145,7 @@ def linux_commands(floor_s: float) -> list[str]:
     A time that Linux cannot keep is replaced by the next longer one, and the sentences say so.
     """
     if abs(floor_s - 0.2) < 1e-9:
-        return ["200 ms is Linux's own rto_min: there is nothing to set."]
+        return ["200 ms is Linux's own rto_min, so this needs no setting."]
     exact_ms = Fraction(floor_s).limit_denominator(10**9) * 1000
     ms = max(1, math.ceil(exact_ms))
     said = [*_not_settable(exact_ms, ms), *_condition(ms), *_settings(ms)]

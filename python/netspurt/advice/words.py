@@ -266,7 +266,8 @@ def _deploy(advice: Advice) -> list[str]:
         if cheaper.total.value < advice.cost(advice.pick).total.value:
             words.append(
                 f"{advice.linux}, computed from these delays, would cost "
-                f"{_per_thousand(cheaper.total)}."
+                f"{_per_thousand(cheaper.total)}. A longer recording should confirm that before "
+                "it is set:"
             )
             words += [one for one in linux_commands(floor_of(advice.linux)) if one not in words]
     return [*said, f"In Linux TCP: {' '.join(words)}"]

@@ -106,7 +106,10 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     own = own.select(np.isin(own["kind"], ("data", "retransmission", "ack", "dupack", "old-ack")))
     data = np.flatnonzero(own["len_bytes"] > 0)
     if len(data) == 0:
-        raise ValueError(f"nothing of flow {flow} was seen at {node}")
+        raise ValueError(
+            f"no data of flow {flow} was seen at {node}: perhaps the other direction was meant "
+            "(--direction reverse), or another node"
+        )
     return list(_events(own.take(np.arange(data[0], len(own)))))
 
 

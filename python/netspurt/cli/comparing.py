@@ -92,7 +92,7 @@ def compare(
         return
     names = _names(runs)
     parts = [
-        outcome_lines(runs, ways, names),
+        [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
         _lines(told, seen, names, ways),
         _differences(seen, names),
         _settings(unlike, names),
@@ -103,6 +103,24 @@ def compare(
         typer.echo(line)
     if flow is None and direction is None and is_run(runs[0]):
         hint_at_replies(runs[0])
+
+
+def _chosen(
+    runs: list[Run | Explained],
+    flows: list[str | None],
+    ways: list[ComparedWay],
+    names: list[str],
+) -> list[str]:
+    """Return which connections of captures were taken, where none of several was named."""
+    lines = []
+    for run, flow, way, name in zip(runs, flows, ways, names, strict=True):
+        connections = set(run.flows["flow"]) if is_explained(run) else set()
+        if len(connections) > 1 and flow not in connections:
+            lines.append(
+                f"{name}: compared is {way.flow}, which has most data of {len(connections)} "
+                "connections; --flow chooses another"
+            )
+    return lines
 
 
 def _unlike(runs: list[Run | Explained]) -> list[Difference] | None:

@@ -82,12 +82,13 @@ def _why_none(waits: Table) -> str:
     """Return why no change of the sender's timers would have saved time."""
     of = waits.where(timer="retransmission")
     if len(waits) == 0:
-        return "No timer was waited for, so no change of timers would have saved time."
+        return "No wait for a timer was seen from here, so no remedy is tried."
     if len(of) == 0:
         timers = {"probe": "tail loss probes", "syn": "SYNs"}
         kinds = [words for name, words in timers.items() if len(waits.where(timer=name))]
         return (
-            f"Only timers of {' and '.join(kinds)} were waited for; no remedy is tried for these."
+            f"As far as the capture shows, only timers of {' and '.join(kinds)} were waited for; "
+            "no remedy is tried for these."
         )
     if _known(of) == 0:
         return (

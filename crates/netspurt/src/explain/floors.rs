@@ -18,6 +18,9 @@ pub const FLOORS: [Duration; 6] = [
     Duration::from_millis(200),
 ];
 
+/// A timer is doubled at most this many times.
+const MOST_BACKOFFS: u32 = 16;
+
 /// The timer that ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -88,6 +91,10 @@ pub struct OtherFloors {
     estimate: Option<MeanDeviation>,
     /// `None` until the first sample that is longer than a timer.
     expired: Option<Box<[Expired; FLOORS.len()]>>,
+    /// When the last sample ended.
+    last: Time,
+    /// The number of timeouts since the last sample that was not ambiguous.
+    backoffs: u32,
     waits: Vec<TimerWait>,
 }
 
@@ -102,24 +109,32 @@ struct Expired {
 impl OtherFloors {
     /// Takes the sample of a round trip that ended. Each timer that would have fired during the
     /// round trip counts once for all data that was outstanding then.
+    ///
+    /// The ACK of new data restarts the timer (RFC 6298 §5.3), so a timer that fires is shorter than
+    /// the time since the ACK before, and not only shorter than the round trip. After a timeout the
+    /// timer stays doubled until a sample that is not ambiguous (§5.5, Karn and Partridge 1987).
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
+        let started = sample.sent.max(std::mem::replace(&mut self.last, sample.at));
         if sample.ambiguous {
             return;
         }
         if let Some(estimate) = self.estimate
             && sample.rtt > estimate.timer(FLOORS[0])
         {
-            self.count(sample, estimate);
+            self.count(sample, started, estimate);
         }
+        self.backoffs = 0;
         self.estimate = Some(MeanDeviation::sampled(self.estimate, sample.rtt));
     }
 
     #[cold]
-    fn count(&mut self, sample: &RttSample, estimate: MeanDeviation) {
+    fn count(&mut self, sample: &RttSample, started: Time, estimate: MeanDeviation) {
+        let waited = sample.at.saturating_since(started);
         let expired = self.expired.get_or_insert_default();
         for (expired, floor) in expired.iter_mut().zip(FLOORS) {
-            if sample.rtt > estimate.timer(floor) && sample.sent >= expired.until {
+            let timer = estimate.timer(floor) * (1 << self.backoffs.min(MOST_BACKOFFS));
+            if waited > timer && sample.sent >= expired.until {
                 *expired = Expired { count: expired.count + 1, until: sample.at };
             }
         }
@@ -136,6 +151,7 @@ impl OtherFloors {
         octets: &OneWay<T>,
     ) {
         let outstanding = octets.outstanding();
+        self.backoffs += u32::from(timer == EndedBy::Retransmission);
         // A probe does not back off the timer.
         let of_timer = |wait: &&TimerWait| wait.timer == EndedBy::Retransmission;
         let last = self.waits.iter().rev().find(of_timer).filter(|last| last.left == again.left);
@@ -171,5 +187,46 @@ impl OtherFloors {
     /// The waits that timers ended, in the order of the capture.
     pub fn waits(&self) -> &[TimerWait] {
         &self.waits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sampled(trips: &[(u64, u64)]) -> OtherFloors {
+        let mut floors = OtherFloors::default();
+        for (sent, rtt) in trips.iter().map(|(sent, rtt)| (*sent, Duration::from_millis(*rtt))) {
+            let sent = Time::ZERO + Duration::from_millis(sent);
+            floors.sample(&RttSample { sent, at: sent + rtt, rtt, ..RttSample::default() });
+        }
+        floors
+    }
+
+    #[test]
+    fn acks_of_new_data_restart_the_timer() {
+        // The last round trip is as long with and without ACKs on the way.
+        let quiet = [(0, 5), (10, 5), (20, 5), (30, 50)];
+        let busy = [(0, 5), (10, 5), (20, 5), (30, 20), (30, 35), (30, 50)];
+        assert_eq!(sampled(&quiet).spurious(), [1, 1, 1, 1, 0, 0]);
+        assert_eq!(sampled(&busy).spurious(), [1, 1, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_timer_stays_doubled_after_a_timeout_until_the_next_sample() {
+        let trip = |floors: &mut OtherFloors, sent: u64, rtt, ambiguous| {
+            let (sent, rtt) = (Time::from_nanos(1_000_000 * sent), Duration::from_millis(rtt));
+            let at = sent + rtt;
+            floors.sample(&RttSample { sent, at, rtt, ambiguous, ..RttSample::default() });
+        };
+        let [mut steady, mut backed_off] = [(); 2].map(|()| sampled(&[(0, 5), (10, 5), (20, 5)]));
+        backed_off.backoffs = 1;
+        for floors in [&mut steady, &mut backed_off] {
+            trip(floors, 30, 5, true);
+            trip(floors, 1000, 70, false);
+        }
+        assert_eq!(steady.spurious(), [1, 1, 1, 1, 0, 0]);
+        assert_eq!(backed_off.spurious(), [1, 1, 1, 0, 0, 0]);
+        assert_eq!(backed_off.backoffs, 0);
     }
 }
