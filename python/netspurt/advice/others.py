@@ -140,8 +140,9 @@ def _rule(advice: Advice) -> Iterator[str]:
     of, too = f" from {cheapest}, the cheapest", ""
     if cheapest == advice.pick:
         of, too = "", ", too"
+    those = "those" if advice.tuned or advice.pick not in advice.asked else "those asked for"
     yield (
-        f"Of those that cannot be told apart{of}, {advice.pick} costs least at worst{too}: "
+        f"Of {those} that cannot be told apart{of}, {advice.pick} costs least at worst{too}: "
         f"{_at_worst(advice, advice.pick)}; {', '.join(named)}."
     )
 
