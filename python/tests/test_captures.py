@@ -181,21 +181,34 @@ class Made:
     def column(self, name: str) -> tuple[Any, list[str] | None, Any]:
         values = self._columns[name]
         if isinstance(values, list):
-            return np.zeros(len(values), np.uint32), values[:1], None
+            texts = sorted(set(values))
+            return np.array([texts.index(text) for text in values], np.uint32), texts, None
         valid = ~values.mask if isinstance(values, np.ma.MaskedArray) else None
         return np.ma.getdata(values), None, valid
 
 
-def waits_of(rows: Sequence[tuple[int, float, float | None]]) -> dict[str, Table]:
-    """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s]."""
+def waits_of(
+    rows: Sequence[tuple[int, float, float | None]],
+    *,
+    backoffs: Sequence[int] | None = None,
+    answered: bool = True,
+    probes: int = 0,
+) -> dict[str, Table]:
+    """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s].
+
+    Of the waits of each connection the first `probes` ended with a probe.
+    """
     connections, waited, srtt = zip(*rows, strict=True)
+    answers = np.ma.array(np.ones(len(rows), np.int64), mask=not answered)
     known = np.ma.masked_equal([0 if one is None else round(1e9 * one) for one in srtt], 0)
     known.mask = np.ma.getmaskarray(known)
     waits = {
         "connection": np.array(connections, np.uint64),
-        "timer": ["retransmission"] * len(rows),
+        "direction": ["forward"] * len(rows),
+        "timer": ["probe"] * probes + ["retransmission"] * (len(rows) - probes),
         "waited_ns": (1e9 * np.array(waited)).astype(np.int64),
-        "backoffs": np.zeros(len(rows), np.uint32),
+        "backoffs": np.array(backoffs or [0] * len(rows), np.uint32),
+        "answered_ns": answers,
         "srtt_ns": known,
         "rttvar_ns": known // 4,
         "sacked": np.zeros(len(rows), bool),
@@ -218,7 +231,7 @@ def test_no_remedy_saves_more_than_was_waited() -> None:
     for one in remedies(waits_of(rows)):
         assert one.waited_s == pytest.approx(21.5)
         assert 0 <= one.saved_s.low <= one.saved_s.value <= one.saved_s.high <= 21.5 + 1e-9
-        assert one.all_waits == 25
+        assert one.all_silences == 25
     (first, *_) = remedies(waits_of([(4, 1.0, 0.05)] * 5))
     assert np.isnan(first.saved_s.high), "one connection says nothing of others"
 
@@ -235,6 +248,44 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     assert found["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
     assert "At 1 wait the sender's timer stood at 64 round trips (64 s), where RFC 6298" in words
+
+
+def test_a_copy_that_an_outage_would_have_taken_saves_nothing() -> None:
+    """Timeouts after 0.28, 0.57, 1.12 and 2.43 s of silence; the last copy alone was answered."""
+    from netspurt.analysis.remedies import remedies
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    rows = [(0, waited, 0.05) for waited in (0.28, 0.57, 1.12, 2.43)]
+    tables = waits_of(rows, backoffs=[0, 1, 2, 3])
+    (one,) = remedies(tables)
+    # With 200 ms copies leave after 0.2, 0.6, 1.4 and 3.0 s; up to 1.97 s copies were lost.
+    assert one.name == "a minimum RTO of 200 ms"
+    assert one.saved_s.value == pytest.approx(4.40 - 3.0)
+    assert (one.silences, one.all_silences) == (1, 1)
+    words = " ".join(remedy_lines(tables))
+    assert "in 1 of 1 silence" in words
+    assert "One silence holds several timeouts in a row." in words
+
+
+def test_a_silence_that_no_answer_ended_cannot_be_shortened() -> None:
+    from netspurt.analysis.remedies import remedies
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    tables = waits_of([(0, 0.3, 0.05), (0, 0.6, 0.05)], backoffs=[0, 1], answered=False)
+    assert remedies(tables) == []
+    (why,) = remedy_lines(tables)
+    assert "no answer came any more" in why
+
+
+def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
+    from netspurt.analysis.remedies import remedies
+
+    def names(probes: int) -> list[str]:
+        tables = waits_of([(0, 0.8, 0.05), (0, 0.8, 0.05)], probes=probes)
+        return [one.name for one in remedies(tables)]
+
+    assert "tail loss probes (RFC 8985)" in names(0)
+    assert names(1) == ["a minimum RTO of 200 ms"]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,16 @@
 """Changes that would have saved time on captured connections: lower floors, probes, RACK.
 
-A change is judged by the waits in the capture. A timer that fired earlier would also have changed
-what came later, but the capture cannot show how. So the results are estimates: the time that one
-change alone saves or costs at each wait, summed. Intervals are those of the saved share of what was
-waited, over the connections; where only one connection waited there is none.
+A change is judged by the silences in the capture. A silence begins with the last progress of a
+connection. It holds one timeout or several in a row, and ends with the retransmission after which
+new data was acknowledged. A timer that fired earlier would also have changed what came later, but
+the capture cannot show how. So the results are estimates: the time that one change alone saves or
+costs at each silence, summed. Intervals are those of the saved share of what was waited, over the
+connections; where only one connection waited there is none.
+
+Where several timeouts followed each other, the path delivered none of the copies before the last
+one. So an earlier copy counts as lost, too, until the last copy that found no answer. Tail loss
+probes and RACK send one copy at the beginning, so there they save nothing. A silence without an
+answer cannot be shortened.
 
 A minimum explains a wait only if the sender's timer stood near it. Where it stood far above what
 RFC 6298 computes from the round trips, no other minimum would have shortened the wait.
@@ -47,20 +54,52 @@ class Remedy:
         Time saved, in seconds, over all connections.
     spurious
         Spurious retransmissions that it would have added; `None` if the capture does not show this.
-    waits
-        The number of waits that it would have shortened.
+    silences
+        The number of silences that it would have shortened.
     waited_s
         The time waited for retransmission timers, in seconds, shortened or not.
-    all_waits
-        The number of these waits.
+    all_silences
+        The number of silences in which this was waited.
     """
 
     name: str
     saved_s: Interval
     spurious: Interval | None
-    waits: int
+    silences: int
     waited_s: float
-    all_waits: int
+    all_silences: int
+
+
+@dataclass(frozen=True)
+class Silences:
+    """Silences of connections that retransmission timers ended, shape (n,) each.
+
+    Attributes
+    ----------
+    connection
+        The number of the connection.
+    waited_s
+        From the last progress to the last retransmission, in seconds.
+    unanswered_s
+        From the last progress to the last retransmission that found no answer, in seconds; 0 where
+        the first one was answered.
+    timeouts
+        The number of timeouts in a row.
+    answered
+        Whether new data was acknowledged after it.
+    far
+        Whether a timer in it stood far above what RFC 6298 computes.
+    first
+        The waits that the silences begin with.
+    """
+
+    connection: NDArray[np.uint64]
+    waited_s: Floats
+    unanswered_s: Floats
+    timeouts: NDArray[np.int64]
+    answered: NDArray[np.bool_]
+    far: NDArray[np.bool_]
+    first: Table
 
 
 @dataclass(frozen=True)
@@ -88,6 +127,31 @@ def far_above(tables: Mapping[str, Table]) -> FarAbove:
     return FarAbove(far.seconds("waited_ns"), _computed(far), _estimates(far, "srtt_ns"))
 
 
+def silences(waits: Table) -> Silences:
+    """Return the silences that some waits for retransmission timers make up.
+
+    Parameters
+    ----------
+    waits
+        Rows of the table `waits` with the timer `retransmission`, in its order.
+    """
+    places = _places(waits)
+    ends = np.append(np.flatnonzero(places == 0)[1:], len(waits)) - 1 if len(waits) else places
+    begins = ends - places[ends]
+    until = np.concatenate([[0.0], np.cumsum(waits.seconds("waited_ns"))])
+    answered = ~np.ma.getmaskarray(np.ma.asarray(waits["answered_ns"]))
+    far = np.concatenate([[0], np.cumsum(_is_far(waits))])
+    return Silences(
+        connection=waits["connection"][begins],
+        waited_s=until[ends + 1] - until[begins],
+        unanswered_s=until[ends] - until[begins],
+        timeouts=ends - begins + 1,
+        answered=answered[ends],
+        far=far[ends + 1] > far[begins],
+        first=waits.select(places == 0),
+    )
+
+
 def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     """Return the time that each change would have saved, the greatest first.
 
@@ -99,28 +163,45 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     Returns
     -------
     list of Remedy
-        The changes that would have saved time at one wait or more.
+        The changes that would have saved time at one silence or more.
 
     References
     ----------
-    RFC 6298 §2 (timer), RFC 8985 §6.2 and §7.2 (RACK and its probe).
+    RFC 6298 §2 (timer), §5.5 (backoff), RFC 8985 §6.2 and §7.2 (RACK and its probe).
     """
-    waits = tables["waits"].where(timer="retransmission")
-    far = _is_far(waits)
-    found = [_probe(waits), _rack(waits), _as_computed(waits, far)]
+    of = silences(tables["waits"].where(timer="retransmission"))
+    found = [_probe(of, tables["waits"].where(timer="probe")), _rack(of), _as_computed(of)]
     floors = tables["floors"]
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
-    found += [_floor(waits, far, floors.where(floor_ns=ns), ns / 1e9) for ns in tried]
-    helpful = [one for one in found if one.waits]
+    found += [_floor(of, floors.where(floor_ns=ns), ns / 1e9) for ns in tried]
+    helpful = [one for one in found if one.silences]
     # Floors that save the same time are shown once, by the highest: it costs least.
     alike = {one.saved_s.value: one for one in helpful}
     return sorted(alike.values(), key=lambda one: -one.saved_s.value)
 
 
-def _computed(waits: Table, floor_s: float = _GREATEST_FLOOR_S) -> Floats:
-    """Return the timers that RFC 6298 computes at some waits, in seconds; NaN without samples."""
+def _places(waits: Table) -> NDArray[np.int64]:
+    """Return the place of each wait in its silence, from 0."""
+    if not len(waits):
+        return np.zeros(0, np.int64)
+    new = np.ones(len(waits), bool)
+    new[1:] = waits["backoffs"][1:] <= waits["backoffs"][:-1]
+    for name in ("connection", "direction"):
+        new[1:] |= waits[name][1:] != waits[name][:-1]
+    begins = np.flatnonzero(new)
+    return np.arange(len(waits)) - np.repeat(begins, np.diff(np.append(begins, len(waits))))
+
+
+def _timer(waits: Table, floor_s: float) -> Floats:
+    """Return the timers of RFC 6298 at some waits, not backed off, in seconds; NaN if unknown."""
     timer = _estimates(waits, "srtt_ns") + 4 * _estimates(waits, "rttvar_ns")
-    backed_off: Floats = np.maximum(timer, floor_s) * 2.0 ** np.minimum(waits["backoffs"], 30)
+    bounded_below: Floats = np.maximum(timer, floor_s)
+    return bounded_below
+
+
+def _computed(waits: Table) -> Floats:
+    """Return the timers that RFC 6298 computes with its backoff at some waits, in seconds."""
+    backed_off: Floats = _timer(waits, _GREATEST_FLOOR_S) * 2.0 ** np.minimum(waits["backoffs"], 30)
     return backed_off
 
 
@@ -130,45 +211,60 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
     return far
 
 
-def _as_computed(waits: Table, far: NDArray[np.bool_]) -> Remedy:
-    """Return what a timer by RFC 6298 would have saved where the sender's stood far above it."""
-    saved = waits.seconds("waited_ns") - _computed(waits)
-    name = f"a timer as RFC 6298 computes it (minimum {_GREATEST_FLOOR_S:g} s)"
-    return _of(name, waits, np.where(far, saved, np.nan))
+def _saved_by(of: Silences, floor_s: float) -> Floats:
+    """Return what a timer with some floor would have saved at each silence, in seconds.
 
-
-def _floor(waits: Table, far: NDArray[np.bool_], floors: Table, floor_s: float) -> Remedy:
-    """Return what a lower minimum RTO would have saved, and its spurious timeouts."""
-    saved = waits.seconds("waited_ns") - _computed(waits, floor_s)
-    name = f"a minimum RTO of {1e3 * floor_s:g} ms"
-    return _of(name, waits, np.where(far, np.nan, saved), _spurious(floors))
-
-
-def _probe(waits: Table) -> Remedy:
-    """Return what tail loss probes would have saved: they end the silence after a tail earlier."""
-    probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(waits, "srtt_ns")
-    probe = probe + np.where(waits["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
-    saved = waits.seconds("waited_ns") - probe
-    tail = (waits["backoffs"] == 0) & ~waits["sacked"]
-    return _of("tail loss probes (RFC 8985)", waits, np.where(tail, saved, np.nan))
-
-
-def _rack(waits: Table) -> Remedy:
-    """Return what RACK would have saved where later segments had arrived before the timeout."""
-    saved = waits.seconds("waited_ns") - _REORDERING * _estimates(waits, "srtt_ns")
-    known = (waits["backoffs"] == 0) & waits["sacked"]
-    return _of("RACK (RFC 8985)", waits, np.where(known, saved, np.nan))
-
-
-def _of(name: str, waits: Table, saved: Floats, spurious: Interval | None = None) -> Remedy:
-    """Return a remedy from the time that it saves at each wait, NaN where it does not apply.
-
-    A wait that would not end earlier counts as 0.
+    The timer doubles with each timeout. Copies up to the last one that found no answer are lost.
     """
-    gained = np.maximum(np.nan_to_num(saved), 0.0)
-    waited = waits.seconds("waited_ns")
-    total = _share_of(waits["connection"], gained, waited)
-    return Remedy(name, total, spurious, int(np.sum(gained > 0)), float(waited.sum()), len(waits))
+    timer = _timer(of.first, floor_s)
+    lost = np.floor(np.log2(of.unanswered_s / timer + 1))
+    saved: Floats = of.waited_s - timer * (2 ** (lost + 1) - 1)
+    return saved
+
+
+def _as_computed(of: Silences) -> Remedy:
+    """Return what a timer by RFC 6298 would have saved where the sender's stood far above it."""
+    name = f"a timer as RFC 6298 computes it (minimum {_GREATEST_FLOOR_S:g} s)"
+    return _of(name, of, np.where(of.far, _saved_by(of, _GREATEST_FLOOR_S), np.nan))
+
+
+def _floor(of: Silences, floors: Table, floor_s: float) -> Remedy:
+    """Return what a lower minimum RTO would have saved, and its spurious timeouts."""
+    name = f"a minimum RTO of {1e3 * floor_s:g} ms"
+    saved = np.where(of.far, np.nan, _saved_by(of, floor_s))
+    return _of(name, of, saved, _spurious(floors))
+
+
+def _probe(of: Silences, probes: Table) -> Remedy:
+    """Return what tail loss probes would have saved: they end the silence after a tail earlier.
+
+    A sender that was seen to send probes has them already.
+    """
+    probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(of.first, "srtt_ns")
+    probe = probe + np.where(of.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
+    seen = set(zip(probes["connection"].tolist(), probes["direction"].tolist(), strict=True))
+    ways = zip(of.connection.tolist(), of.first["direction"].tolist(), strict=True)
+    without = np.array([way not in seen for way in ways], bool)
+    tail = (of.timeouts == 1) & ~of.first["sacked"] & without
+    return _of("tail loss probes (RFC 8985)", of, np.where(tail, of.waited_s - probe, np.nan))
+
+
+def _rack(of: Silences) -> Remedy:
+    """Return what RACK would have saved where later segments had arrived before the timeout."""
+    saved = of.waited_s - _REORDERING * _estimates(of.first, "srtt_ns")
+    known = (of.timeouts == 1) & of.first["sacked"]
+    return _of("RACK (RFC 8985)", of, np.where(known, saved, np.nan))
+
+
+def _of(name: str, of: Silences, saved: Floats, spurious: Interval | None = None) -> Remedy:
+    """Return a remedy from the time that it saves at each silence, NaN where it does not apply.
+
+    A silence that would not end earlier counts as 0, and so does one without an answer.
+    """
+    gained = np.where(of.answered, np.maximum(np.nan_to_num(saved), 0.0), 0.0)
+    total = _share_of(of.connection, gained, of.waited_s)
+    waited = float(of.waited_s.sum())
+    return Remedy(name, total, spurious, int(np.sum(gained > 0)), waited, len(gained))
 
 
 def _estimates(waits: Table, name: str) -> Floats:

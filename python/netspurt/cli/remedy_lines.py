@@ -11,7 +11,7 @@ from netspurt.wording import counted
 
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
-    from netspurt.analysis.remedies import FarAbove, Remedy
+    from netspurt.analysis.remedies import FarAbove, Remedy, Silences
     from netspurt.table import Table
 
 #: The number of remedies that are shown.
@@ -23,7 +23,7 @@ def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
 
     If none would have saved any, say why. `tables` has `waits` and `floors`.
     """
-    from netspurt.analysis.remedies import far_above, remedies
+    from netspurt.analysis.remedies import far_above, remedies, silences
 
     yield from _far_above(far_above(tables))
     found = remedies(tables)
@@ -32,6 +32,7 @@ def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
         yield _why_none(tables["waits"])
         return
     waits = tables["waits"].where(timer="retransmission")
+    yield from _of_silences(silences(waits))
     unknown = len(waits) - _known(waits)
     if unknown:
         yield f"At {unknown:,} of these waits no round trip is known, so no remedy is tried there."
@@ -47,10 +48,30 @@ def _told(one: Remedy) -> str:
     waited = f"{one.waited_s:.3g} s that retransmission timers waited"
     share = one.saved_s.value / one.waited_s
     text = f"{what} would have saved {_with_interval(one.saved_s, ' s')}, {share:.0%} of the "
-    text += f"{waited}, at {one.waits:,} of {counted(one.all_waits, 'wait')}"
+    text += f"{waited}, in {one.silences:,} of {counted(one.all_silences, 'silence')}"
     if one.spurious is not None:
-        text += f", at the cost of {_with_interval(one.spurious)} spurious timeouts"
+        text += f", at the cost of {_with_interval(one.spurious)} further spurious timeouts"
     return f"{text}."
+
+
+def _of_silences(of: Silences) -> Iterator[str]:
+    """Yield what was assumed of silences that hold several timeouts, or that no answer ended."""
+    several = int((of.timeouts > 1).sum())
+    if several:
+        yield (
+            f"{_these(several)} several timeouts in a row. A copy sent earlier counts as lost "
+            "until the last copy that found no answer."
+        )
+    open_ended = int((~of.answered).sum())
+    if open_ended:
+        yield (
+            f"In {counted(open_ended, 'silence')} no answer came any more, so nothing is saved "
+            "there."
+        )
+
+
+def _these(count: int) -> str:
+    return "One silence holds" if count == 1 else f"{count:,} silences hold"
 
 
 def _with_interval(value: Interval, unit: str = "") -> str:
@@ -94,6 +115,13 @@ def _why_none(waits: Table) -> str:
         return (
             "No round trip is known from before these waits, since no ACK of new data was "
             "captured: what an earlier timer would have saved cannot be told."
+        )
+    from netspurt.analysis.remedies import silences
+
+    if not silences(of).answered.any():
+        return (
+            "After these timeouts no answer came any more, so no remedy would have saved time: "
+            "the connection had no path or no peer."
         )
     return (
         "No remedy would have saved time: these timers fired about as early as a shorter minimum, "

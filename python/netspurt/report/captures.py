@@ -177,16 +177,13 @@ def _missed(found: Explained, drawn: Drawn) -> Rows:
     """Return the table of the retransmissions that were necessary and waited for a timer."""
     again = found.table("retransmissions")
     late = _by_timer(again)
-    return _table(
-        found,
-        again.select((again["verdict"] != "spurious") & late),
-        drawn,
-        (
-            "Losses that waited for a timeout",
-            "No loss is known to have waited for a timeout. A capture does not show what was lost "
-            "and never sent again.",
-        ),
-    )
+    needed = late & (again["verdict"] != "spurious")
+    none = "No loss is known to have waited for a timeout. A capture does not show what was lost "
+    none += "and never sent again."
+    if late.any() and not needed.any():
+        none = "All retransmissions that a timer began are known to be spurious: they stand above."
+    told = ("Losses that waited for a timeout", none)
+    return _table(found, again.select(needed), drawn, told)
 
 
 def _by_timer(again: Table) -> NDArray[np.bool_]:

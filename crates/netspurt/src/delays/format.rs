@@ -17,6 +17,8 @@ pub enum Format {
     FpingJson,
     /// JSON of irtt.
     Irtt,
+    /// Text of irtt.
+    IrttText,
     /// Results of RIPE Atlas.
     Atlas,
     /// Data files of `netspurt probe`.
@@ -53,6 +55,7 @@ impl Format {
         Format::Tcping,
         Format::FpingJson,
         Format::Irtt,
+        Format::IrttText,
         Format::Atlas,
         Format::Probe,
         Format::Scamper,
@@ -77,6 +80,7 @@ impl Format {
             Format::Tcping => "tcping",
             Format::FpingJson => "fping-json",
             Format::Irtt => "irtt",
+            Format::IrttText => "irtt-text",
             Format::Atlas => "atlas",
             Format::Probe => "probe",
             Format::Scamper => "scamper",

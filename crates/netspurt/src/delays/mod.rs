@@ -17,6 +17,7 @@ mod fping_json;
 mod instant;
 mod iperf;
 mod irtt;
+mod irtt_text;
 mod json;
 mod json_reader;
 mod line_stamp;

@@ -9,8 +9,8 @@ use super::reading::{Columns, Hints, Reading, RecordingError};
 use super::series::Delays;
 use super::unpack::{MOST, too_long, unpack};
 use super::{
-    fping, json, json_reader, mtr, nping, opportunities, parquet, pcap, ping, pingplotter, ss,
-    table, tcping, text, windows,
+    fping, irtt_text, json, json_reader, mtr, nping, opportunities, parquet, pcap, ping,
+    pingplotter, ss, table, tcping, text, windows,
 };
 
 /// Reads the recordings of a file with the name `name` and the contents `bytes`. The format is
@@ -98,6 +98,7 @@ fn dispatch(name: &str, bytes: &[u8], hints: &Hints) -> Result<(Format, Reading)
         Format::Ping => ping::parse(name, &content, hints)?,
         Format::WindowsPing => windows::parse(name, &content, hints)?,
         Format::Fping => fping::parse(name, &content, hints)?,
+        Format::IrttText => irtt_text::parse(name, &content, hints)?,
         Format::Nping => nping::parse(name, &content, hints)?,
         Format::Tcping => tcping::parse(name, &content, hints)?,
         Format::Ss => ss::parse(name, &content, hints)?,
@@ -141,6 +142,8 @@ fn detect(content: &str, hints: &Hints) -> Option<Format> {
             Some(Format::Nping)
         } else if tcping::knows(line) {
             Some(Format::Tcping)
+        } else if irtt_text::knows(line) {
+            Some(Format::IrttText)
         } else if ping::knows(line) {
             Some(Format::Ping)
         } else if fping::knows(line) {

@@ -136,11 +136,18 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     };
     let mut rows =
         TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
+    // Empty lines between rows; those above and below are nobody's probes.
+    let (mut begun, mut empty, mut left_out) = (false, 0_u64, 0);
     for (number, line) in lines(text) {
-        let ordinary = line.trim().is_empty() || line.starts_with('#');
-        if ordinary || layout.header == Some(number) {
+        if line.trim().is_empty() {
+            empty += u64::from(begun);
             continue;
         }
+        if line.starts_with('#') || layout.header == Some(number) {
+            continue;
+        }
+        begun = true;
+        left_out += core::mem::take(&mut empty);
         if layout.header.is_some_and(|header| number < header) {
             let why = "the line is above the names of the columns";
             rows.malformed.push(Malformed::new(number, line, why));
@@ -161,7 +168,15 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
         (_, None) => "columns",
         (_, Some(_)) => "CSV",
     };
-    rows.finish(name, format, hints)
+    let mut reading = rows.finish(name, format, hints)?;
+    if layout.width == 1 && left_out > 0 {
+        for one in &mut reading.recordings {
+            one.notes.push(format!(
+                "empty lines left out: {left_out}; if they are lost probes, write `-` in them"
+            ));
+        }
+    }
+    Ok(reading)
 }
 
 /// Finds out whether the day or the month comes first in the dates of a table; `None` if no date

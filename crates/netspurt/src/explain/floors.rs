@@ -69,6 +69,8 @@ pub struct TimerWait {
     pub sacked: bool,
     /// The number of outstanding segments.
     pub outstanding: u32,
+    /// When new data was acknowledged after it, if it was.
+    pub answered: Option<Time>,
 }
 
 /// Timers with other floors, which take the same samples as the sender of a direction.
@@ -96,6 +98,8 @@ pub struct OtherFloors {
     /// The number of timeouts since the last sample that was not ambiguous.
     backoffs: u32,
     waits: Vec<TimerWait>,
+    /// Whether no new data was acknowledged since the last wait.
+    unanswered: bool,
 }
 
 /// The number of times that a timer would have fired although an answer was on its way.
@@ -116,6 +120,9 @@ impl OtherFloors {
     #[inline]
     pub fn sample(&mut self, sample: &RttSample) {
         let started = sample.sent.max(std::mem::replace(&mut self.last, sample.at));
+        if self.unanswered {
+            self.answered(sample.at);
+        }
         if sample.ambiguous {
             return;
         }
@@ -126,6 +133,15 @@ impl OtherFloors {
         }
         self.backoffs = 0;
         self.estimate = Some(MeanDeviation::sampled(self.estimate, sample.rtt));
+    }
+
+    /// Records that new data was acknowledged after the last waits.
+    #[cold]
+    fn answered(&mut self, at: Time) {
+        self.unanswered = false;
+        for wait in self.waits.iter_mut().rev().take_while(|wait| wait.answered.is_none()) {
+            wait.answered = Some(at);
+        }
     }
 
     #[cold]
@@ -151,6 +167,7 @@ impl OtherFloors {
         octets: &OneWay<T>,
     ) {
         let outstanding = octets.outstanding();
+        self.unanswered = true;
         self.backoffs += u32::from(timer == EndedBy::Retransmission);
         // A probe does not back off the timer.
         let of_timer = |wait: &&TimerWait| wait.timer == EndedBy::Retransmission;
@@ -164,6 +181,7 @@ impl OtherFloors {
             estimate: self.estimate,
             sacked: outstanding.iter().any(|one| one.sacked),
             outstanding: u32::try_from(outstanding.len()).unwrap_or(u32::MAX),
+            answered: None,
         });
     }
 

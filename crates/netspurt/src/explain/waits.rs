@@ -69,6 +69,10 @@ pub fn waits_table(explanation: &Explanation) -> Table {
             Column::new("rttvar_ns", estimate(MeanDeviation::variation)),
             Column::new("sacked", Data::Bool(rows.iter().map(|row| row.2.sacked).collect())),
             Column::new("outstanding", number(|wait| wait.outstanding)),
+            Column::new(
+                "answered_ns",
+                Data::OptionalI64(rows.iter().map(|row| row.2.answered.map(instant)).collect()),
+            ),
         ],
     )
 }

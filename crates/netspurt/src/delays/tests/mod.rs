@@ -6,6 +6,7 @@ mod capture;
 mod dates;
 mod fping;
 mod hostile;
+mod irtt_text;
 mod json;
 mod nping;
 mod pairs;

@@ -271,3 +271,14 @@ fn a_column_of_instants_is_not_taken_for_delays() {
     let error = read("x", text.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("a delay of more than a day"), "{error}");
 }
+
+#[test]
+fn empty_lines_of_a_list_of_delays_are_left_out_aloud() {
+    let noted = |text: &str| {
+        let delays = one(text);
+        let note = delays.notes.iter().find(|note| note.starts_with("empty lines left out: 2"));
+        (delays.sent(), delays.lost(), note.is_some())
+    };
+    assert_eq!(noted("86.2\n\n79.0\n80.0\n\n64.5\n\n\n"), (4, 0, true));
+    assert_eq!(noted("86.2\n-\n79.0\n80.0\n-\n64.5\n\n\n"), (6, 2, false));
+}

@@ -1,0 +1,218 @@
+//! What `irtt client` prints for people: a line for each answer, and statistics at the end.
+
+use std::collections::HashMap;
+
+use crate::units::Duration;
+
+use super::ping::Paced;
+use super::reading::{Hints, Malformed, Reading, RecordingError};
+use super::tally::Tally;
+use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
+use super::{Delays, HalfDelays};
+
+/// An answer: `seq=1 rtt=64.95ms rd=33.44ms sd=31.51ms ipdv=4.6ms`, at the end `(LATE)` if a later
+/// one came before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answer {
+    number: u64,
+    rtt: Duration,
+    /// The delay of the request, if the server stamps what it receives.
+    forward: Option<i64>,
+}
+
+/// What the statistics and the first lines say about the whole run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Whole {
+    /// How many probes were sent and how many were answered.
+    counts: Option<(u64, u64)>,
+    /// The duration of the run, and of the wait for the last answers in it.
+    lasted: Option<(i64, i64)>,
+    /// The octets of a probe behind the header of UDP.
+    length: Option<u32>,
+    v6: bool,
+}
+
+impl Whole {
+    /// Takes a line, if it is about the whole run.
+    fn take(&mut self, line: &str) {
+        let text = line.trim_start();
+        if let Some(rest) = text.strip_prefix("packets sent/received: ") {
+            self.counts = integer(rest)
+                .and_then(|(sent, rest)| Some((sent, integer(rest.strip_prefix('/')?)?.0)));
+        } else if let Some(rest) = text.strip_prefix("duration: ") {
+            self.lasted = rest
+                .split_once(" (wait ")
+                .and_then(|(whole, wait)| Some((span(whole)?, span(wait.strip_suffix(')')?)?)));
+        } else if let Some(rest) = text.strip_prefix("packet length: ") {
+            self.length = integer(rest).and_then(|(octets, _)| u32::try_from(octets).ok());
+        } else if text.starts_with("[[") {
+            // Events begin with the address of the server: `[10.0.0.1:2112]` or `[[::1]:2112]`.
+            self.v6 = true;
+        }
+    }
+
+    /// Returns the octets of a probe with its headers of UDP and IP; zero if they are unknown.
+    fn wire_bytes(&self) -> u32 {
+        self.length.map_or(0, |octets| octets.saturating_add(if self.v6 { 48 } else { 28 }))
+    }
+
+    /// Returns the interval between probes in nanoseconds. The last one left as the wait began.
+    /// Three digits are kept, since irtt prints no more of the duration.
+    fn interval(&self) -> Option<Duration> {
+        let ((sent, _), (whole, wait)) = (self.counts?, self.lasted?);
+        let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0)?;
+        let each = u64::try_from(whole - wait).ok()? / gaps;
+        let unit = 10_u64.pow(each.checked_ilog10()?.saturating_sub(2));
+        Some(Duration::from_nanos((each + unit / 2) / unit * unit))
+    }
+}
+
+/// Reads a span as Go prints it, `1m2.5s` or `588µs`, in nanoseconds.
+fn span(text: &str) -> Option<i64> {
+    const UNITS: [(&str, u64); 7] = [
+        ("ms", MILLISECOND),
+        ("µs", MICROSECOND),
+        ("us", MICROSECOND),
+        ("ns", 1),
+        ("h", 3600 * SECOND),
+        ("m", 60 * SECOND),
+        ("s", SECOND),
+    ];
+    let (negative, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    if rest.starts_with('-') || rest.is_empty() {
+        return None;
+    }
+    let mut sum = 0_i64;
+    while !rest.is_empty() && rest != "0" {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (unit, ns) = UNITS.iter().find(|(unit, _)| rest[end..].starts_with(unit))?;
+        let (value, left) = decimal(&rest[..end], *ns)?;
+        if !left.is_empty() {
+            return None;
+        }
+        sum = sum.checked_add(value)?;
+        rest = &rest[end + unit.len()..];
+    }
+    Some(if negative { -sum } else { sum })
+}
+
+/// Reads the line of an answer. `Err` if it begins as one and goes on otherwise.
+fn answer(line: &str) -> Option<Result<Answer, &'static str>> {
+    let (number, rest) = integer(line.strip_prefix("seq=")?)?;
+    let mut words = rest.strip_prefix(' ')?.split(' ');
+    let rtt = words.next()?.strip_prefix("rtt=")?;
+    let Some(rtt) = span(rtt).and_then(|ns| u64::try_from(ns).ok()) else {
+        return Some(Err("`rtt` is no span of time"));
+    };
+    let mut forward = None;
+    let mut whole = false;
+    for word in words {
+        whole |= word.starts_with("ipdv=");
+        if let Some(text) = word.strip_prefix("sd=") {
+            let Some(ns) = span(text) else { return Some(Err("`sd` is no span of time")) };
+            forward = Some(ns);
+        }
+    }
+    let read = Answer { number, rtt: Duration::from_nanos(rtt), forward };
+    Some(if whole { Ok(read) } else { Err("the line ends within the answer") })
+}
+
+/// Whether irtt prints such a line besides those of answers.
+fn is_ordinary(line: &str) -> bool {
+    const PARTS: [&str; 9] = [
+        "duration: ",
+        "sent/received: ",
+        "received: ",
+        "send/receive rate: ",
+        "packet length: ",
+        "timer stats: ",
+        "DUPLICATES: ",
+        "(out-of-order) pkts: ",
+        "Terminated due to ",
+    ];
+    // Rows of the table of statistics; a signal that ended the run.
+    const STARTS: [&str; 12] = [
+        "[",
+        "Min ",
+        "--- ",
+        "RTT ",
+        "send ",
+        "receive ",
+        "IPDV ",
+        "timer error ",
+        "server proc",
+        "interrupt",
+        "terminated",
+        "second interrupt",
+    ];
+    let text = line.trim();
+    text.is_empty()
+        || PARTS.iter().any(|part| text.contains(part))
+        || STARTS.iter().any(|start| text.starts_with(start))
+}
+
+/// Whether only irtt writes such a line.
+pub(super) fn knows(line: &str) -> bool {
+    answer(line).is_some()
+}
+
+/// Reads the answers of `text`.
+///
+/// # Errors
+/// When more probes are missing than the limit allows.
+pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
+    let mut reading = Reading::default();
+    let mut whole = Whole::default();
+    let mut tally = Tally::default();
+    let mut one_way = HashMap::new();
+    for (_, line) in lines(text) {
+        whole.take(line);
+    }
+    for (place, line) in lines(text) {
+        match answer(line) {
+            Some(Ok(Answer { number, rtt, forward })) => {
+                if tally.reply(number, Some(rtt), whole.wire_bytes()) {
+                    one_way.extend(forward.map(|ns| (number, HalfDelays::Forward(ns))));
+                }
+            }
+            Some(Err(why)) => reading.malformed.push(Malformed::new(place, line, why)),
+            None if line.starts_with("DUP! seq=") => tally.duplicate(),
+            None if is_ordinary(line) => {}
+            None => {
+                let why = "not a line that irtt prints";
+                reading.malformed.push(Malformed::new(place, line, why));
+            }
+        }
+    }
+    let mut delays = Delays::new(name, "irtt");
+    let (interval, paced) = match (hints.interval, whole.interval()) {
+        (Some(given), _) => (given, Paced::AsGiven),
+        (None, Some(told)) => (told, Paced::ByStatistics),
+        (None, None) => (Duration::from_secs(1), Paced::Usual("irtt")),
+    };
+    delays.notes.push(paced.note(interval));
+    let read = tally.received();
+    match whole.counts {
+        Some((_, received)) if received.saturating_sub(tally.duplicates()) != read => {
+            delays.notes.push(format!(
+                "irtt counts {received} received, its lines say {read}: the text is not complete"
+            ));
+        }
+        Some(_) => {}
+        None => delays.notes.push(
+            "irtt's count of probes is missing: probes behind the last answer are not known".into(),
+        ),
+    }
+    let sent = whole.counts.map_or(0, |(sent, _)| sent.saturating_sub(1));
+    let range = tally.ends().map(|(_, last)| (0, last.max(sent)));
+    tally.finish(&mut delays, range, Some(interval))?;
+    if !one_way.is_empty() {
+        let of = |number| one_way.get(&number).copied().unwrap_or(HalfDelays::Unknown);
+        delays.one_way = delays.probes.iter().map(|probe| of(probe.number)).collect();
+    }
+    reading.recordings.push(delays);
+    Ok(reading)
+}
