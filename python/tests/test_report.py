@@ -434,6 +434,17 @@ def test_the_same_run_gives_the_same_page(early: Path, netspurt: Command) -> Non
     assert Path("a.html").read_bytes() == Path("b.html").read_bytes()
 
 
+def test_the_page_draws_every_kind_of_mark_that_pictures_have() -> None:
+    from netspurt.pictures import marks
+    from netspurt.report import page
+
+    shell = Path(page.__code__.co_filename).parent / "shell"
+    table = re.search(r"DRAWN = \{(.*?)\}", (shell / "draw.js").read_text(), re.DOTALL)
+    assert table is not None
+    kinds = {one.__name__ for one in marks.Mark.__subclasses__()}
+    assert set(re.findall(r"(\w+): draw", table[1])) == kinds
+
+
 def test_the_script_is_one_that_programs_can_read(tmp_path: Path) -> None:
     """Chromium's own test is `test_report_page`; this one needs node alone."""
     from netspurt.report.page import _script

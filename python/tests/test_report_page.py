@@ -188,6 +188,23 @@ def test_each_kind_of_picture_is_drawn(browser: Any, one: Path) -> None:
     assert {"26,26,26", "0,158,115", "230,159,0", "211,47,47", "68,74,85"} <= inks
 
 
+def test_the_time_in_which_a_link_is_dead_is_shaded_and_read(browser: Any, tmp_path: Path) -> None:
+    run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
+    file = tmp_path / "dead.html"
+    file.write_text(page([run_section(run, "dead")], file))
+    opened(browser, file)
+    assert not all_of(browser, "#trouble:not(:empty)")
+    assert browser.get_log("browser") == []
+    low, high = span(browser)
+    over = canvas(browser, "Round trip and RTO")
+    width = over.size["width"]
+    left, right = 66, width - 10
+    for instant, dead in ((11.5, True), (5.0, False)):
+        x = left + (instant - low) / (high - low) * (right - left) - width / 2
+        hover(browser, over, round(x), 0)
+        assert ("dead" in all_of(browser, "output.readout")[0].text) is dead
+
+
 def test_a_row_of_a_table_leads_to_its_place_and_reads_it_back(browser: Any, one: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 

@@ -1,4 +1,4 @@
-// Marks that have a width: blocks, cells of heat maps, and horizontal intervals.
+// Marks that have a width: blocks, cells of heat maps, shades, and horizontal intervals.
 
 // Cividis at five places: readable with every kind of colour vision; darker is less.
 const HEAT = [[0, 32, 77], [49, 68, 107], [102, 105, 112], [149, 143, 120], [202, 185, 105], [255, 234, 70]];
@@ -67,6 +67,18 @@ function drawCells(pen, mark, map) {
       pen.fillText(text, map.x(column), map.y(row) + (k - (lines.length - 1) / 2) * 13 * map.dot);
     });
   }
+}
+
+// Areas from the top of the picture to its bottom. The edge keeps one visible that is narrower than a dot.
+function drawShades(pen, mark, map) {
+  pen.globalAlpha = mark.alpha;
+  pen.beginPath();
+  for (let n = 0; n < mark.left.length; n += 1) {
+    const left = map.x(mark.left[n]);
+    pen.rect(left, map.top, Math.max(map.x(mark.right[n]) - left, map.dot), map.height);
+  }
+  pen.fill();
+  pen.globalAlpha = 1;
 }
 
 function drawSpans(pen, mark, map) {

@@ -8,11 +8,15 @@ function valueAt(mark, x) {
   return x - mark.x[after - 1] <= mark.x[after] - x ? after - 1 : after;
 }
 
-// The lines and bands of a panel at x, in words.
+// The lines and bands of a panel at x, and the shades that hold x, in words.
 function readLines(panel, x) {
   const { unit } = panel.picture.y;
   const found = [];
   for (const mark of panel.marks) {
+    if (mark.type === "Shades" && !panel.hidden.has(mark.label)) {
+      if (mark.left.some((left, n) => left <= x && x <= mark.right[n])) found.push(mark.label);
+      continue;
+    }
     const isLine = (mark.type === "Line" || mark.type === "Band") && mark.sorted;
     if (!isLine || !mark.label || panel.hidden.has(mark.label) || !mark.x.length) continue;
     const n = valueAt(mark, x);
@@ -30,7 +34,7 @@ function nearest(panel, px, py, x = null) {
   const { map } = panel;
   let found = [];
   for (const mark of panel.shown()) {
-    if (mark.type === "Rules" || mark.type === "Band") continue;
+    if (mark.type === "Rules" || mark.type === "Band" || mark.type === "Shades") continue;
     const one = closest(panel, mark, [px, py], REACH * map.dot);
     if (one) found.push(one);
   }
