@@ -193,6 +193,7 @@ def waits_of(
     backoffs: Sequence[int] | None = None,
     answered: bool = True,
     probes: int = 0,
+    beside: str = "sender",
 ) -> dict[str, Table]:
     """Return tables with waits: a connection, seconds waited, and the smoothed round trip [s].
 
@@ -219,8 +220,14 @@ def waits_of(
         "floor_ns": np.array([200_000_000] * 2),
         "spurious": np.array([3, 0]),
     }
+    habits = {
+        "connection": np.unique(np.array(connections, np.uint64)),
+        "direction": ["forward"] * len(set(connections)),
+        "vantage": [beside] * len(set(connections)),
+    }
     made: Any = Made
-    return {"waits": Table(made(waits)), "floors": Table(made(floors))}
+    columns = {"waits": waits, "floors": floors, "habits": habits}
+    return {name: Table(made(one)) for name, one in columns.items()}
 
 
 def test_no_remedy_saves_more_than_was_waited() -> None:
@@ -265,6 +272,17 @@ def test_a_copy_that_an_outage_would_have_taken_saves_nothing() -> None:
     words = " ".join(remedy_lines(tables))
     assert "in 1 of 1 silence" in words
     assert "One silence holds several timeouts in a row." in words
+
+
+def test_beside_the_receiver_no_remedy_is_tried() -> None:
+    from netspurt.analysis.remedies import far_above, remedies
+    from netspurt.cli.remedy_lines import remedy_lines
+
+    tables = waits_of([(0, 4.6, 0.006)], beside="receiver")
+    assert remedies(tables) == []
+    assert len(far_above(tables).waited_s) == 0
+    (why,) = remedy_lines(tables)
+    assert why.startswith("At 1 wait the capture was taken beside the receiver")
 
 
 def test_a_silence_that_no_answer_ended_cannot_be_shortened() -> None:

@@ -12,8 +12,9 @@ one. So an earlier copy counts as lost, too, until the last copy that found no a
 probes and RACK send one copy at the beginning, so there they save nothing. A silence without an
 answer cannot be shortened.
 
-A minimum explains a wait only if the sender's timer stood near it. Where it stood far above what
-RFC 6298 computes from the round trips, no other minimum would have shortened the wait.
+Beside a receiver the capture sees only the receiver's part of a round trip, so there nothing is
+tried. A minimum explains a wait only if the sender's timer stood near it. Where it stood far above
+what RFC 6298 computes from the round trips, no other minimum would have shortened the wait.
 """
 
 from __future__ import annotations
@@ -122,9 +123,16 @@ class FarAbove:
 
 def far_above(tables: Mapping[str, Table]) -> FarAbove:
     """Return the waits for timers that stood far above what RFC 6298 computes."""
-    waits = tables["waits"].where(timer="retransmission")
+    waits = judged(tables)
     far = waits.select(_is_far(waits))
     return FarAbove(far.seconds("waited_ns"), _computed(far), _estimates(far, "srtt_ns"))
+
+
+def judged(tables: Mapping[str, Table]) -> Table:
+    """Return the waits for retransmission timers that were not captured beside the receiver."""
+    waits = tables["waits"].where(timer="retransmission")
+    beside = set(_ways(tables["habits"].where(vantage="receiver")))
+    return waits.select(np.array([way not in beside for way in _ways(waits)], bool))
 
 
 def silences(waits: Table) -> Silences:
@@ -133,7 +141,7 @@ def silences(waits: Table) -> Silences:
     Parameters
     ----------
     waits
-        Rows of the table `waits` with the timer `retransmission`, in its order.
+        Rows of the table `waits` with the timer `retransmission`, in its order, as `judged` gives.
     """
     places = _places(waits)
     ends = np.append(np.flatnonzero(places == 0)[1:], len(waits)) - 1 if len(waits) else places
@@ -158,7 +166,7 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     Parameters
     ----------
     tables
-        The tables of an explained capture: `waits`, `floors`, `spent`.
+        The tables of an explained capture: `waits`, `floors`, `habits`.
 
     Returns
     -------
@@ -169,7 +177,7 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     ----------
     RFC 6298 §2 (timer), §5.5 (backoff), RFC 8985 §6.2 and §7.2 (RACK and its probe).
     """
-    of = silences(tables["waits"].where(timer="retransmission"))
+    of = silences(judged(tables))
     found = [_probe(of, tables["waits"].where(timer="probe")), _rack(of), _as_computed(of)]
     floors = tables["floors"]
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
@@ -178,6 +186,11 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     # Floors that save the same time are shown once, by the highest: it costs least.
     alike = {one.saved_s.value: one for one in helpful}
     return sorted(alike.values(), key=lambda one: -one.saved_s.value)
+
+
+def _ways(rows: Table) -> list[tuple[int, str]]:
+    """Return the connection and the direction of each row."""
+    return list(zip(rows["connection"].tolist(), rows["direction"].tolist(), strict=True))
 
 
 def _places(waits: Table) -> NDArray[np.int64]:
@@ -242,9 +255,8 @@ def _probe(of: Silences, probes: Table) -> Remedy:
     """
     probe = _ROUND_TRIPS_BEFORE_PROBE * _estimates(of.first, "srtt_ns")
     probe = probe + np.where(of.first["outstanding"] == 1, _DELAYED_ACK_S, 0.0)
-    seen = set(zip(probes["connection"].tolist(), probes["direction"].tolist(), strict=True))
-    ways = zip(of.connection.tolist(), of.first["direction"].tolist(), strict=True)
-    without = np.array([way not in seen for way in ways], bool)
+    seen = set(_ways(probes))
+    without = np.array([way not in seen for way in _ways(of.first)], bool)
     tail = (of.timeouts == 1) & ~of.first["sacked"] & without
     return _of("tail loss probes (RFC 8985)", of, np.where(tail, of.waited_s - probe, np.nan))
 

@@ -101,7 +101,8 @@ def lines(
         yield ""
         yield time_line(_chosen(found.table("spent"), connection), "this connection")
         yield from rate_lines(found, connection)
-        own = {name: _chosen(found.table(name), connection) for name in ("waits", "floors")}
+        names = ("waits", "floors", "habits")
+        own = {name: _chosen(found.table(name), connection) for name in names}
         yield from remedy_lines(own)
         yield from _retransmissions(found, connection, room)
         return

@@ -21,21 +21,30 @@ _REMEDIES = 3
 def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
-    If none would have saved any, say why. `tables` has `waits` and `floors`.
+    If none would have saved any, say why. `tables` has `waits`, `floors` and `habits`.
     """
-    from netspurt.analysis.remedies import far_above, remedies, silences
+    from netspurt.analysis.remedies import far_above, judged, remedies, silences
 
     yield from _far_above(far_above(tables))
     found = remedies(tables)
     yield from map(_told, found[:_REMEDIES])
+    waits = judged(tables)
     if not found:
-        yield _why_none(tables["waits"])
+        yield _why_none(tables["waits"], waits)
         return
-    waits = tables["waits"].where(timer="retransmission")
     yield from _of_silences(silences(waits))
     unknown = len(waits) - _known(waits)
     if unknown:
         yield f"At {unknown:,} of these waits no round trip is known, so no remedy is tried there."
+    beside = len(tables["waits"].where(timer="retransmission")) - len(waits)
+    if beside:
+        yield f"At {counted(beside, 'further wait')} {_BESIDE}"
+
+
+_BESIDE = (
+    "the capture was taken beside the receiver, where the sender's round trips are not seen, so no "
+    "remedy is tried there."
+)
 
 
 def _known(waits: Table) -> int:
@@ -99,11 +108,15 @@ def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> s
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
-def _why_none(waits: Table) -> str:
-    """Return why no change of the sender's timers would have saved time."""
-    of = waits.where(timer="retransmission")
+def _why_none(waits: Table, of: Table) -> str:
+    """Return why no change of the sender's timers would have saved time.
+
+    `of` has those of all waits that could be judged.
+    """
     if len(waits) == 0:
         return "No wait for a timer was seen from here, so no remedy is tried."
+    if len(of) == 0 and len(waits.where(timer="retransmission")):
+        return f"At {counted(len(waits.where(timer='retransmission')), 'wait')} {_BESIDE}"
     if len(of) == 0:
         timers = {"probe": "tail loss probes", "syn": "SYNs"}
         kinds = [words for name, words in timers.items() if len(waits.where(timer=name))]
