@@ -20,6 +20,9 @@ from netspurt.analysis.compare import (
     opening,
     why,
 )
+from netspurt.analysis.settings import differences
+from netspurt.captures import explain
+from netspurt.cli.comparing import settings_lines
 
 from conftest import Command
 
@@ -321,3 +324,48 @@ def test_runs_that_are_compared_say_what_differs_between_their_scenarios(
     other = base.replace({"flows.transfer.profile": "linux-6"}).run()
     other.save(tmp_path / "c")
     assert " more keys; --json has all" in here("compare", "a", "c").stdout
+
+
+def test_of_requests_and_replies_those_with_more_data_are_compared(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    base = ns.load("requests").replace({"stop": "4 s"})
+    base.run().save(tmp_path / "a")
+    base.replace({"seed": 9}).run().save(tmp_path / "b")
+    ran = netspurt("compare", "a", "b")
+    assert "flow web (reverse) at server" in ran.stdout
+    assert "median reply" in ran.stdout
+    assert "which has more; for the other use --direction forward" in ran.stderr
+    assert "flow web at client" in netspurt("compare", "a", "b", "--direction", "forward").stdout
+
+
+def test_the_busier_direction_of_a_named_connection_and_its_timeouts_are_compared(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    ns.load("slow-download").run().save(tmp_path / "slow")
+    capture = "slow/server.pcapng"
+    told = netspurt("compare", capture, capture, "--flow", "c3").stdout
+    assert told.startswith("flow c3 (reverse): neither finishes")
+    row = told.splitlines()[3]
+    again = explain(tmp_path / "slow" / "server.pcapng").table("retransmissions")
+    own = again.where(connection=3, direction="reverse", cause="rto")
+    assert len(own) == 5
+    assert row.split()[-1] == "5"
+
+
+def test_keys_that_a_kernel_s_tcp_does_not_have_are_counted_and_not_listed() -> None:
+    model = """
+        stop = "3 s"
+        flows.web = { endpoint = "model", profile = "linux-6", tcp = { prr = true, tlp = true } }
+    """
+    kernel = """
+        stop = "3 s"
+        flows.web = { endpoint = "kernel", profile = "linux-6" }
+    """
+    _, head, *rows, last = settings_lines(differences(model, kernel), ["model", "kernel"])
+    assert head.split() == ["key", "model", "kernel"]
+    assert [row.split() for row in rows] == [["flows.web.endpoint", "model", "kernel"]]
+    assert last == "  ... and 2 keys of the model's TCP, which the kernel's does not have"
+    other = model.replace("tlp = true", "tlp = false")
+    (*_, row) = settings_lines(differences(model, other), ["model", "other"])
+    assert row.split() == ["flows.web.tcp.tlp", "true", "false"]

@@ -37,7 +37,8 @@ class Outcome:
     acked_bytes
         The octets that were acknowledged.
     sent, retransmissions, timeouts
-        Segments with payload, those that were sent again, and timeouts.
+        Segments with payload, those that were sent again, and timeouts; in a capture the
+        retransmissions that a timeout explains.
     replies_s
         The time of each reply [s], infinite if it is not complete; `None` without requests.
     """
@@ -69,6 +70,7 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
         return None
     start, end = (float(sums.seconds(name)[0]) for name in ("start_ns", "finished_ns"))
     connections = optional(run, "connections")
+    timeouts = int(sums["timeouts"][0])
     # The table of this name in a run has the connections of populations.
     if connections is not None and "ending" in connections:
         own = connections.where(connection=int(flow.removeprefix("c")))
@@ -76,14 +78,18 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
         if direction == "forward" and len(segments):
             start = float(segments.seconds().min())
         end = _all_acknowledged(segments, direction) if np.any(own["ending"] != "open") else end
+        again = run.table("retransmissions").where(
+            connection=int(flow.removeprefix("c")), direction=direction
+        )
+        timeouts = int((again["cause"] == "rto").sum())
     return Outcome(
         took_s=math.inf if math.isnan(end) else end - start,
         watched_s=run.stop_ns / 1e9 - start,
         acked_bytes=int(sums["acked_bytes"][0]),
         sent=int(sums["sent"][0]),
         retransmissions=int(sums["retransmissions"][0]),
-        timeouts=int(sums["timeouts"][0]),
-        replies_s=_replies(run, flow, direction),
+        timeouts=timeouts,
+        replies_s=_replies(run, flow),
     )
 
 
@@ -98,12 +104,10 @@ def _all_acknowledged(segments: Table, direction: str) -> float:
     return float(answers.seconds()[done[0]]) if len(done) else math.nan
 
 
-def _replies(
-    run: Ended, flow: str, direction: str
-) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+def _replies(run: Ended, flow: str) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
     requests = optional(run, "requests")
     own = None if requests is None else requests.where(flow=flow)
-    if own is None or len(own) == 0 or direction != "forward":
+    if own is None or len(own) == 0:
         return None
     spans = own.seconds("complete_ns")
     return np.where(np.isnan(spans), math.inf, spans)

@@ -63,23 +63,34 @@ def ways_of(
     direction: str | None,
     node: str | None,
 ) -> list[ComparedWay]:
-    """Return the compared part of each run."""
+    """Return the compared part of each run.
+
+    If no direction is given, the one with more data is taken: of two runs that of the first one.
+    """
     if not any(is_explained(run) for run in runs):
         common = flows[0] or _common_flow(runs)
         flows = [flows[0] or common, flows[1] or common]
     ways: list[ComparedWay] = []
     for run, given in zip(runs, flows, strict=True):
-        named = None if given is None else (given, direction)
         if is_explained(run):
             known = given if given in run.flows["flow"] else None
-            chosen = (known, direction) if known else busiest(run)
+            chosen = busiest(run, known)
             if chosen is None:
                 raise ValueError(f"{run.path} has no data to compare")
-            ways.append(ComparedWay(chosen[0] or "", direction or chosen[1], "capture"))
+            ways.append(ComparedWay(chosen[0], direction or chosen[1], "capture"))
         elif is_run(run):
-            name, way = named or (_first_flow(run), direction)
+            name = given or _first_flow(run)
+            first = ways[0].direction if ways and is_run(runs[0]) else _busier(run, name)
+            way = direction or first
             ways.append(ComparedWay(name, way, node or sender_of(run, name, way)))
     return ways
+
+
+def _busier(run: Run, flow: str) -> str | None:
+    """Return the direction of a flow that carries more data."""
+    from netspurt.pictures import busier
+
+    return busier(run, flow)
 
 
 def _first_flow(run: Run) -> str:

@@ -15,7 +15,7 @@ from netspurt.cli.compared import ComparedWay, flow_of_each, sender_of, titled, 
 from netspurt.cli.ended import outcome_data, outcome_lines
 from netspurt.cli.opening import is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, span_of
-from netspurt.cli.output import columns, hint_at_replies, named
+from netspurt.cli.output import columns, hint_at_direction, named
 from netspurt.cli.paired import as_data, paired
 from netspurt.cli.paired import lines as pair_lines
 from netspurt.cli.programs import AsCsv, AsJson, Form
@@ -95,14 +95,14 @@ def compare(
         [*_chosen(runs, flows, ways, names), *outcome_lines(runs, ways, names)],
         _lines(told, seen, names, ways),
         _differences(seen, names),
-        _settings(unlike, names),
+        settings_lines(unlike, names),
         _early_acks(runs, ways, seen, names),
         [] if plot is None else [str(plot)],
     ]
     for line in itertools.chain.from_iterable(parts):
         typer.echo(line)
-    if flow is None and direction is None and is_run(runs[0]):
-        hint_at_replies(runs[0])
+    if direction is None and is_run(runs[0]):
+        hint_at_direction(runs[0], ways[0].flow, ways[0].direction)
 
 
 def _chosen(
@@ -140,7 +140,7 @@ def _tell_pairs(runs: list[Run | Explained], pairs: list[Pairs], form: Form) -> 
         form.print(document, data)
         return
     names = _names(runs)
-    for line in (*pair_lines(runs, pairs, names), *_settings(unlike, names)):
+    for line in (*pair_lines(runs, pairs, names), *settings_lines(unlike, names)):
         typer.echo(line)
 
 
@@ -203,7 +203,7 @@ def _details(
 _KEYS, _VALUE = 12, 40
 
 
-def _settings(unlike: list[Difference] | None, names: list[str]) -> list[str]:
+def settings_lines(unlike: list[Difference] | None, names: list[str]) -> list[str]:
     """Return lines on the keys with different values in the scenarios of the two runs.
 
     There are none if one of the two is a capture.
@@ -212,11 +212,23 @@ def _settings(unlike: list[Difference] | None, names: list[str]) -> list[str]:
         return []
     if not unlike:
         return ["the scenarios are the same"]
+    # A flow whose ends differ has the keys of a model on one side only.
+    ends = tuple(
+        f"{one.key.removesuffix('endpoint')}tcp." for one in unlike if one.key.endswith(".endpoint")
+    )
+    modelled = [
+        one for one in unlike if one.key.startswith(ends) and None in (one.first, one.second)
+    ]
+    told = [one for one in unlike if one not in modelled]
     rows = [("key", *names)]
-    rows += [(one.key, _value(one.first), _value(one.second)) for one in unlike[:_KEYS]]
+    rows += [(one.key, _value(one.first), _value(one.second)) for one in told[:_KEYS]]
     lines = ["the scenarios differ:", *(f"  {line}" for line in columns(rows))]
-    more = len(unlike) - _KEYS
-    return lines + ([f"  ... {more} more keys; --json has all"] if more > 0 else [])
+    if len(told) > _KEYS:
+        lines.append(f"  ... {len(told) - _KEYS} more keys; --json has all")
+    if modelled:
+        keys = counted(len(modelled), "key")
+        lines.append(f"  ... and {keys} of the model's TCP, which the kernel's does not have")
+    return lines
 
 
 def _value(value: Any) -> str:

@@ -83,14 +83,17 @@ def is_run(opened: Run | Explained) -> TypeGuard[Run]:
     return not is_explained(opened)
 
 
-def busiest(opened: Run | Explained) -> tuple[str, str] | None:
+def busiest(opened: Run | Explained, flow: str | None = None) -> tuple[str, str] | None:
     """Return the flow and the direction of a capture with the most octets of data.
 
-    It is None for a capture without data, and for a run, because the flows of a run have an order.
+    Of a named flow only the direction is chosen. It is None for a capture without data, and for a
+    run, because the flows of a run have an order.
     """
     if not is_explained(opened):
         return None
     connections = opened.table("connections")
+    if flow is not None:
+        connections = connections.where(connection=int(flow.removeprefix("c")))
     if len(connections) == 0 or not connections["data_bytes"].any():
         return None
     most = int(connections["data_bytes"].argmax())

@@ -35,13 +35,15 @@ def complain(error: BaseException, word: str = "error:") -> None:
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
 
 
-def hint_at_replies(run: Run) -> None:
-    """Say how to see the replies, if no direction was named and the first flow has both."""
-    flows = run.flows
-    if flows["direction"].tolist()[:2] == ["forward", "reverse"]:
-        what = f"shown: data from {flows['from'][0]} in flow {flows['flow'][0]}"
+def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
+    """Say which direction of a flow is shown, if it has both and none was named."""
+    flows = run.flows.where(flow=flow)
+    if flows["direction"].tolist() == ["forward", "reverse"]:
+        reverse = shown == "reverse"
+        what = f"shown: data from {flows['from'][int(reverse)]} in flow {flow}, which has more"
+        other = "forward" if reverse else "reverse"
         note = paint("note:", "yellow", sys.stderr)
-        print(f"{note} {what}; for the replies use --direction reverse", file=sys.stderr)
+        print(f"{note} {what}; for the other use --direction {other}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

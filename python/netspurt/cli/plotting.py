@@ -15,7 +15,7 @@ import typer
 from netspurt.cli.crossing import crossing_lines
 from netspurt.cli.opening import busiest, is_explained, is_run, open_tables
 from netspurt.cli.options import Direction, From, To, some_of
-from netspurt.cli.output import named, paint
+from netspurt.cli.output import hint_at_direction, named, paint
 from netspurt.picture_files import check_ending
 
 if TYPE_CHECKING:
@@ -267,12 +267,8 @@ def _name_the_flow(run: Run, kinds: Sequence[str]) -> None:
     names = list(dict.fromkeys(flows["flow"].tolist()))
     if len(names) > 1:
         _note(f"drawn: flow {named(names[0])} of {len(names)}; --flow chooses another")
-    if flows["direction"].tolist()[:2] != ["forward", "reverse"]:
-        return
-    reverse = busier(run) == "reverse"
-    what = f"shown: data from {flows['from'][int(reverse)]} in flow {flows['flow'][0]}"
-    other = "forward" if reverse else "reverse"
-    _note(f"{what}, which has more; for the other use --direction {other}")
+    if names:
+        hint_at_direction(run, names[0], busier(run))
 
 
 def _check_out(out: Path | None, kinds: Sequence[str]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from netspurt.pictures.marks import SERIES, Line, Mark, Picture, Points, Scale
-from netspurt.pictures.view import Tables, View, pick
-from netspurt.table import Table
+from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
+from netspurt.table import Table, optional
 
 #: More flows than this cannot be told apart.
 _MOST = len(SERIES)
@@ -15,9 +17,12 @@ _MOST = len(SERIES)
 def progress(run: Tables, view: View) -> Picture:
     """Show the octets that each flow has sent over time; dots are retransmissions, rings spurious.
 
-    The flows are those that the view names, separated by commas, or those with most data.
+    The flows are those that the view names, separated by commas, or those with most data. Without a
+    direction, the one is shown in which all flows together carry more data.
     """
     segments = run.table("segments")
+    if view.direction is None:
+        view = replace(view, direction=_busier(run))
     chosen = _named(segments, view) if view.flow else _largest(segments, view)
     if not chosen:
         raise ValueError(f"no flow has {view.sends} data")
@@ -29,6 +34,15 @@ def progress(run: Tables, view: View) -> Picture:
         marks.append(Line(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
         marks += _repeats(own)
     return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
+
+
+def _busier(run: Tables) -> str | None:
+    """Return the direction in which most octets were acknowledged; `None` if nothing is known."""
+    flows = optional(run, "flows")
+    if flows is None or len(flows) == 0 or "acked_bytes" not in list(flows):
+        return None
+    sums = {way: int(flows.where(direction=way)["acked_bytes"].sum()) for way in DIRECTIONS}
+    return max(sums, key=lambda way: sums[way])
 
 
 def _repeats(own: Table) -> list[Mark]:
