@@ -206,3 +206,31 @@ def test_a_live_sweep_has_no_budget_of_wake_ups(netspurt: Command, tmp_path: Pat
     (tmp_path / "both.toml").write_text(BOTH.replace("[sweep]", "[sweep]\nevents = 1000"))
     ran = netspurt("sweep", "both.toml", "--live", "--out", "x")
     refused(ran, "a live case has none", "bound the cases by `time`")
+
+
+POPULATION = """
+stop = "1 s"
+links = { line = { between = ["a", "b"], rate = "9 Mbit/s", delay = "5 ms", queue = "50 packets" } }
+[populations.web]
+from = "a"
+to = "b"
+endpoint = "kernel"
+profile = "linux-default"
+arrivals = { every = "100 ms" }
+reply = { file = "sizes.txt" }
+[sweep]
+seeds = 2
+"""
+
+
+def test_a_population_of_the_kernel_s_needs_the_flag(netspurt: Command, tmp_path: Path) -> None:
+    (tmp_path / "web.toml").write_text(POPULATION)
+    (tmp_path / "sizes.txt").write_text("4000\n")
+    refused(netspurt("sweep", "web.toml", "--out", "x"), "web.toml:7:", "netspurt sweep --live")
+    assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live
+
+
+def test_without_a_kernel_s_end_the_error_names_one(netspurt: Command, tmp_path: Path) -> None:
+    netspurt("new", tmp_path / "mine.toml")
+    ran = netspurt("live", "run", "mine.toml", "--out", "x")
+    refused(ran, "`--set flows.transfer.endpoint=kernel`")

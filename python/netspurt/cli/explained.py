@@ -13,7 +13,7 @@ from netspurt.causes import SEEN_IN_ACKS
 from netspurt.cli.common import of_files
 from netspurt.cli.opening import there
 from netspurt.cli.output import columns, named
-from netspurt.cli.pooled import ALIKE, pooled_lines, rate_lines, time_line
+from netspurt.cli.pooled import ALIKE, heard, pooled_lines, rate_lines, time_line
 from netspurt.cli.remedy_lines import remedy_lines
 from netspurt.wording import NO_TCP, counted, number, rate
 
@@ -99,7 +99,7 @@ def lines(
             raise ValueError(f"{found.path}: no connection {connection}; {there('', len(numbers))}")
         yield from _connection(found, connection, room)
         yield ""
-        yield time_line(_chosen(found.table("spent"), connection), "this connection")
+        yield time_line(_chosen(heard(found), connection), "this connection")
         yield from rate_lines(found, connection)
         names = ("waits", "floors", "habits")
         own = {name: _chosen(found.table(name), connection) for name in names}
@@ -153,7 +153,8 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         of += "" if every == 1 else "connections"
         yield (
             f"Only one direction of {of} was captured: its round trips cannot be known, nor "
-            "whether a retransmission was needed. Capture where both directions pass."
+            "why a segment was sent again and whether that was needed, but for a timer that doubles "
+            "its waits. Capture where both directions pass."
         )
 
 

@@ -46,7 +46,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
     yield from _vantages(found)
     yield from _causes(found, room)
     yield ""
-    yield time_line(found.table("spent"), "all connections")
+    yield time_line(heard(found), "all connections")
     yield from rate_lines(found)
     yield from remedy_lines(found.tables)
     yield from _worst(found)
@@ -193,10 +193,19 @@ def _waited(found: Explained, own: Table) -> float:
     return float(sum(waited.get(key, 0.0) for key in of))
 
 
+def heard(found: Explained) -> Table:
+    """Return the rows of `spent` of connections of which both directions were captured."""
+    connections, spent = found.table("connections"), found.table("spent")
+    silent = connections["connection"][connections["packets"] == 0]
+    return spent.select(~np.isin(spent["connection"], silent))
+
+
 def time_line(spent: Table, whose: str) -> str:
     """Return the shares of the time of the connections `whose`, the largest first."""
     sums = {name: float(spent.seconds(f"{name}_ns").sum()) for name in SPENT}
     whole = sum(sums.values())
+    if len(spent) == 0:
+        return "Without acknowledgements it is not known how the time was spent."
     if whole == 0:
         return "All packets have the same time, so it is not known how the time was spent."
     largest = sorted(sums.items(), key=lambda one: -one[1])

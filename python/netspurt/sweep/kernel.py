@@ -83,7 +83,7 @@ class Live:
         if not sweep.is_live:
             raise ValueError(
                 "no case has a kernel's end, and so none runs live: add "
-                '`endpoint = "kernel"` to a flow'
+                '`endpoint = "kernel"` to a flow, or `--set flows.NAME.endpoint=kernel`'
             )
         if sweep.budget[0] is not None:
             raise ValueError(

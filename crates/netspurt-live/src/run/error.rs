@@ -27,7 +27,10 @@ pub enum LiveError {
     /// The run recorded more rows than `record.rows` allows.
     #[error("{0}")]
     Overfull(String),
-    /// No flow has an end on the kernel's TCP.
-    #[error("no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to a flow")]
-    NothingReal,
+    /// No flow has an end on the kernel's TCP. The path is that of an endpoint.
+    #[error(
+        "no flow has an end on the kernel's TCP: add `endpoint = \"kernel\"` to one, or say `--set \
+         {0}=kernel`"
+    )]
+    NothingReal(String),
 }

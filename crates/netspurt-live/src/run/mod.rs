@@ -174,7 +174,7 @@ impl Drop for SetOnDrop<'_> {
 /// only if a flow needs them.
 fn suits(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
     if scenario.kernel_flow().is_none() {
-        return Err(LiveError::NothingReal);
+        return Err(LiveError::NothingReal(scenario.first_endpoint()));
     }
     if scenario.programs_flow().is_some() != options.programs.is_some() {
         let what = "programs need a flow with `app = \"programs\"`, and such a flow needs \

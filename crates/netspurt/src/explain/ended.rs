@@ -6,6 +6,7 @@ use crate::ids::Side;
 use crate::observe::Retired;
 use crate::units::{Duration, Time};
 
+use super::unanswered::judge_alone;
 use super::{CapturedConnection, EndedWay, SpareWays, Statistics, TimeSpent};
 
 /// How a connection ended, as far as the capture shows.
@@ -48,7 +49,13 @@ impl EndedConnection {
         let Retired { number, ends, mut state } = retired;
         state.take_pending(spare);
         let (first_side, spent) = (state.first_side(), state.spent());
-        Self { number, ends, first_side, spent, ways: state.finish() }
+        let mut ways = state.finish();
+        let silent =
+            |way: &Option<EndedWay>| way.as_ref().is_none_or(|way| way.statistics.packets.all == 0);
+        if ways.iter().any(silent) {
+            ways.iter_mut().flatten().for_each(judge_alone);
+        }
+        Self { number, ends, first_side, spent, ways }
     }
 
     /// What `side` sent.

@@ -185,6 +185,13 @@ impl OtherFloors {
         });
     }
 
+    /// Keeps the waits for SYNs alone, and no spurious timeouts: what a capture without
+    /// acknowledgements shows.
+    pub fn keep_syns(&mut self) {
+        self.expired = None;
+        self.waits.retain(|wait| wait.timer == EndedBy::Syn);
+    }
+
     /// The estimate now.
     pub const fn estimate(&self) -> Option<MeanDeviation> {
         self.estimate

@@ -101,9 +101,11 @@ fn lay_bare(spec: &mut Spec) {
 /// The problem of a scenario with an end of the kernel's. The kernel does not run in virtual time,
 /// so such a scenario cannot be simulated.
 pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
-    let real = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
-    let (name, _) = real?;
-    Some(Problem::at(["flows", name, "endpoint"], KERNEL).fix(LIVE))
+    let flow = spec.flows.iter().find(|(_, flow)| flow.ends().contains(&EndpointWord::Kernel));
+    let own = spec.populations.iter().find(|(_, own)| own.endpoint == EndpointWord::Kernel);
+    let flow = flow.map(|(name, _)| ["flows", name, "endpoint"]);
+    let place = flow.or(own.map(|(name, _)| ["populations", name, "endpoint"]))?;
+    Some(Problem::at(place, KERNEL).fix(LIVE))
 }
 
 /// The message about an end of the kernel's in a sweep.

@@ -109,6 +109,14 @@ impl Scenario {
         Some(flow.or(population)?)
     }
 
+    /// The path of the endpoint of the first flow or population, to name in advice.
+    pub fn first_endpoint(&self) -> String {
+        let flow = self.spec.flows.keys().next().map(|name| format!("flows.{name}"));
+        let population = || self.spec.populations.keys().next();
+        let own = flow.or_else(|| Some(format!("populations.{}", population()?)));
+        format!("{}.endpoint", own.unwrap_or_else(|| "flows.NAME".to_owned()))
+    }
+
     /// The flow whose ends are programs, if there is one.
     pub fn programs_flow(&self) -> Option<&str> {
         let programs = |flow: &&FlowSpec| flow.is_of_programs();
