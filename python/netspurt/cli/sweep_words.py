@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
     """Yield the measures, those that differ between cases first, and how to name one."""
+    kinds = _by_kind(cases, folder)
+    heads = {
+        "differ": "differ between cases",
+        "equal": "the same in all cases",
+        "nothing": "zero or empty in all cases",
+    }
+    for kind, names in kinds.items():
+        if names:
+            yield f"{heads[kind]}: {', '.join(names)}"
+    by = f" --by {folder.names[0]}" if folder.names else ""
+    yield f"Show one: netspurt sweep show {folder.where} -m {suggested(cases, folder)}{by}"
+
+
+def suggested(cases: Columns, folder: SweepFolder) -> str:
+    """Return a measure to begin with, if possible a usual one that differs between the cases."""
+    kinds = _by_kind(cases, folder)
+    there = kinds["differ"] or kinds["equal"] or ["sent"]
+    return next((name for name in _USUAL if name in there), there[0])
+
+
+def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
+    """Return the measures by what they do: differ between cases, be equal, or say nothing."""
     import numpy as np
 
     from netspurt.analysis.cases import measures
@@ -29,22 +51,17 @@ def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
         some = len(known) > 0 and bool(known.any())
         differ = some and bool(np.any(known != known[0]))
         kinds["differ" if differ else "equal" if some else "nothing"].append(name)
-    heads = {
-        "differ": "differ between cases",
-        "equal": "the same in all cases",
-        "nothing": "zero or empty in all cases",
-    }
-    for kind, names in kinds.items():
-        if names:
-            yield f"{heads[kind]}: {', '.join(names)}"
-    there = kinds["differ"] or kinds["equal"] or ["sent"]
-    first = next((name for name in _USUAL if name in there), there[0])
-    by = f" --by {folder.names[0]}" if folder.names else ""
-    yield f"Show one: netspurt sweep show {folder.where} -m {first}{by}"
+    return kinds
 
 
 #: The measures that are suggested, the best first.
-_USUAL = ("completion_ns_mean", "request_ns_mean", "goodput_bps", "retransmissions")
+_USUAL = (
+    "completion_ns_mean",
+    "request_ns_mean",
+    "connection_ns_mean",
+    "goodput_bps",
+    "retransmissions",
+)
 
 
 def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> Iterator[str]:
@@ -66,17 +83,20 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> 
         )
 
 
-def undecided(rows: Sequence[Comparison], seeds: int) -> Iterator[str]:
-    """Yield how many seeds would decide comparisons that cannot be told."""
+def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str]:
+    """Yield how many seeds would decide comparisons along an axis that cannot be told."""
     from netspurt.analysis.seeds import needed
 
     told = {}
     for row in rows:
         if row.verdict == "cannot tell" and (wanted := needed(row.difference, seeds)):
-            told[" ".join((*row.labels, row.label))] = wanted
+            told[", ".join((*row.labels, f"{axis} = {row.label}"))] = wanted
     if told:
-        each = ", ".join(f"{name} {number(wanted)}" for name, wanted in told.items())
-        yield (f"To tell differences as large as these, about so many seeds are needed: {each}.")
+        each = "; ".join(f"{name}: {number(wanted)}" for name, wanted in told.items())
+        yield (
+            "Where it says `cannot tell`, the difference may be anything in its interval. To tell "
+            f"one as large as was measured, about so many seeds are needed: {each}."
+        )
 
 
 #: How many times a case needs for each of its own quantiles.

@@ -5,7 +5,7 @@ use crate::record::{Column, Data, Table};
 use crate::units::Duration;
 
 use super::columns::DIRECTIONS;
-use super::tables::ways;
+use super::tables::{confidence, ways};
 use super::{Explanation, Habits, Vantage};
 
 /// A row: the connection's number, the side that sends, and its habits.
@@ -26,7 +26,7 @@ fn spans(
 
 fn path(rows: &[HabitsRow<'_>]) -> Vec<Column> {
     let vantages = rows.iter().map(|row| row.2.vantage.0 as u8).collect();
-    let sure = rows.iter().map(|row| Some(f64::from(row.2.vantage.1))).collect();
+    let sure = rows.iter().map(|row| Some(confidence(row.2.vantage.1))).collect();
     vec![
         Column::new("vantage", Data::Tag { codes: vantages, texts: &Vantage::NAMES }),
         Column::new("vantage_confidence", Data::OptionalF64(sure)),

@@ -20,6 +20,11 @@ pub fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &Ende
         .map(|row| (row.connection.number, row.side, row.way))
 }
 
+/// A confidence for a table: of its decimals no more than four mean anything.
+pub fn confidence(share: f32) -> f64 {
+    (f64::from(share) * 1e4).round() / 1e4
+}
+
 /// The name for an unknown cause, followed by the names of the causes in the order of their codes.
 const CAUSES: [&str; Cause::ALL.len() + 1] = {
     let mut names = ["unknown"; Cause::ALL.len() + 1];
@@ -63,8 +68,8 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
         rows.extend(way.retransmissions.iter().copied().map(rest));
     }
     type Told = super::ExplainedRetransmission;
-    let confidence = |of: fn(&Told) -> f32| {
-        Data::OptionalF64(rows.iter().map(|row| Some(f64::from(of(&row.3)))).collect())
+    let sure = |of: fn(&Told) -> f32| {
+        Data::OptionalF64(rows.iter().map(|row| Some(confidence(of(&row.3)))).collect())
     };
     let tag = |name, texts, of: fn(&Told) -> u8| {
         Column::new(name, Data::Tag { codes: rows.iter().map(|row| of(&row.3)).collect(), texts })
@@ -99,9 +104,9 @@ pub fn retransmissions_table(explanation: &Explanation) -> Table {
             ),
             tag("cause", &CAUSES, |one| one.cause.code()),
             tag("cause_evidence", &CauseRule::NAMES, |one| one.rule as u8),
-            Column::new("cause_confidence", confidence(|one| one.cause_confidence)),
+            Column::new("cause_confidence", sure(|one| one.cause_confidence)),
             tag("verdict", &Verdict::NAMES, |one| one.verdict as u8),
-            Column::new("verdict_confidence", confidence(|one| one.verdict_confidence)),
+            Column::new("verdict_confidence", sure(|one| one.verdict_confidence)),
             tag("evidence", &VerdictEvidence::NAMES, |one| one.evidence as u8),
             Column::new(
                 "original_missing",

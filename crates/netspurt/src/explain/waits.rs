@@ -6,14 +6,8 @@ use crate::rto::MeanDeviation;
 use crate::units::{Duration, Time};
 
 use super::columns::DIRECTIONS;
-use super::{ConnectionRow, EndedBy, EndedWay, Explanation, FLOORS, TimerWait, WaitingFor};
-
-/// The directions of all connections: the connection's number, the side that sends, and what it
-/// sends.
-fn ways(explanation: &Explanation) -> impl Iterator<Item = (u64, Side, &EndedWay)> {
-    (explanation.connections.iter().flat_map(ConnectionRow::of))
-        .map(|row| (row.connection.number, row.side, row.way))
-}
+use super::tables::ways;
+use super::{EndedBy, EndedWay, Explanation, FLOORS, TimerWait, WaitingFor};
 
 fn span(span: Duration) -> i64 {
     span.as_nanos().cast_signed()

@@ -120,7 +120,9 @@ fn overwritten(axes: &[(&str, &[Point])]) -> Result<(), Problem> {
             let message = format!("the axis `{first}` varies `{}`, too", setting.path);
             let mut problem = Problem::at([], message);
             problem.path.clone_from(&setting.place);
-            return Err(problem.fix("vary another path, or use one axis with `sets`"));
+            return Err(problem.fix(
+                "vary another path, or use one axis with `sets`; `--set 'sweep.over={ ... }'` replaces all axes",
+            ));
         }
         before.extend(settings().map(|setting| (path_keys(setting), *name)));
     }
