@@ -254,7 +254,7 @@ impl Tcb {
         }
     }
 
-    /// What a segment says to the sending half.
+    /// The fields of a segment that concern the sending half.
     fn ack_of<'a>(&self, segment: &'a Segment) -> AckSegment<'a> {
         let agreed = &self.header.agreed;
         AckSegment {

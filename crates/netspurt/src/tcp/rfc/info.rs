@@ -19,7 +19,7 @@ pub struct ConnectionInfo {
     pub retries: u32,
     /// Probes of a closed window, or of a full queue of the host's own.
     pub probes: ProbesInfo,
-    /// What both ends agreed on.
+    /// The options on which both ends agreed.
     pub options: OptionsInfo,
     /// Octets of payload in a full segment.
     pub smss: u64,

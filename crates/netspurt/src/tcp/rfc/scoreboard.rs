@@ -23,7 +23,7 @@ pub(super) struct SentSegment {
     pub(super) times: u8,
     /// Reported as arrived above the cumulative ACK.
     pub(super) sacked: bool,
-    /// Thought lost, with what told so.
+    /// The sender believes that it is lost, for the given cause.
     pub(super) lost: Option<Cause>,
     /// Sent again; the copy counts as outstanding and is not thought lost.
     pub(super) retransmitted: bool,
@@ -33,7 +33,8 @@ packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, 
 
 packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
 
-/// What delivery rate samples need of the past (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+/// The state of the past that delivery rate samples need (draft-ietf-ccwg-bbr, "Delivery Rate
+/// Samples").
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
     /// Octets delivered so far.
@@ -164,7 +165,7 @@ pub(super) struct Scoreboard {
     waiting_from: u64,
     /// Loss detection by SACK has looked at everything below this.
     judged: u64,
-    /// What counted as lost and does no longer, unless it left again.
+    /// A segment that counted as lost, no longer does, and was not retransmitted.
     spared: Ranges,
 }
 
@@ -389,8 +390,8 @@ impl Scoreboard {
         }
     }
 
-    /// Octets `left..right` are reported as arrived: `covered` is told of each segment that is
-    /// newly covered whole, as it was.
+    /// Octets `left..right` are reported as arrived. Calls `covered` for each segment that is now
+    /// covered completely and was not before, with its state before.
     pub(super) fn sack(
         &mut self,
         left: u64,
@@ -434,7 +435,8 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at `place` is thought lost, every copy of it. What waits already keeps its cause.
+    /// Marks the segment at `place` as lost, with every copy of it. A segment that already waits
+    /// keeps its cause.
     pub(super) fn lose(&mut self, place: usize, cause: Cause) {
         let sent = &mut self.segs[place];
         if sent.sacked {
@@ -457,8 +459,8 @@ impl Scoreboard {
         self.waiting_from = self.waiting_from.min(sent.seq);
     }
 
-    /// What has not arrived and starts below `edge` is lost, as far as it was not judged before;
-    /// how many octets that were.
+    /// Marks as lost all segments that have not arrived, start below `edge` and were not judged
+    /// before. Returns the number of their octets.
     pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
         let before = self.lost();
         let first = self.place_of(self.judged);
@@ -475,7 +477,7 @@ impl Scoreboard {
         self.lost() - before
     }
 
-    /// What has not arrived is lost: a timeout.
+    /// Marks all segments that have not arrived as lost, after a timeout.
     pub(super) fn lose_all(&mut self, cause: Cause) {
         for place in 0..self.segs.len() {
             self.lose(place, cause);
@@ -483,8 +485,9 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Nothing is lost after all: the originals are still on their way. What RACK called lost and was
-    /// not sent again is maybe to be `spared` of a further look.
+    /// No segment is lost after all, because the originals are still on their way. With `spared`,
+    /// RACK does not look again at the segments that it had called lost and that were not
+    /// retransmitted.
     pub(super) fn lose_nothing(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
@@ -496,7 +499,8 @@ impl Scoreboard {
         self.judged = self.segs.front().map_or(0, |first| first.seq);
     }
 
-    /// The receiver went back on what it reported (RFC 2018 §8): nothing has arrived.
+    /// The receiver discarded octets that it had reported (RFC 2018 §8). No octet counts as arrived
+    /// any more.
     pub(super) fn forget_sacks(&mut self) {
         for sent in &mut self.segs {
             sent.sacked = false;
@@ -505,7 +509,7 @@ impl Scoreboard {
         self.arrived.clear();
     }
 
-    /// The first segment that is lost and not sent again.
+    /// Returns the place of the first segment that is lost and not retransmitted yet.
     pub(super) fn next_waiting(&mut self) -> Option<usize> {
         if self.waiting == 0 {
             self.waiting_from = u64::MAX;
@@ -517,7 +521,7 @@ impl Scoreboard {
         found
     }
 
-    /// The segment at `place` goes out again, as a copy that is maybe `counted` as outstanding.
+    /// Retransmits the segment at `place`. `counted` says whether the copy counts as outstanding.
     pub(super) fn retransmit(
         &mut self,
         place: usize,
