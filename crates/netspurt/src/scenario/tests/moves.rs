@@ -49,7 +49,7 @@ pub(super) const SLIPS: &[Slip] = &[
         "\"3 packets\"",
         "\"3 packets\", handovers = [{ at = \"1 s\", dead = \"2 s\" }, { at = \"2 s\" }]",
         "the previous handover ends only at 3 s",
-        "handovers that do not overlap",
+        "write handovers that do not overlap",
     ],
     [
         "\"3 packets\"",

@@ -153,7 +153,7 @@ fn captures_keep_headers_unless_a_scenario_asks_for_more() {
     for snap in ["39 B", "66 kB"] {
         let text = format!("{WEB}\n[record]\nsnap = \"{snap}\"");
         let error = Scenario::parse("web.toml", &text).expect_err(snap).to_string();
-        assert!(error.contains("from 40 B to 65535 B"), "{error}");
+        assert!(error.contains("write 40 B to 65535 B"), "{error}");
     }
 }
 

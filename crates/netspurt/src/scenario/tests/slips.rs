@@ -343,7 +343,7 @@ fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
         ),
         ("count = 4", "count = 0", "out of range", "from 1 to 1000000"),
         ("count = 4", "", "`count` is missing", "add `count"),
-        ("count = 4", "count = 4\ntimeout = \"0 s\"", "a give-up time of zero", "above zero"),
+        ("count = 4", "count = 4\ntimeout = \"0 s\"", "`timeout` cannot be zero", "above zero"),
         ("count = 4", "count = 4\nstart = \"10 s\"", "when the run has ended", "before"),
         ("to = \"b\"", "to = \"c\"", "a node `c`", "did you mean"),
         ("to = \"b\"", "to = \"a\"", "starts and ends at the same node", "another node"),

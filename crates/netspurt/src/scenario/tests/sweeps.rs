@@ -264,19 +264,19 @@ const SLIPS: &[[&str; 4]] = &[
     [
         "over.r = { path = \"stop\", values = [\"1 s\", \"1 s\"] }",
         "sweep.over.r.values[1]",
-        "`1 s` comes twice",
+        "`1 s` appears twice",
         "each value once",
     ],
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 ms\", count = 3 }",
         "sweep.over.r",
-        "is no range",
-        "one unit",
+        "are not the ends of a range",
+        "the same unit",
     ],
     [
         "over.r = { path = \"stop\", from = \"0 s\", to = \"2 s\", count = 3, spacing = \"log\" }",
         "sweep.over.r",
-        "no even ratios",
+        "must be above zero",
         "ends above zero",
     ],
     [
@@ -314,7 +314,7 @@ const SLIPS: &[[&str; 4]] = &[
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 3, draw = true }",
         "sweep.over.r.count",
-        "each run draws one value",
+        "with `draw`, each run draws one value",
         "leave `count` out",
     ],
     [
