@@ -257,7 +257,7 @@ def test_a_kernel_that_only_receives_is_not_told_of_the_sender_s_algorithm() -> 
 @pytest.mark.parametrize("ends", [["kernel", "kernel"], ["kernel", "model"]])
 def test_a_kernel_that_sends_has_no_class_of_python(ends: list[str]) -> None:
     values = {"flows.transfer.endpoint": ends, CONGESTION: "own.py:Reno"}
-    with pytest.raises(ns.ScenarioError, match=r"no kernel has `own.py:Reno`") as caught:
+    with pytest.raises(ns.ScenarioError, match=r"the kernel cannot run `own.py:Reno`") as caught:
         Scenario.parse(KERNEL).replace(values)
     assert caught.value.key == CONGESTION
 

@@ -178,7 +178,7 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
         ("replay delays.csv -e linux", "as in `--interval 1s`, or replay with `--order sequence`"),
         ("replay delays.csv --versus linux", "does not say when its probes left"),
         ("replay delays.csv --order random", "'random' is not one of sequence, causal"),
-        ("replay delays.csv --clock sundial --order sequence", "`sundial` is no clock: write"),
+        ("replay delays.csv --clock sundial --order sequence", "`sundial` is not a clock: write"),
         ("replay delays.csv --rfc889 --versus linux", "leave one of them out"),
         ("replay delays.csv --out words.txt", "words.txt is a file: --out names a folder"),
         ("replay delays.csv --interval 1 -e linus", "did you mean `linux`?"),

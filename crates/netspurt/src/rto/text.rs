@@ -401,7 +401,7 @@ mod tests {
             ),
             (
                 "quic:initial_rtt=0 s",
-                "quic: `initial_rtt`: a timer that fires at once: write a time above zero",
+                "quic: `initial_rtt`: a timer of zero would fire at once: write a time above zero",
             ),
         ] {
             assert_eq!(slip(text), message);

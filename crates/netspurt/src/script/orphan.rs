@@ -44,7 +44,7 @@ impl Orphan {
         waits && self.own < 0
     }
 
-    /// Whether the wait is over; it is told once.
+    /// Returns whether the wait is over, but only once.
     pub(super) fn is_over(&mut self, now: Time) -> bool {
         self.until.take_if(|until| *until <= now).is_some()
     }

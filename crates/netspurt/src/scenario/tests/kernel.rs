@@ -60,7 +60,7 @@ const MISTAKES: &[[&str; 3]] = &[
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
         "the kernel has no switch `rto.max`",
-        "takes only `min`; set any other timer as a `shim`",
+        "has only the switch `min`; set any other timer as a `shim`",
     ],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { min = \"0 s\" } }",
@@ -89,7 +89,7 @@ const MISTAKES: &[[&str; 3]] = &[
     ],
     [
         "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"reno-1998\"\ncount = 2",
-        "one pair of hosts may run programs",
+        "only one pair of hosts can run programs",
         "leave `count` out",
     ],
 ];
@@ -211,7 +211,7 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
         assert_eq!(Scenario::parse("again", &resolved).unwrap().resolved(), resolved);
     }
     for [lines, says, fix] in [
-        ["family = \"ipv6\"", "to which no IP version applies", "another profile"],
+        ["family = \"ipv6\"", "have no IP version", "another profile"],
         [
             "family = \"ipv6\"\nprofile = \"linux-6\"\nendpoint = \"kernel\"\ntcp = { packet_size = \"1000 B\" }",
             "cannot use packets of 1000 B",

@@ -282,7 +282,7 @@ const SLIPS: &[[&str; 4]] = &[
     [
         "over.r = { path = \"seed\", values = [1, 2] }",
         "sweep.over.r.path",
-        "does not vary `seed`",
+        "cannot vary `seed`",
         "`seeds`",
     ],
     [
@@ -331,7 +331,7 @@ const SLIPS: &[[&str; 4]] = &[
     ],
     ["seeds = 0", "sweep.seeds", "out of range", "from 1"],
     ["sedes = 3", "sweep.sedes", "unknown key `sedes`", "did you mean `seeds`?"],
-    ["time = \"0 s\"", "sweep.time", "cut at once", "above zero"],
+    ["time = \"0 s\"", "sweep.time", "stop every case at once", "above zero"],
     ["over.r = { pth = \"stop\" }", "sweep.over.r.pth", "unknown key `pth`", "`path`"],
 ];
 

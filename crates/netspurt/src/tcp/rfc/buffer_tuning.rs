@@ -28,7 +28,7 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// The connection stands.
+    /// The connection is open.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }

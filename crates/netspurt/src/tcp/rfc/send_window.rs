@@ -11,7 +11,8 @@ use super::written::WrittenPart;
 /// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// The most octets of one of the host's buffers, which have half of the peer's largest window at most.
+/// The most octets of one of the host's buffers, which hold at most half of the peer's largest
+/// window.
 const BUFFER_MAX: u64 = 1 << 16;
 
 /// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
