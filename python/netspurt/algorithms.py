@@ -146,7 +146,7 @@ def _fingerprint(text: str) -> str:
 
 
 def find(kind: str, text: str) -> Algorithm | None:
-    """Return the algorithm that a text names; `None` if it is no place and no such name.
+    """Return the algorithm that a text names; `None` if the text is neither a place nor a name.
 
     Parameters
     ----------

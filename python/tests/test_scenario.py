@@ -419,7 +419,5 @@ def test_a_link_follows_a_file_beside_the_scenario(tmp_path: Path) -> None:
     scenario = ns.load(path)
     assert "90 ms" in scenario.resolved()
     assert ns.Scenario.parse(scenario._core.text).resolved() == scenario.resolved()
-    with pytest.raises(
-        ns.ScenarioError, match=r"(?s)no file `pass.toml`.*--timeline pass.tom"
-    ):
+    with pytest.raises(ns.ScenarioError, match=r"(?s)no file `pass.toml`.*--timeline pass.tom"):
         ns.Scenario.parse(text)
