@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::ack::Ack;
 use crate::ranges::Ranges;
 
-/// What the receiver reported, and how far the holes have been retransmitted.
+/// The reports of the receiver, and how far the holes have been retransmitted.
 #[derive(Debug, Default)]
 pub(super) struct SackScoreboard {
     pub(super) arrived: Ranges,
@@ -49,7 +49,7 @@ impl SackScoreboard {
     }
 }
 
-/// What the receiver reported, and what was retransmitted since.
+/// The reports of the receiver, and the retransmissions since.
 #[derive(Debug)]
 pub(super) struct FackScoreboard {
     pub(super) arrived: Ranges,

@@ -68,7 +68,7 @@ pub enum Sampling {
     Timestamps,
 }
 
-/// What the retransmission timer counts from when an ACK moves it.
+/// The instant from which the retransmission timer counts when an ACK moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// From the ACK (RFC 6298 §5.3).
@@ -80,14 +80,14 @@ pub enum Restart {
     Rfc7765,
 }
 
-/// What a Super Fast Retransmit does to the congestion window, which the paper leaves open.
+/// The effect of a Super Fast Retransmit on the congestion window, which the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SfrResponse {
     /// Nothing.
     None,
-    /// What a loss found by duplicate ACKs does.
+    /// The effect of a loss found by duplicate ACKs.
     Halve,
-    /// What a timeout does, without the backoff.
+    /// The effect of a timeout, without the backoff.
     Reset,
 }
 
@@ -100,8 +100,9 @@ pub struct RfcConfig {
     pub ip_header_bytes: u16,
     /// The largest payload of a segment without options, as the MSS option has it.
     pub mss: u16,
-    /// What a smaller MSS option of the peer's counts for, lest a hostile peer have a packet sent
-    /// for each octet (Linux's `TCP_MIN_MSS` of old, since 5.2 `TCP_MIN_SND_MSS`).
+    /// The minimum for the peer's MSS option: a smaller one counts as this value, so that a hostile
+    /// peer cannot have a packet sent for each octet (Linux's `TCP_MIN_MSS` of old, since 5.2
+    /// `TCP_MIN_SND_MSS`).
     ///
     /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
     pub peer_mss_bytes_min: u32,
@@ -125,17 +126,17 @@ pub struct RfcConfig {
     pub prr: bool,
     /// How the congestion window is counted, cut and earned.
     pub cwnd_rules: CwndRules,
-    /// What moves the retransmission timer beyond RFC 6298's rules.
+    /// The rules that move the retransmission timer, beyond those of RFC 6298.
     pub timer_rules: TimerRules,
-    /// What the receiving side reports, and when it acknowledges a FIN.
+    /// The rules by which the receiving side reports and acknowledges.
     pub receive_rules: ReceiveRules,
-    /// What SYNs offer, and when they leave again.
+    /// The rules of what SYNs offer and when they are retransmitted.
     pub syn_rules: SynRules,
     /// When segments are held back or let go.
     pub send_rules: SendRules,
-    /// What proves a cut spurious, and what is learnt of it.
+    /// The rules of what proves a cut spurious, and what the sender learns from it.
     pub spurious_rules: SpuriousRules,
-    /// What RACK looks at, and in which order.
+    /// The rules of what RACK looks at, and in which order.
     pub rack_rules: RackRules,
     /// RACK takes no round trip from a retransmission whose ACK echoes an older stamp (RFC 8985
     /// §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
@@ -157,7 +158,7 @@ pub struct RfcConfig {
     /// Detection of spurious retransmissions from time stamps, and their undoing (RFC 3522, RFC
     /// 4015).
     pub eifel: bool,
-    /// What undoing a spurious cut restores.
+    /// The values that undoing a spurious cut restores.
     pub undo: Undo,
     /// Reports duplicates (RFC 2883).
     pub dsack: bool,
@@ -165,7 +166,7 @@ pub struct RfcConfig {
     pub dsack_undo: bool,
     /// Super Fast Retransmit.
     pub sfr: Option<SfrConfig>,
-    /// What such a retransmission does to the window.
+    /// The effect of such a retransmission on the window.
     pub sfr_response: SfrResponse,
     /// How long Super Fast Retransmit waits for the next segment when its last one was
     /// acknowledged and not all, in halves of the handshake's round trip; `None`: it rests.
@@ -178,7 +179,7 @@ pub struct RfcConfig {
     pub sampling: Sampling,
     /// Whether samples from segments sent twice are labelled ambiguous (Karn and Partridge 1987).
     pub karn: bool,
-    /// What an ACK does to a running timer.
+    /// The effect of an ACK on a running timer.
     pub restart: Restart,
     /// How round trips are measured.
     pub clock: Clock,
@@ -215,8 +216,8 @@ pub struct RfcConfig {
     pub retries: u32,
     /// Retransmissions of a SYN.
     pub syn_retries: u32,
-    /// Retransmissions of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, one
-    /// in Linux.
+    /// The number of retransmissions of a SYN that do not reduce the initial window: none in RFC
+    /// 5681 §3.1, one in Linux.
     pub syn_retransmissions_forgiven: u32,
     /// How long an end that closed first waits for stragglers: twice the MSL of RFC 9293 §3.6.1.
     pub time_wait: Duration,
@@ -236,7 +237,7 @@ pub struct RfcConfig {
     pub timer_slack: Duration,
 }
 
-/// What is restored when a retransmission proves to have been spurious.
+/// The values that are restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// The threshold; the window becomes what is outstanding and one burst, and the retransmission

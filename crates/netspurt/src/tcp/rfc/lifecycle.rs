@@ -50,7 +50,7 @@ impl Lifecycle {
         matches!(self.state, TcpState::CloseWait | TcpState::LastAck | TcpState::Closing)
     }
 
-    /// Why it ended otherwise than by closing.
+    /// The reason, if it did not end by closing.
     pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
         self.failure
     }

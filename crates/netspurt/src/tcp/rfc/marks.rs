@@ -5,7 +5,7 @@ use crate::segment::{Ecn, Flags, Segment};
 
 use super::config::RfcConfig;
 
-/// What the receiver knows of congestion marks.
+/// The receiver's state about congestion marks.
 #[derive(Debug)]
 pub(super) struct MarkEcho {
     /// Whether only what carries new data, or for CWR anything with a number, is looked at.

@@ -47,7 +47,7 @@ impl Persist {
         self.refused = 0;
     }
 
-    /// Its state, for people.
+    /// Its state, for reports.
     pub(super) fn info(&self) -> ProbesInfo {
         ProbesInfo { unanswered: self.unanswered + self.refused, backoff: self.backoff }
     }

@@ -17,7 +17,7 @@ pub(super) struct Delivery {
     at: Time,
     first_sent_at: Time,
     newest: Newest,
-    /// The last rate that [`DeliveredInfo`] tells.
+    /// The last rate that [`DeliveredInfo`] reports.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
     /// `octets` at which the last flight limited by the application will have been delivered.
@@ -73,7 +73,7 @@ impl Delivery {
         })
     }
 
-    /// What was delivered, for people.
+    /// The delivered data, for reports.
     pub(super) fn info(&self) -> DeliveredInfo {
         DeliveredInfo {
             bytes: self.octets,

@@ -159,7 +159,7 @@ impl RfcSender {
         act(recovery, &Scene { now, window, meter, config })
     }
 
-    /// What the receiving half asks as a segment arrives.
+    /// The acknowledgment that the receiving half needs when a segment arrives.
     #[inline]
     pub(super) fn moment(&self, now: Time) -> Moment {
         Moment { now, srtt: self.meter.srtt, rto: self.timers.retransmission.rto() }
@@ -177,7 +177,7 @@ impl RfcSender {
         }
     }
 
-    /// What its time went into, up to the last step.
+    /// How it spent its time, up to the last step.
     pub(in crate::tcp) fn times(&self) -> SendTimes {
         self.account.times()
     }

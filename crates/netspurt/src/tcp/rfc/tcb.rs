@@ -27,7 +27,7 @@ pub(in crate::tcp) struct Tcb {
     pub(super) header: HeaderState,
     pub(super) tx: RfcSender,
     pub(super) rx: RfcReceiver,
-    /// What waits to be taken with the segments that continue it.
+    /// The segment that waits to be merged with later ones.
     pub(super) merging: Merging,
     reported: CwndReport,
 }
@@ -215,7 +215,7 @@ impl Tcb {
         }
     }
 
-    /// What the connection knows of itself.
+    /// The state of the connection.
     pub(in crate::tcp) fn info(&self) -> ConnectionInfo {
         let tx = &self.tx;
         let LossRecovery { loss, repair, cwnd, .. } = &tx.recovery;

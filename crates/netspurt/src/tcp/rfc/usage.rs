@@ -4,7 +4,7 @@ use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{Duration, Time};
 
-/// What was used of the window of late.
+/// How much of the window was used lately.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     /// Whether the window was full.
