@@ -179,7 +179,7 @@ pub(super) struct SocketState {
     pub(super) write_shut: bool,
     /// `TCP_INQ`: `recvmsg` says how much is left.
     pub(super) tells_unread: bool,
-    /// What comes into the error queue.
+    /// The notices that enter the error queue.
     pub(super) notices: NoticeOptions,
 }
 

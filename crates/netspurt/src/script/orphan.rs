@@ -28,7 +28,7 @@ impl Orphan {
         self.own = seconds.clamp(-1, ORPHAN_MAX_S);
     }
 
-    /// What `TCP_LINGER2` reads as.
+    /// The value that `TCP_LINGER2` returns.
     pub(super) fn seconds(&self) -> i64 {
         let of_all = self.time.map_or(0, |time| time.as_nanos() / 1_000_000_000);
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }

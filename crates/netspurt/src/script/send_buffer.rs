@@ -133,7 +133,8 @@ impl SendBuffer {
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Takes a part, maybe the `first` one of a call. It joins the last chunk if that is not full.
+    /// Accepts a part of a call; `first` says whether it is the first one. The part joins the last
+    /// chunk if this is not full.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::notice::StampEvent;
 
-/// What `SO_TIMESTAMPING` asks for: bits of `SOF_TIMESTAMPING_…`.
+/// The request of `SO_TIMESTAMPING`: bits of `SOF_TIMESTAMPING_…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamping(u32);
 

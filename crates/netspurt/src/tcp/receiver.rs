@@ -41,7 +41,7 @@ pub(super) struct NsReceiver {
     told: u64,
     /// The octets that arrived above `next`.
     above: Ranges,
-    /// The first blocks of earlier ACKs, newest first, where SACK is on.
+    /// The first blocks of earlier ACKs, newest first; only with SACK.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
     sink: NsSink,
@@ -84,7 +84,7 @@ impl NsReceiver {
         }
     }
 
-    /// When a held acknowledgment goes out at the latest.
+    /// When a held acknowledgment leaves at the latest.
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }

@@ -42,7 +42,7 @@ const NOT_PACKED: &str = "only timers that can be packed are";
 
 /// The outstanding segments, as far as a deadline depends on them.
 pub(super) struct Oldest {
-    /// When the oldest segment outstanding last went out.
+    /// When the oldest outstanding segment last left.
     pub(super) sent: Time,
     /// How many are outstanding.
     pub(super) flight_segs: u64,

@@ -194,7 +194,7 @@ impl Transmitter {
         seq::to_wire(seq::SIMULATED_ISN, octet.saturating_sub(self.syn_room))
     }
 
-    /// Why the first retransmission after a timeout goes out.
+    /// The cause of the first retransmission after a timeout.
     pub(super) fn cause_after_timeout(&self) -> Cause {
         if self.una < 1 + self.syn_room { Cause::Syn } else { Cause::Rto }
     }
@@ -292,7 +292,7 @@ impl Transmitter {
         self.timed = None;
     }
 
-    /// Ends timing without a sample where `ack` covers the timed segment, and tells the timer
+    /// Ends timing without a sample if `ack` covers the timed segment, and reports to the timer
     /// that it was covered.
     pub(super) fn stop_timing_covered(&mut self, ack: u64) {
         if self.timed.take_if(|timed| ack > timed.seq).is_some() {

@@ -342,7 +342,7 @@ fn mistakes_in_populations_are_told_where_they_are() {
         ["load", "{ share = -1, link = \"wire\" }", "-1 is not a load", "above 0"],
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
         ["tcp.recovry", "\"sack\"", "unknown key `recovry`", "recovery"],
-        ["profile", "linux-default", "is the kernel's", "linux-6"],
+        ["profile", "linux-default", "profile of the running kernel", "linux-6"],
         ["arrivals", "every:1ns", "more than 1000000 connections a second", "lower rate"],
     ] {
         let path = format!("populations.web.{key}");

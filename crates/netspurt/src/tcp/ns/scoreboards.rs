@@ -27,7 +27,7 @@ impl SackScoreboard {
         self.retransmitted = 0;
     }
 
-    /// Takes in the blocks of an ACK; whether they say anything new.
+    /// Reads the blocks of an ACK. Returns whether they report anything new.
     pub(super) fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
         let total = self.arrived.total();
         self.arrived.remove_below(una);
@@ -59,7 +59,7 @@ pub(super) struct FackScoreboard {
     /// The octet after the highest known to have arrived.
     pub(super) forward: u64,
     pub(super) in_recovery: bool,
-    /// A retransmission was lost again: nothing goes out until a timeout or the end of recovery.
+    /// A retransmission was lost again: no segment leaves until a timeout or the end of recovery.
     pub(super) stopped: bool,
 }
 

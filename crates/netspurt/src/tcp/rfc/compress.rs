@@ -48,7 +48,7 @@ impl SackCompression {
         }
     }
 
-    /// The peer's SYN came; whether SACK is agreed on.
+    /// The peer's SYN came. `sack` says whether SACK is agreed on.
     pub(super) fn begin(&mut self, sack: bool) {
         self.is_on = self.is_wanted && sack;
     }
@@ -59,7 +59,7 @@ impl SackCompression {
         self.waiting > 0
     }
 
-    /// An ACK goes out, and reports what waited.
+    /// An ACK leaves, with all waiting reports.
     #[inline]
     pub(super) fn on_acknowledged(&mut self) {
         self.waiting = 0;

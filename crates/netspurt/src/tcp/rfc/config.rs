@@ -138,12 +138,13 @@ pub struct RfcConfig {
     pub spurious_rules: SpuriousRules,
     /// The rules of what RACK looks at, and in which order.
     pub rack_rules: RackRules,
-    /// RACK takes no round trip from a retransmission whose ACK echoes an older stamp (RFC 8985
-    /// §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
+    /// RACK ignores the round trip of a retransmission whose ACK echoes an older time stamp (RFC
+    /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
-    /// RACK's timer, where it begins a repair, counts for the delivery of one segment, and
-    /// afterwards leaves the window alone; it sends nothing new (`tcp_rack_reo_timeout`). Without the
-    /// switch it always counts for an ACK that delivered nothing: RFC 9937 speaks of ACKs alone.
+    /// If RACK's timer begins a repair, this counts as the delivery of one segment. Later firings
+    /// of the timer do not change the window, and the timer sends no new data
+    /// (`tcp_rack_reo_timeout`). Without the switch it always counts as an ACK that delivered
+    /// nothing, because RFC 9937 speaks only of ACKs.
     pub rack_timer_delivers: bool,
     /// A short segment waits while another short one is outstanding (Minshall 1999,
     /// `tcp_nagle_check`), and not while any octet is (RFC 896).
@@ -199,18 +200,18 @@ pub struct RfcConfig {
     pub nagle: bool,
     /// When the receiving side acknowledges.
     pub acks: DelayedAck,
-    /// Segments acknowledged at once at the start, at most (Linux's quick ACKs).
+    /// The most segments that are acknowledged at once at the start (Linux's quick ACKs).
     pub quick_acks_segs: u32,
-    /// Octets of payload of the segments that arrivals were merged of on their way (GRO), where they
-    /// were: what counts as a full segment.
+    /// The octets of payload of the segments that were merged on their way into arriving packets
+    /// (GRO), if they were: what counts as a full segment.
     pub merged_mss: Option<u16>,
-    /// Octets the receiving side holds for its application; with autotuning the most octets of
-    /// memory that the buffer becomes.
+    /// The octets that the receiving side can hold for its application; with autotuning the largest
+    /// size of the buffer in octets of memory.
     pub receive_buffer_bytes: u64,
-    /// The most of it that a SYN offers.
+    /// The largest part of it that a SYN offers.
     pub first_window_bytes: u64,
-    /// Octets of memory of the receive buffer that an application asked for (`SO_RCVBUF`; Linux doubles
-    /// what it is given), where memory is counted.
+    /// If memory is counted: the octets of memory of the receive buffer that an application set
+    /// (`SO_RCVBUF`; Linux doubles the number).
     pub receive_memory_bytes: Option<u64>,
     /// Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
     pub retries: u32,
@@ -229,11 +230,11 @@ pub struct RfcConfig {
     /// RACK's reordering window to begin with, in hundredths of the least round trip (RFC 8985
     /// §6.2 step 4: a quarter).
     pub reorder_window_percent: u32,
-    /// What a tail loss probe of a lone segment allows for the peer's delayed ACK
-    /// (RFC 8985 §7.2).
+    /// The time that a tail loss probe of a lone segment allows for the peer's delayed ACK (RFC
+    /// 8985 §7.2).
     pub max_ack_delay: Duration,
-    /// What it allows otherwise, beyond its round trips, and what RACK's timer allows: nothing in
-    /// RFC 8985, 2 ms in Linux.
+    /// The time that other probes and RACK's timer add to their round trips: nothing in RFC 8985, 2
+    /// ms in Linux.
     pub timer_slack: Duration,
 }
 

@@ -84,7 +84,7 @@ impl CwndControl {
         self.initial.octets(smss)
     }
 
-    /// The connection stands, with a window of `cwnd` octets after a handshake of `rtt`.
+    /// The connection is open, with a window of `cwnd` octets after a handshake of `rtt`.
     pub(super) fn open(&mut self, cwnd: u64, rtt: Option<Duration>, now: Time) {
         self.window.cwnd = cwnd;
         self.usage.begin(now);

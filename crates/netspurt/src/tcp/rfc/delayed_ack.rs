@@ -339,12 +339,12 @@ impl AckDelay {
         }
     }
 
-    /// Data left: an answer, where it comes within the wait (`tcp_event_data_sent`).
+    /// Data left. It counts as an answer if it comes within the wait (`tcp_event_data_sent`).
     pub(super) fn on_data_sent(&mut self, now: Time) {
         self.interactive |= self.clock.jiffies_between(self.last_arrival, now) < self.ato;
     }
 
-    /// The wait was in vain.
+    /// The wait ended without an answer.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return };
         self.ato = if self.interactive { min } else { (self.ato * 2).min(rto) };

@@ -13,7 +13,7 @@ use super::state::TcpState;
 pub struct ConnectionInfo {
     /// RFC 9293's state; a FIN that waits behind data counts as sent (§3.10.4).
     pub state: TcpState,
-    /// Where it stands with losses.
+    /// Its phase of loss recovery.
     pub phase: Phase,
     /// Timeouts in a row.
     pub retries: u32,
@@ -76,8 +76,8 @@ pub struct ReorderingInfo {
 pub struct DeliveredInfo {
     /// Octets.
     pub bytes: u64,
-    /// The last rate that was sampled, as octets in a time. A sample that the application limited counts
-    /// only if its rate is not lower (`tcp_rate_gen`). `None` if nobody asked for samples.
+    /// The last rate that was sampled, as octets in a time. A sample that the application limited
+    /// counts only if its rate is not lower (`tcp_rate_gen`). `None` if samples are not taken.
     pub rate: Option<(u64, Duration)>,
     /// Whether the application limited that sample.
     pub is_app_limited: bool,
@@ -94,7 +94,7 @@ pub struct OptionsInfo {
     pub ecn: bool,
     /// Whether any segment of the peer's could have been marked.
     pub ecn_seen: bool,
-    /// The peer's shift and ours, where windows are scaled (RFC 7323 §2).
+    /// The peer's shift and ours, if windows are scaled (RFC 7323 §2).
     pub shifts: Option<(u8, u8)>,
 }
 
@@ -131,9 +131,9 @@ pub struct ReceivingInfo {
     pub window: u64,
     /// Whether the peer's FIN arrived, and all before it.
     pub has_fin: bool,
-    /// The memory of the receive buffer, where it is counted.
+    /// The memory of the receive buffer, if it is counted.
     pub memory: Option<MemoryInfo>,
-    /// What arrived.
+    /// The counts of arrivals.
     pub count: ReceiveCount,
     /// The largest payload this end takes.
     pub mss: u16,

@@ -38,7 +38,7 @@ pub(super) struct RttMeter {
     pub(super) min_rtt: Option<Duration>,
     /// The smoothed round trip to the nanosecond, for pacing and probes.
     pub(super) srtt: Option<Duration>,
-    /// The handshake's round trip, where its SYN went out once.
+    /// The handshake's round trip, if its SYN was sent once.
     pub(super) handshake_rtt: Option<Duration>,
     timed: Option<TimedSegment>,
     covered: Covered,

@@ -1,4 +1,5 @@
-//! What is sent next: retransmissions and new data, as both windows and the pacer allow.
+//! The choice of the next segment: retransmissions and new data, as both windows and the pacer
+//! allow.
 
 use crate::segment::Cause;
 use crate::units::{BitRate, Time};

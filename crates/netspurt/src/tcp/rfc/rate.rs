@@ -57,7 +57,8 @@ impl Delivery {
         }
     }
 
-    /// The state to keep with a segment that goes out at `now`, with something outstanding or not.
+    /// Returns the state to keep with a segment that leaves at `now`, with or without outstanding
+    /// octets.
     pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Option<Snapshot> {
         if !self.is_sampled {
             return None;

@@ -52,7 +52,7 @@ pub(in crate::tcp) struct RfcReceiver {
     pub(super) ack_delay: AckDelay,
     compression: SackCompression,
     pub(super) marks: MarkEcho,
-    /// When a held acknowledgment goes out.
+    /// When a held acknowledgment leaves.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
     /// If the arriving segment was merged from several, the octets in each of them, and whether this
@@ -288,7 +288,8 @@ impl RfcReceiver {
         }
     }
 
-    /// The application asked for acknowledgments at once, or no longer; whether what is owed leaves.
+    /// The application switched acknowledgments at once on or off. Returns whether an owed
+    /// acknowledgment leaves.
     pub(super) fn set_quick_acks(&mut self, quick: bool, now: Time) -> bool {
         let owed = quick && self.deadline < Time::NEVER;
         let at_once = self.ack_delay.set_quick(quick, owed);
@@ -519,7 +520,7 @@ impl RfcReceiver {
         self.on_acknowledged();
     }
 
-    /// An acknowledgment goes out.
+    /// An acknowledgment leaves.
     #[inline]
     fn on_acknowledged(&mut self) {
         // The answer to a duplicate is not counted, because it reports nothing new.

@@ -353,7 +353,8 @@ impl LossRecovery {
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
-        // RFC 3168 §6.1.2: the peer is told of each fall of the window, also where the threshold stays.
+        // RFC 3168 §6.1.2: the peer learns of each reduction of the window, even if the threshold
+        // does not change.
         self.cwnd.owes_cwr = true;
         let again = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);

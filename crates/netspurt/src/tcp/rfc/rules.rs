@@ -377,9 +377,9 @@ pub struct SendRules {
     pub lost_outnumber_copies: bool,
     /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
     pub probes_are_uncounted: bool,
-    /// What the host's own queue drops does not count as sent: it is offered again when an ACK
-    /// comes, and with nothing outstanding every 500 ms (`tcp_write_xmit`, `tcp_send_probe0`).
-    /// Without the switch it counts as lost on its way.
+    /// A segment that the host's own queue drops does not count as sent: it is offered again when
+    /// an ACK comes, and with nothing outstanding every 500 ms (`tcp_write_xmit`,
+    /// `tcp_send_probe0`). Without the switch it counts as lost on its way.
     pub learns_drops: bool,
 }
 

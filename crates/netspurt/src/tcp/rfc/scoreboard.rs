@@ -14,12 +14,12 @@ use crate::ranges::Ranges;
 pub(super) struct SentSegment {
     /// First octet.
     pub(super) seq: u64,
-    /// When it last went out.
+    /// When it last left.
     pub(super) at: Time,
     /// The number of octets, the number of its last transmission among those of the same instant,
     /// and the bits `PUSHED` and `GOES_ON`.
     size: u32,
-    /// How often it went out.
+    /// How often it was sent.
     pub(super) times: u8,
     /// Reported as arrived above the cumulative ACK.
     pub(super) sacked: bool,
@@ -41,7 +41,7 @@ pub(super) struct Snapshot {
     pub(super) delivered: u64,
     /// When the last of them was delivered.
     pub(super) delivered_at: Time,
-    /// When the first segment of that flight went out.
+    /// When the first segment of that flight left.
     pub(super) first_sent_at: Time,
     /// Whether the application had nothing more to send.
     pub(super) app_limited: bool,
@@ -294,7 +294,7 @@ impl Scoreboard {
         below.enumerate().find(|(_, sent)| !sent.sacked && sent.times == 1).map(|(place, _)| place)
     }
 
-    /// A segment of new data went out.
+    /// A segment of new data was sent.
     pub(super) fn push(&mut self, sent: SentSegment, snapshot: Option<Snapshot>) {
         let turn = self.take_turn(sent.at);
         self.segs.push_back(sent.with_turn(turn));

@@ -31,7 +31,7 @@ pub(super) struct SendTimers {
     /// RACK's reordering window.
     reordering: Time,
     /// Whether RACK's timer was armed after the retransmission timer, as Linux, which has one of
-    /// both at a time, tells them apart (`icsk_pending`).
+    /// both at a time, shows which one runs (`icsk_pending`).
     rack_is_last: bool,
     super_fast: Time,
     /// Zero-window probe, or a short segment held back too long.
@@ -87,7 +87,7 @@ impl SendTimers {
         self.retransmission.deadline().min(beside.min(self.persist).min(self.pace))
     }
 
-    /// What is due at `now` beside the retransmission timer, one thing at a time.
+    /// Returns one event that is due at `now`, except the retransmission timer.
     pub(super) fn due(&self, now: Time) -> Option<Due> {
         let order = [
             (self.pace, Due::Pace),
@@ -193,8 +193,8 @@ impl SendTimers {
         }
     }
 
-    /// The retransmission timer fired, which may happen `most` times in a row; whether it may once
-    /// more.
+    /// Counts a timeout. Timeouts may happen `most` times in a row. Returns whether another one may
+    /// follow.
     pub(super) fn count_timeout(&mut self, most: u32) -> bool {
         self.retries += 1;
         self.retries <= most

@@ -32,7 +32,7 @@ pub(in crate::tcp) struct SendWindow {
     /// The ends of earlier writes of this kind that are not sent yet and that no later write
     /// joined.
     pushed_before: VecDeque<u64>,
-    /// The application wrote its last: a FIN stands at `end`.
+    /// The application has closed: the FIN is at `end`.
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
@@ -202,7 +202,7 @@ impl SendWindow {
         self.end - self.una.clamp(1, self.end)
     }
 
-    /// Whether our FIN went out and was acknowledged.
+    /// Whether our FIN was sent and acknowledged.
     pub(super) fn is_fin_acked(&self) -> bool {
         self.closing && self.una > self.end
     }
@@ -380,7 +380,7 @@ impl SendWindow {
         ((all || half) && !held).then_some(len)
     }
 
-    /// The next `len` octets leave; whether a FIN follows them.
+    /// Sends the next `len` octets. Returns whether a FIN follows them.
     #[inline]
     pub(super) fn send(&mut self, len: u64) -> bool {
         let end = self.nxt + len;

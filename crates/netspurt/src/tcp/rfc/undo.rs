@@ -15,7 +15,7 @@ enum Frto {
     Off,
     /// The head was sent again; its ACK is awaited (step 2).
     Retransmitted,
-    /// It moved the window, and new data went out; the second ACK decides (step 3).
+    /// It moved the window, and new data was sent; the second ACK decides (step 3).
     SentNew,
 }
 

@@ -46,7 +46,7 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// An ACK that may open the window came: the time without use begins anew (`tcp_cong_avoid`).
+    /// An ACK that may open the window came: the time without use begins again (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;

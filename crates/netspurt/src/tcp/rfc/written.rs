@@ -27,7 +27,7 @@ pub struct WrittenPart {
 }
 
 impl WrittenPart {
-    /// All of a write of `octets`, where the host has no buffers.
+    /// A whole write of `octets`, if the host has no buffers.
     pub fn whole(octets: u64) -> Self {
         Self { octets, starts: false, pushed: true, leaving: Leaving::All }
     }
