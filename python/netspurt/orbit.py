@@ -138,8 +138,8 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
         if _FILE_LIKE.search(file):
             raise ValueError(f"{file}: there is no such file of element sets")
         raise ValueError(
-            f"{text!r} is no station: give LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,perigee=KM,"
-            "inclination=DEGREES,epoch=UTC, or a file with element sets"
+            f"{text!r} is not a station: give LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,"
+            "perigee=KM,inclination=DEGREES,epoch=UTC, or a file with element sets"
         )
     satellites = read_satellites(file)
     found = [one for one in satellites if not name or _is_called(one, name)]

@@ -99,7 +99,7 @@ def test_classes_keep_the_contract() -> None:
 @pytest.mark.parametrize(
     ("code", "rule"),
     [
-        ("self.shared.append(1); window.cwnd += len(self.shared)", "a fresh one is not moved"),
+        ("self.shared.append(1); window.cwnd += len(self.shared)", "a new one is not changed"),
         ("window.cwnd = 10", "an ACK leaves a segment"),
         ("pass", "without congestion its window opens"),
         ("window.cwnd += ack.rtt * 0", "it survives round trips unknown"),

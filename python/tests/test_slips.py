@@ -170,7 +170,7 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
         ("delays delays.csv --column x=seq", 'no key "x"; there are rtt, sent, received'),
         ("delays delays.csv --column unit=ell", "`ell` is not a unit: write s, ms, us or ns"),
         ("delays delays.csv --column rtt=seq --column rtt=rtt_ms", "rtt is named twice"),
-        ("delays delays.csv --column one_way=maybe", "one_way = 'maybe': true or false"),
+        ("delays delays.csv --column one_way=maybe", "one_way = 'maybe': write true or false"),
         ("delays delays.csv --interval 0", "'0' is not a time above zero"),
         ("delays delays.csv --interval 3B", "'3B' is not a time above zero"),
         ("delays delays.csv --lost-after -1", "'-1' is not a time above zero"),
