@@ -146,7 +146,7 @@ def _fingerprint(text: str) -> str:
 
 
 def find(kind: str, text: str) -> Algorithm | None:
-    """Return the algorithm that a text names; `None` if it is no place and no such name.
+    """Return the algorithm that a text names; `None` if the text is neither a place nor a name.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _imported(where: str) -> ModuleType:
         fix = "write an algorithm, a module that can be imported, or a file that ends with .py"
         raise PlaceError(f"no module `{where}`: {error}", fix) from error
     if not isinstance(module, ModuleType):
-        raise PlaceError(f"`{where}` is no module", "write the module and the class")
+        raise PlaceError(f"`{where}` is not a module", "write the module and the class")
     return module
 
 
@@ -348,7 +348,7 @@ def _read(path: Path) -> _Code:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise PlaceError(f"`{path}` is no text", "write a file of Python") from None
+        raise PlaceError(f"`{path}` is not a text file", "name a file of Python") from None
     return _Code(path.name, str(path.resolve()), text, _fingerprint(text))
 
 

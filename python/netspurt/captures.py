@@ -117,7 +117,7 @@ class Explained:
         Raises
         ------
         CaptureError
-            If there is none of that name.
+            If nothing has this name.
         """
         if name not in self.tables:
             raise CaptureError(f"a capture has no table {name!r}, only {', '.join(self.tables)}")
@@ -129,7 +129,7 @@ class Explained:
         Raises
         ------
         CaptureError
-            If there is none of that name.
+            If nothing has this name.
         OSError
             If the file cannot be written.
         """
@@ -185,7 +185,7 @@ def explain(
     Raises
     ------
     OSError
-        If the file cannot be opened or is no capture.
+        If the file cannot be opened or is not a capture.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     captures
         For each capture its file, or several files that are joined in the order of time.
 
-    A file that cannot be opened or is no capture is left out, and `fault` names it.
+    A file that cannot be opened or is not a capture is left out, and `fault` names it.
 
     Raises
     ------

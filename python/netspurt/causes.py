@@ -43,7 +43,7 @@ def begun(causes: Iterable[str]) -> list[str]:
     Parameters
     ----------
     causes
-        The causes in the order of time; empty for a transmission that is no retransmission.
+        The causes in the order of time; empty for a transmission that is not a retransmission.
 
     Examples
     --------

@@ -273,7 +273,7 @@ def _paces_or_not(make: Maker) -> str | None:
 _RULES: dict[str, Callable[[Maker], str | None]] = {
     "it has on_ack and on_congestion": _has_its_methods,
     "the same input has the same output": _answers_the_same,
-    "a fresh one is not moved by another": _stands_alone,
+    "a new one is not changed by another": _stands_alone,
     "an ACK leaves a segment of window at least": _keeps_a_segment,
     "without congestion its window opens": _opens_at_first,
     "its threshold after congestion is octets, a segment at least": _answers_congestion,

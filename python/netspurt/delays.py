@@ -451,7 +451,7 @@ def _instants(sent: ArrayLike, count: int) -> NDArray[np.int64]:
         return _nanoseconds(instants)
     since = instants - instants[0]
     if not np.isfinite(since).all():
-        raise ValueError("`sent` has a time that is no number")
+        raise ValueError("`sent` has a time that is not a number")
     if (np.diff(instants) < 0).any():
         raise ValueError("`sent` goes back in time: put the probes in the order of sending")
     if since[-1] > _LONGEST_S:
@@ -579,7 +579,7 @@ def read_delays(
         for key, value in (columns or {}).items()
     ]
     if (told := dict(words).get("one_way", "true")) not in ("true", "false"):
-        raise ValueError(f"one_way = {told!r}: true or false")
+        raise ValueError(f"one_way = {told!r}: write true or false")
     name, content = os.fspath(path), Path(path).read_bytes()
     if content[:4] == _RRD:
         raise ValueError(

@@ -215,10 +215,10 @@ _RULES: dict[str, Callable[[Maker], str | None]] = {
     "its first timer is above zero and finite": _starts_with_a_timer,
     # This test comes before long round trips, which would hide a maximum that instances share.
     "the same input has the same output": _answers_the_same,
-    "a fresh one is not moved by another": _stands_alone,
-    "asked twice, it answers the same": _keeps_its_word,
+    "a new one is not changed by another": _stands_alone,
+    "two calls of rto in a row return the same": _keeps_its_word,
     "its timer stays above zero and finite": _keeps_a_timer,
-    "its timer keeps its bounds": _keeps_its_bounds,
+    "its timer stays within its bounds": _keeps_its_bounds,
     "it survives the shortest and the longest round trips": _survives_extremes,
     "no timeout shortens its timer": _never_falls_on_a_timeout,
     "it settles on equal samples, not below them": _settles,

@@ -138,8 +138,8 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
         if _FILE_LIKE.search(file):
             raise ValueError(f"{file}: there is no such file of element sets")
         raise ValueError(
-            f"{text!r} is no station: give LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,perigee=KM,"
-            "inclination=DEGREES,epoch=UTC, or a file with element sets"
+            f"{text!r} is not a station: give LATITUDE,LONGITUDE, geo:LONGITUDE, apogee=KM,"
+            "perigee=KM,inclination=DEGREES,epoch=UTC, or a file with element sets"
         )
     satellites = read_satellites(file)
     found = [one for one in satellites if not name or _is_called(one, name)]
@@ -293,7 +293,7 @@ class PathDelays:
         self.t_ns = at_ns - at_ns[0]
         self.km = km
         self.delay_ns = delay_ns
-        #: The same span at more points; what is said of the whole span rests on these.
+        #: The same span at more points; the statements on the whole span use these.
         self._finely = self if finely is None else finely
 
     def fit(self, degree: int | None = None, *, within: float = WITHIN) -> Fit:
@@ -380,7 +380,7 @@ class PathDelays:
         Raises
         ------
         ValueError
-            If `least` is no probability, or `per_db` is below zero.
+            If `least` is not a probability, or `per_db` is below zero.
 
         Examples
         --------
@@ -417,7 +417,7 @@ class OrbitPath:
     Raises
     ------
     netspurt.OrbitError
-        If it is no path, or a station has a mistake.
+        If the stations do not form a path, or one of them has a mistake.
     """
 
     def __init__(

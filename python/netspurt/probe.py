@@ -225,7 +225,7 @@ class Plan:
             raise ProbeError(f"{first} is there already: name another file with --out")
         if not first.parent.is_dir():
             raise ProbeError(
-                f"{first.parent} is no folder: make it, or name another file with --out"
+                f"there is no folder {first.parent}: make it, or name another file with --out"
             )
         return str(out)
 

@@ -194,7 +194,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If there is no such link, or nothing of it changes.
+            If there is no such link, or none of its values changes.
         """
         return self._core.moves(link)
 

@@ -17,7 +17,7 @@ SHELF = Path(__file__).parent / "shelf" / "scenarios"
 #: The key that tells a scenario from a file that links follow: only scenarios have it.
 _STOP = re.compile(r"^stop\s*=", re.MULTILINE)
 
-#: The folder of the scenarios whose ends are the kernel's.
+#: The folder of the scenarios that run on the kernel's TCP.
 _LIVE = "live/"
 
 
@@ -62,7 +62,7 @@ def resolve(scenario: str | os.PathLike[str], *, live: bool = False) -> Path:
     Raises
     ------
     UnknownScenarioError
-        If it is neither a file nor a name, and does not end in `.toml`.
+        If `scenario` is neither a file nor a name, and does not end in `.toml`.
 
     Examples
     --------

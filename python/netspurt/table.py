@@ -160,7 +160,7 @@ class Table(Mapping[str, NDArray[Any]]):
 
     def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
         raise TypeError(
-            "a table is no array: take a column, as in table['flow'], or a data frame, as in "
+            "a table is not an array: take a column, as in table['flow'], or a data frame, as in "
             "table.to_pandas() or table.to_polars()"
         )
 

@@ -254,7 +254,7 @@ def test_a_timer_far_above_rfc_6298_is_not_shortened_by_a_lower_minimum() -> Non
     assert found["a minimum RTO of 200 ms"].saved_s.value == pytest.approx(0.8)
     assert found["a timer as RFC 6298 computes it (minimum 1 s)"].saved_s.value == 62.0
     words = " ".join(remedy_lines(tables))
-    assert "At 1 wait the sender's timer stood at 64 round trips (64 s), where RFC 6298" in words
+    assert "At 1 wait the sender's timer was 64 round trips (64 s), but RFC 6298" in words
 
 
 def test_a_copy_that_an_outage_would_have_taken_saves_nothing() -> None:
@@ -309,15 +309,16 @@ def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("tails-16-default-s1", "only timers of tail loss probes were waited for"),
-        ("handshakes-06-no-tlp-s1", "only timers of SYNs were waited for"),
+        ("tails-16-default-s1", "connections waited only for timers of tail loss probes"),
+        ("handshakes-06-no-tlp-s1", "connections waited only for timers of SYNs"),
     ],
 )
 def test_where_no_remedy_helps_it_is_said_why(name: str, why: str, netspurt: Command) -> None:
     capture = ROOT / "data" / "captures" / name / "sender.pcapng"
     assert why in netspurt("explain", capture).stdout
     shown = netspurt("explain", capture, "--connection", "0").stdout
-    assert "saved" in shown or "no remedy is tried" in shown or "No wait" in shown
+    words = " ".join(shown.split())
+    assert any(one in words for one in ("saved", "remedy is tried", "no wait for a timer")), words
 
 
 def test_waits_without_a_round_trip_are_counted() -> None:

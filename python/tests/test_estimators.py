@@ -131,13 +131,13 @@ SHARED: list[float] = [0.1]
         ({"on_timeout": None}, "it has on_sample, on_timeout and rto"),
         ({"rto": lambda _: 0.0}, "its first timer is above zero and finite"),
         ({"rto": lambda self: NAN if abs(self.last - 0.1) > 0.01 else 1.0}, "its timer stays"),
-        ({"bounds": (1.0, 2.0)}, "its timer keeps its bounds"),
+        ({"bounds": (1.0, 2.0)}, "its timer stays within its bounds"),
         ({"rto": lambda self: 1 / (86_400 - self.last)}, "it survives the shortest"),
         ({"on_timeout": lambda self, _: setattr(self, "last", self.last / 2)}, "no timeout"),
         ({"rto": lambda _: time.perf_counter()}, "the same input"),
         (
             {"rto": lambda self: self.__dict__.update(last=self.last * 1.5) or self.last},
-            "asked twice",
+            "two calls of rto",
         ),
         (
             {

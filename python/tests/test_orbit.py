@@ -227,7 +227,7 @@ def test_files_may_have_several_satellites(tmp_path: Path) -> None:
     file.write_text(TLE + second.replace("OTHER", "OURS"))
     with pytest.raises(ValueError, match=r"has 2 satellites called 'ours': choose one"):
         read_station(f"{file}#ours")
-    with pytest.raises(ValueError, match="is no station"):
+    with pytest.raises(ValueError, match="is not a station"):
         read_station("nowhere")
 
 

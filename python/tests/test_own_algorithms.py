@@ -218,7 +218,7 @@ def test_an_error_in_a_method_names_class_method_and_line(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("other.py:Own", "the file `other.py` is not there"),
+        ("other.py:Own", "there is no file `other.py`"),
         ("own.py", "`own.py` names a file and no class"),
         ("own.py:Other", "`own.py` has no class `Other`"),
         ("own.py:Own:j=3", "`Own` cannot be made:"),

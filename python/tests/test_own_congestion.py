@@ -99,7 +99,7 @@ def test_classes_keep_the_contract() -> None:
 @pytest.mark.parametrize(
     ("code", "rule"),
     [
-        ("self.shared.append(1); window.cwnd += len(self.shared)", "a fresh one is not moved"),
+        ("self.shared.append(1); window.cwnd += len(self.shared)", "a new one is not changed"),
         ("window.cwnd = 10", "an ACK leaves a segment"),
         ("pass", "without congestion its window opens"),
         ("window.cwnd += ack.rtt * 0", "it survives round trips unknown"),
@@ -257,7 +257,7 @@ def test_a_kernel_that_only_receives_is_not_told_of_the_sender_s_algorithm() -> 
 @pytest.mark.parametrize("ends", [["kernel", "kernel"], ["kernel", "model"]])
 def test_a_kernel_that_sends_has_no_class_of_python(ends: list[str]) -> None:
     values = {"flows.transfer.endpoint": ends, CONGESTION: "own.py:Reno"}
-    with pytest.raises(ns.ScenarioError, match=r"no kernel has `own.py:Reno`") as caught:
+    with pytest.raises(ns.ScenarioError, match=r"the kernel cannot run `own.py:Reno`") as caught:
         Scenario.parse(KERNEL).replace(values)
     assert caught.value.key == CONGESTION
 

@@ -1,4 +1,4 @@
-"""The page of a folder: what its captures have in common, and a part for each of them."""
+"""The page of a folder: a part for all its captures together, and a part for each of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_a_folder_of_captures_has_one_title_and_leads_to_each(
     assert len(listed) == 3
 
 
-def test_the_page_has_what_explain_prints_of_the_folder(captures: Path, netspurt: Command) -> None:
+def test_the_page_has_the_text_that_explain_prints_for_the_folder(
+    captures: Path, netspurt: Command
+) -> None:
     netspurt("report", captures, "--out", "page.html")
     text = unescape(re.sub("<[^>]+>", "", Path("page.html").read_text()))
     told = netspurt("explain", captures, columns=1000).stdout
@@ -60,9 +62,9 @@ def test_the_answer_stands_out_and_causes_have_one_vocabulary(
     netspurt("report", captures, "--out", "page.html")
     text = unescape(Path("page.html").read_text())
     answers = re.findall(r'<p class="answer">(Time went to: [^<]*)</p>', text)
-    assert len(answers) == 4, "of all, and of each"
-    assert text.count(answers[0]) == 2, "in the summary, too"
-    rows = rows_of(text, "Captures, those first that lost most time")
+    assert len(answers) == 4, "one of all captures, and one of each"
+    assert text.count(answers[0]) == 2, "the summary has the answer, too"
+    rows = rows_of(text, "Captures, sorted by the time that they lost")
     told = " ".join(" ".join(row) for row in rows)
     assert re.search(r"timeout \d", told), told
     assert not re.search(r"\brto \d|go-back-n \d", told), told
@@ -71,7 +73,7 @@ def test_the_answer_stands_out_and_causes_have_one_vocabulary(
 
 def test_the_captures_that_lost_most_time_come_first(captures: Path, netspurt: Command) -> None:
     netspurt("report", captures, "--out", "page.html")
-    rows = rows_of(Path("page.html").read_text(), "Captures, those first that lost most time")
+    rows = rows_of(Path("page.html").read_text(), "Captures, sorted by the time that they lost")
     lost = {}
     for file in captures.iterdir():
         spent = explain(file).table("spent")
@@ -88,12 +90,12 @@ def test_the_worst_have_pictures_and_the_page_says_which_limit_left_out_the_rest
     monkeypatch.setattr(folders, "MOST_TOLD", 2)
     netspurt("report", captures, "--out", "page.html")
     text = Path("page.html").read_text()
-    rows = rows_of(text, "Captures, those first that lost most time")
+    rows = rows_of(text, "Captures, sorted by the time that they lost")
     (group,) = description(text)["groups"]
     assert group["sides"][0]["name"] == rows[0][0]
-    assert "of the 1 captures" not in text
-    assert "of the capture that lost most time" in text
-    assert "Sections are of the 2 captures that lost most time; 1 has a row" in text
+    assert "the 1 captures" not in text
+    assert "for the capture that lost most time" in text
+    assert "a section for each of the 2 captures that lost most time. It shows 1 other only" in text
     assert len(re.findall("<h2>", text)) == 2
     assert f"<h2>{rows[2][0]}</h2>" not in text
 
@@ -109,7 +111,7 @@ def test_each_capture_of_a_folder_draws_few_directions(netspurt: Command) -> Non
     assert all(len(group["sides"][0]["flows"]) == MOST_DIRECTIONS for group in groups)
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_is_shown(
+def test_the_page_names_the_unreadable_files_and_shows_the_others(
     captures: Path, netspurt: Command
 ) -> None:
     shutil.copytree(captures, "cut")
@@ -141,7 +143,7 @@ def test_a_folder_of_recordings_has_one_title_and_a_list(netspurt: Command) -> N
     Path("pings").mkdir()
     for n in range(4):
         shutil.copy(ROOT / "data" / "ping.txt", f"pings/{n}.txt")
-    # The page of an earlier report in the folder is no recording.
+    # The second report ignores the page that the first one left in the folder.
     for page in ("pings/report.html", "page.html"):
         ran = netspurt("report", "pings", "--out", page)
         assert ran.returncode == 0

@@ -1,4 +1,4 @@
-"""What sweeps say: intervals and verdicts with few runs, with gaps, and of odd labels."""
+"""Intervals and verdicts of sweeps: with few runs, with missing cases, with unusual labels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def two(old: NDArray[Any], new: NDArray[Any]) -> dict[str, NDArray[Any]]:
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("draw", DRAWS)
 @pytest.mark.parametrize("runs", [2, 3, 5, 20])
-def test_where_nothing_differs_hardly_any_verdict_says_so(
+def test_equal_algorithms_are_rarely_called_better_or_worse(
     runs: int, draw: str, paired: bool
 ) -> None:
     rng = np.random.default_rng(runs)
@@ -52,11 +52,11 @@ def test_where_nothing_differs_hardly_any_verdict_says_so(
             cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=paired
         )
         told += row.verdict in ("better", "worse")
-    assert told <= 18  # 6 are to be expected; more than 18 come once in ten thousand times
+    assert told <= 18  # 6 are expected on average; chance gives more than 18 once in 10,000 times
 
 
 @pytest.mark.parametrize("runs", [2, 3, 5])
-def test_an_interval_of_few_runs_holds_the_mean_as_often_as_it_says(runs: int) -> None:
+def test_an_interval_of_few_runs_covers_the_mean_as_often_as_it_claims(runs: int) -> None:
     rng = np.random.default_rng(runs)
     held = 0
     for _ in range(200):
@@ -68,7 +68,7 @@ def test_an_interval_of_few_runs_holds_the_mean_as_often_as_it_says(runs: int) -
     assert held >= 180
 
 
-def test_an_interval_of_very_many_runs_is_as_wide_as_of_single_ones() -> None:
+def test_the_interval_of_very_many_runs_has_the_width_of_the_standard_error() -> None:
     draws = np.random.default_rng(1).exponential(size=50_001)
     cases = {"case": np.arange(50_001), "repeat": np.arange(50_001) + 1, "timeouts": draws}
     (row,) = summarise(cases, "timeouts", [], {})
@@ -76,7 +76,7 @@ def test_an_interval_of_very_many_runs_is_as_wide_as_of_single_ones() -> None:
     assert row.mean.high - row.mean.low == pytest.approx(2 * 1.96 / 50_001**0.5, rel=0.1)
 
 
-def test_two_runs_that_are_alike_show_nothing_and_three_do() -> None:
+def test_equal_differences_of_two_runs_show_nothing_and_those_of_three_do() -> None:
     for runs, verdict in ((2, "cannot tell"), (3, "worse")):
         cases = two(np.zeros(runs), np.ones(runs))
         (row,) = compare(cases, "timeouts", "algorithm", {"algorithm": ["old", "new"]}, paired=True)
@@ -84,7 +84,8 @@ def test_two_runs_that_are_alike_show_nothing_and_three_do() -> None:
 
 
 def test_a_case_that_was_cut_takes_its_counterpart_with_it() -> None:
-    # A hard and an easy combination, four runs each; the new algorithm's hard ones were mostly cut.
+    # Each algorithm has four runs on a hard path and four on an easy one. Three of the new
+    # algorithm's four hard runs were cut, so that they have no measure.
     cases = {
         "case": np.arange(16),
         "repeat": np.tile(np.arange(4) + 1, 4),
@@ -103,7 +104,7 @@ def test_a_case_that_was_cut_takes_its_counterpart_with_it() -> None:
             assert row.verdict == "same"
 
 
-def test_labels_are_found_whatever_kind_of_column_they_make(tmp_path: Path) -> None:
+def test_labels_of_mixed_types_are_found(tmp_path: Path) -> None:
     base = ns.Scenario.parse(LOSSY.partition("[sweep]")[0], "x.toml")
     labels = (1.0, 1e-7, "none", 3)
     sweep = Sweep.listed([({"p": label}, base) for label in labels], seeds=2)
@@ -136,7 +137,9 @@ def test_any_column_of_names_or_whole_numbers_makes_groups() -> None:
         )
 
 
-def test_what_is_varied_may_be_called_as_a_figure_is(netspurt: Command, tmp_path: Path) -> None:
+def test_an_axis_may_have_the_name_of_a_key_of_the_json_output(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "x.toml").write_text(LOSSY.replace("window =", "value ="))
     netspurt("sweep", "x.toml", "--out", "s")
     rows = json.loads(netspurt("sweep", "show", "s", "-m", "sent", "--json").stdout)
@@ -155,21 +158,22 @@ def test_a_measure_that_no_case_has_is_not_drawn(netspurt: Command, tmp_path: Pa
     assert not (tmp_path / "sweep.png").exists()
 
 
-def test_a_count_of_events_that_no_run_shows_has_an_upper_end() -> None:
+def test_the_interval_of_a_count_that_is_zero_in_all_runs_has_an_upper_end() -> None:
     order: dict[str, list[object]] = {"algorithm": ["old", "new"]}
     cases = two(np.zeros(100), np.zeros(100)) | {"sent": np.full(200, 50.0)}
     old, new = summarise(cases, "timeouts", ["algorithm"], order)
     assert (old.mean.value, old.mean.low) == (0, 0)
     assert old.mean.high == new.mean.high == pytest.approx(3.6889 / 100, rel=1e-4)
     (share,) = summarise(cases, "timeouts/sent", [], order)
-    # Two algorithms of one repeat may have had the same losses: 100 chances of 50 packets each.
+    # The two algorithms of one repeat may have had the same losses, so that only 100 runs of 50
+    # packets count as independent.
     assert share.mean.high == pytest.approx(1 - 0.025 ** (1 / 5000), rel=1e-9)
     (row,) = compare(cases, "timeouts", "algorithm", order, paired=True)
     assert (row.verdict, row.difference.low) == ("same", -row.difference.high)
     assert row.difference.high == old.mean.high
 
 
-def test_an_upper_end_of_none_is_of_counts_and_of_more_than_one_run() -> None:
+def test_only_counts_of_several_runs_have_an_upper_end_above_zero() -> None:
     one = {name: column[:1] for name, column in two(np.zeros(3), np.zeros(3)).items()}
     (row,) = summarise(one, "timeouts", [], {})
     assert np.isnan(row.mean.high)
@@ -181,7 +185,7 @@ def test_an_upper_end_of_none_is_of_counts_and_of_more_than_one_run() -> None:
     assert told.verdict == "worse"
 
 
-def test_a_rate_of_rare_events_is_within_the_interval_of_runs_that_show_none() -> None:
+def test_the_interval_of_runs_without_an_event_covers_the_true_rate() -> None:
     rng = np.random.default_rng(7)
     told = [rng.poisson(0.02, size=100) for _ in range(1000)]
     quiet = [one for one in told if not one.any()]

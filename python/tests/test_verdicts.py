@@ -242,7 +242,7 @@ def test_a_column_that_lacks_is_named(tmp_path: Path, name: str) -> None:
     ("change", "says"),
     [
         ({"measure": "sum"}, "no measure 'sum': there are account, "),
-        ({"compare": "about"}, "no comparison 'about': there are same, near"),
+        ({"compare": "about"}, "no comparison is called 'about'; the comparisons are same, near"),
         ({"arguments": "terms=1 more=2"}, "memo.three: .*more"),
         ({"arguments": ""}, "memo.three: .*terms"),
         ({"measure": "catalogue", "arguments": "table=none.csv"}, "memo: no table 'none.csv' in"),

@@ -2,14 +2,14 @@
 
 use netspurt::units::{Duration, Time};
 
-/// What a reading adds, so that whoever waits by reading the clock sees it move. packetdrill does so in
-/// the last 20 µs before an event.
+/// The time that each reading adds, so that a thread that waits by reading the clock sees it move.
+/// packetdrill does so in the last 20 µs before an event.
 const READING: Duration = Duration::from_nanos(10);
 
 /// Where the clock starts, in microseconds since 1970.
 const START_US: i64 = 1_000_000_000_000_000;
 
-/// A clock that moves when it is read and when somebody waits.
+/// A clock that moves when it is read and when a thread waits.
 ///
 /// The host's time starts at the first call that is not a reading, which comes at a script's first
 /// event, and moves in whole microseconds, unless the host waits for an instant between two. So the host

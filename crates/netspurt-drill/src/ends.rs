@@ -9,7 +9,7 @@ use netspurt::wire::{Checks, Decoded, Packet, decode, encode};
 /// Our address where no call has named one.
 const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1)), 40_000);
 
-/// What arrives.
+/// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Incoming {
     /// A segment.
@@ -31,7 +31,7 @@ fn icmp(packet: &[u8]) -> Option<&[u8]> {
     packet.get(usize::from(first & 15) * 4..).filter(|_| is_icmp)
 }
 
-/// What a message of ICMP says.
+/// The content of an ICMP message.
 fn message_of(message: &[u8]) -> Result<Unreachable, String> {
     let [UNREACHABLE, number, ..] = *message else {
         return Err("a message of ICMP other than `unreachable`".to_owned());

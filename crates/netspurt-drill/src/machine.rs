@@ -10,7 +10,7 @@ use netspurt::units::Duration;
 
 use crate::world::DrillWorld;
 
-/// How long somebody waits for a packet: longer, and none will come.
+/// How long a thread waits for a packet. After this time no packet will come.
 const LONGEST: Duration = Duration::from_secs(3600);
 /// How long one thread waits for the other one, in real time, and how often it looks.
 const GLANCES: u32 = 2000;
@@ -135,7 +135,7 @@ impl DrillMachine {
         self.lock().blocked.is_some()
     }
 
-    /// A packet arrives; whether it can be played.
+    /// A packet arrives. Returns whether it can be played.
     pub fn inject(&self, packet: &[u8]) -> bool {
         let mut shared = self.up_to_now();
         let taken = !shared.world.is_refused() && shared.world.inject(packet);
@@ -143,7 +143,7 @@ impl DrillMachine {
         taken
     }
 
-    /// A shell command of the script; whether it can be played.
+    /// Plays a shell command of the script. Returns whether it can be played.
     pub fn command(&self, text: &str) -> bool {
         let mut shared = self.up_to_now();
         let taken = shared.world.command(text);

@@ -9,12 +9,12 @@ use netspurt::script::{
 /// The profile if the library is given none.
 const PROFILE: &str = "linux-6";
 
-/// What a host is made of: its profile, its switches, and the commands before the first call.
+/// The ingredients of a host: its profile, its switches, and the commands before the first call.
 #[derive(Clone, Debug)]
 pub struct Setup {
     profile: String,
     set: Vec<SwitchSetting>,
-    /// Texts of commands, one behind the other.
+    /// Texts of commands, one after the other.
     commands: String,
 }
 
@@ -71,7 +71,7 @@ impl Setup {
     }
 }
 
-/// What a command between events changes.
+/// The changes of a command between events.
 ///
 /// # Errors
 /// It is one that scripts cannot use here, or sets what cannot change any more.

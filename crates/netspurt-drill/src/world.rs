@@ -23,11 +23,11 @@ pub struct DrillWorld {
     host: Option<SocketHost>,
     clock: DrillClock,
     ends: WireEnds,
-    /// What has left the host and was not looked at yet.
+    /// The segments that left the host and were not looked at yet.
     sent: VecDeque<(Time, Segment)>,
-    /// What `epoll_ctl` said that `epoll_wait` shall say of a socket.
+    /// The data that `epoll_ctl` set and `epoll_wait` must return for a socket.
     marks: BTreeMap<(Fd, Fd), u64>,
-    /// What the host does not have and was asked for, or what broke it.
+    /// The unsupported request, or the fault, that stopped the host.
     refused: Option<String>,
     /// Steps since something happened.
     idle: u32,
@@ -70,7 +70,7 @@ impl DrillWorld {
         self.refused.is_some()
     }
 
-    /// A shell command of the script; whether it can be played.
+    /// Plays a shell command of the script. Returns whether it can be played.
     pub fn command(&mut self, text: &str) -> bool {
         let result = match &self.host {
             _ if self.is_refused() => return false,
@@ -113,7 +113,7 @@ impl DrillWorld {
         outcome
     }
 
-    /// A packet arrives; whether it can be played.
+    /// A packet arrives. Returns whether it can be played.
     pub fn inject(&mut self, packet: &[u8]) -> bool {
         let segment = self.ends.arrival(packet);
         let result = segment.and_then(|segment| {
@@ -189,7 +189,7 @@ impl DrillWorld {
         };
     }
 
-    /// What `epoll_wait` shall say of a socket.
+    /// The data that `epoll_wait` must return for a socket.
     pub fn marked(&self, epoll: Fd, socket: Fd) -> u64 {
         self.marks.get(&(epoll, socket)).copied().unwrap_or(0)
     }

@@ -18,9 +18,9 @@ pub struct Capability {
     pub name: &'static str,
     /// Whether the machine has it.
     pub available: bool,
-    /// What was found, or what is missing.
+    /// The finding, or the missing part.
     pub found: String,
-    /// What it is good for.
+    /// Its use.
     pub purpose: &'static str,
 }
 

@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-/// After so many octets they begin again: a prime, so that no power of two hides a shift.
+/// The octets repeat after this number of octets. It is a prime, so that no power of two hides a
+/// shift.
 const PERIOD: usize = 251;
 
 /// The longest piece.

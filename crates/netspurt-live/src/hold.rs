@@ -20,7 +20,7 @@ pub struct Held {
     end: usize,
     /// The number of its segments that are still on their way.
     users: usize,
-    /// What the kernel left to the device.
+    /// The work that the kernel left to the device.
     pub shape: Shape,
     /// Octets of its IP and TCP headers; 0 if they are not whole.
     pub headers: usize,

@@ -1,6 +1,6 @@
 //! Turns the packets of real hosts into the segments that links and tables use.
 //!
-//! Sequence numbers are relative to the initial ones of the connection, as everywhere in netspurt.
+//! Sequence numbers count from the connection's initial sequence numbers, as everywhere in netspurt.
 //! The cause of a retransmission is derived from the kernel's state when the retransmission is
 //! seen.
 
@@ -13,15 +13,15 @@ use crate::content;
 use crate::kernel::TcpInfo;
 use crate::offload::{Shape, header_bytes};
 
-/// What was seen of one end's packets.
+/// What the packets of one end have shown so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct LabelledEnd {
     isn: Option<u32>,
     /// The number of ids given so far.
     count: u64,
-    /// Its octets, counted from the initial number.
+    /// The octets that this end has sent, counted from its initial sequence number.
     sequence: Sequence,
-    /// The kernel's count of timeouts at the end's last retransmission after a timeout.
+    /// The kernel's count of timeouts when this end last retransmitted after a timeout.
     timeouts: u32,
 }
 
@@ -32,9 +32,10 @@ pub struct Labels {
     ends: Vec<LabelledEnd>,
     /// Packets that cannot be read as segments of their flow.
     pub strange: u64,
-    /// Packets with other octets than the application wrote.
+    /// Packets whose octets differ from those that the application wrote.
     pub damaged: u64,
-    /// The first flow of programs, if there is one. Programs choose their octets themselves.
+    /// The first flow whose octets are not known in advance, because other programs write them. All
+    /// later flows are of this kind, too. `None` if there is no such flow.
     foreign: Option<FlowId>,
 }
 
@@ -59,8 +60,8 @@ impl Labels {
         self
     }
 
-    /// Returns a segment for a packet of another protocol that the end `from` sent. A packet that
-    /// is not a whole one of IPv4 is counted as strange and gives `None`.
+    /// Returns a segment for a packet that the end `from` sent in another protocol than TCP. A packet
+    /// that is not a complete packet of IPv4 is counted as strange and gives `None`.
     pub fn other(&mut self, from: EndId, bytes: &[u8]) -> Option<Segment> {
         let four = |head: &IpHead<'_>| matches!(head, IpHead::V4(_));
         let whole = |head: &IpHead<'_>| head.total_bytes() == bytes.len();
@@ -77,9 +78,9 @@ impl Labels {
         Some(segment)
     }
 
-    /// Returns the segment of a packet that the end `from` sent. A packet that is no segment is
-    /// counted as strange and gives `None`. For a retransmission, `ask` returns what the kernel
-    /// says about the connection.
+    /// Returns the segment of a packet that the end `from` sent. A packet that cannot be read as a
+    /// segment is counted as strange and gives `None`. `ask` returns the kernel's state of the
+    /// connection; only retransmissions need it.
     pub fn read(
         &mut self,
         from: EndId,
@@ -91,8 +92,8 @@ impl Labels {
         out.pop()
     }
 
-    /// Reads a packet of some shape like [`read`](Self::read): appends all its segments to `out`,
-    /// with consecutive ids.
+    /// Reads a packet that may hold several segments, as `shape` says. Appends the segments to `out`
+    /// with consecutive ids. In all else it does what [`read`](Self::read) does.
     pub fn read_all(
         &mut self,
         from: EndId,
@@ -110,7 +111,8 @@ impl Labels {
         let peer_isn = self.ends[from.peer().index()].isn;
         let end = &mut self.ends[from.index()];
         let mut segment = decoded.segment;
-        // If an end's first packet has no SYN, as some resets, its sequence number counts as 1.
+        // The first packet of an end may have no SYN, for example a reset. Its sequence number then
+        // counts as 1.
         let begins =
             if segment.flags.has(Flags::SYN) { segment.seq } else { segment.seq.wrapping_sub(1) };
         let isn = *end.isn.get_or_insert(begins);
@@ -136,7 +138,8 @@ impl Labels {
         }
     }
 
-    /// Returns the segment with acknowledgment numbers as the real host that gets it counts them.
+    /// Returns the segment with the acknowledgment numbers that its receiver, a real host, expects.
+    /// They count from the receiver's own initial sequence number.
     pub fn on_the_wire(&self, mut segment: Segment) -> Segment {
         if let Some(isn) = self.ends.get(segment.dest.index()).and_then(|end| end.isn) {
             relate(&mut segment, isn);
@@ -145,7 +148,7 @@ impl Labels {
     }
 }
 
-/// Whether every octet of a packet is there and, if devices are to cut the packet, it can be cut.
+/// Whether a packet has all its octets and, if a device would cut it into segments, can be cut here.
 fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     let all = read.payload.len() == usize::from(read.segment.len);
     let cut = shape.segment_bytes == 0
@@ -153,8 +156,9 @@ fn is_whole(read: &Decoded<'_>, bytes: &[u8], shape: Shape) -> bool {
     all && cut && !shape.foreign
 }
 
-/// Cuts a segment as devices do: returns one with the first `most` octets of payload and, if there
-/// is more payload, one with the rest. The rest has the FIN and PSH flags; the first one has CWR.
+/// Cuts a segment as network devices do. Returns a segment with the first `most` octets of payload
+/// and, if there is more payload, a segment with the rest. The flags FIN and PSH go to the rest, and
+/// the flag CWR to the first one.
 fn split(segment: Segment, most: u16) -> (Segment, Option<Segment>) {
     if segment.len <= most {
         return (segment, None);
@@ -193,7 +197,7 @@ fn relate(segment: &mut Segment, shift: u32) {
 }
 
 impl LabelledEnd {
-    /// The id of the next packet of this end, which is `from`.
+    /// Returns the id of the next packet of this end. `from` is the id of the end.
     fn number(&mut self, from: EndId) -> TransmissionId {
         self.count += 1;
         TransmissionId::of_packet(from, self.count - 1)

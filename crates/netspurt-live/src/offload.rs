@@ -19,7 +19,7 @@ pub const LONGEST_PREFIX: usize = 24;
 /// The most octets of IP and TCP headers.
 pub const LONGEST_HEADERS: usize = 40 + 60;
 
-/// What the kernel left to the device to do with a packet.
+/// The work on a packet that the kernel left to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Octets of payload in each segment if the packet is to be cut; otherwise 0.
@@ -148,7 +148,7 @@ impl<'a> SegmentRun<'a> {
             own[2..4].copy_from_slice(&half(size));
             own[4..6].copy_from_slice(&id.to_be_bytes());
         }
-        // This call also makes the checksum of the IP header anew.
+        // This call also computes the checksum of the IP header again.
         set_ecn(own, ecn);
         let tcp = &mut own[at..];
         let mut flags = TcpHead::of(tcp).expect("cut packets have whole headers").flags();

@@ -101,7 +101,7 @@ impl From<RateSample> for PyRate {
     }
 }
 
-/// What one ACK tells the algorithm. Times are in seconds.
+/// The data on one ACK for the algorithm. Times are in seconds.
 #[pyclass(frozen, name = "Ack", module = "netspurt._core")]
 pub struct PyAck(AckInfo);
 

@@ -109,7 +109,7 @@ impl Played {
         self.0.is_ok()
     }
 
-    /// What happened: an instant in nanoseconds and a text for each event.
+    /// The events so far: an instant in nanoseconds and a text for each.
     #[getter]
     fn transcript(&self) -> Vec<(u64, &str)> {
         self.entries().iter().map(|entry| (entry.at.as_nanos(), &*entry.text)).collect()
@@ -127,13 +127,13 @@ impl Played {
         self.failure().map(|failure| failure.line)
     }
 
-    /// What the script expects in that line.
+    /// The event that the script expects in that line.
     #[getter]
     fn expected(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.expected)
     }
 
-    /// What happened instead.
+    /// The event that happened instead.
     #[getter]
     fn actual(&self) -> Option<&str> {
         self.failure().map(|failure| &*failure.actual)

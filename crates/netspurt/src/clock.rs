@@ -36,10 +36,10 @@ enum ClockKind {
 /// ```
 /// use netspurt::clock::Clock;
 /// let slip = "linux".parse::<Clock>().unwrap_err();
-/// assert_eq!(slip.to_string(), "`linux` is no clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`");
+/// assert_eq!(slip.to_string(), "`linux` is not a clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`")]
+#[error("`{0}` is not a clock: write `exact`, `linux-hz250` or a tick, as in `10 ms`")]
 pub struct ClockTextError(String);
 
 impl FromStr for Clock {
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!("10ms".parse(), Ok(Clock::ticking(ms(10), ms(0)).unwrap()));
         for wrong in ["", "linux", "0 s", "10", "exactly"] {
             let slip = wrong.parse::<Clock>().unwrap_err().to_string();
-            assert!(slip.starts_with(&format!("`{wrong}` is no clock")), "{slip}");
+            assert!(slip.starts_with(&format!("`{wrong}` is not a clock")), "{slip}");
         }
     }
 

@@ -57,7 +57,7 @@ class Advice:
     linux
         Linux's timer with the `rto_min` computed from the recordings.
     lessons
-        What is chosen without one half, or without one recording, and what it costs there.
+        The choice without one half, or without one recording, and what it costs on that part.
     losses
         The share of losses after the first answer, with its interval.
     elsewhere

@@ -1,4 +1,4 @@
-"""What a timer lacks before it may be deployed, and how Linux and QUIC stacks are told of it."""
+"""What a timer lacks before it may be deployed, and how Linux and QUIC stacks are configured."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def with_settings(text: str, **settings: str) -> str:
 
 
 def can_be_completed(text: str) -> bool:
-    """Return whether keys of its own give a timer what it lacks.
+    """Return whether the timer's own keys can supply the missing parts.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def floor_of(text: str) -> float:
 
 
 def linux_commands(floor_s: float) -> list[str]:
-    """Return how Linux is told its least variation, a sentence each.
+    """Return sentences on how to set Linux's minimum variation.
 
     A time that Linux cannot keep is replaced by the next longer one, and the sentences say so.
     """
@@ -191,7 +191,7 @@ def _settings(ms: int) -> list[str]:
 
 
 def quic_words(text: str) -> list[str]:
-    """Return how a QUIC stack is told of a `quic` timer, a sentence each."""
+    """Return sentences on how to set a `quic` timer in a QUIC stack."""
     delay = dict(_core.Estimator(text).settings)["max_ack_delay"]
     said = [
         "stacks compute this probe timeout as it is (RFC 9002 §6.2). Its one constant is "

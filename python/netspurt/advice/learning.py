@@ -123,7 +123,7 @@ def floors(
 ) -> list[str]:
     """Return least timers to try: from above the longest delay of some parts to half the shortest.
 
-    Other parts are not looked at: what is learnt must not know them. `word` makes a value of a
+    Other parts are ignored, because the result must not depend on them. `word` makes a value of a
     time [s].
     """
     rtt = np.concatenate([lessons.delays(place) for place in places])
@@ -220,7 +220,7 @@ class Judged:
 
 
 def judged(lessons: Lessons, candidates: Sequence[str], learn: Learn | None = None) -> list[Judged]:
-    """Return what is chosen on all parts but one, and what it costs there, for each part.
+    """Return, for each part, the timer chosen on all other parts, and what it costs on this part.
 
     There is nothing without candidates.
 

@@ -18,8 +18,8 @@ def without_choice(advice: Advice) -> str:
         return ""
     return (
         f"No timer is recommended: --told doubles a timer at each lost probe, and {losses.longest} "
-        "were lost in one outage. A sender that waits so long sends no further probe meanwhile, so "
-        "these waits are no connection's, and neither are the costs. Without --told timers can be "
+        "were lost in one outage. A sender that waits so long sends no further probe in the "
+        "meantime, so no connection would have these waits and costs. Without --told timers can be "
         "compared."
     )
 
@@ -35,7 +35,7 @@ def rests_on(advice: Advice) -> Iterator[str]:
     if losses.has_long_outage:
         yield (
             "In an outage retransmissions are lost, too, so a short timer saves less than its cost "
-            "says."
+            "shows."
         )
     yield from _elsewhere(advice, losses)
 
@@ -52,7 +52,7 @@ def _counted(losses: LossShare, where: str) -> str:
         return f"Caution: the choice rests on {lost} lost probes{where}"
     few = "only " if number < FEW else ""
     told = f"Caution: the choice rests on {few}{number:,} outages{where}"
-    return f"{told}, and {longest:,} of the {lost:,} losses are of one of them"
+    return f"{told}, and one of them has {longest:,} of the {lost:,} losses"
 
 
 def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
@@ -68,4 +68,7 @@ def _elsewhere(advice: Advice, losses: LossShare) -> Iterator[str]:
         ends = "both ends of this range" if losses.lost else percent(losses.high)
         yield f"At {ends} {advice.pick} would be taken, too."
         return
-    yield f"The share decides: {', '.join(told)} would be taken. A longer recording tells it."
+    yield (
+        f"The choice depends on the share: {', '.join(told)} would be taken. A longer recording "
+        "shows the share."
+    )

@@ -148,7 +148,7 @@ def _rule(advice: Advice) -> Iterator[str]:
 
 
 def _told_apart(advice: Advice) -> Iterator[str]:
-    """Yield which timers that were asked for are no equals of the cheapest."""
+    """Yield the timers that the user named and that are measurably worse than the cheapest."""
     names = [name for name in advice.asked if name not in advice.alike and not shortcomings(name)]
     than = f"measurably more than {_costs(advice, [_cheapest(advice)])}"
     if len(names) > MANY:

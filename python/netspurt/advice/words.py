@@ -156,7 +156,7 @@ def _line(advice: Advice, place: int) -> tuple[float, float]:
 
 
 def _tried(advice: Advice) -> list[str]:
-    """Say what is chosen without a part of the data, and how that does on the part."""
+    """Say which timer is chosen without a part of the data, and what it costs on this part."""
     lessons = advice.lessons
     if not lessons or not advice.pick:
         return []

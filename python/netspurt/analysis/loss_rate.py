@@ -25,7 +25,7 @@ _QUEUE = 1.25
 
 @dataclass(frozen=True)
 class LossLimit:
-    """A direction whose rate was about what its losses allow, though it filled no deep queue.
+    """A direction whose rate was about as high as its losses allow, without a deep queue.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ MOST = 1_000_000
 def change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
     """Return whether all runs of each combination are equal in all measures.
 
-    Then nothing in the scenario is random, and further seeds are no further evidence. False if no
+    Then nothing in the scenario is random, and further seeds give no further evidence. False if no
     combination ran twice.
     """
     names = [name for name in measures(cases) if name not in _OWN]
@@ -36,7 +36,7 @@ def change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> boo
 def needed(difference: Interval, seeds: int) -> int | None:
     """Return about how many seeds would tell this difference from zero; `None` if unknown.
 
-    The interval shrinks with the root of the number of seeds, and the difference is taken as it is.
+    The interval shrinks with the root of the number of seeds; the difference is assumed to stay.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How the two runs that `netspurt compare` compares ended."""
+"""The part of `netspurt compare` that says how each of the two runs ended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def _outcomes_of(
 def outcome_data(
     runs: Sequence[Run | Explained], ways: Sequence[ComparedWay]
 ) -> list[dict[str, Any] | None]:
-    """Return the outcome of the compared direction of each run; absent times are None."""
+    """Return the outcomes for JSON, of the compared direction of each run.
+
+    A time that does not exist is None.
+    """
     return [None if one is None else _data(one) for one in _outcomes_of(runs, ways)]
 
 
@@ -49,7 +52,7 @@ def _finite(value: float) -> float | None:
 def outcome_lines(
     runs: Sequence[Run | Explained], ways: Sequence[ComparedWay], names: list[str]
 ) -> Iterator[str]:
-    """Yield which run finished first, and a table of how each ended."""
+    """Yield a line that names the run that finished first, and a table of both outcomes."""
     from netspurt.analysis.outcomes import faster
 
     first, second = _outcomes_of(runs, ways)

@@ -81,9 +81,9 @@ def lines(
     Parameters
     ----------
     found, connection
-        The capture, and the number of the only connection to tell of.
+        The capture, and the number of the connection to print; `None` for all.
     few
-        If there are more connections, only their sums are told.
+        With more connections than this, only sums are printed.
     room
         The width that tables should have.
 

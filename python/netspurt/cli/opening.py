@@ -46,7 +46,7 @@ def open_tables(path: Path, flow: str | None = None) -> Run | Explained:
 
 
 def is_recording(file: str | os.PathLike[str]) -> bool:
-    """Return whether a file is no capture, but a recording of delays."""
+    """Return whether a file is a recording of delays and not a capture."""
     from netspurt.captures import is_capture
     from netspurt.delays import read_delays
 

@@ -95,7 +95,7 @@ def check(
     if study is not None and key is None and explain is None:
         raise ValueError("--study applies to one paper: name its key")
     if study is not None and not study.is_dir():
-        raise ValueError(f"{study} is no folder: `netspurt papers study` makes one")
+        raise ValueError(f"{study} is not a folder: `netspurt papers study` makes one")
     papers = [read_paper(k) for k in ([key] if key else shelf())]
     if explain is not None:
         paper_report.explain(papers, explain, as_json=as_json, study=study)

@@ -71,8 +71,8 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield f"Captured, of directions with data: {', '.join(parts)}."
     if octets["receiver"] > octets["sender"]:
         yield (
-            "Beside the receiver, what was lost before the capture is not seen: silences may be a "
-            "sender's timers, and not its application."
+            "Beside the receiver, a capture does not show data that was lost before it: silences "
+            "may be a sender's timers, and not its application."
         )
     yield ""
 
@@ -229,7 +229,7 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
             "a quarter of the losses or half the round trip."
         )
     if len(chosen) > _LIMITED:
-        yield f"So they did to {counted(len(chosen) - _LIMITED, 'other connection')}."
+        yield f"The same holds for {counted(len(chosen) - _LIMITED, 'other connection')}."
 
 
 def _worst(found: Explained) -> Iterator[str]:

@@ -82,7 +82,7 @@ def files_of(path: Path) -> list[Path]:
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
     if not found:
-        raise ValueError(f"{path}: the folder is empty: name a recording, or a folder of some")
+        raise ValueError(f"{path}: the folder is empty: name a recording, or a folder with some")
     return found
 
 

@@ -91,15 +91,16 @@ def _with_interval(value: Interval, unit: str = "") -> str:
 
 
 def _far_above(far: FarAbove) -> Iterator[str]:
-    """Yield that a sender's timer stood far above what RFC 6298 computes, if it did."""
+    """Yield a sentence if a sender's timer was far above the timer that RFC 6298 computes."""
     if not len(far.waited_s):
         return
     trips = far.waited_s / far.srtt_s
     times = f"{_range(trips, '')} round trips ({_range(far.waited_s, ' s')})"
     yield (
-        f"At {counted(len(trips), 'wait')} the sender's timer stood at {times}, where RFC 6298 "
-        f"computes {_range(far.computed_s, ' s')} with a minimum of 1 s: it kept an earlier "
-        "backoff, or has a coarse or fixed timer. A lower minimum would not have shortened these."
+        f"At {counted(len(trips), 'wait')} the sender's timer was {times}, but RFC 6298 "
+        f"computes {_range(far.computed_s, ' s')} with a minimum of 1 s. So the sender kept an "
+        "earlier backoff, or has a coarse or fixed timer. A lower minimum would not have shortened "
+        "these waits."
     )
 
 
@@ -114,20 +115,20 @@ def _why_none(waits: Table, of: Table) -> str:
     `of` has those of all waits that could be judged.
     """
     if len(waits) == 0:
-        return "No wait for a timer was seen from here, so no remedy is tried."
+        return "The capture shows no wait for a timer, so no remedy is tried."
     if len(of) == 0 and len(waits.where(timer="retransmission")):
         return f"At {counted(len(waits.where(timer='retransmission')), 'wait')} {_BESIDE}"
     if len(of) == 0:
         timers = {"probe": "tail loss probes", "syn": "SYNs"}
         kinds = [words for name, words in timers.items() if len(waits.where(timer=name))]
         return (
-            f"As far as the capture shows, only timers of {' and '.join(kinds)} were waited for; "
-            "no remedy is tried for these."
+            f"As far as the capture shows, connections waited only for timers of "
+            f"{' and '.join(kinds)}. No remedy is tried for these."
         )
     if _known(of) == 0:
         return (
-            "No round trip is known from before these waits, since no ACK of new data was "
-            "captured: what an earlier timer would have saved cannot be told."
+            "No round trip is known from before these waits, because no ACK of new data was "
+            "captured. So it is unknown how much an earlier timer would have saved."
         )
     from netspurt.analysis.remedies import silences
 

@@ -33,7 +33,9 @@ def _price(text: object) -> object:
         except ValueError:
             seconds = math.nan
     if not 0 <= seconds <= 1e6:
-        raise typer.BadParameter(f"{text!r} is no price: give milliseconds of waiting, such as 200")
+        raise typer.BadParameter(
+            f"{text!r} is not a price: give milliseconds of waiting, such as 200"
+        )
     return seconds
 
 

@@ -99,7 +99,7 @@ def one_case(
 
 
 def tell_sweep(file: Path) -> None:
-    """Print that a scenario has a sweep, of which only a single run was made."""
+    """Print that a scenario has a sweep, but that only one run was made."""
     from netspurt.scenario import load
     from netspurt.sweep import Sweep
 

@@ -84,7 +84,7 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> 
 
 
 def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str]:
-    """Yield how many seeds would decide comparisons along an axis that cannot be told."""
+    """Yield how many seeds would decide the comparisons with the verdict *cannot tell*."""
     from netspurt.analysis.seeds import needed
 
     told = {}

@@ -373,6 +373,6 @@ def _share(share: float) -> str:
 
 def _tell_use(out: Path) -> None:
     typer.echo(
-        f'A link of a scenario beside it takes it with `follows = "{out.name}"`, in place of a '
-        "delay, rate or loss of its own."
+        f'To use it, write `follows = "{out.name}"` in a link of a scenario in the same folder, '
+        "instead of a delay, rate or loss."
     )

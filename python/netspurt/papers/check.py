@@ -52,7 +52,7 @@ class Judged:
     table
         Rows that show how the measured value was found; the first row is the heading.
     bands
-        The range of each number, if its source is rounded or random.
+        The range of each measured number, if it was computed from rounded or random numbers.
     """
 
     claim: Claim
@@ -62,7 +62,7 @@ class Judged:
     bands: Sequence[Band] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the verdict for programs."""
+        """Return the claim and its verdict as values for JSON."""
         claim = self.claim
         ran = self.verdict not in (Verdict.NOT_CHECKABLE, Verdict.NOT_ATTEMPTED)
         return {
@@ -135,10 +135,11 @@ def comparison(name: str) -> Comparison:
     Raises
     ------
     PaperError
-        If there is none of that name.
+        If no comparison has this name.
     """
     if name not in _COMPARISONS:
-        raise PaperError(f"no comparison {name!r}: there are {', '.join(_COMPARISONS)}")
+        known = ", ".join(_COMPARISONS)
+        raise PaperError(f"no comparison is called {name!r}; the comparisons are {known}")
     return _COMPARISONS[name]
 
 
@@ -171,6 +172,7 @@ _COMPARISONS: dict[str, Comparison] = {
     "above": lambda m, p, _: _relates(m, p, lambda x, y: x > y),
     "below": lambda m, p, _: _relates(m, p, lambda x, y: x < y),
     "far below": lambda m, p, _: _relates(m, p, lambda x, y: x <= _FAR * y),
-    # Decided by `_within`; corrected values have no bands and are compared as numbers.
+    # `_within` compares printed values with the bands. Corrected values have no bands, so that this
+    # function compares them as numbers.
     _IN_BAND: lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= tolerance),
 }

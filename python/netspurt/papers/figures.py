@@ -34,7 +34,7 @@ def figure(name: str) -> Callable[..., Figure]:
     Raises
     ------
     PaperError
-        If there is none of that name.
+        If nothing has this name.
     """
     if name not in _FIGURES:
         raise PaperError(f"no figure {name!r}: there are {', '.join(_FIGURES)}")

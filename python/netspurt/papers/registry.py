@@ -46,7 +46,7 @@ def measure(name: str) -> Measure:
     Raises
     ------
     PaperError
-        If there is none.
+        If nothing has this name.
     """
     if name not in MEASURES:
         raise PaperError(f"no measure {name!r}: there are {', '.join(sorted(MEASURES))}")

@@ -99,7 +99,7 @@ class Sweeps:
         Raises
         ------
         PaperError
-            If there is none of that name.
+            If nothing has this name.
         """
         if name not in self.paper.sweeps:
             raise PaperError(f"{self.paper.key}: no sweep {name!r} in paper.toml")

@@ -1,4 +1,4 @@
-"""Pictures as data: what is drawn from tables, without any drawing library.
+"""Pictures as data: the marks drawn from tables, without any drawing library.
 
 Each kind is a function from tables to a `Picture`; `picture` selects one by name. Rooms above draw
 them: `plots` by matplotlib, `report` on a page of HTML.

@@ -64,7 +64,7 @@ def periods(  # noqa: PLR0913 - what to draw
     unit
         The unit of the values; seconds get a prefix that fits.
     beneath
-        The text at the x axis, if `t_s` is no time in seconds.
+        The text at the x axis, if `t_s` is not a time in seconds.
     """
     t, series = np.asarray(t_s, dtype=float), np.asarray(values, dtype=float)
     size, name = (1.0, "") if beneath else _time_unit(t)

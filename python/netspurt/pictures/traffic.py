@@ -40,7 +40,7 @@ def outstanding(data: Table, acks: Table) -> tuple[Floats, Floats]:
 
 
 def throughput(run: Tables, view: View) -> Picture:
-    """Show the rate of payload: sent, and of it what was not sent before, in equal parts of time.
+    """Show the rate of payload sent, and of payload sent for the first time, in equal time steps.
 
     A line is the mean from the start on.
     """

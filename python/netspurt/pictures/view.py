@@ -62,7 +62,7 @@ class View:
 
     @property
     def answers(self) -> str:
-        """The direction of the acknowledgements of what is shown."""
+        """The direction of the acknowledgements of the shown data."""
         return next(direction for direction in DIRECTIONS if direction != self.sends)
 
     def titled(self, flow: str) -> str:

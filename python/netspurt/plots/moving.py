@@ -274,7 +274,7 @@ def _broken(
         np.concatenate((t[kept], begin, begin, end)),
         np.concatenate((values[kept], before, np.full(len(begin), np.nan), behind)),
     )
-    # At one instant: what was before, the gap, what is behind it.
+    # At one instant: the value before it, a gap, and the value after it.
     rank = np.repeat((2, 0, 1, 1.5), (int(kept.sum()), len(begin), len(begin), len(begin)))
     order = np.lexsort((rank, told[0]))
     return told[0][order], told[1][order]

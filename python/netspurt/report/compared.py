@@ -213,7 +213,7 @@ class _Compared:
     names
         The name of the direction in each of the two.
     words
-        Sentences on what is the same.
+        Sentences on the equal parts.
     told
         The comparison.
     cause

@@ -1,6 +1,6 @@
-"""The sections of a folder of captures or recordings: what they have in common, then each.
+"""The sections of a folder of captures or recordings: one on all files, then one on each file.
 
-Captures are in the order of the time that they lost to timeouts and repair; the worst have
+Captures are sorted by the time that they lost to timeouts and repair. Those that lost most have
 pictures.
 """
 
@@ -32,7 +32,7 @@ MOST_TOLD = 60
 
 @dataclass(frozen=True)
 class _Sums:
-    """What the table of captures says of one: its file, sums over its connections, its causes."""
+    """A row of the table of captures: the file, sums over its connections, causes."""
 
     path: str
     connections: int
@@ -46,7 +46,7 @@ class _Sums:
 
 @dataclass(frozen=True)
 class Opener:
-    """How the captures of a folder are opened and told.
+    """How the captures of a folder are opened and described.
 
     Attributes
     ----------
@@ -96,7 +96,10 @@ def _undrawn(found: Explained, name: str, how: Opener) -> Part:
         return replace(
             part, words=["The capture has no packets of TCP."], answer="", lines=(), tables=()
         )
-    note = "Not drawn: others of the folder lost more. `netspurt report` of this file draws it."
+    note = (
+        "Not drawn, because other captures of the folder lost more time. `netspurt report` with "
+        "this file draws it."
+    )
     return replace(part, notes=[*part.notes, note])
 
 
@@ -107,13 +110,14 @@ def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener
     notes = []
     if len(sums) > drawn:
         notes.append(
-            f"Pictures and tables of retransmissions are of {_worst(drawn)}; `netspurt report "
-            "FILE` makes a page of any other."
+            f"The page has pictures and tables of retransmissions for {_each_of_the_worst(drawn)}. "
+            "`netspurt report FILE` makes a page of any other capture."
         )
     if (left := len(sums) - told) > 0:
         notes.append(
-            f"Sections are of {_worst(told)}; {number(left)} {'has' if left == 1 else 'have'} a "
-            "row of the table alone."
+            f"The page has a section for {_each_of_the_worst(told)}. It shows {number(left)} "
+            f"{'other' if left == 1 else 'others'} only as {'a row' if left == 1 else 'rows'} of "
+            "the table."
         )
     lines = [plain(line) for line in how.lines(pooled)]
     return Part(
@@ -126,11 +130,11 @@ def _summary(pooled: Explained, folder: Path, sums: Sequence[_Sums], how: Opener
     )
 
 
-def _worst(count: int) -> str:
+def _each_of_the_worst(count: int) -> str:
     return (
         "the capture that lost most time"
         if count == 1
-        else f"the {count} captures that lost most time"
+        else f"each of the {count} captures that lost most time"
     )
 
 
@@ -150,7 +154,7 @@ def _table(sums: Sequence[_Sums], folder: Path, told: int) -> Rows:
         *("connections", "packets", "octets of data"),
     )
     return Rows(
-        "Captures, those first that lost most time to timeouts and repair",
+        "Captures, sorted by the time that they lost to timeouts and repair",
         head,
         rows,
         (1, 2, 3, 5, 6, 7),

@@ -41,7 +41,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Side:
-    """The pictures of a run: its flows, of which the page shows one at a time."""
+    """The pictures of a run's flows; the page shows one flow at a time."""
 
     name: str
     flows: Sequence[Flow]
@@ -159,7 +159,7 @@ class Part:
     places
         Tables whose rows link to places in the pictures.
     notes
-        Sentences on what limits the results, and on what is not shown.
+        Sentences on the limits of the results, and on parts that are not shown.
     links
         The files with the numbers.
     foot

@@ -68,7 +68,7 @@ def _length(run: Run) -> str:
 
 
 def _answer(run: Run) -> str:
-    """Return when the run's directions finished, and what its losses cost; empty without flows."""
+    """Return when the directions finished, and the time lost to losses; empty without flows."""
     flows = run.flows
     if len(flows) == 0:
         return ""
@@ -130,7 +130,7 @@ def _not_recorded(run: Run) -> Iterator[str]:
 
 
 def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
-    """Yield a sentence on what is not known if senders were not spied."""
+    """Yield a sentence on the facts that are unknown because senders were not spied on."""
     unseen = unseen_senders(run, every)
     if unseen:
         names = ", ".join(unseen[:6]) + (", ..." if len(unseen) > 6 else "")
@@ -153,7 +153,7 @@ def _goodput(run: Run, n: int) -> str:
 
 
 def _directions(run: Run) -> Rows:
-    """Return the table of directions: when each finished, what it sent, and what sent it again."""
+    """Return the table of directions: the end, the packets, and the causes of retransmissions."""
     flows = run.flows
     causes = _causes(run)
     rows = []

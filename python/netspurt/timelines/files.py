@@ -69,7 +69,7 @@ def read_timeline(path: str | os.PathLike[str], *, format_: str | None = None) -
 
 
 def paired(forward: Timeline, reverse: Timeline) -> Timeline:
-    """Return the timeline of a link of which each direction follows a file of its own.
+    """Return the timeline of a link whose directions follow different files.
 
     Raises
     ------

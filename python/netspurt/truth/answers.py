@@ -142,7 +142,7 @@ def _side(packets: Sequence[Packet], addresses: Sequence[str], answer: Answer) -
     """Return the side of the packet that an answer is about: `sender` or `receiver`."""
     own = {ipaddress.ip_address(address).packed for address in addresses}
 
-    # In a simulation an ACK and what it clocks out have one stamp; data is larger.
+    # In a simulation an ACK and the data that it releases have one time stamp; data is larger.
     def apart(packet: Packet) -> tuple[int, int]:
         return abs(packet.unix_ns - answer.t_ns), -packet.size_bytes
 

@@ -59,7 +59,7 @@ class Collection:
 
 @dataclass(frozen=True)
 class Kept:
-    """The result of one case: what is kept of it, or why nothing is kept."""
+    """The result of one case: the files that are kept, or the reason why none are."""
 
     case: Case
     captures: int = 0

@@ -123,7 +123,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Wrong:
-    """An answer that is not right: the capture's file, its truth, and what was said."""
+    """A wrong answer: the capture's file, the truth, and the answer."""
 
     capture: str
     label: Label | None
@@ -223,7 +223,7 @@ class Score:
 
 
 def _why_wrong(label: Label, answer: Answer | None) -> str:
-    """Return what is wrong about an answer; an empty text if it is right or may be `unknown`."""
+    """Return the mistake in an answer; an empty text if it is right or may be `unknown`."""
     unseen = label.original == "unseen"
     if answer is None:
         return "" if unseen else "missed"

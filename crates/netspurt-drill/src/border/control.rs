@@ -18,7 +18,7 @@ const SCM_TIMESTAMPING: c_int = libc::SO_TIMESTAMPING;
 /// Octets of an address of IPv4 and of IPv6.
 const ADDRESS_BYTES: (usize, usize) = (16, 28);
 
-/// What a call wrote into a message.
+/// The parts of a message that a call wrote.
 pub(super) struct ControlWritten {
     /// The flags of the message.
     pub(super) flags: c_int,
@@ -65,7 +65,7 @@ fn one(level: c_int, kind: c_int, data: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// The time stamp of a notice, if it has one, and what it tells.
+/// The time stamp of a notice, if it has one, and its report.
 fn notice_octets(machine: &DrillMachine, notice: &SocketNotice) -> Vec<u8> {
     let (at_us, is_ipv6) = machine.with(|world| {
         let at = notice.at.map(|at| world.clock().host_us(at));

@@ -1,4 +1,5 @@
-//! What every function at the border does: it finds the machine, catches panics and sets `errno`.
+//! The common work of every function at the border: it finds the machine, catches panics and sets
+//! `errno`.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +26,7 @@ pub(super) fn current() -> Option<Arc<DrillMachine>> {
 /// An error's number.
 pub(super) struct Errno(pub(super) c_int);
 
-/// What a function at the border finds, before it is a C number.
+/// The result of a function at the border, before it is a C number.
 pub(super) type BorderResult<T = i64> = Result<T, Errno>;
 
 /// Runs `work` on the machine. Returns -1 and sets `errno` if that fails or panics.
@@ -61,7 +62,7 @@ pub(super) fn refuse(machine: &DrillMachine, what: String) -> Errno {
     Errno(libc::EOPNOTSUPP)
 }
 
-/// Makes a call. What it returns is not negative.
+/// Makes a call. The returned value is not negative.
 pub(super) fn make(machine: &DrillMachine, call: &Call) -> BorderResult<CallOutcome> {
     let outcome = machine.call(call).ok_or(Errno(libc::EOPNOTSUPP))?;
     match outcome.errno {

@@ -16,8 +16,8 @@ use super::{options, sockets};
 /// Whether `LD_PRELOAD` names this library, so that packetdrill calls the functions here and not the C
 /// library's.
 pub(super) fn is_active() -> bool {
-    // SAFETY: null stands for the program with what was loaded at its start, and the name ends with a
-    // zero. What is found is not called.
+    // SAFETY: null stands for the program with what was loaded at its start, and the name ends with
+    // a zero. The function that is found is not called.
     let found = unsafe {
         let program = libc::dlopen(ptr::null(), libc::RTLD_NOW);
         libc::dlsym(program, c"packetdrill_interface_init".as_ptr())

@@ -155,7 +155,7 @@ fn a_connection_is_opened_written_to_and_read_from_in_virtual_time() {
     let sent: Vec<u32> =
         (0..3).map(|_| player.receive().unwrap().1.seq.wrapping_sub(ack)).collect();
     assert_eq!(sent, [0, 1000, 2000]);
-    // Nobody answers: the next packet is a retransmission, which comes later.
+    // There is no answer: the next packet is a retransmission, which comes later.
     let (at, again) = player.receive().unwrap();
     assert!(at - start > 200_000 && again.len == 1000, "{at} {again:?}");
     let data =

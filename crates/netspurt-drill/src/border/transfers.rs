@@ -1,4 +1,4 @@
-//! Calls that read and write. What is written counts, but not its content, and zeros are read.
+//! Calls that read and write. Of written data only the length counts, and reads return zeros.
 
 use std::ffi::{c_int, c_void};
 
@@ -119,8 +119,8 @@ pub(super) unsafe extern "C" fn writev(
     })
 }
 
-/// Makes a call for the octets of all pieces. What is read is not written into them: packetdrill has
-/// made them of zeros.
+/// Makes a call for the octets of all pieces. The read data is not written into them: packetdrill
+/// has made them of zeros.
 fn vector(
     name: &'static str,
     (pieces, count): (*const iovec, c_int),

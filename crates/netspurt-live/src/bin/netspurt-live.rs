@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            // Nobody may be left to read it.
+            // It may be that no process is left to read it.
             let _ = writeln!(std::io::stderr(), "{why}");
             ExitCode::from(2)
         }

@@ -8,7 +8,7 @@ use netspurt::segment::{Flags, Segment};
 use netspurt::units::Time;
 use netspurt::wire::{IpHead, TcpHead};
 
-/// What was seen of a connection.
+/// The observed facts about a connection.
 #[derive(Clone, Debug)]
 struct SeenConnection {
     /// The ports at the two hosts.

@@ -17,7 +17,7 @@ pub struct Programs {
     pub server: Option<String>,
 }
 
-/// What the processes of the programs need to know.
+/// The data that the processes of the programs need.
 pub(super) struct ProgramsOrder<'a> {
     pub(super) programs: &'a Programs,
     pub(super) hosts: &'a [KernelHost; 2],

@@ -23,7 +23,7 @@ use crate::wall::WallClock;
 /// How often the kernel is asked for the state of connections.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// What an application noted about its flow.
+/// The notes of an application about its flow.
 #[derive(Clone, Debug, Default)]
 pub struct FlowNotes {
     /// The end of the flow at which the application runs.
@@ -299,7 +299,7 @@ impl Apps {
         let sinks = self.sinks.iter().filter_map(Sink::waits_for);
         let doors = self.doors.iter().map(|door| PollFd::new(&door.listener, PollFlags::IN));
         let mut fds: Vec<PollFd<'_>> = sources.chain(sinks).chain(doors).collect();
-        // An interrupted wait is no error: the next turn checks again what there is to do.
+        // An interrupted wait is not an error: the next turn checks again.
         let _ = poll(&mut fds, Some(&timespec(left)));
     }
 }

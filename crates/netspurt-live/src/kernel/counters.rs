@@ -1,4 +1,4 @@
-//! What a host's kernel counted of its TCP, since its namespace was made.
+//! The TCP counters of a host's kernel, since its namespace was made.
 
 use std::collections::BTreeMap;
 use std::{fs, io};

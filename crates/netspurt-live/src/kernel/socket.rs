@@ -68,7 +68,7 @@ pub fn open_for(tcp: &KernelTcp, address: SocketAddr, backlog: Option<i32>) -> i
         .map_err(|error| of_congestion(tcp.congestion, &error.into()))?;
     set_tcp_nodelay(&socket, !tcp.nagle)?;
     if !tcp.window_scaling {
-        // What 16 bits can say; the kernel doubles the number for its own needs.
+        // The largest number of 16 bits; the kernel doubles the number for its own needs.
         sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, 65_535)?;
     }
     if let Some(bytes) = tcp.receive_buffer_bytes {

@@ -87,7 +87,7 @@ impl Bench {
         calls
     }
 
-    /// What arrived at the far end, with its checksums completed, each with its shape.
+    /// The packets that arrived at the far end, with complete checksums, each with its shape.
     fn arrived(&self) -> Vec<(Shape, Vec<u8>)> {
         let mut room = vec![0; 1 << 16];
         let mut all = Vec::new();
@@ -103,7 +103,7 @@ impl Bench {
     }
 }
 
-/// What is written of a segment that is not as it came.
+/// The octets that are written for a segment that was changed on its way.
 fn written(segment: &Segment) -> Vec<u8> {
     format!("E made of packet {}", segment.id.packet()).into_bytes()
 }

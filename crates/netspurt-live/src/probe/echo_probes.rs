@@ -78,7 +78,7 @@ pub struct ProbingPlan {
 pub enum Until {
     /// The whole plan was carried out.
     Complete,
-    /// The process was told to end.
+    /// The process got the order to end.
     Interrupted,
 }
 
@@ -309,7 +309,8 @@ impl Probing<'_> {
         Ok(now)
     }
 
-    /// Waits until a message arrives, `span` at most. Returns whether the process was told to end.
+    /// Waits until a message arrives, but at most `span`. Returns whether the process got the order
+    /// to end.
     fn halted(&self, span: Duration) -> Result<bool, ProbeError> {
         let mut fds = vec![PollFd::new(&*self.socket, PollFlags::IN)];
         if let Some(halt) = &self.halt {

@@ -68,7 +68,7 @@ pub(super) fn survey(
     Ok(Until::Complete)
 }
 
-/// Sends a probe and waits for its outcome. `None` if the process was told to end.
+/// Sends a probe and waits for its outcome. `None` if the process got the order to end.
 fn echo_probe(
     plan: &HopPlan,
     socket: &mut ProbeSocket,

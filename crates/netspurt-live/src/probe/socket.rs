@@ -269,7 +269,7 @@ fn is_of_a_probe(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| known.iter().any(|e| e.raw_os_error() == number))
 }
 
-/// Opens a socket, and tells whether it is a raw one.
+/// Opens a socket. Returns it, and whether it is a raw socket.
 fn open(kind: ProbeKind, family: AddressFamily, six: bool) -> Result<(OwnedFd, bool), ProbeError> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = |kind, protocol: Protocol| {

@@ -7,7 +7,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice};
 use super::error::{SandboxError, asked};
 use crate::sys;
 
-/// What a device does in place of TCP, and of who sends packets, one by one.
+/// The work that a device does in place of TCP and of the sender of packets, as single features.
 const OFFLOADS: [(&str, u32); 6] = [
     ("checksums checked by the device", 0x15),
     ("checksums made by the device", 0x17),

@@ -19,7 +19,7 @@ pub enum SandboxError {
     /// The kernel refuses something inside.
     #[error("{what}: {error}")]
     Refused {
-        /// What was asked for.
+        /// The request.
         what: String,
         /// The error that the kernel reported.
         error: io::Error,

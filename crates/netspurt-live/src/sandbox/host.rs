@@ -25,7 +25,7 @@ pub struct HostPlan {
     pub peer: Option<IpAddr>,
     /// Octets of the largest packet it sends.
     pub mtu: u16,
-    /// What the route to the peer tells TCP.
+    /// The settings for TCP on the route to the peer.
     pub hints: RouteHints,
     /// Values under `/proc/sys/net/ipv4`.
     pub sysctls: Vec<(&'static str, String)>,

@@ -100,7 +100,7 @@ impl Sandbox {
     }
 }
 
-/// What is said with the reason why there is no TUN device.
+/// The text before the reason why there is no TUN device.
 const NO_TUN: &str = "TUN, /dev/net/tun (veth devices, the default, need no node)";
 
 fn denied() -> io::Error {

@@ -15,9 +15,9 @@ const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 /// A pair of devices, joined as by a wire: one here, one in another namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct VethPair<'a> {
-    /// What the device here is called.
+    /// The name of the device on this side.
     pub here: &'a str,
-    /// What the device there is called.
+    /// The name of the device on the other side.
     pub there: &'a str,
     /// Where that is.
     pub namespace: BorrowedFd<'a>,
@@ -25,7 +25,7 @@ pub struct VethPair<'a> {
     pub mtu: u16,
 }
 
-/// What a route tells TCP; `None` leaves the kernel's own.
+/// The settings for TCP on a route; `None` keeps the kernel's own value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouteHints {
     /// Segments sent at the start of a connection (`initcwnd`).
@@ -95,7 +95,7 @@ impl Netlink {
     /// When the kernel refuses.
     pub fn add_address(&mut self, device: u32, address: IpAddr) -> io::Result<()> {
         let AddressForm { family, octets, bits } = told(address);
-        // Nobody else is there to have the same address.
+        // No other host exists that could have the same address.
         const NO_DAD: u8 = libc::IFA_F_NODAD as u8;
         let flags = if address.is_ipv6() { NO_DAD } else { 0 };
         // Family, length of the prefix, flags, scope.

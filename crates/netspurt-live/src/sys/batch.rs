@@ -62,7 +62,7 @@ impl Batch {
     /// Receives the packets that wait at a socket, and does not wait for more. Returns whether the
     /// batch is full, so that more packets may wait.
     ///
-    /// # Errors When the kernel refuses. It is no error if no packet waits.
+    /// # Errors When the kernel refuses. If no packet waits, this is not an error.
     pub fn receive(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         // The last call overwrote the lengths of the control messages.
         for (message, beside) in self.messages.iter_mut().zip(&mut self.beside) {
@@ -72,7 +72,8 @@ impl Batch {
         self.got.clear();
         // SAFETY: every pointer in `messages` leads to memory of the stated size that `self` owns
         // and that nothing else touches during the call; neither the vectors nor the rooms have
-        // been resized since the pointers were taken, but by `exchange`, which takes them anew.
+        // been resized since the pointers were taken, except by `exchange`, which takes the
+        // pointers again.
         let count = unsafe {
             let (fd, flags) = (fd.as_raw_fd(), libc::MSG_DONTWAIT);
             libc::recvmmsg(fd, self.messages.as_mut_ptr(), BATCH as u32, flags, ptr::null_mut())
@@ -90,7 +91,7 @@ impl Batch {
     /// Reads the packets that wait at a device that returns one packet per call. Returns whether
     /// the batch is full.
     ///
-    /// # Errors When the kernel refuses. It is no error if no packet waits.
+    /// # Errors When the kernel refuses. If no packet waits, this is not an error.
     pub fn read(&mut self, fd: BorrowedFd<'_>) -> io::Result<bool> {
         self.got.clear();
         for room in &mut self.rooms {

@@ -25,7 +25,7 @@ pub struct StampedDatagram<'a> {
     pub trouble: Option<Trouble>,
 }
 
-/// What the error queue reports on a datagram that was sent.
+/// The report of the error queue on a datagram that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// No error: the datagram with this number was handed to the device. Datagrams of a socket are

@@ -1,4 +1,4 @@
-//! One type for all programs that an end of a flow may run, so that a world can hold each of them.
+//! One type for all programs that an end of a flow may run. A world can hold any of them.
 
 use crate::event::Events;
 use crate::segment::Segment;

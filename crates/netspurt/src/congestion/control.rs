@@ -5,7 +5,7 @@ use crate::units::{BitRate, Duration, Time};
 
 use super::window::Window;
 
-/// What one ACK tells the algorithm.
+/// The data on one ACK for the algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckInfo {
     /// When the ACK arrived.

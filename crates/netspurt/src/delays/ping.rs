@@ -12,14 +12,14 @@ use super::tally::{MOST_MISSING, Tally};
 use super::text::{MILLISECOND, integer, lines};
 use super::{Delays, Probe};
 
-/// How many numbers there are: a number has 16 bits in the header of an echo (RFC 792).
+/// The number of sequence numbers. The header of an ICMP echo has 16 bits for them (RFC 792).
 const NUMBERS: u64 = 1 << 16;
 
-/// The shortest interval of any ping, in nanoseconds. A reply to the *n*th request before the last
-/// one that was answered cannot have a delay below *n* such intervals.
+/// The shortest interval of any ping, in nanoseconds. If a reply answers a request that left *n*
+/// requests before the newest answered one, its delay is at least *n* such intervals.
 const SHORTEST_INTERVAL: u64 = 2 * MILLISECOND;
 
-/// The highest number that counts as one of the first of a run.
+/// The highest number that counts as one of a run's first numbers.
 const FEW: u64 = 16;
 
 /// The octets of the IP header.
@@ -94,8 +94,8 @@ impl PingRun {
         impossible || repeated || self.begins_anew(reply.number)
     }
 
-    /// Whether `number` begins a new run: it is the lowest number again, unmarked, after higher
-    /// ones.
+    /// Whether `number` begins a new run. It does if it repeats the run's lowest number after higher
+    /// ones, and the tool would have marked a duplicate.
     fn begins_anew(&self, number: u64) -> bool {
         let marks = matches!(self.dialect, Dialect::Iputils | Dialect::Unknown);
         let ends = self.tally.ends();
@@ -148,8 +148,8 @@ impl PingRun {
         (self.statistics, self.millis) = (None, None);
     }
 
-    /// Returns the number of a reply or of a lost probe, and when the probe left if a line before
-    /// says so.
+    /// Returns the number of a reply or of a lost probe, and the time at which the probe left if an
+    /// earlier line has it.
     fn numbered(&mut self, raw: u64, placed: u64) -> (u64, Option<i64>) {
         let own = self.rounds.number(raw, self.highest);
         let number = if self.rounds.is_going() { own } else { placed };
@@ -190,7 +190,8 @@ impl PingRun {
         }
     }
 
-    /// Returns the delay of a reply, and its form if it may lack a carry ([`Slips`]).
+    /// Returns the delay of a reply. If iputils may have rounded the delay without a carry
+    /// ([`Slips`]), also returns the form of the delay.
     fn delay(&mut self, reply: &Reply<'_>) -> (Option<Duration>, Option<Slip>) {
         let Some((rtt, digits)) = reply.time else { return (None, None) };
         if reply.below {
@@ -200,13 +201,13 @@ impl PingRun {
         (Some(rtt), self.slips.read(digits))
     }
 
-    /// Returns the first number of the run: the one with which the tool begins, if the log has the
-    /// run's header or statistics.
+    /// Returns the first number of the run. This is the number with which the tool begins if the log
+    /// has the run's header or statistics. Otherwise it is the lowest number in the log.
     fn first(&self, lowest: u64, highest: u64) -> u64 {
         let from_one = match self.dialect {
             Dialect::Iputils => true,
             Dialect::Busybox | Dialect::Bsd | Dialect::Hping => false,
-            // An unknown tool counts from 1, unless its statistics have another count than the
+            // An unknown tool counts from 1, unless the count in its statistics differs from the
             // highest number.
             Dialect::Unknown => self.statistics.is_none_or(|(sent, _)| sent == highest),
         };
@@ -269,12 +270,13 @@ impl PingRun {
             (sent.checked_sub(1).filter(|steps| *steps > 0)?, self.tally.ends()?);
         let reply = self.tally.rtt(last).map_or(0, Duration::as_nanos);
         let told = millis.saturating_mul(MILLISECOND).saturating_sub(reply) / steps;
-        // Some statistics have times that are too short for the delays and the probes in flight.
+        // Some statistics have a time that is too short for the delays and the probes in flight. It
+        // is not used.
         let most = told.saturating_mul(self.pipe.unwrap_or(1).saturating_add(1));
         (self.tally.mean_ns() <= most).then(|| rounded(told))
     }
 
-    /// Takes a line about a probe that was sent, without its reply.
+    /// Takes a line that reports a probe but no reply.
     fn sent(&mut self, number: u64, given_up: bool) {
         let (number, left) = self.numbered(number, self.unwrap(number));
         self.saw(number);
@@ -317,8 +319,8 @@ impl PingRun {
             let answered = self.tally.received();
             if (read, answered) != (sent, received) {
                 notes.push(format!(
-                    "the statistics line says {sent} sent and {received} received, the lines say \
-                     {read} and {answered}"
+                    "the statistics line says {sent} sent and {received} received, but the other \
+                     lines show {read} and {answered}"
                 ));
             }
         }
@@ -329,7 +331,7 @@ impl PingRun {
             let told = Duration::from_nanos(told);
             let given = told.to_string().replace(' ', "");
             notes.push(format!(
-                "by the statistics line probes left each {told}: leave `--interval` out, or say \
+                "by the statistics line, probes left every {told}: omit `--interval`, or write \
                  `--interval {given}`"
             ));
         }
@@ -340,17 +342,17 @@ impl PingRun {
         if let (Some((first, last)), Some(answered)) = (range, self.tally.first_answered()) {
             if answered > first {
                 let lost = answered - first;
-                notes.push(format!("before the first answer: {lost} probes, counted as lost"));
+                notes.push(format!("{lost} probes before the first answer are counted as lost"));
             }
             if self.statistics.is_some() && self.tally.is_open(last) {
                 notes.push(
-                    "the last probe may have been in flight when ping stopped: counted as lost"
+                    "the last probe may have been in flight when ping stopped; it is counted as lost"
                         .to_owned(),
                 );
             }
         }
         let counted = [
-            (self.corrupt, "replies had a wrong checksum: not counted, as in ping"),
+            (self.corrupt, "replies had a wrong checksum and are not counted, as in ping"),
             (
                 self.unmarked,
                 "repeated numbers are not marked as duplicates: another run may have begun there",
@@ -378,14 +380,14 @@ fn rounded(ns: u64) -> u64 {
 pub(super) enum Paced {
     /// The user gave it.
     AsGiven,
-    /// It follows from the statistics line.
+    /// It was computed from the statistics line.
     ByStatistics,
-    /// It is the usual one of this tool, a guess.
+    /// It is a guess: the usual interval of this tool.
     Usual(&'static str),
 }
 
 impl Paced {
-    /// As given if `given`, or else the usual one of `tool`.
+    /// Returns `AsGiven` if the user gave the interval, otherwise the usual interval of `tool`.
     pub(super) fn of(given: bool, tool: &'static str) -> Self {
         if given { Self::AsGiven } else { Self::Usual(tool) }
     }
@@ -394,10 +396,10 @@ impl Paced {
     pub(super) fn note(self, interval: Duration) -> String {
         match self {
             Self::AsGiven => {
-                format!("times of sending reckoned: one probe each {interval}, as given")
+                format!("times of sending reckoned: one probe every {interval}, as given")
             }
             Self::ByStatistics => format!(
-                "times of sending reckoned: one probe each {interval}, by the statistics line; \
+                "times of sending reckoned: one probe every {interval}, by the statistics line; \
                  `--interval TIME` sets another"
             ),
             Self::Usual(tool) => {
@@ -407,7 +409,7 @@ impl Paced {
                     _ => "",
                 };
                 format!(
-                    "times of sending guessed: one probe each {interval}, the usual interval of \
+                    "times of sending guessed: one probe every {interval}, the usual interval of \
                      {tool}; `--interval TIME` sets the true one{stamps}"
                 )
             }
@@ -427,14 +429,14 @@ pub(super) fn summary(
     let lost = sent.saturating_sub(received);
     if lost > MOST_MISSING {
         return Err(RecordingError::new(
-            format!("a summary of {lost} lost probes"),
-            "remove that run from the file",
+            format!("the statistics of a run count {lost} lost probes, more than {MOST_MISSING}"),
+            "remove this run from the file",
         ));
     }
     delays.untimed = received;
     delays.probes = (0..lost).map(|n| Probe::lost(n, Time::from_nanos(n))).collect();
     delays.notes.push(format!(
-        "only a summary: it has none of the {received} delays, and does not say which {lost} of \
+        "the file has only a summary: no delay of the {received} replies, and not which {lost} of \
          the {sent} probes were lost"
     ));
     Ok(delays)
@@ -534,7 +536,7 @@ fn pipe(line: &str) -> Option<u64> {
 /// Makes the recordings of all runs of a file.
 ///
 /// # Errors
-/// When more probes are missing, in all runs together, than the limit allows.
+/// When all runs together lack more probes than the limit allows.
 fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>, RecordingError> {
     let alien = runs.iter().any(|run| run.slips.is_alien());
     let (mut all, mut missing) = (Vec::with_capacity(runs.len()), 0);
@@ -546,8 +548,8 @@ fn finished(runs: Vec<PingRun>, name: &str, hints: &Hints) -> Result<Vec<Delays>
         missing += recording.probes.iter().filter(|probe| probe.rtt.is_none()).count() as u64;
         if missing > MOST_MISSING {
             return Err(RecordingError::new(
-                format!("more than {MOST_MISSING} probes of all its recordings are missing"),
-                "cut the file into its recordings",
+                format!("the recordings of the file lack more than {MOST_MISSING} probes together"),
+                "split the file into its recordings",
             ));
         }
         all.push(recording);

@@ -267,7 +267,7 @@ fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     match [initial, max].into_iter().flatten().find(|key| is_zero(*key)) {
         None => Ok(()),
         Some(key) => {
-            let (message, fix) = ("a timer that fires at once", "write a time above zero");
+            let (message, fix) = ("a timer of zero would fire at once", "write a time above zero");
             Err(Contradiction { key, message: message.into(), fix: fix.into() })
         }
     }
@@ -401,7 +401,7 @@ mod tests {
             ),
             (
                 "quic:initial_rtt=0 s",
-                "quic: `initial_rtt`: a timer that fires at once: write a time above zero",
+                "quic: `initial_rtt`: a timer of zero would fire at once: write a time above zero",
             ),
         ] {
             assert_eq!(slip(text), message);

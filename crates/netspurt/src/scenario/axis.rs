@@ -132,7 +132,7 @@ pub struct Axis {
 pub struct Point {
     /// The label of the point.
     pub label: Label,
-    /// The path in the file to the value, the set or the axis that makes the point, for errors.
+    /// The path in the file to the value, set or axis from which the point is made. Errors name it.
     pub(super) place: Vec<String>,
     pub(super) settings: Vec<AxisSetting>,
 }
@@ -142,7 +142,7 @@ pub struct Point {
 pub(super) struct AxisSetting {
     pub(super) path: String,
     pub(super) value: Value,
-    /// The path in the file to the key that contains `path`, for errors.
+    /// The path in the file to the key that holds `path`. Errors name it.
     pub(super) place: Vec<String>,
 }
 
@@ -151,12 +151,13 @@ impl Axis {
     pub(super) fn new(name: &str, spec: &AxisSpec) -> Result<Self, Problem> {
         let home = ["sweep", "over", name];
         if name.is_empty() || name.chars().any(char::is_control) {
-            let problem = Problem::at(home, "this name cannot head a column").of_the_key();
+            let message = "a column cannot have this name: it is empty or has a control character";
+            let problem = Problem::at(home, message).of_the_key();
             return Err(problem.fix("write letters, digits and signs"));
         }
         if TAKEN.contains(&name) {
             let problem = Problem::at(home, format!("every sweep has a column `{name}`"));
-            return Err(problem.of_the_key().fix("another name"));
+            return Err(problem.of_the_key().fix("choose another name"));
         }
         let points = match (&spec.path, &spec.sets) {
             (None, Some(_)) if spec.without_values() => sets(name, spec),
@@ -169,13 +170,14 @@ impl Axis {
         };
         if points.is_empty() {
             let problem = Problem::at(home, format!("`{name}` has no values"));
-            return Err(problem.fix("at least one"));
+            return Err(problem.fix("write at least one value"));
         }
         let mut met = IndexSet::new();
         if let Some(twice) = points.iter().find(|point| !met.insert(point.label.to_string())) {
-            let mut problem = Problem::at([], format!("`{}` comes twice", twice.label));
+            let mut problem = Problem::at([], format!("`{}` appears twice", twice.label));
             problem.path.clone_from(&twice.place);
-            return Err(problem.fix("each value once; those of a range have six digits"));
+            let fix = "write each value once; the values of a range are rounded to six digits";
+            return Err(problem.fix(fix));
         }
         Ok(Self { name: name.to_owned(), points })
     }
@@ -212,7 +214,7 @@ fn sets(name: &str, spec: &AxisSpec) -> Vec<Point> {
     sets.map(point).collect()
 }
 
-/// The path in the file of a path below `sets`: one key in quotes.
+/// Returns the keys of a path as the file has them below `sets`: the whole path is one quoted key.
 fn keys_in_file(path: &str) -> Vec<String> {
     vec![path.to_owned()]
 }
@@ -229,7 +231,7 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
             ((0..count.0).map(|n| range.value(n, count.0)).collect(), false)
         }
         _ => {
-            let message = format!("`{name}` has neither a list of values nor a whole range");
+            let message = format!("`{name}` has neither a list of values nor a complete range");
             return Err(Problem::at(home, message)
                 .fix("write `values = [...]`, or `from`, `to` and `count`"));
         }
@@ -249,7 +251,7 @@ fn listed(name: &str, spec: &AxisSpec, paths: &[String]) -> Result<Vec<Point>, P
     Ok(points.collect())
 }
 
-/// A range of numbers, all with one unit or all without.
+/// A range of numbers. Either all of them have the same unit, or none of them has a unit.
 #[derive(Clone, Debug)]
 pub(super) struct AxisRange {
     from: f64,
@@ -268,8 +270,8 @@ const THOUSANDTHS: [&str; 3] = ["us", "kbit/s", "kB"];
 
 impl AxisRange {
     pub(super) fn new(from: &Value, to: &Value, spacing: Spacing) -> Result<Self, [String; 2]> {
-        let fix = "two numbers, or two texts of a number and one unit".to_owned();
-        let no_range = || [format!("from {from} to {to} is no range"), fix.clone()];
+        let fix = "write two numbers, or two numbers with the same unit".to_owned();
+        let no_range = || [format!("{from} and {to} are not the ends of a range"), fix.clone()];
         let (first, unit) = number(from).ok_or_else(no_range)?;
         let (last, last_unit) = number(to).ok_or_else(no_range)?;
         let alike = |a: &str, b: &str| a == b || (b.len() > 2 && format!("{a}s") == b);
@@ -280,8 +282,9 @@ impl AxisRange {
         }
         let log = spacing == Spacing::Log;
         if log && (first <= 0.0 || last <= 0.0) {
-            let message = "no even ratios lead from or to zero or below".to_owned();
-            return Err([message, "ends above zero, or spacing = \"even\"".to_owned()]);
+            let message =
+                "both ends of a range with spacing = \"log\" must be above zero".to_owned();
+            return Err([message, "write ends above zero, or spacing = \"even\"".to_owned()]);
         }
         let counted = last_unit.as_deref().is_some_and(|unit| WHOLE.contains(&unit));
         let plain = matches!((from, to), (Value::Integer(_), Value::Integer(_)));
@@ -307,8 +310,8 @@ impl AxisRange {
         self.written(value)
     }
 
-    /// The value at `share`, from 0 to 1, of the range. In a range of whole numbers with even
-    /// spacing, each number gets an equal part of the shares.
+    /// Returns the value at the fraction `share` of the range, from 0 to 1. In a range of whole
+    /// numbers with even spacing, each number gets an equal part of the fractions.
     pub(super) fn drawn(&self, share: f64) -> Value {
         let value = if self.log {
             self.from * libm::pow(self.to / self.from, share)
@@ -321,7 +324,7 @@ impl AxisRange {
         self.written(self.rounded(value))
     }
 
-    /// A text with everything on which the values of the range depend.
+    /// Returns a text that differs for any two ranges with different values.
     pub(super) fn told(&self) -> String {
         format!("{self:?}")
     }

@@ -111,7 +111,8 @@ pub(super) fn not_simulated(spec: &Spec) -> Option<Problem> {
 /// The message about an end of the kernel's in a sweep.
 pub(super) const KERNEL: &str = "the kernel does not run in the virtual time of a sweep";
 /// The fix for an end of the kernel's in a sweep.
-pub(super) const LIVE: &str = "`netspurt sweep --live` for real time, or `endpoint = \"model\"`";
+pub(super) const LIVE: &str =
+    "use `netspurt sweep --live` for real time, or write `endpoint = \"model\"`";
 
 /// The first 16 octets of a SHA-256, in hexadecimal.
 pub(super) fn short_hash(parts: &[&[u8]]) -> String {

@@ -149,7 +149,7 @@ impl Document {
         let path = path_to(TreeNode::Table(tree.as_table()), &span);
         let written = text.get(span.clone()).unwrap_or_default();
         let (message, fix) = if error.message.starts_with("wanted string") {
-            (format!("wrong type: `{written}` is no word"), words(text, &span))
+            (format!("wrong type: `{written}` is not a word"), words(text, &span))
         } else {
             reword(&error.message, written)
         };
@@ -312,15 +312,15 @@ fn set_over(table: &mut Table, path: &str, value: &str) -> Result<(), Problem> {
     let value = match value.parse::<Value>() {
         Ok(value) => value,
         Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-            let fix = "a whole number, from 0 to 2^63 - 1 at most";
-            return Err(problem(format!("`{value}` is too large a number")).fix(fix));
+            let fix = "write a whole number from 0 to 2^63 - 1";
+            return Err(problem(format!("the number `{value}` is too large")).fix(fix));
         }
         Err(_) => Value::from(value),
     };
     set(table, &keys, value).map_err(|depth| {
         let above = dotted(&keys[..=depth]);
         let fix = format!("set `{above}` as a whole");
-        problem(format!("`{above}` is not a table in the file, so nothing lies below it")).fix(fix)
+        problem(format!("`{above}` is not a table in the file, so it has no keys")).fix(fix)
     })
 }
 

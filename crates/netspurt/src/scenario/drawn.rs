@@ -48,7 +48,9 @@ pub(super) fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
         })?;
         if between[0] == between[1] {
             let message = format!("link `{name}` joins `{}` to itself", between[0]);
-            return Err(Problem::at(["links", name, "between"], message).fix("two nodes"));
+            return Err(
+                Problem::at(["links", name, "between"], message).fix("write two different nodes")
+            );
         }
         drawn.push(Drawn { name: name.clone(), between, path: path(["links", name]), spec: link });
     }
@@ -63,7 +65,8 @@ pub(super) fn draw(spec: &Spec) -> Result<Vec<Drawn<'_>>, Problem> {
         let message = format!("two links are called `{}`", twice.name);
         let mut problem = Problem::at([], message);
         problem.path.clone_from(&twice.path);
-        return Err(problem.fix("a short form names its links after its nodes"));
+        return Err(problem
+            .fix("`[path]` and `[dumbbell]` name links after their nodes: choose another name"));
     }
     if drawn.is_empty() {
         return Err(Problem::at([], "the scenario has no links")
@@ -76,7 +79,7 @@ fn without_between(spec: &LinkSpec, path: &[String]) -> Result<(), Problem> {
     if spec.between.is_none() {
         return Ok(());
     }
-    let mut problem = Problem::at([], "here the short form says which nodes a link joins");
+    let mut problem = Problem::at([], "the short form already says which nodes this link joins");
     problem.path = [path, &["between".to_owned()]].concat();
     Err(problem.fix("leave `between` out"))
 }
@@ -84,20 +87,19 @@ fn without_between(spec: &LinkSpec, path: &[String]) -> Result<(), Problem> {
 fn draw_path<'a>(chain: &'a PathSpec, drawn: &mut Vec<Drawn<'a>>) -> Result<(), Problem> {
     let nodes = chain.nodes.len();
     if nodes < 2 {
-        let message = "a chain joins at least two nodes";
+        let message = "a path needs at least two nodes";
         return Err(Problem::at(["path", "nodes"], message).fix("as in `nodes = [\"a\", \"b\"]`"));
     }
     if nodes != chain.links.len() + 1 {
         let (wanted, there) = (nodes - 1, chain.links.len());
-        let message = format!("a chain of {nodes} nodes has {wanted} links, and not {there}");
-        let fix = "one link for each node and its neighbour";
+        let message = format!("a path of {nodes} nodes needs {wanted} links, not {there}");
+        let fix = "write one link for each two neighbouring nodes";
         return Err(Problem::at(["path", "links"], message).also(["path", "nodes"]).fix(fix));
     }
     let mut met = IndexSet::new();
     if let Some(n) = chain.nodes.iter().position(|node| !met.insert(node)) {
-        let message =
-            format!("a chain meets no node twice, and `{}` is there already", chain.nodes[n]);
-        return Err(Problem::at(["path", "nodes", &entry(n)], message).fix("another name"));
+        let message = format!("the path already has a node `{}`", chain.nodes[n]);
+        return Err(Problem::at(["path", "nodes", &entry(n)], message).fix("choose another name"));
     }
     for (n, (pair, link)) in chain.nodes.windows(2).zip(&chain.links).enumerate() {
         let place = path(["path", "links", &entry(n)]);
@@ -201,7 +203,7 @@ pub(super) fn set_route(
         let link = link.ok_or_else(|| {
             let mut problem = Problem::at([], format!("no link joins `{at}` and `{next}`"));
             problem.path = step.iter().map(|key| (*key).to_owned()).collect();
-            problem.fix("a route goes from node to neighbouring node")
+            problem.fix("write all nodes of the route: a link must join each node to the next one")
         })?;
         routes.set(here, to, link);
         (at, here) = (next, there);

@@ -18,12 +18,14 @@ pub(super) fn echo_probes(
 ) -> Result<EchoProbePlan, Problem> {
     let problem = |key: &str, message: String| Problem::at(["echo_probes", name, key], message);
     if table.timeout.is_zero() {
-        return Err(problem("timeout", "a give-up time of zero".into()).fix("above zero"));
+        return Err(
+            problem("timeout", "`timeout` cannot be zero".into()).fix("write a value above zero")
+        );
     }
     if table.start >= spec.stop {
-        return Err(problem("start", format!("`{name}` start when the run has ended"))
+        return Err(problem("start", format!("`{name}` would start after the end of the run"))
             .also(["stop"])
-            .fix(format!("before the `stop` of {}", spec.stop)));
+            .fix(format!("write a start before the `stop` of {}", spec.stop)));
     }
     Ok(EchoProbePlan {
         start: Time::ZERO + table.start,
@@ -38,7 +40,8 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     let problem = |message: String| Problem::at(["echo_probes", name, "lengths"], message);
     let range = match &table.lengths {
         ListOr::List(sizes) if sizes.is_empty() => {
-            return Err(problem("`lengths` is empty".into()).fix("at least one, as in [\"64 B\"]"));
+            return Err(problem("`lengths` is empty".into())
+                .fix("write at least one length, as in [\"64 B\"]"));
         }
         ListOr::List(sizes) => {
             let each = sizes.iter().enumerate();
@@ -49,8 +52,8 @@ fn lengths(name: &str, table: &EchoProbesSpec, seed: u64) -> Result<Vec<u16>, Pr
     let LengthRange { from, to, step, rule } = *range;
     let (from, to) = (length(name, "from", from)?, length(name, "to", to)?);
     if from > to || step.0 == 0 {
-        return Err(problem("a range without lengths".into())
-            .fix("`from` at most `to`, and a `step` above zero"));
+        return Err(problem("this range contains no length".into())
+            .fix("write a `from` that is not above `to`, and a `step` above zero"));
     }
     let step = usize::try_from(step.0).unwrap_or(usize::MAX);
     let all: Vec<u16> = (from..=to).step_by(step).collect();
@@ -73,9 +76,9 @@ fn length(name: &str, step: &str, size: ByteCount) -> Result<u16, Problem> {
         || {
             Problem::at(
                 ["echo_probes", name, "lengths", step],
-                format!("no request is {size} long"),
+                format!("a request cannot have {size}"),
             )
-            .fix("28 B to 65535 B: 28 B of headers, and what is echoed")
+            .fix("write 28 B to 65535 B: the headers have 28 B")
         },
     )
 }

@@ -22,14 +22,16 @@ fn carried(name: &str, tcp: TcpConfig, family: Family) -> Result<TcpConfig, Prob
         TcpConfig::Rfc(config) => {
             let mss = config.mss.checked_sub(more).filter(|mss| *mss > 0).ok_or_else(|| {
                 let message = "the packet has no room for an IPv6 header";
-                Problem::at(["flows", name, "tcp", "packet_size"], message).fix("at least `61 B`")
+                Problem::at(["flows", name, "tcp", "packet_size"], message)
+                    .fix("write at least `61 B`")
             })?;
             let ip_header_bytes = config.ip_header_bytes + more;
             Ok(RfcConfig { mss, ip_header_bytes, ..*config }.into())
         }
         TcpConfig::Ns(_) if family == Family::Ipv6 => {
-            let message = "ns-2's senders count packets, to which no IP version applies";
-            Err(Problem::at(["flows", name, "family"], message).fix("another profile, or `ipv4`"))
+            let message = "ns-2's senders have no IP version, because they only count packets";
+            Err(Problem::at(["flows", name, "family"], message)
+                .fix("choose another profile, or write `ipv4`"))
         }
         TcpConfig::Ns(_) => Ok(tcp),
     }
@@ -100,8 +102,11 @@ pub(super) fn planned_end(
 /// The simulator's TCP at an end of flow `name`, with the flow's profile and switches.
 pub(super) fn model_end(name: &str, flow: &FlowSpec) -> Result<TcpConfig, Problem> {
     if flow.profile == Profile::LinuxDefault {
-        let problem = Problem::at(["flows", name, "profile"], "`linux-default` is the kernel's");
-        return Err(problem.fix("`linux-6`, or `endpoint = \"kernel\"` in a live run"));
+        let problem = Problem::at(
+            ["flows", name, "profile"],
+            "`linux-default` is the profile of the running kernel, which a simulation does not have",
+        );
+        return Err(problem.fix("write `linux-6`, or `endpoint = \"kernel\"` for a live run"));
     }
     let tcp = connection(name, flow.profile, &flow.tcp)?;
     carried(name, tcp, flow.family)
@@ -138,7 +143,7 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
     };
     if octets == Some(0) {
         return Err(Problem::at(["flows", name, "send"], "the flow sends nothing")
-            .fix("at least `1 segment` or `1 B`"));
+            .fix("write at least `1 segment` or `1 B`"));
     }
     let (start, pause) = (Time::ZERO + spec.start, spec.pause);
     let WordOr::Table(RequestsTable { reply, requests, think, serve }) = spec.app else {
@@ -155,7 +160,8 @@ pub(super) fn task(name: &str, spec: &FlowSpec, smss: u16) -> Result<Task, Probl
             0 => "the reply is empty",
             _ => "the requests or the replies have more than 2^60 octets",
         };
-        return Err(Problem::at(["flows", name, "app", "reply"], message).fix("as in `20 kB`"));
+        return Err(Problem::at(["flows", name, "app", "reply"], message)
+            .fix("write a length such as `20 kB`"));
     }
     Ok(Task::Requests(RequestPlan {
         start,
@@ -172,16 +178,16 @@ const MOST_BYTES: u128 = 1 << 60;
 /// The problem of flow number `i` of a group, which would start after the end of the run.
 fn too_late(name: &str, spec: &FlowSpec, i: u32, stop: Duration) -> Problem {
     if i == 0 {
-        let message = format!("`{name}` starts when the run has ended");
+        let message = format!("`{name}` would start after the end of the run");
         return Problem::at(["flows", name, "start"], message)
             .also(["stop"])
-            .fix(format!("before the `stop` of {stop}"));
+            .fix(format!("write a start before the `stop` of {stop}"));
     }
     let start = spec.start + spec.every * u64::from(i) + spec.spread;
-    let message = format!("`{name}.{i}` would start at {start}, when the run has ended");
+    let message = format!("`{name}.{i}` would start at {start}, after the end of the run");
     Problem::at(["flows", name, "every"], message)
         .also(["flows", name, "count"])
         .also(["flows", name, "start"])
         .also(["stop"])
-        .fix(format!("room for {i} of the {} before the `stop` of {stop}", spec.count.0))
+        .fix(format!("only {i} of the {} start before the `stop` of {stop}", spec.count.0))
 }

@@ -96,7 +96,7 @@ fn follow_values(population: &mut dyn TableLike, name: &str, files: &Files) -> R
         let Some(file) = table.and_then(|table| table.get(KEY)?.as_str()) else { continue };
         let path = ["populations", name, &*key, KEY];
         let Some(text) = files.get(file) else {
-            let message = format!("the file `{file}` is not there");
+            let message = format!("there is no file `{file}`");
             return Err(Problem::at(path, message).fix(BESIDE));
         };
         let values = values_of(file, text, &key)
@@ -170,7 +170,7 @@ fn follow(
         problem
     };
     let Some(text) = followable.files.get(&file) else {
-        return Err(problem(format!("the file `{file}` is not there")).fix(format!(
+        return Err(problem(format!("there is no file `{file}`")).fix(format!(
             "{BESIDE}; `netspurt delays LOG --timeline {file}` makes it from a recording"
         )));
     };
@@ -183,15 +183,16 @@ fn follow(
     }
     for (key, item) in values.into_table() {
         if !KEYS.contains(&&*key) {
-            let mut problem = problem(format!("`{file}` has a key `{key}`")).of_the_key();
+            let mut problem =
+                problem(format!("`{file}` has a key `{key}`, which no link follows")).of_the_key();
             problem.path = [path, &[key.to_string()]].concat();
-            return Err(
-                problem.fix("only `delay`, `rate`, `loss`, `duplicate`, `order` and `handovers`")
-            );
+            return Err(problem.fix(
+                "links follow only `delay`, `rate`, `loss`, `duplicate`, `order` and `handovers`",
+            ));
         }
         if link.contains_key(&key) && !followable.displaces(path, &key) {
             return Err(problem(format!(
-                "the link has a `{key}` of its own, and `{file}` has one, too"
+                "both the link and `{file}` have a `{key}`"
             ))
             .fix(format!(
                 "leave one of them out; with `--set {}.{KEY}={file}` the file's value replaces the \

@@ -34,8 +34,9 @@ impl Grid {
         let Some(sweep) = &spec.sweep else { return Ok(None) };
         let blamed = |problem: Problem| document.blame(&problem);
         if sweep.time.is_some_and(Duration::is_zero) {
-            let problem = Problem::at(["sweep", "time"], "every case would be cut at once");
-            return Err(blamed(problem.fix("above zero")));
+            let problem =
+                Problem::at(["sweep", "time"], "a `time` of zero would stop every case at once");
+            return Err(blamed(problem.fix("write a value above zero")));
         }
         let over = |draw: bool| sweep.over.iter().filter(move |(_, axis)| axis.draw == draw);
         let axes = over(false).map(|(name, axis)| Axis::new(name, axis));
@@ -102,7 +103,7 @@ fn too_many(axes: &[Axis], sweep: &SweepSpec) -> Result<(), Problem> {
         return Ok(());
     }
     let message = format!("{cases} cases; the maximum is {MOST}");
-    Err(Problem::at(["sweep"], message).fix("fewer values or fewer seeds"))
+    Err(Problem::at(["sweep"], message).fix("write fewer values or fewer seeds"))
 }
 
 /// Finds a setting of one axis that a later axis overwrites, so that the earlier one would have no
@@ -140,8 +141,10 @@ fn try_point(grid: &Grid, point: &Point) -> Result<(), Problem> {
             problem
         };
         if let Some(first) = keys.first().filter(|first| own.contains(&first.as_str())) {
-            let message = format!("a sweep does not vary `{first}`");
-            return Err(at(message, &setting.place).fix("the rest is fixed; `seeds` draws seeds"));
+            let message = format!("a sweep cannot vary `{first}`");
+            return Err(
+                at(message, &setting.place).fix("vary another key; `seeds` draws the seeds")
+            );
         }
         let quick = grid.varied.spec(std::iter::once(setting));
         if quick.is_some_and(|spec| is_complete(&spec).is_ok()) {

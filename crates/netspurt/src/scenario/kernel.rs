@@ -50,7 +50,7 @@ pub(super) fn kernel_tcp(
             Problem::at(["flows", name, "profile"], "the kernel does not have this profile");
         return Err(problem
             .also(["flows", name, "endpoint"])
-            .fix("`reno-1998`, `reno-2005` or `linux-default`"));
+            .fix("write `reno-1998`, `reno-2005` or `linux-default`"));
     };
     let base = KernelTcp { header_bytes: base.header_bytes + family.more_bytes(), ..base };
     let text = tcp.get("congestion").and_then(SwitchValue::text);
@@ -74,9 +74,9 @@ pub(super) fn shims(name: &str, flow: &FlowSpec) -> Result<[Option<ShimConfig>; 
             return Ok(None);
         }
         if word != EndpointWord::Kernel {
-            return Err(at("a shim works only at an end of the kernel's".into())
+            return Err(at("a shim works only at an end that the kernel plays".into())
                 .also(["flows", name, "endpoint"])
-                .fix("`\"off\"` for this end: a model takes any timer as `tcp.rto.estimator`"));
+                .fix("write `\"off\"` for this end; set a model's timer by `tcp.rto.estimator`"));
         }
         ShimConfig::parse(text).map(Some).map_err(|error| at(error.message).fix(error.fix))
     };
@@ -92,7 +92,7 @@ fn least_packet(name: &str, family: Family, bytes: u16) -> Result<(), Problem> {
     if bytes < least {
         let message = format!("the kernel cannot use packets of {}", ByteCount(bytes.into()));
         let problem = Problem::at(["flows", name, "tcp", "packet_size"], message);
-        return Err(problem.fix(format!("{least} B to 65535 B")));
+        return Err(problem.fix(format!("write {least} B to 65535 B")));
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ fn mtu(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Option<Mtu>,
         return match spec.too_big {
             None => Ok(None),
             Some(_) => {
-                let problem = name.problem("too_big", "no packet is too big without an `mtu`");
+                let problem = name.problem("too_big", "`too_big` has no effect without an `mtu`");
                 Err(problem.fix("add `mtu`, as in `mtu = \"576 B\"`"))
             }
         };
@@ -62,7 +62,8 @@ fn mtu(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Option<Mtu>,
     let size = sizes.each()[way];
     let bytes = u32::try_from(size.0).ok().filter(|bytes| *bytes <= u32::from(u16::MAX));
     let mtu = bytes.and_then(|bytes| Mtu::new(bytes, too_big)).ok_or_else(|| {
-        name.problem("mtu", format!("an MTU of {size} is not possible")).fix("68 B to 65535 B")
+        name.problem("mtu", format!("an MTU of {size} is not possible"))
+            .fix("write 68 B to 65535 B")
     })?;
     Ok(Some(mtu))
 }
@@ -82,7 +83,7 @@ fn framing(
                 let message = format!("a framing cannot add {}", table.overhead);
                 let mut problem = name.problem("framing", message);
                 problem.path.push("overhead".to_owned());
-                problem.fix("65535 B at most")
+                problem.fix("write at most 65535 B")
             })?;
             Framing { overhead_bytes, bits_per_octet: table.bits_per_octet.small() }
         }
@@ -149,7 +150,7 @@ fn misplaced(error: TimelineError, keys: &[&str], like: &str, name: &LinkPlace<'
         TimelineError::Empty => problem.fix(like),
         TimelineError::Unordered(nth) => {
             problem.path.push(entry(nth - 1));
-            problem.fix("points in order of time")
+            problem.fix("sort the points by time")
         }
     }
 }
@@ -178,7 +179,7 @@ fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Ha
         if let Some(before) = all.last().filter(|before| at < before.at + before.dead) {
             let until = before.at + before.dead - Time::ZERO;
             let message = format!("the previous handover ends only at {until}");
-            return Err(problem("at", message).fix("handovers that do not overlap"));
+            return Err(problem("at", message).fix("write handovers that do not overlap"));
         }
         let at_instants =
             matches!(spec.rate.each()[way], WordOr::Table(table) if table.opportunities.is_some());
@@ -194,7 +195,8 @@ fn handovers(spec: &LinkSpec, name: &LinkPlace<'_>, way: usize) -> Result<Vec<Ha
             && !matches!(self::queue(spec.queue.each()[way], name, way)?, Queue::DropTail(_))
         {
             let message = "a queue with an AQM cannot be flushed".to_owned();
-            return Err(problem("queue", message).fix("`queue = \"keep\"`, or a drop-tail queue"));
+            return Err(problem("queue", message)
+                .fix("write `queue = \"keep\"`, or give the link a drop-tail queue"));
         }
         if table.in_flight == FlightFateWord::Copy && *spec.order.each()[way] == OrderWord::Fifo {
             let message = "packets that take two paths arrive out of order".to_owned();
@@ -300,7 +302,9 @@ fn loss(table: &LossTable, name: &LinkPlace<'_>, way: usize) -> Result<Pick, Pro
     if let Some(bursts) = bursts {
         if bursts.every.is_some_and(Duration::is_zero) {
             let problem = name.problem("loss", "the time between two steps of the bursts is zero");
-            return Err(problem.fix("`every` above zero, or leave it out for a step per packet"));
+            return Err(
+                problem.fix("write `every` above zero, or leave it out for one step per packet")
+            );
         }
         all = all.bursts(probabilities(bursts), name.stream(way, "loss-bursts"));
         all = all.by_time(bursts.every.unwrap_or_default());

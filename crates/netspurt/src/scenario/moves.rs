@@ -48,7 +48,9 @@ impl Scenario {
         let moves = Moves::of(&link);
         if moves.is_empty() {
             let message = format!("link `{name}` does not change in a run");
-            return Err(blamed(Problem::at([], message).fix("a link with `slots` or timelines")));
+            return Err(blamed(
+                Problem::at([], message).fix("name a link with `slots` or timelines"),
+            ));
         }
         Ok(a_point_a_line(&form::write(&moves)))
     }

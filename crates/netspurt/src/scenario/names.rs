@@ -26,7 +26,7 @@ pub(super) fn check(spec: &Spec) -> Result<(), Problem> {
         if let Some(section) = taken(spec, name) {
             let message = format!("`{section}` and `populations` both have a `{name}`");
             let problem = Problem::at(["populations", name], message).of_the_key();
-            return Err(problem.fix("another name"));
+            return Err(problem.fix("choose another name"));
         }
     }
     for name in spec.echo_probes.keys() {
@@ -74,5 +74,5 @@ fn alone(spec: &Spec, name: &str) -> Result<(), Problem> {
     }
     let message = format!("two flows are called `{name}`: one of them is in the group `{group}`");
     let problem = Problem::at(["flows", name], message).of_the_key();
-    Err(problem.also(["flows", group, "count"]).fix("another name"))
+    Err(problem.also(["flows", group, "count"]).fix("choose another name"))
 }

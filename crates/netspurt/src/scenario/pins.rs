@@ -65,7 +65,7 @@ fn missing(text: &str, path: &[String], files: &Files) -> Result<(), Problem> {
     let Some(file) = code_file(text).filter(|file| !files.contains_key(*file)) else {
         return Ok(());
     };
-    let mut problem = Problem::at([], format!("the file `{file}` is not there"));
+    let mut problem = Problem::at([], format!("there is no file `{file}`"));
     problem.path = path.to_vec();
     Err(problem.fix(
         "put it into the folder of the scenario, or into the working directory if --set names it",

@@ -96,7 +96,8 @@ impl Plan {
     /// The plan of `spec`, whose defaults are filled in.
     pub(super) fn new(spec: &Spec) -> Result<Self, Problem> {
         if spec.stop.is_zero() {
-            return Err(Problem::at(["stop"], "the run ends at its start").fix("above zero"));
+            return Err(Problem::at(["stop"], "the run would end when it starts")
+                .fix("write a value above zero"));
         }
         names::check(spec)?;
         let drawn = draw(spec)?;
@@ -115,8 +116,10 @@ impl Plan {
         let visits = plan_visits(&populations, &mut flows)?;
         tell_links(&mut links, &flows);
         if spec.reassembly.timer.is_zero() {
-            let message = "no time to wait for the rest of a datagram";
-            return Err(Problem::at(["reassembly", "timer"], message).fix("above zero"));
+            let message = "hosts need some time to wait for the rest of a datagram";
+            return Err(
+                Problem::at(["reassembly", "timer"], message).fix("write a value above zero")
+            );
         }
         let fragments = links.iter().any(|link| link.config.mtu.is_some());
         let spied: IndexSet<u32> = (spec.record.spy.iter().flatten().enumerate())
@@ -217,7 +220,7 @@ fn snap_bytes(record: &RecordSpec) -> Result<u32, Problem> {
         Ok(bytes @ 40..=65_535) => Ok(bytes),
         _ => {
             let message = format!("captures cannot keep {} of a packet", record.snap);
-            Err(Problem::at(["record", "snap"], message).fix("from 40 B to 65535 B"))
+            Err(Problem::at(["record", "snap"], message).fix("write 40 B to 65535 B"))
         }
     }
 }
@@ -328,7 +331,7 @@ fn plan_echo_probes(
             let message = format!("a flow is called `{name}`, too");
             return Err(Problem::at(["echo_probes", name], message)
                 .of_the_key()
-                .fix("another name"));
+                .fix("choose another name"));
         }
         let place = |key: &str, host: &str| node(net.nodes, host, &["echo_probes", name, key]);
         let (from, to) = (place("from", &table.from)?, place("to", &table.to)?);

@@ -206,7 +206,7 @@ pub(super) fn visits(population: &Arc<PlannedPopulation>) -> Result<Vec<Task>, P
             let message = format!("a live run has at most {MOST_VISITS} connections");
             return Err(Problem::at(["populations", &population.name, "arrivals"], message)
                 .also(["stop"])
-                .fix("a lower rate, `most`, or a shorter run"));
+                .fix("write a lower rate, a lower `most`, or a shorter run"));
         }
     }
     Ok(all)
@@ -239,8 +239,11 @@ fn plan_population(
     if own.start >= until {
         let message = format!("no connection of `{name}` arrives from {} to {until}", own.start);
         let early = own.until.is_some_and(|until| until < spec.stop);
-        let (key, fix) =
-            if early { ("until", "a later time") } else { ("start", "an earlier time") };
+        let (key, fix) = if early {
+            ("until", "write a later time")
+        } else {
+            ("start", "write an earlier time")
+        };
         return Err(Problem::at(["populations", name, key], message).fix(fix));
     }
     Ok(PlannedPopulation {
@@ -351,7 +354,9 @@ fn gap(name: &str, arrivals: &str) -> Result<Distribution, Problem> {
     let gap = distribution(name, "arrivals", arrivals, DistributionUnit::Gap)?;
     if gap.mean().is_some_and(|mean| mean < LEAST_GAP_NS) {
         let message = format!("more than {} connections a second", 1e9 / LEAST_GAP_NS);
-        return Err(Problem::at(["populations", name, "arrivals"], message).fix("a lower rate"));
+        return Err(
+            Problem::at(["populations", name, "arrivals"], message).fix("write a lower rate")
+        );
     }
     Ok(gap)
 }
@@ -365,10 +370,10 @@ fn with_rate(name: &str, arrivals: &str, per_second: f64) -> Result<String, Prob
         return Ok(format!("{arrivals}:rate={per_second}/s"));
     }
     let message =
-        format!("`{arrivals}` together with a `load`, which determines the rate of arrivals");
+        format!("`{arrivals}` has a rate, but `load` already determines the rate of arrivals");
     Err(Problem::at(["populations", name, "arrivals"], message)
         .also(["populations", name, "load"])
-        .fix("`\"poisson\"` or `\"packmime\"`, without a rate"))
+        .fix("write `\"poisson\"` or `\"packmime\"`, without a rate"))
 }
 
 /// The number of segments without data that an end sends for a connection, apart from the ACKs
@@ -388,9 +393,9 @@ fn rate_of_load(
     let at = |key: &str, message: String| Problem::at(["populations", name, key], message);
     let mean = |key: &str, of: &Distribution| {
         of.mean().ok_or_else(|| {
-            at(key, "a distribution without a mean has no load".to_owned())
+            at(key, "this distribution has no mean, so that no `load` can be computed".to_owned())
                 .also(["populations", name, "load"])
-                .fix("one with a mean, or `arrivals` with a rate in place of `load`")
+                .fix("write a distribution with a mean, or `arrivals` with a rate in place of `load`")
         })
     };
     let requests = mean("requests", &drawn.requests)?;
@@ -417,7 +422,7 @@ fn rate_of_load(
     };
     let Some(bits) = bits else {
         let message = format!("link `{}` has no constant rate for a `load`", load.link);
-        return Err(at("load", message).fix("`arrivals` with a rate in place of `load`"));
+        return Err(at("load", message).fix("write `arrivals` with a rate in place of `load`"));
     };
     #[expect(clippy::cast_precision_loss, reason = "rates stay below 2^53")]
     let rate = load.share.0 * bits as f64 / (8.0 * octets);

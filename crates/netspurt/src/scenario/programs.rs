@@ -80,7 +80,9 @@ fn choose(spec: &Spec, ends: [Option<&str>; 2]) -> Result<[String; 2], Problem> 
     let [nodes, mut leaves] = nodes_and_leaves(spec)?;
     if spec.flows.contains_key(NAME) {
         let problem = Problem::at(["flows", NAME], "the flow called `programs` has another `app`");
-        return Err(problem.of_the_key().fix("another name, or `app = \"programs\"`"));
+        return Err(problem
+            .of_the_key()
+            .fix("give the flow another name, or write `app = \"programs\"`"));
     }
     leaves.retain(|leaf| !ends.contains(&Some(leaf)));
     let mut left = leaves.iter();

@@ -24,16 +24,20 @@ pub(super) fn plan_programs(
     let Some((name, flow)) = all.next() else { return Ok(()) };
     let slip = |key: &str, message: &str| Problem::at(["flows", name, key], message);
     if let Some((second, _)) = all.next() {
-        let problem = Problem::at(["flows", second, "app"], "a second flow of programs");
-        return Err(problem.also(["flows", name, "app"]).fix("one pair of hosts may run programs"));
+        let problem = Problem::at(["flows", second, "app"], "there is already a flow of programs");
+        return Err(problem
+            .also(["flows", name, "app"])
+            .fix("only one pair of hosts can run programs"));
     }
     if flow.ends() != [EndpointWord::Kernel; 2] {
-        return Err(slip("endpoint", "programs need ends of the kernel's")
+        return Err(slip("endpoint", "programs need the kernel's TCP at both ends")
             .also(["flows", name, "app"])
-            .fix("`endpoint = \"kernel\"`"));
+            .fix("write `endpoint = \"kernel\"`"));
     }
     if flow.count != Whole(1) {
-        return Err(slip("count", "one pair of hosts may run programs").fix("leave `count` out"));
+        return Err(
+            slip("count", "only one pair of hosts can run programs").fix("leave `count` out")
+        );
     }
     let place = |key: &str, host: &str| node(net.nodes, host, &["flows", name, key]);
     let (from, to) = (place("from", &flow.from)?, place("to", &flow.to)?);

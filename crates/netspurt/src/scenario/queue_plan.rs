@@ -56,26 +56,30 @@ impl AqmTable<'_> {
         if (0.0..=1.0).contains(&p) {
             return Ok(p);
         }
-        Err(self.problem(key, format!("{p} is not a probability")).fix("from 0 to 1"))
+        Err(self
+            .problem(key, format!("{p} is not a probability"))
+            .fix("write a number from 0 to 1"))
     }
 
     fn gain(&self, key: &str, gain: f64) -> Result<f64, Problem> {
         if gain.is_finite() && gain >= 0.0 {
             return Ok(gain);
         }
-        Err(self.problem(key, format!("{gain} is not a gain")).fix("zero or more"))
+        Err(self.problem(key, format!("{gain} is not a gain")).fix("write zero or more"))
     }
 
     fn span(&self, key: &str, span: Duration) -> Result<Duration, Problem> {
         if span.is_zero() {
-            return Err(self.problem(key, "a time of zero").fix("above zero"));
+            return Err(self
+                .problem(key, "this time cannot be zero")
+                .fix("write a value above zero"));
         }
         Ok(span)
     }
 
     fn size(&self, key: &str, size: ByteCount) -> Result<u32, Problem> {
         u32::try_from(size.0).ok().filter(|bytes| (1..=65_535).contains(bytes)).ok_or_else(|| {
-            self.problem(key, format!("no packet is {size} long")).fix("1 B to 65535 B")
+            self.problem(key, format!("a packet cannot have {size}")).fix("write 1 B to 65535 B")
         })
     }
 }
@@ -98,7 +102,10 @@ fn limit(spec: QueueSpec, name: &LinkPlace<'_>, keys: &[&str]) -> Result<QueueLi
             Err(problem.fix("the packet in transmission counts: write at least `1 packet`"))
         }
         Some(limit) => Ok(limit),
-        None => Err(below_queue(name, keys, "too many packets").fix("or `unlimited`")),
+        None => {
+            Err(below_queue(name, keys, "too many packets")
+                .fix("write fewer packets, or `unlimited`"))
+        }
     }
 }
 
@@ -108,12 +115,17 @@ fn red(table: &RedTable, algorithm: &AqmTable<'_>, way: usize) -> Result<RedConf
         (Amount::Bytes(min), Amount::Bytes(max)) => (min.0, max.0, RedUnit::Bytes),
         _ => {
             let problem = algorithm.problem("max_th", "both thresholds must have the same unit");
-            return Err(problem.fix("`min_th` and `max_th` both in packets, or both in bytes"));
+            return Err(
+                problem.fix("write `min_th` and `max_th` both in packets, or both in bytes")
+            );
         }
     };
     if min_th >= max_th {
-        let message = format!("{} is not above `min_th`, {}", table.max_th, table.min_th);
-        return Err(algorithm.problem("max_th", message).fix("RED drops or marks between the two"));
+        let message =
+            format!("`max_th`, {}, is not above `min_th`, {}", table.max_th, table.min_th);
+        return Err(algorithm
+            .problem("max_th", message)
+            .fix("write a `max_th` above `min_th`: RED drops or marks between the two"));
     }
     Ok(RedConfig {
         limit: algorithm.limit(table.limit)?,
@@ -148,7 +160,7 @@ fn fq_codel(
 ) -> Result<FqCoDelConfig, Problem> {
     if !(1..=MOST_FLOWS).contains(&table.flows) {
         let message = format!("{} is not a possible number of queues", table.flows);
-        return Err(algorithm.problem("flows", message).fix(format!("from 1 to {MOST_FLOWS}")));
+        return Err(algorithm.problem("flows", message).fix(format!("write a number from 1 to {MOST_FLOWS}")));
     }
     Ok(FqCoDelConfig {
         target: table.target,

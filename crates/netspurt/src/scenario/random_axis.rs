@@ -20,8 +20,13 @@ impl RandomAxis {
     /// Reads the axis called `name`.
     pub(super) fn new(name: &str, spec: &AxisSpec) -> Result<Self, Problem> {
         if spec.count.is_some() {
-            let problem = Problem::at(["sweep", "over", name, "count"], "each run draws one value");
-            return Err(problem.of_the_key().fix("leave `count` out; `seeds` counts the draws"));
+            let problem = Problem::at(
+                ["sweep", "over", name, "count"],
+                "with `draw`, each run draws one value",
+            );
+            return Err(problem
+                .of_the_key()
+                .fix("leave `count` out; `seeds` is the number of draws"));
         }
         let range = match (&spec.from, &spec.to) {
             (Some(from), Some(to)) => {

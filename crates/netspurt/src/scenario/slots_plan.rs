@@ -259,11 +259,13 @@ fn check(
     };
     if spec.delay.each().iter().any(|delay| matches!(delay, WordOr::Table(_))) {
         let message = "a link with slots needs a constant `delay`";
-        return Err(problem(&["delay"], message).fix("as in `delay = \"5 ms\"`, or leave it out"));
+        return Err(
+            problem(&["delay"], message).fix("write it as in `delay = \"5 ms\"`, or leave it out")
+        );
     }
     if !spec.handovers.is_empty() {
         let message = "a link with slots cannot have `handovers` of its own";
-        return Err(problem(&["handovers"], message).fix("`gap` or `outages` under `slots`"));
+        return Err(problem(&["handovers"], message).fix("write `gap` or `outages` under `slots`"));
     }
     let constant =
         |rate: &&WordOr<_, _>| matches!(rate, WordOr::Word(rate) if *rate != BitRate::UNLIMITED);
@@ -280,9 +282,8 @@ fn check(
         if range.is_some_and(|[least, most]| least > most) {
             let keys: &[&str] =
                 if key == "base" { &["slots", key] } else { &["slots", "spike", key] };
-            return Err(
-                problem(keys, "the range ends before it begins").fix("the smaller value first")
-            );
+            return Err(problem(keys, "the range ends before it begins")
+                .fix("write the smaller value first"));
         }
     }
     if table.share.is_some_and(|[least, most]| least.0 <= 0.0 || least.0 > most.0) {
@@ -302,7 +303,7 @@ fn check(
         let Some(step) = step else { continue };
         if step.is_zero() || stop.as_nanos() / step.as_nanos() > MOST_POINTS {
             let message = format!("a run of {stop} would have more than {MOST_POINTS} such spans");
-            return Err(problem(keys, &message).fix("a longer time"));
+            return Err(problem(keys, &message).fix("write a longer time"));
         }
     }
     Ok(())

@@ -129,7 +129,7 @@ impl Default for ReassemblySpec {
     }
 }
 
-/// What a run records. Flows and links are always summed up.
+/// What a run records. Sums of flows and of links are always recorded.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
@@ -140,8 +140,8 @@ pub struct RecordSpec {
     /// The tables that are recorded.
     #[serde(default = "TableName::all")]
     pub tables: Vec<TableName>,
-    /// Whether a pcapng file is written for each spied node. By default it is where `tables` has
-    /// `segments`.
+    /// Whether a pcapng file is written for each spied node. By default one is written if `tables`
+    /// has `segments`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<bool>,
     /// The octets that captures keep of each packet.
@@ -155,7 +155,7 @@ pub struct RecordSpec {
     pub shadows: Vec<String>,
 }
 
-/// The length of the largest headers of IPv6 and TCP, and of some octets of payload.
+/// Enough octets for the largest headers of IPv6 and TCP, and for some octets of payload.
 fn headers() -> ByteCount {
     ByteCount(128)
 }

@@ -43,7 +43,7 @@ impl Extreme {
 /// The variables that the statements of a script have set.
 pub type Variables = BTreeMap<String, i64>;
 
-/// What an expression may name.
+/// The names that an expression may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     /// The state of the connection.
@@ -114,7 +114,7 @@ impl Operator {
     }
 }
 
-/// What the report of a failed assertion adds.
+/// The addition of an assertion to the report of its failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssertionMessage {
     /// A text.

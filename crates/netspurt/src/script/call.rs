@@ -182,7 +182,7 @@ pub enum Call {
         fd: Fd,
         /// The file.
         file: Fd,
-        /// From where; `NULL`: from where the last call ended.
+        /// The offset; `NULL`: where the last call ended.
         offset: Option<u64>,
         /// The number of bytes.
         bytes: u32,
@@ -209,7 +209,7 @@ pub mod status {
 pub enum Wait {
     /// For ever.
     Forever,
-    /// So many milliseconds; 0 for not at all.
+    /// This number of milliseconds; 0 for not at all.
     Millis(u32),
 }
 
@@ -381,9 +381,9 @@ pub enum OptionValue {
     },
     /// The sockets that `poll` or `epoll_wait` reports.
     Ready(Vec<(Fd, Readiness)>),
-    /// What `recvmsg` says of the bytes that are left: `TCP_CM_INQ`.
+    /// The number of bytes left that `recvmsg` reports: `TCP_CM_INQ`.
     Unread(i64),
-    /// What `recvmsg` reads of the error queue.
+    /// The notice that `recvmsg` reads from the error queue.
     Notice(SocketNotice),
 }
 
@@ -424,7 +424,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Whether a call may end so; a time that it tells may be `off` by so many nanoseconds.
+    /// Whether a call may end with this outcome. A time in it may be off by `off` nanoseconds.
     pub(super) fn admits(&self, outcome: &CallOutcome, off: u64) -> bool {
         let value = self.value.is_none_or(|value| value == outcome.value);
         let errno = self.value.is_none() || self.any_errno || self.errno == outcome.errno;

@@ -1,4 +1,4 @@
-//! What shell commands of a script change.
+//! The changes that shell commands of a script make.
 
 use core::fmt;
 
@@ -84,7 +84,7 @@ impl fmt::Display for LiveSetting {
     }
 }
 
-/// A change of the host or of its link that no switch makes, or while the connection is there.
+/// A change of the host or of its link that no switch can make, or a change during the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostChange {
     /// `tcp_wmem`: the size of a send buffer, and how large it may grow by itself, in bytes.

@@ -1,4 +1,4 @@
-//! What a host notes of the time of its connection, beside what the connection knows itself.
+//! The times of a connection that its host notes, beside those that the connection itself knows.
 
 use crate::clock::Clock;
 use crate::segment::{Cause, Flags, Segment};
@@ -8,7 +8,7 @@ use crate::units::{Duration, Time};
 use super::info::{Field, Info};
 use super::send_buffer::SendProgress;
 
-/// What the time of a sender with data goes into (`tcp_chrono`).
+/// The states between which the time of a sender with data is divided (`tcp_chrono`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Limit {
     /// There is no data.
@@ -65,7 +65,7 @@ impl HostClocks {
         (self.data_received, self.data_sent, self.ack_received) = (now, now, now);
     }
 
-    /// A segment arrived; whether it acknowledged anything new.
+    /// A segment arrived. `has_news` says whether it acknowledged new octets.
     pub(super) fn received(&mut self, segment: &Segment, has_news: bool, now: Time) {
         if segment.len > 0 {
             self.data_received = now;
@@ -101,7 +101,7 @@ impl HostClocks {
         }
     }
 
-    /// Something that was to leave again did not get beyond the host.
+    /// A retransmission did not get beyond the host.
     pub(super) fn repeated(&mut self, now: Time) {
         self.repeats_since.get_or_insert(now);
     }
@@ -169,7 +169,7 @@ fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_nanos() / 1000).unwrap_or(i64::MAX)
 }
 
-/// What limits a sender; `send` is its send buffer, and whether a writer waits for it.
+/// Returns what limits a sender. `send` is its send buffer, and says whether a writer waits for it.
 fn limit(info: &ConnectionInfo, (progress, is_awaited): (&SendProgress, bool)) -> Limit {
     let has_cwnd = progress.flight_segs < progress.cwnd_segs;
     let opening = matches!(info.state, TcpState::Closed | TcpState::Listen | TcpState::SynSent);

@@ -182,7 +182,7 @@ impl CommandReader<'_, '_> {
     }
 }
 
-/// A file that is there with so many octets, or not there.
+/// A file with this number of octets, or a file that does not exist.
 fn file(path: &str, bytes: Option<u64>) -> Change {
     Change::Host(HostChange::File { path: path.to_owned(), bytes })
 }

@@ -27,7 +27,7 @@ const NAMED: [(&str, i64); 4] = [
     ("SO_EE_CODE_ZEROCOPY_COPIED", COPIED),
 ];
 
-/// What a message must hold, as far as it is read.
+/// The parts of a message that are read.
 #[derive(Debug, Default)]
 pub(super) struct ReadControl {
     /// `MSG_TRUNC` among the message's flags.

@@ -16,16 +16,16 @@ fn waits() -> impl Iterator<Item = u64> {
 /// A handshake whose last ACK may be left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deferral {
-    /// Until so many timeouts of the SYN-ACK an ACK without data is left out; 0: never.
+    /// An ACK without data is ignored until this number of timeouts of the SYN-ACK; 0: never.
     timeouts_max: u32,
     /// SYN-ACKs sent.
     sent: u32,
-    /// Whether an ACK was left out.
+    /// Whether an ACK was ignored.
     acked: bool,
 }
 
 impl Deferral {
-    /// Sets the option to so many seconds (`secs_to_retrans`).
+    /// Sets the option to `seconds` seconds (`secs_to_retrans`).
     pub(super) fn set(&mut self, seconds: u64) {
         let mut period = 0;
         let shorter = waits().take(TIMEOUTS_MAX - 1).take_while(|wait| {
@@ -46,7 +46,7 @@ impl Deferral {
         (self.sent, self.acked) = (0, false);
     }
 
-    /// Whether this segment, which acknowledges our SYN-ACK, is left out (`tcp_check_req`).
+    /// Whether this segment, which acknowledges our SYN-ACK, is ignored (`tcp_check_req`).
     pub(super) fn leaves_out(&mut self, segment: &Segment, acknowledges: bool) -> bool {
         let bare = segment.flags.without(Flags::PSH) == Flags::ACK && segment.len == 0;
         let out = bare && acknowledges && self.sent <= self.timeouts_max;
@@ -54,7 +54,7 @@ impl Deferral {
         out
     }
 
-    /// Whether a SYN-ACK that is due leaves: not while its peer has only data to add
+    /// Whether a SYN-ACK that is due leaves. It does not while only data of the peer is missing
     /// (`syn_ack_recalc`).
     pub(super) fn lets_go(&mut self) -> bool {
         self.sent += 1;

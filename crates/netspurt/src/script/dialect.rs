@@ -2,7 +2,7 @@
 
 use crate::units::Duration;
 
-/// Whose rules a script follows.
+/// The rules that a script follows.
 ///
 /// A script with the option line `--title=` is in our own, strict dialect; every other one is in
 /// packetdrill's.
@@ -14,12 +14,12 @@ use crate::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptDialect {
-    /// Ours. An offset counts from the written time of the previous event, a packet is compared
-    /// with one line, and no packet may be left over before the end.
+    /// Our own. An offset counts from the written time of the previous event, a packet is compared
+    /// with one line, and before the end every packet must be in the script.
     #[default]
     Strict,
-    /// packetdrill's. An offset counts from when the previous event happened, a line may stand for
-    /// several segments, and packets after the last line are not looked at.
+    /// packetdrill's. An offset counts from the instant at which the previous event happened, a
+    /// line may stand for several segments, and packets after the last line are ignored.
     Packetdrill,
 }
 
@@ -47,7 +47,7 @@ impl ScriptDialect {
 pub struct Tolerance {
     /// At least this far.
     pub least: Duration,
-    /// And this share of the time since the previous event, in thousandths.
+    /// This share of the time since the previous event, in thousandths, if it is more.
     pub share_per_mille: u32,
 }
 

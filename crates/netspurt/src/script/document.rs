@@ -8,7 +8,7 @@ use super::packet::ScriptPacket;
 use super::statement::Statement;
 use super::unreachable::Unreachable;
 
-/// What the option lines of a script say.
+/// The option lines of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptOptions {
     /// The behaviour that the script shows, in one line.
@@ -27,7 +27,8 @@ pub struct ScriptOptions {
     pub tolerance: Tolerance,
     /// The segment size of the connection under test.
     pub mss: Option<u16>,
-    /// Payload of the segments that arrivals were merged of on their way (GRO): packetdrill's `--mss`.
+    /// The payload of the segments that were merged on their way into arriving packets (GRO):
+    /// packetdrill's `--mss`.
     pub merged_mss: Option<u16>,
     /// Whether the values of the connection's time stamps are compared.
     pub compares_stamps: bool,
@@ -54,7 +55,7 @@ impl ScriptOptions {
     }
 }
 
-/// What happens in an event, or must happen.
+/// The action of an event: it happens, or the connection must do it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptAction {
     /// `<`: a packet arrives from the remote end.
@@ -72,7 +73,7 @@ pub enum ScriptAction {
     },
     /// `%{ }%`: assertions that must hold, and other statements.
     Check(Vec<Statement>),
-    /// A shell command between the events: what it changes.
+    /// The changes of a shell command between events.
     Change(Vec<HostChange>),
 }
 
@@ -100,9 +101,9 @@ pub struct ScriptEvent {
 pub struct Script {
     /// Its name, usually its file's path.
     pub name: String,
-    /// What its option lines say.
+    /// Its option lines.
     pub options: ScriptOptions,
-    /// What its shell commands before the first event change.
+    /// The changes that its shell commands before the first event make.
     pub setup: Vec<Change>,
     /// The events, in order.
     pub events: Vec<ScriptEvent>,

@@ -22,7 +22,7 @@ pub struct ScriptError {
     pub fix: String,
     /// The script's name, usually its file's path.
     pub file: String,
-    /// Where in the script; `None` if the mistake is in none of its lines.
+    /// The place in the script; `None` if the mistake is not in its lines.
     pub place: Option<Place>,
 }
 

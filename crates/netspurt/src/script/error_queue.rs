@@ -12,7 +12,7 @@ pub(super) struct WaitingNotice {
     pub(super) kind: NoticeKind,
     /// When it came.
     pub(super) at: Time,
-    /// Whether it has the packet of which it tells.
+    /// Whether it carries the packet that it reports.
     pub(super) has_packet: bool,
 }
 

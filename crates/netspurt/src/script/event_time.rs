@@ -34,7 +34,7 @@ pub enum EventTime {
 pub(super) struct EventSpan {
     pub(super) from: Time,
     pub(super) to: Time,
-    /// Whether it is written as that of a call that may block, however short.
+    /// Whether it is written with a start and an end, as for a call that may block.
     pub(super) lasts: bool,
 }
 

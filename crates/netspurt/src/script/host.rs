@@ -51,30 +51,31 @@ pub struct SocketHost {
     pub(super) events: Events<Segment>,
     pub(super) epolls: BTreeMap<Fd, Epoll>,
     pub(super) files: ZeroFiles,
-    /// What the connection may hold unsent; `None` if nothing limits it.
+    /// The send buffer; `None` if unsent data has no limit.
     pub(super) send: Option<SendBuffer>,
     /// The settings of the send buffers of new connections.
     pub(super) send_settings: SendSettings,
-    /// The error queue, and what will come into it.
+    /// The error queue, and the notices that will enter it.
     pub(super) notices: Notices,
     pub(super) clocks: HostClocks,
     /// Whether a short segment waits since a call said `MSG_MORE`.
     pub(super) more_follows: bool,
     /// The call that blocks.
     waiting: Option<BlockedCall>,
-    /// How much of a blocking `write` is done, or of a `recv` that waits for all.
+    /// The octets that a blocking call has transferred so far: a `write`, or a `recv` that waits
+    /// for all.
     pub(super) done: u64,
     pub(super) keep_alive: KeepAlive,
     pub(super) deferral: Deferral,
     pub(super) orphan: Orphan,
     pub(super) errors: SocketErrors,
-    /// Whether the handshake was completed, whatever came of the connection then.
+    /// Whether the handshake was ever completed.
     pub(super) has_stood: bool,
-    /// A connection in TIME-WAIT calls itself closed: Linux's socket is.
+    /// Whether a connection in TIME-WAIT reports itself as closed, as Linux's socket does.
     hides_time_wait: bool,
     /// The RST that answers data for a closed socket, before it leaves.
     late: Option<(Time, Segment)>,
-    /// Only the peer may ask for ECN.
+    /// Whether ECN is used only if the peer asks for it.
     ecn_if_asked: bool,
     /// The link's queue drops all that is sent.
     pub(super) drops_all: bool,
@@ -178,7 +179,7 @@ pub(super) struct SocketState {
     pub(super) write_shut: bool,
     /// `TCP_INQ`: `recvmsg` says how much is left.
     pub(super) tells_unread: bool,
-    /// What comes into the error queue.
+    /// The notices that enter the error queue.
     pub(super) notices: NoticeOptions,
 }
 
@@ -275,7 +276,7 @@ impl SocketHost {
         self.has_stood = false;
     }
 
-    /// What the send buffer must know of the connection.
+    /// Returns the state of the connection that the send buffer needs.
     pub(super) fn progress(&self) -> SendProgress {
         let Some(info) = self.connection.info() else { return SendProgress::default() };
         let smss = info.smss.max(1);
@@ -292,7 +293,7 @@ impl SocketHost {
         }
     }
 
-    /// Enters the time up to `now`.
+    /// Counts the time up to `now`.
     fn advance_clocks(&mut self, now: Time) {
         let Some(info) = self.connection.info() else { return };
         let is_awaited = self.send.as_ref().is_some_and(|send| send.is_awaited);
@@ -300,15 +301,15 @@ impl SocketHost {
         self.clocks.advance(now, &info, (&progress, is_awaited), self.config.timer_clock);
     }
 
-    /// Whatever arrives ends the wait of a short segment that `MSG_MORE` began.
+    /// Any arrival ends the wait of a short segment that `MSG_MORE` began.
     fn release_short(&mut self, now: Time) {
         if core::mem::take(&mut self.more_follows) {
             self.connection.set_cork(now, false, &mut self.events);
         }
     }
 
-    /// Whether data arrives for a socket that is closed, or is shut down both ways, so that nobody
-    /// will ever read it.
+    /// Whether data arrives for a socket that is closed or shut down in both directions, so that no
+    /// application will read it.
     fn comes_too_late(&self, segment: &Segment) -> bool {
         // A FIN that waits behind data counts as sent (RFC 9293 §3.10.4).
         let waits = match self.connection.info().map_or(TcpState::Closed, |info| info.state) {
@@ -357,14 +358,14 @@ impl SocketHost {
         !self.sockets.contains_key(&fd) && !self.epolls.contains_key(&fd) && !self.files.holds(fd)
     }
 
-    /// The number that a script gives a new socket, or else the lowest free one.
+    /// Returns the number that a script gives a new socket, or otherwise the lowest free one.
     pub(super) fn new_fd(&self, number: Option<Fd>) -> Fd {
         let wanted = number.filter(|fd| self.is_free(*fd));
         wanted.or_else(|| (3..).find(|fd| self.is_free(*fd))).expect("some number is free")
     }
 
-    /// The error that ended the connection, which is returned once; a socket that listens has none of
-    /// its connection's.
+    /// Returns the error that ended the connection, but only once. A listening socket does not
+    /// return the error of its connection.
     pub(super) fn take_error(&mut self, socket: SocketState) -> Option<&'static str> {
         let listens = socket.role.listens();
         self.errors.take(self.connection.failure().filter(|_| !listens))

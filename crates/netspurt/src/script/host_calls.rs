@@ -174,7 +174,7 @@ impl SocketHost {
         }
         let taken = self.connection.unread().min(bytes.into());
         if taken > 0 {
-            // To look at what is there may release an acknowledgment, too (`tcp_recvmsg_locked`).
+            // Even peeking may release an acknowledgment (`tcp_recvmsg_locked`).
             let leaves = if flags.peek { 0 } else { taken };
             self.connection.read(now, leaves, &mut self.events);
             return returned(i64::try_from(taken).unwrap_or(i64::MAX));
@@ -185,7 +185,7 @@ impl SocketHost {
         self.read_nothing(socket, flags.dont_wait)
     }
 
-    /// Reads as much as was asked for, or what comes before the end.
+    /// Reads as many bytes as were asked for, or all bytes before the end.
     fn read_all(&mut self, now: Time, socket: SocketState, bytes: u32) -> CallResult {
         let taken = self.connection.unread().min(u64::from(bytes) - self.done);
         if taken > 0 {
@@ -200,7 +200,7 @@ impl SocketHost {
         if over && self.done > 0 { done } else { self.read_nothing(socket, false) }
     }
 
-    /// The result of reading where there is nothing to read.
+    /// Returns the result of a read if there is nothing to read.
     fn read_nothing(&mut self, socket: SocketState, at_once: bool) -> CallResult {
         // The peer's FIN comes before an error that followed it (`SOCK_DONE`).
         if self.connection.peer_closed() {
@@ -215,7 +215,8 @@ impl SocketHost {
         if socket.nonblocking || at_once { failed("EAGAIN") } else { CallResult::Blocks }
     }
 
-    /// Reads as `recvmsg` does, which says with `TCP_INQ` how much is left; the end counts as one.
+    /// Reads as `recvmsg` does. With `TCP_INQ` it says how many bytes are left; the end of the
+    /// stream counts as one.
     fn read_message(
         &mut self,
         now: Time,

@@ -50,8 +50,8 @@ impl SocketHost {
         returned(0)
     }
 
-    /// Closes one direction of a socket or both (`inet_shutdown`). Before the handshake ends, this ends
-    /// the attempt; a socket that listens stops listening where it is shut down for reading.
+    /// Closes one direction of a socket or both (`inet_shutdown`). Before the handshake ends, this
+    /// ends the attempt. A listening socket that is shut down for reading stops listening.
     pub(super) fn shutdown(
         &mut self,
         now: Time,
@@ -91,7 +91,7 @@ impl SocketHost {
         }
     }
 
-    /// A connection in TIME-WAIT makes way for a new one, if a socket listens.
+    /// A new connection replaces one in TIME-WAIT, if a socket listens.
     pub(super) fn make_way(&mut self, now: Time, segment: &Segment) {
         let listening = |socket: &SocketState| socket.role.listens();
         let listener = self.sockets.iter().find(|(_, socket)| listening(socket));
@@ -107,7 +107,7 @@ impl SocketHost {
     }
 }
 
-/// Nobody will accept the connection: the peer is told by an RST (`inet_csk_listen_stop`).
+/// No application will accept the connection, so the peer gets an RST (`inet_csk_listen_stop`).
 fn leave_unaccepted(connection: &mut Connection, now: Time, events: &mut Events<Segment>) {
     match connection.state() {
         TcpState::Listen => connection.close(now, events),

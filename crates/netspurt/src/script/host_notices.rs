@@ -1,4 +1,5 @@
-//! The error queue of a [`SocketHost`]'s connection: its options, what fills it, and how it is read.
+//! The error queue of a [`SocketHost`]'s connection: its options, the events that fill it, and how
+//! it is read.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +70,7 @@ impl SocketHost {
         }
     }
 
-    /// Whatever is acknowledged by now, or lost with the connection, is told.
+    /// Adds notices for everything that is acknowledged by now, or was lost with the connection.
     pub(super) fn settle_notices(&mut self, now: Time) {
         let (progress, options) = (self.progress(), options_of(&self.sockets, &self.notices));
         let mut news = self.notices.on_acked(progress.acked, now, options);
@@ -81,8 +82,8 @@ impl SocketHost {
         }
     }
 
-    /// Reads the oldest notice. One with a packet comes without it, since a reader of 0 bytes has no
-    /// room.
+    /// Reads the oldest notice. The packet of a notice is left out, because a reader of 0 bytes has
+    /// no room for it.
     pub(super) fn read_notice(&mut self, socket: SocketState, bytes: u32) -> CallResult {
         if socket.role != Role::Connected {
             return failed("EAGAIN");
@@ -108,7 +109,7 @@ fn options_of(sockets: &BTreeMap<Fd, SocketState>, notices: &Notices) -> NoticeO
     connected.next().map_or(notices.inherited, |socket| socket.notices)
 }
 
-/// Tells the epolls that the error queue holds something (`sk_error_report`).
+/// Reports to the epolls that the error queue is not empty (`sk_error_report`).
 fn report_notice(epolls: &mut BTreeMap<Fd, Epoll>) {
     for watch in epolls.values_mut().flat_map(Epoll::values_mut) {
         watch.has_news = true;

@@ -14,8 +14,8 @@ use super::subject::CallResult;
 /// The largest buffer that an application gets (Linux's `rmem_max`).
 const RECEIVE_BUFFER_MAX: u64 = 4 << 20;
 
-/// The octets of memory of a receive buffer for which an application asks (`SO_RCVBUF`): twice as many,
-/// for what accompanies them.
+/// The octets of memory of a receive buffer for which an application asks (`SO_RCVBUF`): twice as
+/// many as it asks for, to leave room for the bookkeeping.
 fn received_memory(asked: i64) -> u64 {
     2 * asked.unsigned_abs().min(RECEIVE_BUFFER_MAX)
 }
@@ -56,7 +56,7 @@ impl SocketHost {
                 self.config.nagle = *on == 0;
                 self.connection.set_nagle(now, *on == 0, &mut self.events);
                 if *on != 0 {
-                    // Linux then sends what is held even if the socket is corked.
+                    // Linux then sends held data even if the socket is corked.
                     self.connection.set_cork(now, false, &mut self.events);
                     self.connection.set_cork(now, socket.cork, &mut self.events);
                 }
@@ -176,7 +176,7 @@ impl SocketHost {
         Some(if valid { returned(0) } else { failed("EINVAL") })
     }
 
-    /// Sets an option that only a new connection takes.
+    /// Sets an option that only a new connection accepts.
     fn set_before_opening(&mut self, option: SocketOption, value: &OptionValue) -> CallResult {
         let config = &mut self.config;
         match (option, value) {

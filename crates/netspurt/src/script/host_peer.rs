@@ -1,4 +1,4 @@
-//! What a [`SocketHost`] does about its peer beside the connection: keep-alive, and reports of ICMP.
+//! A [`SocketHost`]'s watch over its peer, beside the connection: keep-alive, and reports of ICMP.
 
 use crate::tcp::TcpState;
 use crate::units::Time;
@@ -8,8 +8,8 @@ use super::keep_alive::{KeepAliveStep, QuietPeer};
 use super::unreachable::Unreachable;
 
 impl SocketHost {
-    /// ICMP reports that a packet did not arrive (`tcp_v4_err`). It ends a handshake; an open
-    /// connection goes on, and says so only if it fails (RFC 1122 §4.2.3.9).
+    /// ICMP reports that a packet did not arrive (`tcp_v4_err`). It ends a handshake. An open
+    /// connection goes on, and returns the error only if it fails later (RFC 1122 §4.2.3.9).
     ///
     /// departs: RFC 6069 - a report does not take back the timer's backoff.
     pub(super) fn take_unreachable(&mut self, now: Time, message: &Unreachable) {
@@ -34,7 +34,7 @@ impl SocketHost {
         }
     }
 
-    /// Does what the timer of keep-alive asks for.
+    /// Does the step that the keep-alive timer requires.
     pub(super) fn keep_peer_alive(&mut self, now: Time) {
         if self.keep_alive.due().is_none_or(|due| due > now) {
             return;

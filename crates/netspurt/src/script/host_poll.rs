@@ -11,7 +11,7 @@ use super::interest::{Epoll, Interest};
 use super::readiness::Readiness;
 use super::subject::CallResult;
 
-/// What wakes those who wait, as it was before a step.
+/// The state that decides whether waiting calls are woken, before a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Signs {
     pub(super) established: bool,
@@ -21,7 +21,7 @@ pub(super) struct Signs {
 }
 
 impl SocketHost {
-    /// What wakes those who wait, as it is now.
+    /// Returns the state that decides whether waiting calls are woken.
     pub(super) fn signs(&self) -> Signs {
         Signs {
             established: self.was_established(),
@@ -31,7 +31,7 @@ impl SocketHost {
         }
     }
 
-    /// Tells the epolls what is new since `before`.
+    /// Reports to the epolls what is new since `before`.
     pub(super) fn wake_epolls(&mut self, before: &Signs, has_room: bool) {
         let after = self.signs();
         let arrived = after.unread > before.unread || after.peer_closed != before.peer_closed;
@@ -48,7 +48,7 @@ impl SocketHost {
         }
     }
 
-    /// What a socket is ready for (`tcp_poll`).
+    /// Returns for what a socket is ready (`tcp_poll`).
     fn readiness(&mut self, socket: SocketState) -> Readiness {
         let mut ready = Readiness::default();
         if let Role::Listening { accepted } = socket.role {
@@ -166,7 +166,7 @@ impl SocketHost {
     }
 }
 
-/// Whether the send buffer says that it can be written to. If not, somebody waits for it now.
+/// Whether the send buffer reports that it is writable. If not, a call waits for it from now on.
 fn has_room(host: &mut SocketHost) -> bool {
     let progress = host.progress();
     let Some(send) = &mut host.send else { return true };

@@ -12,7 +12,7 @@ use super::send_buffer::SendProgress;
 use super::subject::CallResult;
 use super::zero_copy::part_of;
 
-/// What a call writes.
+/// The octets that a call writes.
 struct Writing<'a> {
     /// The lengths of its buffers.
     pieces: &'a [u32],
@@ -74,7 +74,7 @@ impl Writing<'_> {
         self.flags.zero_copy && self.notices.zero_copy
     }
 
-    /// Gives the connection as much of a call as the send buffer takes.
+    /// Passes as many octets of a call to the connection as the send buffer accepts.
     fn fill(&self, host: &mut SocketHost, now: Time, at_once: bool) -> CallResult {
         // A writer that waits is woken when a third of the buffer is free.
         if host.done > 0 && host.send.as_ref().is_some_and(|send| send.is_awaited) {
@@ -122,9 +122,9 @@ impl Writing<'_> {
         part_of(self.pieces, host.done, octets, fragments)
     }
 
-    /// Gives the connection a part of a call. What is taken last is pushed, unless more will follow.
-    /// All leaves with the last part, and where a push is forced; with a part that fills a chunk one
-    /// packet does.
+    /// Passes a part of a call to the connection. The last part is pushed, unless more will follow.
+    /// With the last part, and with a forced push, everything leaves. With a part that fills a
+    /// chunk, one packet leaves.
     fn give(&self, host: &mut SocketHost, now: Time, part: &[u64], progress: &SendProgress) {
         let (from, octets) = (progress.written, part.iter().sum::<u64>());
         let is_zero_copy = self.is_zero_copy();
@@ -162,7 +162,7 @@ impl Writing<'_> {
     }
 }
 
-/// No segment has octets from before what was written so far and from behind it.
+/// From now on no segment has both octets that were written so far and later ones.
 fn close_chunk(host: &mut SocketHost) {
     host.connection.end_record();
     let written = host.progress().written;
@@ -172,7 +172,7 @@ fn close_chunk(host: &mut SocketHost) {
     }
 }
 
-/// Whether what is written next joins the last chunk.
+/// Whether the next written octets join the last chunk.
 fn joins(host: &SocketHost, progress: &SendProgress) -> bool {
     match &host.send {
         Some(send) => send.tail_filled(progress).is_some(),

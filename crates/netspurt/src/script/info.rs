@@ -133,11 +133,11 @@ fields! {
     LastAckRecv = "tcpi_last_ack_recv",
     /// The size of the receive buffer.
     ReceiveBufferSize = "SK_MEMINFO_RCVBUF",
-    /// What the receive buffer holds, bookkeeping included.
+    /// The octets in the receive buffer, with bookkeeping.
     ReceiveBufferUsed = "SK_MEMINFO_RMEM_ALLOC",
     /// The size of the send buffer.
     SendBufferSize = "SK_MEMINFO_SNDBUF",
-    /// What the send buffer holds, bookkeeping included.
+    /// The octets in the send buffer, with bookkeeping.
     SendBufferQueued = "SK_MEMINFO_WMEM_QUEUED",
 }
 

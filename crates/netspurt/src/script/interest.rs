@@ -1,4 +1,4 @@
-//! What the sockets of an epoll are watched for.
+//! The events for which an epoll watches its sockets.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use super::readiness::Readiness;
 /// The sockets of an epoll.
 pub(super) type Epoll = BTreeMap<Fd, Interest>;
 
-/// What is asked of a socket, and whether there are news of it.
+/// The events for which a socket is watched, and whether there is news of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interest {
-    /// Always with errors and hang-ups, unless what is reported once was reported.
+    /// Always with errors and hang-ups, except after an event that is reported only once.
     pub(super) events: Readiness,
     pub(super) has_news: bool,
 }
 
 impl Interest {
-    /// How events are reported, and not which.
+    /// The bits that say how events are reported, and not which events.
     const MANNER: u32 = Readiness::EXCLUSIVE.0 | Readiness::ONCE.0 | Readiness::EDGE.0;
 
-    /// A watch for `events`, errors and hang-ups, which looks at once.
+    /// A watch for `events`, errors and hang-ups. It checks at once.
     pub(super) fn new(events: Readiness) -> Self {
         Self { events: events | Readiness::ERROR | Readiness::HANG_UP, has_news: true }
     }

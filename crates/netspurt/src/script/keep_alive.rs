@@ -64,7 +64,7 @@ impl Default for KeepAlive {
 
 impl KeepAlive {
     /// Sets one of the four options; `open` says at what time and since when the peer of an open
-    /// connection is quiet. Whether the number is one that the option takes.
+    /// connection is quiet. Returns whether the option accepts the number.
     pub(super) fn set(
         &mut self,
         option: SocketOption,
@@ -113,7 +113,7 @@ impl KeepAlive {
         self.unanswered
     }
 
-    /// A connection begins, whose settings are those of before.
+    /// A connection begins with the present settings.
     pub(super) fn begin(&mut self) {
         (self.due, self.unanswered) = (None, 0);
     }
@@ -129,7 +129,7 @@ impl KeepAlive {
         self.due = self.is_on.then(|| clock.expiry(now, rest));
     }
 
-    /// The peer was heard of.
+    /// The peer showed that it is alive.
     pub(super) fn on_heard(&mut self) {
         self.unanswered = 0;
     }

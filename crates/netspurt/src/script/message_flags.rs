@@ -11,15 +11,15 @@ pub struct MessageFlags {
     pub more: bool,
     /// `MSG_EOR`: no segment has bytes of this call and of the next one.
     pub end_of_record: bool,
-    /// `MSG_PEEK`: what is read stays there.
+    /// `MSG_PEEK`: the bytes that are read stay in the buffer.
     pub peek: bool,
-    /// `MSG_WAITALL`: a call that may block waits for as much as it asks for.
+    /// `MSG_WAITALL`: a call that may block waits for all the bytes that it asks for.
     pub wait_all: bool,
-    /// `MSG_TRUNC`: what is read is not copied, which changes nothing else.
+    /// `MSG_TRUNC`: the bytes that are read are not copied. This changes nothing else.
     pub discards: bool,
     /// `MSG_ERRQUEUE`: the call reads a notice of the error queue and no data.
     pub error_queue: bool,
-    /// `MSG_ZEROCOPY`: the host sends from the buffer and tells when it is free.
+    /// `MSG_ZEROCOPY`: the host sends from the buffer and reports when the buffer is free.
     pub zero_copy: bool,
 }
 
@@ -37,7 +37,7 @@ impl MessageFlags {
         "MSG_NOSIGNAL",
     ];
 
-    /// Sets the flag called `name`; whether there is one.
+    /// Sets the flag called `name`. Returns whether there is such a flag.
     pub(super) fn set(&mut self, name: &str) -> bool {
         match name {
             "MSG_DONTWAIT" => self.dont_wait = true,
@@ -54,7 +54,7 @@ impl MessageFlags {
         true
     }
 
-    /// Each flag that is set, by its name.
+    /// Returns the names of the flags that are set.
     fn names(self) -> Vec<&'static str> {
         let all = [
             self.dont_wait,

@@ -6,7 +6,7 @@ use crate::units::Time;
 
 use super::names::name_in;
 
-/// A notice of a socket's error queue: what it tells, and what comes with it.
+/// A notice of a socket's error queue: its report, and what comes with it.
 ///
 /// ```
 /// use netspurt::script::{SocketNotice, NoticeKind};
@@ -16,16 +16,16 @@ use super::names::name_in;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketNotice {
-    /// What it tells: the control message `IP_RECVERR`.
+    /// Its report: the control message `IP_RECVERR`.
     pub kind: NoticeKind,
     /// The time stamp in nanoseconds since the script's beginning: the control message
-    /// `SCM_TIMESTAMPING`. In what a script expects, 0 stands for any time.
+    /// `SCM_TIMESTAMPING`. In the notice that a script expects, 0 stands for any time.
     pub at: Option<Time>,
     /// `MSG_TRUNC`: the packet that comes with a time stamp had no room.
     pub is_cut: bool,
 }
 
-/// What a notice tells (`struct sock_extended_err`).
+/// The report of a notice (`struct sock_extended_err`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeKind {
     /// `SO_EE_ORIGIN_ZEROCOPY`: the buffers of these calls may be used again.
@@ -46,7 +46,7 @@ pub enum NoticeKind {
     },
 }
 
-/// What a time stamp says of an octet.
+/// The event of an octet that a time stamp records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampEvent {
     /// `SCM_TSTAMP_SND`: its packet was handed to the device.
@@ -76,7 +76,7 @@ impl StampEvent {
 }
 
 impl SocketNotice {
-    /// Whether this is what a script expects of a notice, whose time may be `off` by so many
+    /// Whether `actual` is the notice that the script expects. Its time may be off by `off`
     /// nanoseconds.
     pub(super) fn admits(&self, actual: &SocketNotice, off: u64) -> bool {
         let timed = match (self.at, actual.at) {

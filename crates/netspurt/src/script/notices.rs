@@ -1,4 +1,4 @@
-//! What a connection tells of its octets in its socket's error queue, and to whom.
+//! The notices about a connection's octets in the error queue of its socket.
 
 use crate::units::Time;
 
@@ -16,7 +16,8 @@ pub(super) struct NoticeOptions {
     pub(super) stamping: Stamping,
 }
 
-/// The error queue of a connection, and what will come into it. Offsets count written octets from 0.
+/// The error queue of a connection, and the notices that will enter it. Offsets count written
+/// octets from 0.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     pub(super) queue: ErrorQueue,
@@ -24,25 +25,26 @@ pub(super) struct Notices {
     pub(super) stamps: StampRequests,
     /// The options that the listening socket had when the handshake was over.
     pub(super) inherited: NoticeOptions,
-    /// Where the unsent part of the chunk that was written last begins.
+    /// The beginning of the unsent part of the last written chunk.
     chunk: u64,
-    /// Where a chunk ends that takes no more.
+    /// The end of a chunk that accepts no more octets.
     closed: Option<u64>,
 }
 
 impl Notices {
-    /// Whether the chunk that ends at `written` takes more, where no send buffer says so.
+    /// Whether the chunk that ends at `written` accepts more octets, if no send buffer decides
+    /// this.
     pub(super) fn chunk_is_open(&self, written: u64) -> bool {
         self.closed != Some(written)
     }
 
-    /// The chunk that ends at `written` takes no more.
+    /// The chunk that ends at `written` accepts no more octets.
     pub(super) fn close_chunk(&mut self, written: u64) {
         self.closed = Some(written);
     }
 
-    /// Octets `from` to before `to` were written with those before `sent` sent. They `start` a chunk, or
-    /// join the last one; `pieces` is for those without a copy.
+    /// Octets from `from` up to `to` were written, when those before `sent` were sent. They `start`
+    /// a chunk, or join the last one. `pieces` is for octets that are not copied.
     pub(super) fn on_part(
         &mut self,
         (from, to): (u64, u64),
@@ -54,13 +56,14 @@ impl Notices {
         self.calls.on_part((from, to), starts, pieces);
     }
 
-    /// A write ended at offset `end`. Linux notes the stamps then, which is late if all has left.
+    /// A write ended at offset `end`. Linux notes the time stamps only then, which is too late if
+    /// everything has left.
     pub(super) fn on_written(&mut self, end: u64, has_left: bool, options: NoticeOptions) {
         self.stamps.ask(end, self.chunk, options.stamping, has_left);
     }
 
-    /// A packet with octets `start` to before `end` left; the host's queue maybe `drops` it. Whether
-    /// there are news.
+    /// A packet with the octets from `start` up to `end` left; `drops` says whether the host's
+    /// queue dropped it. Returns whether there are new notices.
     pub(super) fn on_packet(
         &mut self,
         (start, end): (u64, u64),
@@ -78,8 +81,8 @@ impl Notices {
         !stamps.is_empty()
     }
 
-    /// Octets before `acked` are acknowledged. Whether there are news. The stamp of an octet comes before
-    /// the completion of the calls that wrote it.
+    /// Octets before `acked` are acknowledged. Returns whether there are new notices. The stamp of
+    /// an octet comes before the completion of the calls that wrote it.
     pub(super) fn on_acked(&mut self, acked: u64, at: Time, options: NoticeOptions) -> bool {
         let mut news = false;
         loop {
@@ -98,7 +101,8 @@ impl Notices {
         }
     }
 
-    /// The connection failed with the octets before `sent` sent. Whether there are news.
+    /// The connection failed when the octets before `sent` were sent. Returns whether there are new
+    /// notices.
     pub(super) fn on_failure(&mut self, sent: u64, at: Time) -> bool {
         self.stamps.clear();
         let calls = self.calls.take_all(sent);

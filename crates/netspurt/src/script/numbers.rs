@@ -59,7 +59,7 @@ impl Numbers {
         }
     }
 
-    /// The host's number that the script calls 0.
+    /// The host's sequence number for the script's 0.
     fn local(&self) -> u32 {
         self.local_isn.unwrap_or(0)
     }

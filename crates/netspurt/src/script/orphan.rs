@@ -28,7 +28,7 @@ impl Orphan {
         self.own = seconds.clamp(-1, ORPHAN_MAX_S);
     }
 
-    /// What `TCP_LINGER2` reads as.
+    /// The value that `TCP_LINGER2` returns.
     pub(super) fn seconds(&self) -> i64 {
         let of_all = self.time.map_or(0, |time| time.as_nanos() / 1_000_000_000);
         if self.own == 0 { i64::try_from(of_all).unwrap_or(i64::MAX) } else { self.own }
@@ -44,7 +44,7 @@ impl Orphan {
         waits && self.own < 0
     }
 
-    /// Whether the wait is over; it is told once.
+    /// Returns whether the wait is over, but only once.
     pub(super) fn is_over(&mut self, now: Time) -> bool {
         self.until.take_if(|until| *until <= now).is_some()
     }

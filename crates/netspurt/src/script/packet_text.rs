@@ -29,7 +29,8 @@ pub(super) fn packet(
     refuse_other_protocols(cursor)?;
     let flags = flags(cursor)?;
     let (seq, len) = sequence(cursor)?;
-    // packetdrill's users let fields arrive that the flags make meaningless.
+    // In packetdrill's scripts, packets may arrive with fields that have no meaning with their
+    // flags.
     let lax = kind == PacketKind::Inbound && dialect == ScriptDialect::Packetdrill;
     let ack = ack(cursor, flags, lax)?;
     let window = window(cursor)?;

@@ -181,9 +181,9 @@ fn linux_keeps_rack_whatever_tcp_recovery_says() {
 fn an_unknown_command_or_sysctl_is_named() {
     let said = |text: &str| refused(&format!("`{text}`\n0 close(3) = 0"));
     assert!(said("rm -rf /").contains("`rm -rf /` is a command that scripts cannot use"));
-    assert!(said("sysctl net.ipv4.tcp_abc=1").contains("`tcp_abc` is not one"));
+    assert!(said("sysctl net.ipv4.tcp_abc=1").contains("`tcp_abc` is not a sysctl"));
     assert!(said("sysctl net.core.somaxconn=1").contains("`net.core.somaxconn`"));
-    assert!(said("sysctl net.ipv4.tcp_reordering=x").contains("`x` is none"));
+    assert!(said("sysctl net.ipv4.tcp_reordering=x").contains("whole number, not `x`"));
     assert!(said("./other.sh").contains("no file `./other.sh`"));
     let late = refused("0 close(3) = 0\n+0 `sysctl net.ipv4.tcp_sack=0`");
     assert!(late.contains("`sack` cannot change"), "{late}");

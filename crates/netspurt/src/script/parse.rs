@@ -84,7 +84,7 @@ impl Script {
     }
 }
 
-/// What is read of a script so far, beside the script itself.
+/// The state of reading a script, beside the script itself.
 #[derive(Default)]
 struct ParseState {
     /// The earliest time of the previous event.

@@ -1,4 +1,4 @@
-//! What a socket is ready for, as `poll` and `epoll` say it.
+//! The readiness of a socket, as `poll` and `epoll` report it.
 
 use core::fmt;
 use core::ops::BitOr;
@@ -27,7 +27,7 @@ impl Readiness {
     pub const PEER_CLOSED: Self = Self(0x2000);
     /// `EPOLLEXCLUSIVE`: of several epolls, not all are woken.
     pub const EXCLUSIVE: Self = Self(1 << 28);
-    /// `EPOLLONESHOT`: reported once.
+    /// `EPOLLONESHOT`: an event is reported only once.
     pub const ONCE: Self = Self(1 << 30);
     /// `EPOLLET`: only news are reported.
     pub const EDGE: Self = Self(1 << 31);

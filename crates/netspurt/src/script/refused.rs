@@ -28,8 +28,8 @@ const WORDS: [(&str, &str); 18] = [
 const FAST_OPEN: &str = "Fast Open";
 const TIMESTAMPING: &str = "the time stamping of arrivals";
 
-/// Refuses a script with a word of such a mechanism outside its comments. That comes first, since
-/// whatever else is unknown in such a script serves the mechanism.
+/// Refuses a script that has a word of such a mechanism outside its comments. This check comes
+/// first, because other unknown parts of such a script belong to the mechanism.
 pub(super) fn refuse_mechanisms(source: &str) -> Result<(), Mistake> {
     let mut start = 0;
     for line in source.split_inclusive('\n') {

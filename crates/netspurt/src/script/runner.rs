@@ -60,7 +60,7 @@ struct Blocked<'a> {
     call: &'a Call,
     expected: &'a Expected,
     end: Time,
-    /// How far its end may be off.
+    /// The tolerance of its end.
     tolerance: Duration,
 }
 
@@ -425,7 +425,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Says why an assertion does not hold.
+/// Returns why an assertion does not hold.
 fn judge(assertion: &Assertion, scope: Scope<'_>) -> Result<(), String> {
     let wrong = match assertion.expression.value(scope) {
         Ok(0) => None,

@@ -1,13 +1,13 @@
 //! The send buffer of a socket, counted as Linux counts it.
 //!
-//! Linux keeps what is written in chunks, its socket buffers. A chunk takes data up to a goal, and
-//! its bookkeeping counts beside the data. A socket takes a new chunk while it is below its size,
-//! so that it takes more bytes than its size says. The rules are those of `tcp_sendmsg_locked`,
+//! Linux keeps written data in chunks, its socket buffers. A chunk accepts data up to a goal. Its
+//! bookkeeping counts, too. A socket accepts a new chunk as long as it is below its size. So it can
+//! hold more bytes than its size. The rules are those of `tcp_sendmsg_locked`,
 //! `sk_stream_is_writeable` and `tcp_sndbuf_expand`. Offsets count written bytes from 0.
 
 use std::collections::VecDeque;
 
-/// The bookkeeping of a chunk, in bytes, and of each packet that was sent of one: a socket buffer.
+/// The bookkeeping in bytes of a chunk, and of each packet that was sent from one: a socket buffer.
 const CHUNK_BYTES: u64 = 832;
 /// The most payload of a chunk: 64 KiB less the headers' room (`sk_gso_max_size`).
 const GOAL_MAX: u64 = 65_536 - 1 - 320;
@@ -15,10 +15,10 @@ const GOAL_MAX: u64 = 65_536 - 1 - 320;
 const INITIAL_WINDOW_SEGS: u64 = 10;
 /// The least size that `SO_SNDBUF` sets (`SOCK_MIN_SNDBUF`).
 const SIZE_MIN: u64 = 4608;
-/// The largest; Linux has a lower one for most users (`wmem_max`).
+/// The largest size that `SO_SNDBUF` sets. For most users Linux has a lower one (`wmem_max`).
 const SIZE_MAX: u64 = 1 << 25;
 
-/// What the connection says of itself when the buffer must decide.
+/// The state of the connection when the buffer must decide.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SendProgress {
     /// Bytes acknowledged.
@@ -34,32 +34,32 @@ pub(super) struct SendProgress {
     /// The congestion window, and the part of it that is in use, in segments.
     pub(super) cwnd_segs: u64,
     pub(super) flight_segs: u64,
-    /// Outstanding packets: what was sent of a chunk is one or several of its own.
+    /// Outstanding packets. The sent part of a chunk is one packet or several.
     pub(super) packets: u64,
 }
 
-/// A part of what was written, up to the offset `end`.
+/// A part of the written data, up to the offset `end`.
 #[derive(Clone, Copy, Debug)]
 struct SendChunk {
     start: u64,
     end: u64,
-    /// `MSG_EOR`: it takes no more.
+    /// `MSG_EOR`: it accepts no more data.
     closed: bool,
-    /// Its end has PSH. What the same call adds moves the end; what another one adds does not.
+    /// Its end has PSH. Data of the same call moves this end; data of another call does not.
     pushed: bool,
 }
 
-/// What became of a part that the buffer took.
+/// The effect of a part that the buffer accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartTaken {
     /// Whether it started a chunk.
     pub(super) starts: bool,
     /// Whether its end has PSH.
     pub(super) pushed: bool,
-    /// Whether it got that just now, because half of the peer's largest window was written since the
+    /// Whether it got PSH just now, because half of the peer's largest window was written since the
     /// last push (`forced_push`).
     pub(super) forced: bool,
-    /// Whether it fills a chunk of which something is the next to be sent.
+    /// Whether it fills a chunk that has the next data to be sent.
     pub(super) fills_head: bool,
 }
 
@@ -69,14 +69,14 @@ pub(super) struct SendBuffer {
     size: u64,
     /// How large it may grow; `None` if `SO_SNDBUF` has fixed its size.
     grows_to: Option<u64>,
-    /// A socket takes more only while fewer bytes are unsent.
+    /// A socket accepts more data only while fewer bytes than this are unsent.
     unsent_max: u64,
     chunks: VecDeque<SendChunk>,
-    /// The offset behind all that was written.
+    /// The offset after all written data.
     end: u64,
-    /// The offset behind what was pushed last.
+    /// The offset after the data that was pushed last.
     pushed: u64,
-    /// Whether somebody waits for room (`SOCK_NOSPACE`).
+    /// Whether a call waits for room (`SOCK_NOSPACE`).
     pub(super) is_awaited: bool,
 }
 
@@ -94,7 +94,7 @@ impl SendBuffer {
         }
     }
 
-    /// `SO_SNDBUF`: the size becomes twice the `bytes`, and stays.
+    /// `SO_SNDBUF`: the size becomes twice `bytes`, and no longer changes.
     pub(super) fn fix(&mut self, bytes: u64) {
         self.size = (2 * bytes).clamp(SIZE_MIN, SIZE_MAX);
         self.grows_to = None;
@@ -109,15 +109,15 @@ impl SendBuffer {
         self.unsent_max = bytes;
     }
 
-    /// What is held, bookkeeping included (`sk_wmem_queued`).
+    /// Returns the bytes that it holds, with bookkeeping (`sk_wmem_queued`).
     pub(super) fn queued(&self, now: &SendProgress) -> u64 {
         let left = self.chunks.partition_point(|chunk| chunk.end <= now.sent);
         let waiting = u64::try_from(self.chunks.len() - left).unwrap_or(u64::MAX);
         self.end - now.acked.min(self.end) + (now.packets + waiting).saturating_mul(CHUNK_BYTES)
     }
 
-    /// How many of `wanted` bytes the next chunk takes; 0 if the buffer is full. The connection
-    /// must be given each part before the next one is asked for.
+    /// Returns how many of `wanted` bytes the next chunk accepts; 0 if the buffer is full. Each
+    /// part must be passed to the connection before the next one is asked for.
     pub(super) fn next_part(&self, wanted: u64, now: &SendProgress) -> u64 {
         let goal = goal(now);
         match self.tail_filled(now) {
@@ -127,13 +127,14 @@ impl SendBuffer {
         }
     }
 
-    /// How much of the last chunk is filled and not sent, if it takes more.
+    /// Returns the bytes of the last chunk that are filled and not sent, if it accepts more.
     pub(super) fn tail_filled(&self, now: &SendProgress) -> Option<u64> {
         let tail = self.chunks.back().filter(|tail| !tail.closed && tail.end > now.sent)?;
         Some(tail.end - tail.start.max(now.sent)).filter(|filled| *filled < goal(now))
     }
 
-    /// Takes a part, maybe the `first` one of a call. It joins the last chunk if that is not full.
+    /// Accepts a part of a call; `first` says whether it is the first one. The part joins the last
+    /// chunk if this is not full.
     pub(super) fn take(&mut self, part: u64, first: bool, now: &SendProgress) -> PartTaken {
         let goal = goal(now);
         let start = self.end;
@@ -164,7 +165,7 @@ impl SendBuffer {
         self.chunks.drain(..gone);
     }
 
-    /// What was written so far ends with PSH (`tcp_mark_push`).
+    /// The data written so far ends with PSH (`tcp_mark_push`).
     pub(super) fn push(&mut self) {
         self.pushed = self.end;
         if let Some(tail) = self.chunks.back_mut() {
@@ -172,20 +173,20 @@ impl SendBuffer {
         }
     }
 
-    /// The last chunk takes no more (`MSG_EOR`).
+    /// The last chunk accepts no more data (`MSG_EOR`).
     pub(super) fn close_chunk(&mut self) {
         if let Some(tail) = self.chunks.back_mut() {
             tail.closed = true;
         }
     }
 
-    /// Whether it takes another chunk (`sk_stream_memory_free`).
+    /// Whether it accepts another chunk (`sk_stream_memory_free`).
     fn has_room(&self, now: &SendProgress) -> bool {
         self.queued(now) < self.size && self.end - now.sent.min(self.end) < self.unsent_max
     }
 
-    /// Whether it says that it can be written to: a third is free, and of the most that may be
-    /// unsent, half (`__sk_stream_is_writeable`).
+    /// Whether it reports that it is writable: a third of it is free, and half of the bytes that
+    /// may be unsent (`__sk_stream_is_writeable`).
     pub(super) fn is_writable(&self, now: &SendProgress) -> bool {
         let queued = self.queued(now);
         let unsent = self.end - now.sent.min(self.end);

@@ -5,7 +5,7 @@ use crate::tcp::Failure;
 use super::error_numbers::ERROR_NUMBERS;
 use super::names::named;
 
-/// What calls have been told, and will be, of the end of the connection.
+/// Which errors about the end of the connection calls have returned, and which they will return.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SocketErrors {
     /// Whether a call has returned the error that ended the connection.

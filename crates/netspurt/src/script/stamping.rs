@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::notice::StampEvent;
 
-/// What `SO_TIMESTAMPING` asks for: bits of `SOF_TIMESTAMPING_…`.
+/// The request of `SO_TIMESTAMPING`: bits of `SOF_TIMESTAMPING_…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamping(u32);
 
@@ -59,7 +59,7 @@ impl Stamping {
         self.has(Self::OPT_ID_TCP)
     }
 
-    /// Whether a notice tells the time.
+    /// Whether a notice has a time.
     pub(super) fn tells_time(self) -> bool {
         self.has(Self::SOFTWARE)
     }
@@ -79,7 +79,7 @@ struct StampRequest {
     came_late: bool,
 }
 
-/// The octets of which stamps are wanted, until they are acknowledged.
+/// The octets whose time stamps are wanted, until they are acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StampRequests {
     requests: VecDeque<StampRequest>,

@@ -1,11 +1,11 @@
-//! The sysctls of Linux that scripts set, and what they change here.
+//! The sysctls of Linux that scripts set, and the switches that they change here.
 
 use crate::units::Duration;
 
 use super::change::{Change, HostChange, SwitchSetting};
 
-/// Sysctls without effect here: they concern Fast Open, syncookies, and super-packets of the
-/// kernel, none of which our connection has.
+/// Sysctls without effect here. They control parts of the kernel that our connection does not have,
+/// such as Fast Open, syncookies, and packets that a device cuts into segments.
 const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fastopen",
     "tcp_fastopen_key",
@@ -22,15 +22,16 @@ const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_autocorking",
 ];
 
-/// What `tcp_recovery` sets `recovery` to without RACK.
+/// The value of the switch `recovery` when `tcp_recovery` switches RACK off.
 const NO_RACK: &str = "\"sack\"";
 
-/// What setting `name` to `value` changes.
+/// Returns the changes that a script makes when it sets the sysctl `name` to `value`.
 ///
 /// # Errors
-/// Why it is not supported, as the end of a sentence that begins with the sysctl's name.
+/// When the sysctl or its value is not supported. The error is the end of a sentence that begins
+/// with the sysctl's name.
 pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change>, String> {
-    let setting = Setting { name, value, line };
+    let setting = Setting { value, line };
     match name {
         "tcp_sack" => setting.sack(),
         "tcp_dsack" => setting.flag("dsack"),
@@ -84,38 +85,38 @@ pub(super) fn changes(name: &str, value: &str, line: usize) -> Result<Vec<Change
             Err("asks for path MTU probing, which our connection does not have".to_owned())
         }
         name if WITHOUT_EFFECT.contains(&name) => Ok(Vec::new()),
-        _ => Err("is not one that scripts can set here".to_owned()),
+        _ => Err("is not a sysctl that scripts can set here".to_owned()),
     }
 }
 
 /// The profile that behaves as Linux 6.18.
 pub(super) const LINUX: &str = "linux-6";
 
-/// The switch without which a buffer does not grow.
+/// The name of a switch. A receive buffer grows only where this switch is on.
 pub(super) const MEMORY: &str = "receive.counts_memory";
 
-/// Whether a connection ignores what a sysctl sets: `tcp_recovery` takes RACK from no connection of
-/// Linux 6.18, and no buffer grows that does not count memory.
+/// Whether a connection ignores the switch that a sysctl sets. There are two cases. Linux 6.18 keeps
+/// RACK even if `tcp_recovery` switches it off. A buffer that does not count memory does not grow,
+/// even if `tcp_rmem` or `tcp_moderate_rcvbuf` asks for it.
 pub(super) fn is_ignored(set: &SwitchSetting, profile: &str, counts_memory: bool) -> bool {
     let keeps_rack = profile == LINUX && set.path == "recovery" && set.value == NO_RACK;
     keeps_rack || (!counts_memory && set.path == "receive.autotuning" && set.value == "true")
 }
 
-/// A sysctl, its value, and the line of the script that sets it.
+/// The value of a sysctl, and the line of the script that sets it.
 struct Setting<'a> {
-    name: &'a str,
     value: &'a str,
     line: usize,
 }
 
 impl Setting<'_> {
     fn number(&self) -> Result<u64, String> {
-        let wrong = || format!("needs a whole number, and `{}` is none", self.value);
+        let wrong = || format!("needs a whole number, not `{}`", self.value);
         self.value.trim().parse().map_err(|_| wrong())
     }
 
     fn three(&self) -> Result<[u64; 3], String> {
-        let wrong = || format!("needs three whole numbers, and `{}` is not that", self.value);
+        let wrong = || format!("needs three whole numbers, not `{}`", self.value);
         let numbers: Result<Vec<u64>, _> = self.value.split_whitespace().map(str::parse).collect();
         numbers.ok().and_then(|numbers| numbers.try_into().ok()).ok_or_else(wrong)
     }
@@ -131,7 +132,7 @@ impl Setting<'_> {
         self.switch(path, if on { "true" } else { "false" })
     }
 
-    /// Without SACK, nothing that needs it works either.
+    /// Switches SACK on or off. Without SACK, RACK and tail loss probes are off, too.
     fn sack(&self) -> Result<Vec<Change>, String> {
         let mut changes = self.flag("sack")?;
         if self.number()? == 0 {
@@ -156,9 +157,7 @@ impl Setting<'_> {
             "reno" | "cubic" | "bbr" | "westwood" => {
                 self.switch("congestion", &format!("\"{}\"", self.value))
             }
-            other => {
-                Err(format!("names the algorithm `{other}`, which `{}` does not have", self.name))
-            }
+            other => Err(format!("names the algorithm `{other}`, which scripts cannot use here")),
         }
     }
 }

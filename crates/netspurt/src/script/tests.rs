@@ -19,7 +19,7 @@ fn wrong(text: &str) -> ScriptError {
     Script::parse_with(ScriptDialect::Strict, "t.pkt", text, &mut |_| None).expect_err(text)
 }
 
-/// A subject that sends what it was told to send.
+/// A subject that sends given packets.
 #[derive(Default)]
 struct Actor {
     /// What it sends when the next segment arrives.

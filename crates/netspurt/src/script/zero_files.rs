@@ -1,28 +1,28 @@
-//! Files of zeros that a script makes. None is on a disk.
+//! Files of zeros that a script makes. They exist only as lengths and are not on a disk.
 
 use std::collections::BTreeMap;
 
 use super::call::Fd;
 
-/// The files of a host: what its scripts have made, and what is open. None is on a disk.
+/// The files of a host: those that its script has made, and those that are open.
 #[derive(Debug, Default)]
 pub(super) struct ZeroFiles {
-    /// Octets of each, by its path.
+    /// The length of each file in octets, by path.
     pub(super) made: BTreeMap<String, u64>,
     pub(super) open: BTreeMap<Fd, OpenFile>,
 }
 
-/// A file that is open.
+/// An open file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenFile {
-    /// Its octets.
+    /// The length of the file.
     pub(super) bytes: u64,
-    /// Where `sendfile` without an offset goes on.
+    /// The octet at which the next `sendfile` without an offset begins.
     pub(super) at: u64,
 }
 
 impl ZeroFiles {
-    /// The file at `path` has this many octets, or is there no more.
+    /// Gives the file at `path` this length. `None` removes the file.
     pub(super) fn make(&mut self, path: &str, bytes: Option<u64>) {
         match bytes {
             Some(bytes) => self.made.insert(path.to_owned(), bytes),
@@ -35,7 +35,7 @@ impl ZeroFiles {
         self.open.contains_key(&fd)
     }
 
-    /// Closes a file; whether it was one.
+    /// Closes a file. Returns whether `fd` was an open file.
     pub(super) fn close(&mut self, fd: Fd) -> bool {
         self.open.remove(&fd).is_some()
     }

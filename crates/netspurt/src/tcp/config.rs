@@ -25,7 +25,7 @@ pub enum NsVariant {
 }
 
 impl NsVariant {
-    /// Whether the sink has to report what arrived out of order.
+    /// Whether the sink must report segments that arrived out of order.
     pub const fn needs_sack(self) -> bool {
         matches!(self, NsVariant::Sack | NsVariant::Fack)
     }
@@ -36,11 +36,11 @@ impl NsVariant {
 pub enum AckPolicy {
     /// At once, each segment.
     EverySegment,
-    /// Every second segment, or when this long has passed; anything out of order at once.
+    /// Every second segment, or after this time; a segment out of order at once.
     Delayed(Duration),
 }
 
-/// Everything that sets one connection apart from another.
+/// All settings in which connections differ.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TcpConfig {
     /// ns-2's one-way senders and sinks, which count packets.
@@ -87,7 +87,7 @@ impl TcpConfig {
     }
 }
 
-/// The switches of ns-2's senders and sinks; each names the variable of ns-2 that it stands for.
+/// The switches of ns-2's senders and sinks; each names ns-2's variable for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NsConfig {
     /// Octets of a full IP datagram: headers and payload; with `headers_on_top` the payload alone.
@@ -105,7 +105,7 @@ pub struct NsConfig {
     pub initial_window_by_size: bool,
     /// The receiver's window in segments; never filled beyond.
     pub receive_window_segs: u32,
-    /// Which of the senders.
+    /// The kind of sender.
     pub variant: NsVariant,
     /// Packet 0 is a SYN (`syn_`).
     pub handshake: bool,
@@ -119,9 +119,9 @@ pub struct NsConfig {
     /// The loss of packet 1 may always be repaired by a fast retransmit, and a timeout before any
     /// ACK makes the initial window one segment (`bugfix_ss_`).
     pub bugfix_ss: bool,
-    /// The half of a window may end in half a segment (`precisionReduce_`).
+    /// The half of a window is not rounded to whole segments (`precisionReduce_`).
     pub precise_cut: bool,
-    /// F-RTO, with SACK its variant that goes by blocks (`frto_enabled_` and `sfrto_enabled_`).
+    /// F-RTO, with SACK its variant that uses the blocks (`frto_enabled_` and `sfrto_enabled_`).
     pub frto: bool,
     /// Round trips are measured by time stamps on every new ACK, to the nearest tick
     /// (`timestamps_`).
@@ -132,7 +132,8 @@ pub struct NsConfig {
     pub partial_ack_sends: bool,
     /// When the receiving side acknowledges.
     pub acks: AckPolicy,
-    /// What the receiving side acknowledges at once, and what it echoes.
+    /// The segments that the receiving side acknowledges at once, and the time stamps that it
+    /// echoes.
     pub sink: NsSink,
     /// How the sender reads round trips.
     pub clock: Clock,
@@ -146,20 +147,20 @@ pub struct NsNewReno {
     /// Only the first partial ACK of a recovery restarts the timer (`newreno_changes1_`; RFC 2582's
     /// impatient variant).
     pub impatient: bool,
-    /// A partial ACK takes what it covers from the window (`partial_window_deflation_`), and not all
-    /// of the inflation.
+    /// A partial ACK reduces the window by the octets that it covers (`partial_window_deflation_`),
+    /// and not by the whole inflation.
     pub deflates: bool,
-    /// At the end of a recovery cwnd is ssthresh, or what is outstanding if that is less
+    /// At the end of a recovery cwnd becomes ssthresh, or the data outstanding if that is less
     /// (`exit_recovery_fix_`).
     pub exit_fix: bool,
     /// With `bugfix`: a fast retransmit is allowed once everything sent before the last loss is
     /// acknowledged, and not only beyond (`lessCareful_`; RFC 2582 §5).
     pub less_careful: bool,
-    /// With `bugfix`: or if the last new ACK moved by three segments at most (`bugFix_ack_`;
-    /// RFC 3782 §6.1).
+    /// With `bugfix`: a fast retransmit is also allowed if the last new ACK moved by at most three
+    /// segments (`bugFix_ack_`; RFC 3782 §6.1).
     pub bugfix_ack: bool,
-    /// With `bugfix`: or if the echoed time stamp is that of the last transmission of the segment
-    /// acknowledged last (`bugFix_ts_`; RFC 3782 §6.2).
+    /// With `bugfix`: a fast retransmit is also allowed if the echoed time stamp is that of the
+    /// last transmission of the segment acknowledged last (`bugFix_ts_`; RFC 3782 §6.2).
     pub bugfix_ts: bool,
 }
 
@@ -238,7 +239,7 @@ impl NsConfig {
         }
     }
 
-    /// A start that never got through begins again with a smaller window.
+    /// If no ACK came since the start, the connection starts again with a smaller window.
     pub(super) fn forget_initial_window(&mut self) {
         if self.initial_window_by_size {
             self.initial_window_by_size = false;

@@ -56,24 +56,24 @@ pub struct Connection {
     end: EndId,
     flavour: Flavour,
     outbox: VecDeque<Segment>,
-    /// When what lies in the outbox was put there.
+    /// When the segments in the outbox were put there.
     ready: Time,
-    /// The earliest instant at which something falls due by itself.
+    /// The earliest instant at which a timer is due.
     due: Time,
 }
 
-/// What came of a connection.
+/// The results of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionTotals {
     /// Octets acknowledged.
     pub acked_bytes: u64,
-    /// What its sending half did.
+    /// The counts of its sending half.
     pub sent: SendCount,
-    /// What its sending half's time went into, up to its last step; not told of ns-2's kind.
+    /// How its sending half spent its time, up to its last step; `None` for ns-2's kind.
     pub times: Option<SendTimes>,
-    /// What its receiving half took in.
+    /// The counts of its receiving half.
     pub received: ReceiveCount,
-    /// Why it ended otherwise than by closing.
+    /// The reason, if it did not end by closing.
     pub failure: Option<Failure>,
 }
 
@@ -84,7 +84,7 @@ enum Flavour {
 }
 
 impl Flavour {
-    /// The earliest instant at which something falls due by itself.
+    /// The earliest instant at which a timer is due.
     fn next_deadline(&self) -> Time {
         match self {
             Self::Ns(pair) => pair.sender.tx.timer.deadline().min(pair.receiver.wakeup()),
@@ -92,7 +92,7 @@ impl Flavour {
         }
     }
 
-    /// The logical time of what falls due at `due`.
+    /// The logical time of the event that is due at `due`.
     #[inline]
     fn time_of(&self, due: Time) -> Time {
         match self {
@@ -124,15 +124,15 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.open(cx));
     }
 
-    /// Waits for a peer to open it.
+    /// Waits until a peer opens the connection.
     pub fn listen(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().listen();
         }
     }
 
-    /// Takes `octets` more to send; they leave as the windows allow. Opens the connection where
-    /// nobody did.
+    /// Accepts `octets` more octets to send; they leave as the windows allow. Opens the connection
+    /// if it is not open.
     pub fn write(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.step(now, events, |flavour, cx| match flavour {
             Flavour::Ns(pair) => pair.sender.on_write(octets, cx),
@@ -140,55 +140,56 @@ impl Connection {
         });
     }
 
-    /// Takes a part of a write, as [`write`](Self::write) takes a whole one.
+    /// Accepts a part of a write, as [`write`](Self::write) accepts a whole one.
     pub fn write_part(&mut self, now: Time, part: &WrittenPart, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.write(part, cx));
     }
 
-    /// What was written so far ends a record: no segment has octets of it and of what follows
-    /// (Linux's MSG_EOR).
+    /// The octets written so far end a record: no segment has both these and later octets (Linux's
+    /// MSG_EOR).
     pub fn end_record(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().end_record();
         }
     }
 
-    /// The application takes `octets` of what arrived; only after
-    /// [`read_by_hand`](Self::read_by_hand) is that needed.
+    /// The application reads `octets` of the arrived data. This is needed only after
+    /// [`read_by_hand`](Self::read_by_hand).
     pub fn read(&mut self, now: Time, octets: u64, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.read(octets, cx));
     }
 
-    /// Whether an application has accepted the connection; so it is where nothing else is said.
+    /// Sets whether an application has accepted the connection. By default it has.
     pub fn set_accepted(&mut self, accepted: bool) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::set_accepted(end.awake(), accepted);
         }
     }
 
-    /// The application asks for a receive buffer of so many octets of memory, which it keeps. It has
-    /// no effect where memory is not counted.
+    /// The application sets a receive buffer of `octets` octets of memory, which no longer changes.
+    /// This has no effect if memory is not counted.
     pub fn set_receive_memory(&mut self, octets: u64) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::set_receive_memory(end.awake(), octets);
         }
     }
 
-    /// From now on what arrives waits for [`read`](Self::read), and fills the window.
+    /// From now on arrived data waits for [`read`](Self::read), and fills the window.
     pub fn read_by_hand(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake().set_reads_at_once(false);
         }
     }
 
-    /// From now on the rate of delivery is sampled, whatever the congestion control algorithm wants.
+    /// From now on the rate of delivery is sampled, even if the congestion control algorithm does
+    /// not need it.
     pub fn sample_delivery(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::sample_delivery(end.awake());
         }
     }
 
-    /// The application will write no more: what it wrote is sent, and then a FIN.
+    /// The application will write no more. The data that it wrote is sent, and then a FIN.
     pub fn close(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.close(cx));
     }
@@ -198,8 +199,8 @@ impl Connection {
         self.of_rfc(now, events, |tcb, cx| tcb.abort(cx));
     }
 
-    /// Ends the connection with a reset, since nothing answers (RFC 9293 §3.8.4: the probes of
-    /// keep-alive).
+    /// Ends the connection with a reset, because the peer does not answer (RFC 9293 §3.8.4: the
+    /// probes of keep-alive).
     pub fn break_off(&mut self, now: Time, events: &mut Events<Segment>) {
         self.of_rfc(now, events, control::break_off);
     }
@@ -209,8 +210,8 @@ impl Connection {
         self.of_rfc(now, events, control::probe_peer);
     }
 
-    /// Changes switches of an open connection. Those that are read as a connection is made change
-    /// nothing.
+    /// Changes switches of an open connection. Switches that are only read when a connection is
+    /// made have no effect.
     pub fn adjust(&mut self, now: Time, change: impl FnOnce(&mut RfcConfig)) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::adjust(end.awake(), change);
@@ -218,15 +219,15 @@ impl Connection {
         (self.ready, self.due) = (now.max(self.ready), self.flavour.next_deadline());
     }
 
-    /// Goes on with another congestion control algorithm, from the window that there is.
+    /// Continues with another congestion control algorithm, from the present window.
     pub fn set_congestion(&mut self, config: &CongestionConfig) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             control::set_congestion(end.awake(), config);
         }
     }
 
-    /// The initial sequence number with which a new connection may take the place of this one, which
-    /// is in TIME-WAIT, if `segment` asks for one (RFC 9293 §3.6.1, RFC 6191 §2).
+    /// Returns the initial sequence number of a new connection, if `segment` asks for one that may
+    /// replace this connection in TIME-WAIT (RFC 9293 §3.6.1, RFC 6191 §2).
     pub fn successor(&self, segment: &Segment) -> Option<u32> {
         match &self.flavour {
             Flavour::Ns(_) => None,
@@ -234,13 +235,13 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once and without a word, since nothing answers (RFC 9293 §3.9.1.8, the
-    /// user timeout).
+    /// Ends the connection at once, without a segment to the peer, because the peer does not answer
+    /// (RFC 9293 §3.9.1.8, the user timeout).
     pub fn give_up(&mut self, now: Time) {
         self.fail(now, Failure::TimedOut);
     }
 
-    /// Ends the connection at once and without a word, as an RST of the peer's would.
+    /// Ends the connection at once, without a segment to the peer, as the peer's RST would.
     pub fn be_reset(&mut self, now: Time) {
         self.fail(now, Failure::Reset);
     }
@@ -267,24 +268,24 @@ impl Connection {
         }
     }
 
-    /// Whether short segments wait for the ACK of what is outstanding (RFC 896).
+    /// Sets whether short segments wait for the ACK of all outstanding octets (RFC 896).
     pub fn set_nagle(&mut self, now: Time, nagle: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.nagle = nagle, cx));
     }
 
-    /// Whether short segments wait for more octets, for 200 ms where nothing is outstanding
+    /// Sets whether short segments wait for more octets; if nothing is outstanding, for 200 ms
     /// (Linux's TCP_CORK).
     pub fn set_cork(&mut self, now: Time, corked: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.hold_short(|short| short.corked = corked, cx));
     }
 
-    /// Whether the host's own queue drops all that leaves; a sender that learns of it at once holds
-    /// back what it has ([`SendRules`](super::SendRules)).
+    /// Sets whether the host's own queue drops everything that leaves. A sender that learns of this
+    /// at once keeps its data ([`SendRules`](super::SendRules)).
     pub fn set_queue_full(&mut self, now: Time, full: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, _| tcb.set_queue_full(full));
     }
 
-    /// Whether the next segments that come are acknowledged at once (Linux's TCP_QUICKACK).
+    /// Sets whether the next arriving segments are acknowledged at once (Linux's TCP_QUICKACK).
     pub fn set_quick_acks(&mut self, now: Time, quick: bool, events: &mut Events<Segment>) {
         self.of_rfc(now, events, |tcb, cx| tcb.set_quick_acks(quick, cx));
     }
@@ -297,8 +298,8 @@ impl Connection {
         }
     }
 
-    /// Whether all that is left to do is to forget a closed connection when TIME-WAIT ends (RFC 9293
-    /// §3.6.1). Nobody need be woken for that: a segment that comes later finds it closed.
+    /// Whether the connection only waits for the end of TIME-WAIT (RFC 9293 §3.6.1). It need not be
+    /// woken for this, because a later segment finds it closed.
     pub fn only_lingers(&self) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => false,
@@ -306,7 +307,7 @@ impl Connection {
         }
     }
 
-    /// Why it ended otherwise than by closing.
+    /// The reason, if it did not end by closing.
     pub fn failure(&self) -> Option<Failure> {
         match &self.flavour {
             Flavour::Ns(_) => None,
@@ -314,7 +315,7 @@ impl Connection {
         }
     }
 
-    /// What the connection knows of itself; nothing of ns-2's kind.
+    /// The state of the connection; `None` for ns-2's kind.
     pub fn info(&self) -> Option<ConnectionInfo> {
         match &self.flavour {
             Flavour::Ns(_) => None,
@@ -331,8 +332,8 @@ impl Connection {
         }
     }
 
-    /// Whether a segment is taken in: it lies in the window, and is no old duplicate. One that comes
-    /// before the connection stands always is.
+    /// Whether a segment is accepted: it lies in the window and is not an old duplicate. A segment
+    /// that comes before the connection is open is always accepted.
     pub fn accepts(&self, segment: &Segment, now: Time) -> bool {
         match &self.flavour {
             Flavour::Ns(_) => true,
@@ -382,7 +383,7 @@ impl Connection {
         }
     }
 
-    /// What came of it so far.
+    /// The results so far.
     pub fn totals(&self) -> ConnectionTotals {
         match &self.flavour {
             Flavour::Ns(pair) => ConnectionTotals {
@@ -402,7 +403,7 @@ impl Connection {
         }
     }
 
-    /// What its receiving half took in.
+    /// The counts of its receiving half.
     pub fn received(&self) -> ReceiveCount {
         match &self.flavour {
             Flavour::Ns(pair) => pair.receiver.count,
@@ -410,8 +411,8 @@ impl Connection {
         }
     }
 
-    /// Takes as little memory as it can until it next has something to do: for one that waits long.
-    /// It behaves as if it had not rested.
+    /// Reduces its memory as far as possible until its next event. This is for a connection that
+    /// waits for a long time. It behaves as if it had not rested.
     pub fn rest(&mut self) {
         if self.outbox.is_empty() {
             self.outbox = VecDeque::new();
@@ -421,7 +422,7 @@ impl Connection {
         }
     }
 
-    /// Does what is due at the next deadline.
+    /// Performs the action that is due at the next deadline.
     #[inline(never)]
     fn meet_deadline(&mut self, events: &mut Events<Segment>) {
         let at = self.flavour.time_of(self.due);
@@ -444,7 +445,7 @@ impl Connection {
         self.due = self.flavour.next_deadline();
     }
 
-    /// The same for what ns-2's kind does not know.
+    /// The same for actions that ns-2's kind does not have.
     fn of_rfc(
         &mut self,
         now: Time,
@@ -461,7 +462,7 @@ impl Connection {
 
 #[cfg(test)]
 impl Connection {
-    /// Wakes it without asking anything of it.
+    /// Wakes it without another effect.
     pub(super) fn wake(&mut self) {
         if let Flavour::Rfc(end) = &mut self.flavour {
             end.awake();
@@ -548,7 +549,7 @@ impl Stage<Segment> for Connection {
         }
         let segment = self.outbox.pop_front()?;
         if self.outbox.is_empty() {
-            // Starts at its first place again, which is in the cache.
+            // The queue starts again at its first place, which is in the cache.
             self.outbox.clear();
         }
         Some((self.ready, 0, segment))

@@ -1,4 +1,4 @@
-//! What a connection is given for one step.
+//! The arguments of one step of a connection.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ packed!(CwndReport { last });
 packed_value!(CwndState { cwnd_bytes, ssthresh_bytes, flight_bytes, dupacks, in_recovery });
 
 impl CwndReport {
-    /// Reports the state where it changed.
+    /// Reports the state if it changed.
     pub(super) fn tell(&mut self, state: CwndState, cx: &mut Context<'_>) {
         if self.last != Some(state) {
             self.last = Some(state);

@@ -16,14 +16,14 @@ const GRAIN: Duration = Duration::from_nanos(50);
 /// SACK blocks of an acknowledgment, at most (ns-2's `max_sack_blocks_`).
 const BLOCKS_MAX: usize = 3;
 
-/// What a receiver took in so far.
+/// The counts of a receiver so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCount {
     /// Segments with payload that arrived.
     pub segments: u64,
-    /// Of these, such as brought nothing new.
+    /// Those of them that brought no new octet.
     pub duplicates: u64,
-    /// Such as arrived beyond a gap, in receivers of octets.
+    /// Segments that arrived beyond a gap, in receivers that count octets.
     pub out_of_order: u64,
     /// Octets delivered in order.
     pub delivered_bytes: u64,
@@ -37,25 +37,26 @@ pub(super) struct NsReceiver {
     /// The octet at which packet 0 starts: 0 where that is a SYN, else 1.
     first: u64,
     next: u64,
-    /// `next` as the last acknowledgment told it.
+    /// `next` in the last acknowledgment.
     told: u64,
-    /// What arrived above `next`.
+    /// The octets that arrived above `next`.
     above: Ranges,
-    /// The first blocks of earlier ACKs, newest first, where SACK is on.
+    /// The first blocks of earlier ACKs, newest first; only with SACK.
     history: Option<Vec<Range>>,
     acks: AckPolicy,
     sink: NsSink,
     /// Whether a SYN came since the last acknowledgment.
     syn_came: bool,
-    /// The stamp to echo: the newest among segments at or below the last acknowledgment when
-    /// they came, so that of a held-back segment and not of the one that set it free.
+    /// The time stamp to echo: the newest one of segments that were at or below the last
+    /// acknowledgment when they came. So it is that of the segment whose acknowledgment was held,
+    /// and not of the segment that released it.
     echo: Time,
     /// The held acknowledgment's deadline; [`Time::NEVER`] while none is held.
     deadline: Time,
     pub(super) count: ReceiveCount,
 }
 
-/// What an acknowledgment says, beside the sender's own fields and the SACK blocks.
+/// The fields of an acknowledgment, without the sender's own fields and the SACK blocks.
 pub(super) struct Acknowledgment {
     /// Whether it answers a SYN.
     pub(super) of_syn: bool,
@@ -83,12 +84,12 @@ impl NsReceiver {
         }
     }
 
-    /// When a held acknowledgment goes out at the latest.
+    /// When a held acknowledgment leaves at the latest.
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// When the end of the hold is known to precede whatever arrives next.
+    /// When the end of the hold certainly precedes the next arrival.
     pub(super) fn wakeup(&self) -> Time {
         self.deadline + GRAIN
     }
@@ -103,10 +104,10 @@ impl NsReceiver {
         self.deadline + GRAIN < now || self.deadline.saturating_since(since) < wait
     }
 
-    /// Takes a data segment or a SYN in; the acknowledgment, if one goes out at once.
+    /// Accepts a data segment or a SYN. Returns the acknowledgment, if it is sent at once.
     ///
-    /// Held back is only the acknowledgment of the newest segment, or of a copy of it, while
-    /// everything before it is there and none is held, and by default never that of packet 0
+    /// Only one acknowledgment is held at a time: that of the newest segment, or of a copy of it,
+    /// if everything before it has arrived. By default the acknowledgment of packet 0 is never held
     /// (ns-2's delayed-ACK sink).
     #[inline(always)]
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time) -> Option<Acknowledgment> {
@@ -140,12 +141,12 @@ impl NsReceiver {
         (left, left + u64::from(segment.len))
     }
 
-    /// The held acknowledgment, its time having come.
+    /// Returns the held acknowledgment, because its deadline has come.
     pub(super) fn on_deadline(&mut self) -> Acknowledgment {
         self.acknowledge((0, 0))
     }
 
-    /// Takes the octets of a packet in, and counts them if they are data.
+    /// Accepts the octets of a packet, and counts them if they are data.
     #[inline]
     fn take_in(&mut self, left: u64, right: u64, data: bool) {
         let before = self.next;
@@ -191,7 +192,7 @@ impl NsReceiver {
     /// (RFC 2018 §4). As in ns-2's sink an earlier block is repeated as it was, so it may lie
     /// below the ACK, and the history ends when nothing lies above the ACK.
     ///
-    /// It is asked for the blocks of each acknowledgment, once.
+    /// Must be called once for each acknowledgment.
     #[inline(always)]
     pub(super) fn sack_blocks(&mut self, newest: Range) -> Option<SackBlocks> {
         let history = self.history.as_mut()?;

@@ -15,7 +15,7 @@ pub(super) struct RetransmitTimer {
     estimator: Box<dyn RtoEstimator>,
     clock: Clock,
     deadline: Time,
-    /// What the estimator says, asked whenever it was told something.
+    /// The estimator's timer, read after each change of its state.
     rto: Duration,
 }
 
@@ -37,12 +37,12 @@ impl Packed for RetransmitTimer {
     }
 }
 
-/// What is said where a timer is packed whose algorithm cannot be.
+/// The message if a timer is packed whose algorithm cannot be packed.
 const NOT_PACKED: &str = "only timers that can be packed are";
 
-/// What is outstanding, as far as a deadline depends on it.
+/// The outstanding segments, as far as a deadline depends on them.
 pub(super) struct Oldest {
-    /// When the oldest segment outstanding last went out.
+    /// When the oldest outstanding segment last left.
     pub(super) sent: Time,
     /// How many are outstanding.
     pub(super) flight_segs: u64,
@@ -68,12 +68,12 @@ impl RetransmitTimer {
         self.deadline == Time::NEVER
     }
 
-    /// Arms it afresh. The deadline is fixed now: a later sample does not move it.
+    /// Arms it again. The deadline is fixed now: a later sample does not move it.
     pub(super) fn arm(&mut self, now: Time) {
         self.deadline = now + self.rto;
     }
 
-    /// Arms it afresh at `now` for a timer that counts from `from`, fired by `clock`.
+    /// Arms it again at `now`. The timer counts from `from` and fires by `clock`.
     pub(super) fn restart(&mut self, now: Time, from: Time, oldest: Oldest, clock: Clock) {
         let due = self.estimator.deadline(from, oldest.sent, oldest.flight_segs);
         let wait = due.saturating_since(now);
@@ -90,7 +90,7 @@ impl RetransmitTimer {
         self.rto
     }
 
-    /// Its state, for people.
+    /// Its state, for reports.
     pub(super) fn state(&self) -> RtoState {
         self.estimator.state()
     }
@@ -104,8 +104,8 @@ impl RetransmitTimer {
         self.deadline = Time::NEVER;
     }
 
-    /// Reads the clock on a round trip that ends now, puts the reading in, and lets the estimator
-    /// judge the sample; that of the handshake has a verb of its own.
+    /// Reads the clock for a round trip that ends now, writes the reading into the sample, and
+    /// passes the sample to the estimator. The handshake's sample has a method of its own.
     pub(super) fn sample(&mut self, mut sample: RttSample, cx: &mut Context<'_>) {
         self.read(&mut sample, cx.now);
         if sample.handshake {
@@ -150,14 +150,14 @@ impl RetransmitTimer {
         self.rto = self.estimator.rto();
     }
 
-    /// It fired with octets outstanding.
+    /// It fired while octets were outstanding.
     pub(super) fn back_off(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) {
         self.estimator.on_timeout(cx.now, kind);
         self.rto = self.estimator.rto();
         self.report(true, cx);
     }
 
-    /// Reports the state, as after a timeout where it `fired`.
+    /// Reports the state. `fired` says whether the timer has just fired.
     pub(super) fn report(&self, fired: bool, cx: &mut Context<'_>) {
         if cx.events.wanted().rto {
             let state = RtoState { fired, ..self.estimator.state() };

@@ -13,7 +13,7 @@ use super::config::NsConfig;
 use super::context::Context;
 use super::timer::RetransmitTimer;
 
-/// What a sender did so far.
+/// The counts of a sender so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendCount {
     /// Segments with payload sent, retransmissions included.
@@ -22,9 +22,9 @@ pub struct SendCount {
     pub retransmissions: u64,
     /// Octets of payload in these, in senders of octets.
     pub retransmitted_bytes: u64,
-    /// Segments known to have arrived, the SYN and duplicates included, in senders of octets.
+    /// Segments known to have arrived, with the SYN and duplicates, in senders that count octets.
     pub delivered_segments: u64,
-    /// Of these, such as an ACK told that echoed a congestion mark.
+    /// Those of them that an ACK with an echo of a congestion mark reported.
     pub marked_segments: u64,
     /// Segments that the peer reported as duplicates, in senders of octets.
     pub reported_duplicates: u64,
@@ -34,7 +34,7 @@ pub struct SendCount {
     pub fast_retransmits: u64,
     /// Tail loss probes sent.
     pub probes: u64,
-    /// Cuts taken back because what led to them proved spurious.
+    /// Cuts that were undone, because their cause proved spurious.
     pub undone: u64,
     /// Times the receive window held back data that cwnd allowed, in ns-2's senders; `None` in
     /// others, which measure that time.
@@ -156,13 +156,13 @@ impl Transmitter {
         self.max.saturating_sub(self.una.max(1 + self.syn_room))
     }
 
-    /// The application wrote so many octets more. A SYN is queued before the first of them.
+    /// The application wrote `octets` more octets. A SYN is queued before the first of them.
     pub(super) fn write(&mut self, octets: u64) {
         let syn = if self.end == 1 { self.syn_room } else { 0 };
         self.end = self.end.saturating_add(octets).saturating_add(syn);
     }
 
-    /// By how much octets here lie above those on the wire.
+    /// The difference between octets here and those on the wire.
     #[inline]
     pub(super) fn syn_room(&self) -> u64 {
         self.syn_room
@@ -194,7 +194,7 @@ impl Transmitter {
         seq::to_wire(seq::SIMULATED_ISN, octet.saturating_sub(self.syn_room))
     }
 
-    /// Why the first retransmission after a timeout goes out.
+    /// The cause of the first retransmission after a timeout.
     pub(super) fn cause_after_timeout(&self) -> Cause {
         if self.una < 1 + self.syn_room { Cause::Syn } else { Cause::Rto }
     }
@@ -204,10 +204,10 @@ impl Transmitter {
         self.una < self.max
     }
 
-    /// Sends the segment that starts at octet `seq`. `cause` says why where it went out before.
+    /// Sends the segment that starts at octet `seq`. `cause` is the cause if it was sent before.
     ///
-    /// Timing starts with new data while nothing is timed, and the timer where it is idle or
-    /// everything was acknowledged (RFC 6298 §5.1).
+    /// New data is timed if nothing else is. The timer starts if it is idle, or if everything was
+    /// acknowledged (RFC 6298 §5.1).
     pub(super) fn send(&mut self, seq: u64, cause: Option<Cause>, cx: &mut Context<'_>) {
         let all_acked = !self.outstanding();
         // ns-2 counts whole packets and does not ask whether there are data: a fast retransmit with
@@ -266,7 +266,7 @@ impl Transmitter {
         }
     }
 
-    /// The cumulative ACK moves to `ack`: takes the sample it brings.
+    /// Moves the cumulative ACK to `ack`, and takes its sample.
     pub(super) fn take_sample(&mut self, ack: u64, acked_bytes: u64, cx: &mut Context<'_>) {
         let Some(timed) = self.timed.take_if(|timed| ack > timed.seq) else { return };
         let sample = self.label(ack, acked_bytes);
@@ -292,7 +292,7 @@ impl Transmitter {
         self.timed = None;
     }
 
-    /// Ends timing without a sample where `ack` covers the timed segment, and tells the timer
+    /// Ends timing without a sample if `ack` covers the timed segment, and reports to the timer
     /// that it was covered.
     pub(super) fn stop_timing_covered(&mut self, ack: u64) {
         if self.timed.take_if(|timed| ack > timed.seq).is_some() {

@@ -15,7 +15,7 @@ const NANOS: u128 = 1_000_000_000;
 /// let at = |ms| Time::ZERO + Duration::from_millis(ms);
 /// let rate = |bits| BitRate::new(bits).unwrap();
 /// let mut rates = Rates::new(vec![(at(0), rate(1_000_000)), (at(10), rate(500_000))]).unwrap();
-/// // Half of the 12 000 bits leave in 6 ms before the change, the others in 12 ms behind it.
+/// // Half of the 12 000 bits leave in the 6 ms before the change, the others in 12 ms after it.
 /// let start = LineInstant { at: at(4), rest: 0 };
 /// assert_eq!(rates.transmit(start, 12_000).at, at(22));
 /// ```
@@ -41,8 +41,8 @@ pub struct LineInstant {
 }
 
 impl Rates {
-    /// Makes rates that hold from these instants on. Before the first instant, the first rate
-    /// holds.
+    /// Makes rates from points; each rate holds from its instant on. Before the first instant, the
+    /// first rate holds.
     ///
     /// # Errors
     /// When there are no points, or they are not in the order of time.
@@ -59,8 +59,8 @@ impl Rates {
         Self { steps: vec![(Time::ZERO, number(rate))], place: 0 }
     }
 
-    /// Returns these rates with silences: nothing is transmitted from each of these instants for
-    /// its span. Spans may overlap.
+    /// Returns these rates with silences, each given by its start and its length. During a silence
+    /// nothing is transmitted. Silences may overlap.
     #[must_use]
     pub fn silent(mut self, spans: &[(Time, Duration)]) -> Self {
         for &(from, span) in spans.iter().filter(|(_, span)| !span.is_zero()) {
@@ -70,7 +70,7 @@ impl Rates {
             let first = self.steps.partition_point(|(at, _)| *at < from);
             self.steps.splice(first..behind, [(from, 0), (to, after)]);
             if first == 0 {
-                // The rate that held before the first instant still holds there.
+                // Before this silence, the first rate holds, as it did without the silence.
                 self.steps.insert(0, (Time::ZERO, after));
             }
         }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_silent_transmits_nothing() {
+    fn nothing_is_transmitted_during_a_silence() {
         let silent = rates(&[(0, 1_000_000)]).silent(&[(at(10), Duration::from_millis(5))]);
         let ends = |start, bits| silent.clone().transmit(from(start), bits).at;
         assert_eq!([ends(0, 4000), ends(8, 4000), ends(12, 1000)], [at(4), at(17), at(16)]);

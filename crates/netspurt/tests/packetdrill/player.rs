@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use netspurt::script::{Script, ScriptDialect, run};
 
-/// The result in one word, and what was said of it.
+/// The result in one word, and the text of the error or the failure, if there was one.
 pub type Verdict = (&'static str, String);
 
 /// The `*.pkt` files in `folder` and below it, sorted by path.

@@ -1,11 +1,11 @@
-//! Departures: every `departs:` in a comment is listed in VALIDATION.md, and nothing else is.
+//! Departures: VALIDATION.md lists every `departs:` of a comment, and no other departures.
 
 use std::fs;
 
 use crate::source::{root, sources, text_of};
 
-/// The departures that comments of `text` name: the clause, and the reason up to the end of its
-/// sentence.
+/// Returns the departures that comments of `text` name: for each the clause, and the reason up to
+/// the end of its sentence.
 fn departures(text: &str) -> Vec<(String, String)> {
     let mut comments = vec![String::new()];
     for line in text.lines().map(str::trim_start) {
@@ -28,7 +28,7 @@ fn departures(text: &str) -> Vec<(String, String)> {
     parts.map(sentence).collect()
 }
 
-/// The rows of the table in VALIDATION.md, from the sources.
+/// Returns the rows that the table in VALIDATION.md must have, made from the sources.
 fn rows() -> Vec<String> {
     let crates = root().join("crates");
     let folders = ["netspurt", "netspurt-live", "netspurt-py"].map(|name| crates.join(name));
@@ -43,7 +43,7 @@ fn rows() -> Vec<String> {
     rows
 }
 
-/// The rows of the section called `title`.
+/// Returns the rows of the table in the section called `title`.
 fn listed<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
     let section =
         text.split("\n## ").find(|section| section.starts_with(title)).expect("a section");

@@ -1,4 +1,4 @@
-//! The applications step by step: each is told the time, and its socket is one of a pair.
+//! The applications step by step: the time is a parameter, and the socket is one of a pair.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown as HowFar;
@@ -62,7 +62,7 @@ fn sink(task: Task) -> (Sink, UnixStream) {
     (apps.sinks.pop().unwrap(), peer)
 }
 
-/// What has arrived at the other end.
+/// The octets that arrived at the other end.
 fn arrived(peer: &mut UnixStream) -> Vec<u8> {
     let mut all = Vec::new();
     // It ends where nothing waits, or with the connection.

@@ -20,7 +20,8 @@ pub(super) struct Model {
     pub(super) delivered: u64,
     /// The number of rounds. A round ends when data is acknowledged that was sent after its start.
     rounds: u64,
-    /// The round ends with the ACK of a segment that was sent after so many octets were delivered.
+    /// The round ends with the ACK of a segment that was sent after this number of octets was
+    /// delivered.
     next_round: u64,
     /// Whether this ACK began a round.
     pub(super) round_start: bool,

@@ -20,9 +20,11 @@ const JIFFY: Duration = Duration::from_millis(4);
 const UNITS: u64 = 1024;
 /// `count` is computed again for the same window only after more jiffies than this (`HZ / 32`).
 const LASTS: u64 = 7;
-/// Round trips in the first so many jiffies of a stage are ignored. Those of a repair are too long.
+/// Round trips in this number of jiffies at the start of a stage are ignored, because those of a
+/// repair are too long.
 const SETTLED: u64 = 250;
-/// The minimum of `count`: the window opens by at most one segment for so many acknowledged.
+/// The minimum of `count`: the window opens by at most one segment for this number of acknowledged
+/// segments.
 const COUNT_MIN: u64 = 2;
 /// The value of `count`, in windows, while the curve is not above the window.
 const COUNT_BELOW: u64 = 100;
@@ -48,7 +50,7 @@ struct WholeMemory {
     /// The plateau of the next stage; 0 if it is unknown.
     w_max: u64,
     stage: Option<WholeStage>,
-    /// The window opens by one segment for so many acknowledged segments.
+    /// The window opens by one segment for this number of acknowledged segments.
     count: u64,
     /// When `count` was computed, and for which window.
     computed: Option<(u64, u64)>,

@@ -113,19 +113,19 @@ fn stamps_give_the_times_of_sending() {
     assert_eq!((delays.send_times, delays.order), (SendTimeSource::Recorded, ProbeOrder::Causal));
     let reckoned = one(&replies([1, 2]));
     assert_eq!(reckoned.send_times, SendTimeSource::Reckoned);
-    assert!(reckoned.notes[0].contains("each 1 s"), "{:?}", reckoned.notes);
+    assert!(reckoned.notes[0].contains("every 1 s"), "{:?}", reckoned.notes);
 }
 
 #[test]
 fn a_guessed_interval_is_called_a_guess_and_one_by_the_statistics_line_is_not() {
     let bare = replies([1, 2, 3]);
     let guessed = &one(&bare).notes[0];
-    assert!(guessed.starts_with("times of sending guessed: one probe each 1 s"), "{guessed}");
+    assert!(guessed.starts_with("times of sending guessed: one probe every 1 s"), "{guessed}");
     assert!(guessed.contains("`--interval TIME`") && guessed.contains("`ping -D`"), "{guessed}");
     for (millis, interval) in [(2020, "1 s"), (420, "200 ms")] {
         let line = format!("3 packets transmitted, 3 received, 0% packet loss, time {millis}ms");
         let told = &one(&format!("{bare}\n--- 10.0.0.1 ping statistics ---\n{line}\n")).notes[0];
-        let reckoned = format!("reckoned: one probe each {interval}, by the statistics line");
+        let reckoned = format!("reckoned: one probe every {interval}, by the statistics line");
         assert!(told.contains(&reckoned), "{told}");
     }
 }
@@ -274,7 +274,7 @@ fn the_interval_is_that_of_the_statistics_where_nothing_else_tells_it_and_they_c
     };
     let (step, note) = run(2024, "");
     assert_eq!(step, 200_000_000);
-    assert!(note.contains("each 200 ms, by the statistics line; `--interval TIME`"), "{note}");
+    assert!(note.contains("every 200 ms, by the statistics line; `--interval TIME`"), "{note}");
     assert_eq!(run(10_030, "").0, 1_000_000_000);
     // Too short for one probe at a time, but not for three.
     assert_eq!(run(101, "").0, 1_000_000_000);
@@ -286,7 +286,7 @@ fn the_interval_is_that_of_the_statistics_where_nothing_else_tells_it_and_they_c
     let hints = Hints { interval: Some(Duration::from_secs(2)), ..Hints::default() };
     let given = read_as("x", text.as_bytes(), &hints).unwrap();
     let note = given.recordings[0].notes.join("; ");
-    assert!(note.contains("or say `--interval 200ms`"), "{note}");
+    assert!(note.contains("or write `--interval 200ms`"), "{note}");
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn losses_before_the_first_answer_and_a_probe_in_flight_at_the_end_are_told() {
                 --- a ping statistics ---\n5 packets transmitted, 1 received, 80% packet loss, time 4000ms\n";
     let delays = one(text);
     assert_eq!(counts(&delays)[..3], [5, 1, 4]);
-    for part in ["before the first answer: 3 probes", "in flight when ping stopped"] {
+    for part in ["3 probes before the first answer", "in flight when ping stopped"] {
         assert!(delays.notes.iter().any(|note| note.contains(part)), "{:?}", delays.notes);
     }
     let told = one(&text.replace("--- a", "no answer yet for icmp_seq=5\n--- a"));

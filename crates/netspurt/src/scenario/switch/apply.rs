@@ -64,26 +64,27 @@ pub fn ns(name: &str, spec: &TcpSpec) -> Result<NsConfig, Problem> {
         Some([message, "give the flow another `profile`".to_owned()])
     })?;
     if config.headers_on_top && config.packet_bytes > u16::MAX - NS_HEADERS_BYTES {
-        let message = "no room for the headers on top";
+        let message = "the packet has no room for the headers that come on top";
         let problem = also(problem(name, "packet_size", message), name, "headers_on_top");
-        return Err(problem.fix(format!("at most `{} B`", u16::MAX - NS_HEADERS_BYTES)));
+        return Err(problem.fix(format!("write at most `{} B`", u16::MAX - NS_HEADERS_BYTES)));
     }
     let smss = u64::from(config.smss());
     if u64::from(config.receive_window_segs) * smss > WINDOW_MAX_BYTES {
-        let message = "a window of more than 2^30 octets, which TCP cannot offer";
-        let fix = format!("at most `{} segments` of {smss} B", WINDOW_MAX_BYTES / smss);
+        let message = "TCP cannot offer a window of more than 2^30 octets";
+        let fix = format!("write at most `{} segments` of {smss} B", WINDOW_MAX_BYTES / smss);
         return Err(also(problem(name, "receive_window", message), name, "packet_size").fix(fix));
     }
     for (key, time) in [("rto.initial", config.rto.initial), ("rto.max", config.rto.max)] {
         if time.is_zero() {
-            return Err(problem(name, key, "a timer that fires at once").fix("above zero"));
+            return Err(problem(name, key, "a timer of zero would fire at once")
+                .fix("write a value above zero"));
         }
     }
     let (min, max) = (config.rto.min, config.rto.max);
     if min > max {
-        let message = format!("the least timer, {min}, is above the greatest, {max}");
+        let message = format!("the minimum timer, {min}, is above the maximum timer, {max}");
         let problem = also(problem(name, "rto.min", message), name, "rto.max");
-        return Err(problem.fix("`min` at most `max`"));
+        return Err(problem.fix("write a `min` that is not above `max`"));
     }
     Ok(config)
 }
@@ -116,8 +117,10 @@ pub fn kernel(
     /// Switches that apply to a model at the other end, and not to the kernel.
     const OF_THE_SENDER: [&str; 2] = ["dup_thresh", "rto.min"];
     if let (true, Some(SwitchValue::Table(_))) = (alone, spec.get("acks")) {
-        let message = "the kernel delays its ACKs as it sees fit";
-        return Err(problem(name, "acks", message).fix("`\"every segment\"`, or leave `acks` out"));
+        let message = "the kernel itself decides how it delays ACKs";
+        return Err(
+            problem(name, "acks", message).fix("write `\"every segment\"`, or leave `acks` out")
+        );
     }
     let mut config = *base;
     let spec = if alone { spec } else { &spec.without(&OF_THE_SENDER) };
@@ -125,10 +128,12 @@ pub fn kernel(
         let message = format!("the kernel has no switch `{}`", switch.key);
         let fix = match switch.place() {
             (Some("rto"), _) => {
-                "of its timer the kernel takes only `min`; set any other timer as a `shim`"
+                "the kernel's timer has only the switch `min`; set any other timer as a `shim`"
             }
-            (_, "sfr") => "a shim has it: `shim = \"sfr\"`, or a pair for one end",
-            _ => "leave it out, or give a `model` end to it",
+            (_, "sfr") => {
+                "a shim provides it: write `shim = \"sfr\"`, or a pair of values for one end"
+            }
+            _ => "leave it out, or make one end a `model`",
         };
         alone.then(|| [message, fix.to_owned()])
     })?;
@@ -144,7 +149,7 @@ fn said_twice(name: &str, spec: &TcpSpec) -> Result<(), Problem> {
     let named = EstimatorConfig::bounds_in(text).unwrap_or_default();
     for (key, named) in BOUNDS.into_iter().zip(named) {
         if named && spec.get(key).is_some() {
-            let message = format!("`{key}` is a constant in the text of `rto.estimator`, too");
+            let message = format!("`{key}` is also a constant in the text of `rto.estimator`");
             let problem = also(problem(name, key, message), name, "rto.estimator");
             return Err(problem.fix("leave one of them out"));
         }
@@ -166,19 +171,19 @@ fn timer_stands(name: &str, config: &RfcConfig, spec: &TcpSpec) -> Result<(), Pr
 fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
     if config.recovery.needs_sack() && !config.sack {
         let word = config.recovery.word();
-        let message = format!("`recovery = \"{word}\"` goes by SACK, which is off");
-        let fix = "`recovery = \"newreno\"`, or leave `sack` on";
+        let message = format!("`recovery = \"{word}\"` needs SACK, which is off");
+        let fix = "write `recovery = \"newreno\"`, or leave `sack` on";
         return Some(also(problem(name, "sack", message), name, "recovery").fix(fix));
     }
     if config.sampling == Sampling::Timestamps && !config.timestamps {
         let message = "`rto.sampling` uses time stamps, which are off";
-        let fix = "`timestamps = true`, or `sampling = \"each-ack\"`";
+        let fix = "write `timestamps = true`, or `sampling = \"each-ack\"`";
         return Some(also(problem(name, "rto.sampling", message), name, "timestamps").fix(fix));
     }
     if config.receive_rules.autotuning && !config.receive_rules.counts_memory {
         let message = "`receive.autotuning` has no effect without `receive.counts_memory`";
         let problem = problem(name, "receive.autotuning", message);
-        let fix = "`receive.counts_memory = true` as well, or leave `receive.autotuning` out";
+        let fix = "write `receive.counts_memory = true`, too, or leave `receive.autotuning` out";
         return Some(also(problem, name, "receive.counts_memory").fix(fix));
     }
     if config.timestamps && config.mss <= TIMESTAMPS_BYTES {
@@ -186,7 +191,7 @@ fn contradiction(name: &str, config: &RfcConfig) -> Option<Problem> {
             (config.mss + BARE_HEADER_BYTES, BARE_HEADER_BYTES + TIMESTAMPS_BYTES + 1);
         let message = format!("a packet of {size} B has no room for time stamps and a payload");
         let problem = also(problem(name, "packet_size", message), name, "timestamps");
-        return Some(problem.fix(format!("{least} B at least, or `timestamps = false`")));
+        return Some(problem.fix(format!("write at least {least} B, or `timestamps = false`")));
     }
     None
 }

@@ -47,8 +47,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc_rule(Rule { read: read_exit, write: write_exit }),
     Switch::new(
         "hystart_train_allowance",
-        "What HyStart adds to the round trip of which a train of ACKs must last half: 1 ms in Linux, \
-         for segmentation offload",
+        "HyStart ends slow start if a train of ACKs lasts half of a round trip to which this time \
+         is added: 1 ms in Linux, for segmentation offload",
         SwitchKind::TIME,
     )
     .rfc_rule(Rule {
@@ -65,13 +65,13 @@ pub const SWITCHES: &[Switch] = &[
             }
             _ => {
                 let message = "`hystart_train_allowance` is a constant of HyStart";
-                Err(Refusal::new(message, "`slow_start_exit = \"hystart\"`, or leave it out"))
+                Err(Refusal::new(message, "write `slow_start_exit = \"hystart\"`, or leave it out"))
             }
         },
     }),
     Switch::flag(
         "fast_convergence",
-        "CUBIC lowers its plateau at a second loss below it (RFC 9438 §4.7)",
+        "CUBIC lowers its plateau if the next loss comes below it (RFC 9438 §4.7)",
     )
     .rfc_rule(Rule {
         read: |c: &RfcConfig| cubic_of(c).map(|cubic| SwitchValue::Flag(cubic.fast_convergence)),
@@ -82,8 +82,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "cubic_first_climb",
-        "Before any loss CUBIC opens the window by at least one segment per this many \
-         acknowledged, as in Linux; `\"0 segments\"` sets no such bound",
+        "Before the first loss CUBIC opens the window by at least one segment for this number of \
+         acknowledged segments, as in Linux; `\"0 segments\"` sets no such bound",
         SwitchKind::segments(0),
     )
     .rfc_rule(Rule {
@@ -161,14 +161,15 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.validation)),
     Switch::flag(
         "cwnd.mark_cut_ends_beyond",
-        "A cut for a congestion mark ends with an ACK beyond what was outstanding as it began \
-         (`tcp_fastretrans_alert`), and not with an ACK of all that",
+        "A cut for a congestion mark ends with an ACK that covers more than the data outstanding \
+         when it began (`tcp_fastretrans_alert`), and not already with an ACK of just this data",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.mark_cut_ends_beyond)),
     Switch::flag(
         "cwnd.repair_ends_beyond",
-        "Without SACK a repair ends with an ACK beyond what was outstanding as it began \
-         (`tcp_is_non_sack_preventing_reopen`), and not with an ACK of all that (RFC 6582 §3.2)",
+        "Without SACK a repair ends with an ACK that covers more than the data outstanding when it \
+         began (`tcp_is_non_sack_preventing_reopen`), and not already with an ACK of just this \
+         data (RFC 6582 §3.2)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.repair_ends_beyond)),
     Switch::flag(
@@ -191,8 +192,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.idle_decay)),
     Switch::flag(
         "cwnd.reordered_reports_grow",
-        "SACK reports open the window, too, once segments were overtaken by more than `dup_thresh` \
-         others (`tcp_may_raise_cwnd`)",
+        "SACK reports also open the window, as soon as more than `dup_thresh` segments have \
+         overtaken one (`tcp_may_raise_cwnd`)",
     )
     .rfc(|c| Field::Flag(&mut c.cwnd_rules.reordered_reports_grow)),
     Switch::flag(
@@ -280,20 +281,26 @@ fn cubic<'a>(config: &'a mut RfcConfig, key: &str) -> Result<&'a mut CubicConfig
         CongestionConfig::Cubic(cubic) => Ok(cubic),
         _ => {
             let message = format!("`{key}` is a switch of CUBIC");
-            Err(Refusal::new(message, format!("`congestion = \"cubic\"`, or leave `{key}` out")))
+            Err(Refusal::new(
+                message,
+                format!("write `congestion = \"cubic\"`, or leave `{key}` out"),
+            ))
         }
     }
 }
 
 /// A kernel runs no code of ours.
 fn of_no_kernel(text: &str) -> Refusal {
-    let message = format!("no kernel has `{}`", unpinned(text));
-    Refusal::new(message, "the name of one that it has, or a `model` end that sends")
+    let message = format!("the kernel cannot run `{}`, which is not part of it", unpinned(text));
+    Refusal::new(
+        message,
+        "name an algorithm that the kernel has, or make the sending end a `model`",
+    )
 }
 
 /// BBR has no limit and no exit of slow start.
 fn not_of_bbr(key: &str) -> Refusal {
-    let message = format!("BBR has a start-up of its own and no `{key}`");
+    let message = format!("BBR has its own start-up phase and ignores `{key}`");
     Refusal::new(message, format!("leave `{key}` out"))
 }
 
@@ -322,7 +329,10 @@ fn write_limit(config: &mut RfcConfig, value: &SwitchValue) -> Result<(), Refusa
             reno.abc_limit_segs = (segs > 0).then_some(segs);
         }
         CongestionConfig::Cubic(_) if segs == 0 => {
-            return Err(Refusal::new("CUBIC counts octets, not ACKs", "from `1 segment`"));
+            return Err(Refusal::new(
+                "CUBIC counts octets, not ACKs",
+                "write at least `1 segment`",
+            ));
         }
         CongestionConfig::Cubic(cubic) => cubic.abc_limit_segs = segs,
         CongestionConfig::Bbr(_) => return Err(not_of_bbr("abc_limit")),

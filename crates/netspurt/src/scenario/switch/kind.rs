@@ -386,7 +386,7 @@ impl<'de> Visitor<'de> for KindVisitor<'_> {
             // A bare number gets the error that its text would get: the unit is missing.
             SwitchKind::Number { unit, .. } => self.quantity(unit, &number.to_string()),
             SwitchKind::Word(_) | SwitchKind::Algorithm(_) | SwitchKind::Timer => Err(E::custom(
-                told(&format!("wrong type: `{number}` is no word"), &self.0.to_string()),
+                told(&format!("wrong type: `{number}` is not a word"), &self.0.to_string()),
             )),
             _ => Err(E::invalid_type(Unexpected::Signed(number), &self)),
         }

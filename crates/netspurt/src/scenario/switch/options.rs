@@ -51,8 +51,10 @@ pub const SWITCHES: &[Switch] = &[
                 None => DelayedAck::Never,
                 Some((delayed, None)) => DelayedAck::Fixed(delayed),
                 Some((min, Some(max))) if max < min => {
-                    let message = "`at_most` is less than `delayed`, the least wait";
-                    return Err(Refusal::new(message, format!("from `{min}`")).of_part(AT_MOST));
+                    let message = "`at_most` is less than `delayed`, the minimum delay";
+                    return Err(
+                        Refusal::new(message, format!("write at least `{min}`")).of_part(AT_MOST)
+                    );
                 }
                 Some((min, Some(max))) => DelayedAck::Adaptive { min, max },
             };
@@ -90,24 +92,24 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Small(&mut c.quick_acks_segs)),
     Switch::flag(
         "receive.reports_overlaps",
-        "With `dsack` a segment that brings new octets, and others again that had arrived beyond a \
-         hole, is reported as a duplicate of these (`tcp_ofo_queue`)",
+        "With `dsack`: if a segment brings new octets together with octets that had already \
+         arrived behind a hole, the latter are reported as duplicates (`tcp_ofo_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_overlaps)),
     Switch::flag(
         "receive.reports_fins",
-        "With `dsack` the FIN belongs to the duplicate that is reported (`tcp_data_queue`)",
+        "With `dsack`: the report of a duplicate includes its FIN (`tcp_data_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.reports_fins)),
     Switch::flag(
         "receive.time_wait_is_mute",
-        "TIME-WAIT reports no duplicates (`tcp_timewait_state_process`)",
+        "In TIME-WAIT no duplicates are reported (`tcp_timewait_state_process`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.time_wait_is_mute)),
     Switch::flag(
         "receive.full_needs_reader",
-        "More than a full segment is acknowledged at once only if the application reads as data \
-         comes, or its last segment lets the window grow (`__tcp_ack_snd_check`)",
+        "More than a full segment is acknowledged at once only if the application reads data as it \
+         arrives, or if the last segment lets the window grow (`__tcp_ack_snd_check`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.full_needs_reader)),
     Switch::flag(
@@ -117,14 +119,14 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ack_waits)),
     Switch::flag(
         "receive.stamp_after_ack",
-        "The time stamp of a segment that acknowledges what was never sent is not kept (`tcp_ack`); \
-         RFC 7323 §5.3 keeps it",
+        "The time stamp of a segment that acknowledges octets that were never sent is not kept \
+         (`tcp_ack`); RFC 7323 §5.3 keeps it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_after_ack)),
     Switch::flag(
         "receive.takes_unstamped",
-        "A segment without the time stamps that were agreed on is taken (`tcp_validate_incoming`); \
-         RFC 7323 §3.2 discards it",
+        "A segment without time stamps is accepted although the handshake agreed on them \
+         (`tcp_validate_incoming`); RFC 7323 §3.2 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_unstamped)),
     Switch::flag(
@@ -134,8 +136,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.fin_ends_reports)),
     Switch::flag(
         "receive.forgets_blocks",
-        "A SACK block that is no longer among the last four reported is forgotten, and what arrives \
-         beside it is reported without it (`tcp_sack_new_ofo_skb`)",
+        "A SACK block that is no longer among the last four reported is forgotten, and data that \
+         arrives next to it is reported without it (`tcp_sack_new_ofo_skb`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.forgets_blocks)),
     Switch::flag(
@@ -152,93 +154,95 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.receive_rules.reset_at_fin)),
     Switch::flag(
         "receive.compresses_sacks",
-        "From the fourth segment behind a gap on, an ACK waits for a twentieth of a round trip, 1 \
-         ms at most, and for 0.1 ms more, and reports what came meanwhile \
-         (`__tcp_ack_snd_check`). The round trip is the lesser of both ends' estimates. RFC 5681 \
-         §4.2 has one ACK sent for each segment",
+        "From the fourth segment behind a gap on, an ACK waits, and reports all segments that \
+         arrive until it leaves (`__tcp_ack_snd_check`). It waits for a twentieth of a round trip, \
+         but at most 1 ms, and for 0.1 ms more. The round trip is the smaller of both ends' \
+         estimates. In RFC 5681 §4.2 an ACK is sent for each segment",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.compresses_sacks)),
     Switch::flag(
         "receive.marks_in_text",
-        "With `ecn`: a congestion mark counts only in new data: the first one that is echoed hurries \
-         two acknowledgments, further ones none. So does new data that could not be marked, once some \
-         could. CWR counts with data or a FIN, which are acknowledged at once (`tcp_data_ecn_check`, \
+        "With `ecn`: a congestion mark counts only in new data. After the first mark that is \
+         echoed, the next two acknowledgments are sent at once; further marks have no such effect. \
+         New data that is not ECN-capable has this effect, too, if earlier data was ECN-capable. \
+         CWR counts only with data or a FIN, which are acknowledged at once (`tcp_data_ecn_check`, \
          `tcp_ecn_accept_cwr`). Without the switch every mark is acknowledged at once",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.marks_in_text)),
     Switch::flag(
         "receive.stamp_may_lag",
-        "A segment whose time stamp is one less than the last one is taken (`TCP_PAWS_WINDOW`); RFC \
-         7323 §5.3 discards it",
+        "A segment whose time stamp is one less than the last one is accepted (`TCP_PAWS_WINDOW`); \
+         RFC 7323 §5.3 discards it",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.stamp_may_lag)),
     Switch::flag(
         "receive.takes_last_again",
-        "Of a segment without new octets that ends where the last acknowledgment did, or later, the \
-         acknowledgment and the time stamp are taken (`tcp_sequence`)",
+        "If a segment has no new octets but ends at the last acknowledgment or later, its \
+         acknowledgment and its time stamp still count (`tcp_sequence`)",
     )
     .rfc(|c| Field::Flag(&mut c.receive_rules.takes_last_again)),
     Switch::new(
         "receive.gro",
-        "How long arriving data segments are collected: those that continue each other become one \
-         of at most 64 KiB, with one ACK. PSH, FIN, a shorter segment or anything else ends that \
-         (generic receive offload; the time is that between a device's interrupts)",
+        "How long arriving data segments are collected. Segments that continue each other become \
+         one of at most 64 KiB, with one ACK. PSH, FIN, a shorter segment or any other packet ends \
+         the collection (generic receive offload; the time is that between a device's interrupts)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.gro)),
     Switch::new(
         "receive.challenge_interval",
-        "The least time between two challenge ACKs (RFC 5961 §7), also between two answers to a SYN \
-         that comes again, or to segments outside the window without payload \
+        "The minimum time between two challenge ACKs (RFC 5961 §7), between two answers to a \
+         repeated SYN, and between two answers to segments without payload outside the window \
          (`tcp_invalid_ratelimit`)",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.receive_rules.challenge_interval)),
     Switch::flag(
         "syn.again_after_reset",
-        "After a SYN-ACK with a wrong acknowledgment, which is answered by an RST, the SYN leaves again \
-         at once (`tcp_rcv_synsent_state_process`), and not after an RTO",
+        "After a SYN-ACK with a wrong acknowledgment the end sends an RST, and repeats its SYN at \
+         once (`tcp_rcv_synsent_state_process`), and not after an RTO",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_after_reset)),
     Switch::flag(
         "syn.keeps_offer",
-        "If both ends open at once, the SYN-ACK has all options of the SYN (`tcp_send_synack`), and not \
-         only those that the peer's SYN had, too",
+        "If both ends open at once, the SYN-ACK has all options of the SYN (`tcp_send_synack`), \
+         and not only those that the peer's SYN also had",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.keeps_offer)),
     Switch::flag(
         "syn.again_without_ecn",
-        "A SYN that is retransmitted asks for no ECN (`tcp_ecn_clear_syn`, RFC 3168 §6.1.1.1)",
+        "A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`, RFC 3168 §6.1.1.1)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.again_without_ecn)),
     Switch::flag(
         "syn.echo_forgives",
-        "If an ACK echoes the time stamp of the first SYN, retransmissions of the SYN leave the \
-         initial window as it is (`tcp_try_undo_spurious_syn`)",
+        "If an ACK echoes the time stamp of the first SYN, retransmissions of the SYN do not \
+         reduce the initial window (`tcp_try_undo_spurious_syn`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.echo_forgives)),
     Switch::flag(
         "syn.fin_spoils",
-        "A SYN that has a FIN, too, is not answered (`tcp_rcv_state_process`)",
+        "A SYN that also has the FIN flag is not answered (`tcp_rcv_state_process`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.fin_spoils)),
     Switch::new(
         "retries",
-        "Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3)",
+        "The number of retransmissions of one segment before the connection is given up (RFC 9293 \
+         §3.8.3)",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.retries)),
     Switch::new(
         "syn_retries",
-        "Retransmissions of a SYN before the connection is given up; with the timer `linux`, a SYN \
-         without ACK is given up when so many doubled timers would be over",
+        "The number of retransmissions of a SYN before the connection is given up; with the timer \
+         `linux`, a SYN without ACK is given up when this many doubled timers would have ended",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retries)),
     Switch::new(
         "syn_retransmissions_forgiven",
-        "Retransmissions of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, \
-         one in Linux",
+        "The number of retransmissions of a SYN that do not reduce the initial window: none in RFC \
+         5681 §3.1, one in Linux",
         SwitchKind::whole(0, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.syn_retransmissions_forgiven)),
@@ -262,7 +266,7 @@ const AT_MOST: &str = "at_most";
 const ACK_PARTS: &[SwitchPart] = &[
     SwitchPart {
         key: DELAYED,
-        doc: "How long the acknowledgment of one segment waits for a second",
+        doc: "How long the acknowledgment of one segment waits for a second segment",
         kind: SwitchKind::TIME,
         needed: true,
     },

@@ -25,7 +25,8 @@ pub const SWITCHES: &[Switch] = &[
         }),
     Switch::new(
         "dup_thresh",
-        "Duplicate ACKs, or segments' worth of SACK blocks, that indicate a loss (RFC 5681 §3.2)",
+        "The number of duplicate ACKs, or of segments in SACK blocks, that indicates a loss (RFC \
+         5681 §3.2)",
         SwitchKind::whole(1, u32::MAX),
     )
     .rfc(|c| Field::Small(&mut c.dup_thresh))
@@ -34,13 +35,14 @@ pub const SWITCHES: &[Switch] = &[
     .kernel_bounds(1, 300),
     Switch::flag(
         "limited_transmit",
-        "A new segment on each of the first two duplicate ACKs (RFC 3042; ns-2's `singledup_`)",
+        "Sends a new segment on each of the first two duplicate ACKs (RFC 3042; ns-2's \
+         `singledup_`)",
     )
     .ns(|c| Field::Flag(&mut c.limited_transmit))
     .rfc(|c| Field::Flag(&mut c.limited_transmit)),
     Switch::flag(
         "bugfix",
-        "No second fast retransmit for the losses of one window (ns-2's `bugFix_`)",
+        "Allows no second fast retransmit for the losses of one window (ns-2's `bugFix_`)",
     )
     .ns(|c| Field::Flag(&mut c.bugfix)),
     Switch::flag(
@@ -51,7 +53,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.bugfix_ss)),
     Switch::flag(
         "precise_cut",
-        "Half of a window may end in half a segment (ns-2's `precisionReduce_`)",
+        "Half of a window is not rounded to whole segments (ns-2's `precisionReduce_`)",
     )
     .ns(|c| Field::Flag(&mut c.precise_cut)),
     Switch::flag(
@@ -62,13 +64,14 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.impatient)),
     Switch::flag(
         "newreno.deflates",
-        "A partial ACK takes from the window what it covers (ns-2's `partial_window_deflation_`)",
+        "A partial ACK reduces the window by the segments that it covers (ns-2's \
+         `partial_window_deflation_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.deflates)),
     Switch::flag(
         "newreno.exit_fix",
-        "At the end of a recovery the window is ssthresh, or what is outstanding if that is less \
-         (ns-2's `exit_recovery_fix_`)",
+        "At the end of a recovery the window becomes ssthresh, or the data outstanding if that is \
+         less (ns-2's `exit_recovery_fix_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.exit_fix)),
     Switch::flag(
@@ -79,14 +82,15 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.newreno.less_careful)),
     Switch::flag(
         "newreno.bugfix_ack",
-        "With `bugfix`: or if the last new ACK covered three segments at most (RFC 3782 §6.1; \
-         ns-2's `bugFix_ack_`)",
+        "With `bugfix`: a fast retransmit is also allowed if the last new ACK covered at most \
+         three segments (RFC 3782 §6.1; ns-2's `bugFix_ack_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ack)),
     Switch::flag(
         "newreno.bugfix_ts",
-        "With `bugfix` and time stamps: or if the echo is that of the last transmission of the \
-         segment acknowledged last (RFC 3782 §6.2; ns-2's `bugFix_ts_`)",
+        "With `bugfix` and time stamps: a fast retransmit is also allowed if the ACK echoes the \
+         time stamp of the last transmission of the segment acknowledged last (RFC 3782 §6.2; \
+         ns-2's `bugFix_ts_`)",
     )
     .ns(|c| Field::Flag(&mut c.newreno.bugfix_ts)),
     Switch::flag(
@@ -96,7 +100,7 @@ pub const SWITCHES: &[Switch] = &[
     .ns(|c| Field::Flag(&mut c.partial_ack_sends)),
     Switch::flag(
         "early_retransmit",
-        "Fewer duplicates suffice if few segments are outstanding (RFC 5827)",
+        "Fewer duplicate ACKs suffice if few segments are outstanding (RFC 5827)",
     )
     .rfc(|c| Field::Flag(&mut c.early_retransmit)),
     Switch::flag("prr", "Proportional rate reduction (RFC 9937)").rfc(|c| Field::Flag(&mut c.prr)),
@@ -118,8 +122,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Time(&mut c.max_ack_delay)),
     Switch::new(
         "timer_slack",
-        "The time that other tail loss probes and RACK's timer add to their round trips, as in \
-         Linux",
+        "The time that RACK's timer adds to its round trips, and so do the tail loss probes to \
+         which `max_ack_delay` does not apply, as in Linux",
         SwitchKind::TIME,
     )
     .rfc(|c| Field::Time(&mut c.timer_slack)),
@@ -143,26 +147,26 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.rack_timer_delivers)),
     Switch::flag(
         "rack.reports_first",
-        "RACK takes what an ACK reports by SACK before what it acknowledges (`tcp_ack`); the last \
-         segment taken sets its round trip",
+        "RACK handles the segments that an ACK reports by SACK before those that it acknowledges \
+         (`tcp_ack`); the last segment that it handles sets its round trip",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_first)),
     Switch::flag(
         "rack.spares_unsent",
-        "After an undo RACK does not look at segments that it had called lost and that were not \
-         sent again (`tcp_rack_detect_loss`)",
+        "After an undo RACK ignores the segments that it had called lost and that were not \
+         retransmitted (`tcp_rack_detect_loss`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.spares_unsent)),
     Switch::flag(
         "rack.needs_news",
-        "RACK looks for losses only with an ACK that tells it a round trip, or that undoes a cut \
-         (`tcp_rack_mark_lost`)",
+        "RACK looks for losses only on an ACK that gives it a round trip, or that undoes a cut of \
+         the window (`tcp_rack_mark_lost`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.needs_news)),
     Switch::flag(
         "rack.reports_need_reordering",
         "A reported duplicate widens RACK's reordering window only after reordering was seen, and \
-         not if it is of a tail loss probe (`tcp_dsack_seen`)",
+         not if a tail loss probe is the duplicate (`tcp_dsack_seen`)",
     )
     .rfc(|c| Field::Flag(&mut c.rack_rules.reports_need_reordering)),
     Switch::flag("frto", "Detects spurious timeouts from the next ACKs (RFC 5682)")
@@ -186,37 +190,38 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.dsack_undo)),
     Switch::flag(
         "spurious.old_acks_report",
-        "An ACK that a later one overtook reports duplicates, too, with nothing outstanding \
-         (`tcp_ack`)",
+        "If a later ACK overtook an ACK, the duplicates that the older ACK reports count even if \
+         nothing is outstanding (`tcp_ack`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.old_acks_report)),
     Switch::flag(
         "spurious.waits_for_copies",
-        "A partial ACK whose time stamp proves a retransmission spurious undoes nothing while \
-         retransmissions are outstanding; no further segment is retransmitted on it \
+        "If the time stamp of a partial ACK proves a retransmission spurious while retransmissions \
+         are outstanding, this ACK undoes nothing, and no further segment is retransmitted on it \
          (`tcp_try_undo_partial`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.waits_for_copies)),
     Switch::flag(
         "spurious.teaches_reordering",
-        "Such a partial ACK shows RACK that the path reorders (`tcp_try_undo_partial`)",
+        "A partial ACK whose time stamp proves a retransmission spurious shows RACK that the path \
+         reorders (`tcp_try_undo_partial`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.teaches_reordering)),
     Switch::flag(
         "spurious.doubts_copies",
-        "Disorder lasts until no retransmission is outstanding and the oldest segment was sent \
-         once only (`tcp_try_keep_open`); meanwhile no tail loss probe is sent",
+        "The state Disorder lasts until no retransmission is outstanding and the oldest segment \
+         was sent only once (`tcp_try_keep_open`); until then no tail loss probe is sent",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.doubts_copies)),
     Switch::flag(
         "spurious.marks_keep_cuts",
-        "With `undo = \"prior\"`: after an ACK that echoes a mark the last cut stays, though it proves \
-         spurious (`tcp_fastretrans_alert`)",
+        "With `undo = \"prior\"`: after an ACK that echoes a congestion mark, the last cut of the \
+         window stays, even if it proves spurious (`tcp_fastretrans_alert`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.marks_keep_cuts)),
     Switch::flag(
         "spurious.reports_need_copies",
-        "Reported duplicates are ignored if they are of more segments than were ever retransmitted \
+        "Reported duplicates are ignored if they cover more segments than were ever retransmitted \
          (`tcp_dsack_seen`)",
     )
     .rfc(|c| Field::Flag(&mut c.spurious_rules.reports_need_copies)),
@@ -243,7 +248,7 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "cutout",
-        doc: "It stops for good when this much was acknowledged, by default never",
+        doc: "It stops for good when this much data was acknowledged, by default never",
         kind: SwitchKind::bytes(0, u64::MAX),
         needed: false,
     },
@@ -255,9 +260,9 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "next",
-        doc: "After an ACK of a part of what was outstanding when it fired, the next segment leaves \
-              so many round trips of the handshake later; by default it rests until a new segment \
-              is sent",
+        doc: "When an ACK covers a part of the data that was outstanding when the timer fired, the \
+              next segment leaves this many round trips of the handshake later; by default the \
+              timer rests until a new segment is sent",
         kind: SwitchKind::Number {
             unit: SwitchUnit::Halves,
             least: SfrConfig::FACTORS_HALVES[0] as u64,
@@ -267,8 +272,8 @@ const SFR_PARTS: &[SwitchPart] = &[
     },
     SwitchPart {
         key: "yields",
-        doc: "Whether the timer rests when another repair sends the first segment not acknowledged; \
-              by default it goes on, and may send that segment once more",
+        doc: "Whether the timer rests when another repair sends the first unacknowledged segment; \
+              by default the timer goes on, and may send this segment once more",
         kind: SwitchKind::Flag,
         needed: false,
     },

@@ -84,8 +84,8 @@ pub const SWITCHES: &[Switch] = &[
         .rfc(|c| Field::Word(&mut c.restart)),
     Switch::flag(
         "rto.old_reports_restart",
-        "SACK blocks of segments that were sent before the last transmission of the first \
-         outstanding one restart the timer (`tcp_clean_rtx_queue`)",
+        "SACK blocks restart the timer even if their segments were sent before the last \
+         transmission of the first outstanding segment (`tcp_clean_rtx_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.old_reports_restart)),
     Switch::flag(
@@ -96,21 +96,22 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_copy_restarts)),
     Switch::flag(
         "rto.counts_from_head",
-        "After RACK's timer was armed the next restart counts from the last transmission of the first \
-         outstanding segment (`tcp_rearm_rto`)",
+        "After RACK's timer was armed, the next restart of the retransmission timer counts from \
+         the last transmission of the first outstanding segment (`tcp_rearm_rto`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.counts_from_head)),
     Switch::flag(
         "rto.reneging_hurries",
-        "An ACK that leaves as the first outstanding segment one that SACK reported before changes \
-         nothing; the timer fires half a round trip later, after 10 ms at least, and all is lost \
-         (`tcp_check_sack_reneging`)",
+        "If after an ACK the first outstanding segment is one that SACK had reported, the ACK \
+         changes nothing. The timer fires half a round trip later, but not before 10 ms, and all \
+         segments count as lost (`tcp_check_sack_reneging`)",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.reneging_hurries)),
     Switch::flag(
         "rto.head_bounds_probes",
-        "With `tlp`: a probe behind new data is sent at the latest an RTO after the last transmission \
-         of the first outstanding segment (`tcp_rto_delta_us`), and not when the running timer fires",
+        "With `tlp`: a probe after new data leaves at the latest an RTO after the last \
+         transmission of the first outstanding segment (`tcp_rto_delta_us`), and not when the \
+         running timer would fire",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.head_bounds_probes)),
     Switch::flag(
@@ -121,8 +122,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.timer_rules.rounds_end_beyond)),
     Switch::flag(
         "rto.yields_to_rack",
-        "While RACK's reordering timer runs the retransmission timer does not (`icsk_pending`, RFC \
-         8985 §8); it is set anew when RACK's timer has fired, or with an ACK of new octets",
+        "The retransmission timer does not run while RACK's reordering timer runs (`icsk_pending`, \
+         RFC 8985 §8). It is set again when RACK's timer has fired, or with an ACK of new octets",
     )
     .rfc(|c| Field::Flag(&mut c.timer_rules.yields_to_rack)),
     Switch::flag(
@@ -185,12 +186,12 @@ fn clock_value(clock: Clock) -> SwitchValue {
 /// The clock of a scenario's form.
 fn clock(value: &SwitchValue) -> Result<Clock, Refusal> {
     if let Some(word) = value.text() {
-        return word.parse().map_err(|_| Refusal::new(format!("`{word}` is no clock"), ""));
+        return word.parse().map_err(|_| Refusal::new(format!("`{word}` is not a clock"), ""));
     }
     let tick = value.part(TICK).map_or(Duration::ZERO, time);
     let phase = value.part(PHASE).map_or_else(|| Clock::ns2_phase(tick), time);
     Clock::ticking(tick, phase).ok_or_else(|| {
-        let fix = format!("below the tick of {tick}");
+        let fix = format!("write a phase below the tick of {tick}");
         Refusal::new("the phase is not within the tick", fix).of_part(PHASE)
     })
 }

@@ -51,8 +51,8 @@ pub const SWITCHES: &[Switch] = &[
     }),
     Switch::new(
         "peer_mss_min",
-        "What a smaller MSS option of the peer's counts for (Linux's `tcp_min_snd_mss`); RFC 9293 \
-         §3.7.1 has no minimum",
+        "The minimum for the peer's MSS option; a smaller option counts as this value (Linux's \
+         `tcp_min_snd_mss`). RFC 9293 §3.7.1 has no minimum",
         SwitchKind::bytes(48, u16::MAX as u64),
     )
     .rfc(|c| Field::Small(&mut c.peer_mss_bytes_min)),
@@ -127,7 +127,7 @@ pub const SWITCHES: &[Switch] = &[
     .kernel_bounds(KERNEL_WINDOW_MIN_BYTES, KERNEL_WINDOW_MAX_BYTES),
     Switch::new(
         "receive.first_window",
-        "The most of the receive buffer that a SYN offers (half of `tcp_rmem[1]`)",
+        "The largest part of the receive buffer that a SYN offers (half of `tcp_rmem[1]`)",
         SwitchKind::bytes(1, WINDOW_MAX_BYTES),
     )
     .rfc(|c| Field::Number(&mut c.first_window_bytes)),
@@ -158,7 +158,7 @@ pub const SWITCHES: &[Switch] = &[
          (`tcp_select_initial_window`)",
     )
     .rfc(|c| Field::Flag(&mut c.syn_rules.whole_first_window)),
-    Switch::flag("pacing", "Spreads each window over a round trip; BBR always paces")
+    Switch::flag("pacing", "Spreads the segments of each window over a round trip; BBR always paces")
         .rfc(|c| Field::Flag(&mut c.pacing)),
     Switch::flag("nagle", "Holds short segments back while any octet is outstanding (RFC 896)")
         .rfc(|c| Field::Flag(&mut c.nagle))
@@ -171,7 +171,7 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.minshall)),
     Switch::flag(
         "send.held_for_an_rto",
-        "A segment that is held back for being short leaves after an RTO at the latest \
+        "A short segment that is held back leaves after an RTO at the latest \
          (`tcp_check_probe_timer`), and not after 200 ms (RFC 9293 §3.8.6.2.1)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.held_for_an_rto)),
@@ -182,8 +182,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_needs_window)),
     Switch::flag(
         "send.waits_for_packets",
-        "Where cwnd has less room than a packet for offload, at least two segments, and an ACK is due \
-         within 1 ms, the last segment waits (`tcp_tso_should_defer`)",
+        "If cwnd has less room than a packet for offload, which has at least two segments, and an \
+         ACK is due within 1 ms, the last segment waits (`tcp_tso_should_defer`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.waits_for_packets)),
     Switch::flag(
@@ -213,15 +213,15 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.copies_need_window)),
     Switch::flag(
         "send.keeps_larger_window",
-        "An ACK without new octets or new text makes the peer's window larger or closes it, but does \
-         not make it smaller (`tcp_may_update_window`)",
+        "An ACK that acknowledges no new octets and carries no new data may enlarge the peer's \
+         window or close it, but not reduce it (`tcp_may_update_window`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.keeps_larger_window)),
     Switch::flag(
         "send.acks_restart_probes",
-        "With nothing outstanding each ACK whose window is too small for the next segment restarts \
-         the wait for the next probe; the backoff lasts until a window takes that segment \
-         (`tcp_ack_probe`)",
+        "If nothing is outstanding, each ACK whose window is too small for the next segment \
+         restarts the wait for the next window probe; the backoff ends when the window has room \
+         for this segment (`tcp_ack_probe`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.acks_restart_probes)),
     Switch::flag(
@@ -232,8 +232,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.fin_is_probe)),
     Switch::flag(
         "send.lost_outnumber_copies",
-        "Lost segments are sent again only while more is lost than copies are outstanding, of \
-         whatever segments (`tcp_xmit_retransmit_queue`)",
+        "Lost segments are retransmitted only while more segments are lost than retransmissions of \
+         any segments are outstanding (`tcp_xmit_retransmit_queue`)",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.lost_outnumber_copies)),
     Switch::flag(
@@ -244,8 +244,8 @@ pub const SWITCHES: &[Switch] = &[
     .rfc(|c| Field::Flag(&mut c.send_rules.probes_are_uncounted)),
     Switch::flag(
         "send.learns_drops",
-        "What the host's own queue drops does not count as sent, and is offered again with the next \
-         ACK or after 500 ms (`tcp_send_probe0`); only in scripts is there such a queue",
+        "A segment that the host's own queue drops does not count as sent. It is offered again \
+         with the next ACK or after 500 ms (`tcp_send_probe0`). Only scripts have such a queue",
     )
     .rfc(|c| Field::Flag(&mut c.send_rules.learns_drops)),
 ];

@@ -56,9 +56,10 @@ impl Words for Undo {
         (
             Undo::Rfc4015,
             "rfc4015",
-            "the threshold, a window of the outstanding data, and a timer that adapts (RFC 4015)",
+            "ssthresh is restored, the window becomes the outstanding data, and the timer adapts \
+             (RFC 4015)",
         ),
-        (Undo::Prior, "prior", "window and threshold as they were, as in Linux"),
+        (Undo::Prior, "prior", "window and ssthresh are restored, as in Linux"),
     ];
 }
 

@@ -15,7 +15,11 @@ fn with(lines: &str) -> Result<Scenario, ScenarioError> {
 /// The lines of a flow, and the messages for the mistake and its fix.
 const MISTAKES: &[[&str; 3]] = &[
     ["endpoint = \"kernel\"", "the kernel does not have this profile", "`linux-default`"],
-    ["profile = \"linux-default\"", "`linux-default` is the kernel's", "`linux-6`"],
+    [
+        "profile = \"linux-default\"",
+        "`linux-default` is the profile of the running kernel, which a simulation does not have",
+        "`linux-6`",
+    ],
     ["endpoint = \"kernal\"", "`kernal` is not known here", "did you mean `kernel`?"],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { prr = true }",
@@ -49,14 +53,14 @@ const MISTAKES: &[[&str; 3]] = &[
     ],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { acks = { delayed = \"9 ms\" } }",
-        "the kernel delays its ACKs as it sees fit",
+        "the kernel itself decides how it delays ACKs",
         "`\"every segment\"`",
     ],
     ["endpoint = [\"model\", \"kernel\"]", "the kernel does not have this profile", "`reno-2005`"],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { max = \"3 s\" } }",
         "the kernel has no switch `rto.max`",
-        "takes only `min`; set any other timer as a `shim`",
+        "has only the switch `min`; set any other timer as a `shim`",
     ],
     [
         "endpoint = \"kernel\"\nprofile = \"reno-1998\"\ntcp = { rto = { min = \"0 s\" } }",
@@ -75,13 +79,17 @@ const MISTAKES: &[[&str; 3]] = &[
     ],
     [
         "endpoint = [\"kernel\", \"model\"]\nprofile = \"reno-1998\"\nshim = \"sfr\"",
-        "a shim works only at an end of the kernel's",
+        "a shim works only at an end that the kernel plays",
         "`\"off\"` for this end",
     ],
-    ["app = \"programs\"", "programs need ends of the kernel's", "`endpoint = \"kernel\"`"],
+    [
+        "app = \"programs\"",
+        "programs need the kernel's TCP at both ends",
+        "`endpoint = \"kernel\"`",
+    ],
     [
         "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"reno-1998\"\ncount = 2",
-        "one pair of hosts may run programs",
+        "only one pair of hosts can run programs",
         "leave `count` out",
     ],
 ];
@@ -203,7 +211,7 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
         assert_eq!(Scenario::parse("again", &resolved).unwrap().resolved(), resolved);
     }
     for [lines, says, fix] in [
-        ["family = \"ipv6\"", "to which no IP version applies", "another profile"],
+        ["family = \"ipv6\"", "have no IP version", "another profile"],
         [
             "family = \"ipv6\"\nprofile = \"linux-6\"\nendpoint = \"kernel\"\ntcp = { packet_size = \"1000 B\" }",
             "cannot use packets of 1000 B",

@@ -49,7 +49,7 @@ pub(super) const SLIPS: &[Slip] = &[
         "\"3 packets\"",
         "\"3 packets\", handovers = [{ at = \"1 s\", dead = \"2 s\" }, { at = \"2 s\" }]",
         "the previous handover ends only at 3 s",
-        "handovers that do not overlap",
+        "write handovers that do not overlap",
     ],
     [
         "\"3 packets\"",
@@ -115,7 +115,7 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
     for (pass, message) in [
         ("dealy = \"9 ms\"", "has a key `dealy`"),
         ("queue = \"9 packets\"", "has a key `queue`"),
-        ("rate = \"1 bit/s\"", "a `rate` of its own"),
+        ("rate = \"1 bit/s\"", "`pass.toml` have a `rate`"),
         ("delay = ", "line 1 of `pass.toml` is not TOML"),
         ("delay = \"9 m\"", "`9 m`"),
     ] {
@@ -124,7 +124,7 @@ fn a_link_has_the_values_of_the_file_that_it_follows() {
         assert!(error.place.is_some(), "{pass}: {error}");
     }
     let alone = Scenario::parse("x.toml", &text).unwrap_err();
-    assert!(alone.message.contains("`pass.toml` is not there"), "{alone}");
+    assert!(alone.message.contains("no file `pass.toml`"), "{alone}");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_file_that_is_set_displaces_the_scenario_s_values_but_not_those_that_are_set
     }
     let both = [follows, ("links.modem.rate", "5 kbit/s")];
     let error = base.with_files(&both, files()).unwrap_err();
-    assert!(error.message.contains("a `rate` of its own"), "{error}");
+    assert!(error.message.contains("`pass.toml` have a `rate`"), "{error}");
     assert!(error.fix.contains("leave one of them out"), "{error}");
 }
 

@@ -147,7 +147,7 @@ fn sizes_come_from_a_file() {
     let short = sizes.iter().filter(|octets| **octets == 1000).count() as f64 / sizes.len() as f64;
     assert!((0.45..0.55).contains(&short), "{short}");
     let missing = Scenario::parse("web.toml", &text).unwrap_err();
-    assert!(missing.message.contains("`pages.txt` is not there"), "{missing}");
+    assert!(missing.message.contains("no file `pages.txt`"), "{missing}");
 }
 
 #[test]
@@ -337,12 +337,12 @@ fn mistakes_in_populations_are_told_where_they_are() {
         ["start", "60 s", "no connection of `web` arrives", "earlier"],
         ["until", "0 s", "no connection of `web` arrives", "later"],
         ["to", "nobody", "no link leads to a node `nobody`", "client"],
-        ["load", "{ share = 0.5, link = \"wire\" }", "together with a `load`", "without a rate"],
+        ["load", "{ share = 0.5, link = \"wire\" }", "`load` already determines", "without a rate"],
         ["load", "{ share = 0.0, link = \"wire\" }", "0 is not a load", "above 0"],
         ["load", "{ share = -1, link = \"wire\" }", "-1 is not a load", "above 0"],
         ["load", "{ share = 0.5, link = \"wir\" }", "do not cross a link `wir`", "wire"],
         ["tcp.recovry", "\"sack\"", "unknown key `recovry`", "recovery"],
-        ["profile", "linux-default", "is the kernel's", "linux-6"],
+        ["profile", "linux-default", "profile of the running kernel", "linux-6"],
         ["arrivals", "every:1ns", "more than 1000000 connections a second", "lower rate"],
     ] {
         let path = format!("populations.web.{key}");

@@ -153,7 +153,7 @@ fn captures_keep_headers_unless_a_scenario_asks_for_more() {
     for snap in ["39 B", "66 kB"] {
         let text = format!("{WEB}\n[record]\nsnap = \"{snap}\"");
         let error = Scenario::parse("web.toml", &text).expect_err(snap).to_string();
-        assert!(error.contains("from 40 B to 65535 B"), "{error}");
+        assert!(error.contains("write 40 B to 65535 B"), "{error}");
     }
 }
 
@@ -161,7 +161,7 @@ fn captures_keep_headers_unless_a_scenario_asks_for_more() {
 fn mistakes_about_requests_are_answered() {
     for [from, to, says, fix] in [
         ["send    = \"200 B\"", "", "a request cannot be unlimited", "as in `send = \"200 B\"`"],
-        ["\"1000 B\"", "\"0 B\"", "the reply is empty", "as in `20 kB`"],
+        ["\"1000 B\"", "\"0 B\"", "the reply is empty", "such as `20 kB`"],
         ["\"1000 B\"", "\"1000000 TB\"", "", ""],
         ["reply = \"1000 B\", ", "", "the key `reply` is missing", "add `reply"],
         ["requests = 3", "requests = 0", "`0` is out of range", "1 to 100000"],

@@ -27,14 +27,14 @@ const SLIPS: &[Slip] = &[
     ["\"3 packets\"", "\"0 packets\"", "a queue without room", "1 packet"],
     ["\"3 packets\"", "\"3\"", "`3` has no unit", "write `3 packets`"],
     ["\"3 packets\"", "\"3 KB\"", "not a size in bytes", "write `3 kB`"],
-    ["[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two nodes"],
+    ["[\"b\", \"c\"]", "[\"b\", \"b\"]", "joins `b` to itself", "two different nodes"],
     ["between = [\"b\", \"c\"], ", "", "joins no nodes", "add `between"],
     ["to   = \"c\"", "to   = \"d\"", "no link leads to a node `d`", "did you mean"],
     ["to   = \"c\"", "to   = \"a\"", "starts and ends at the same node", "another node"],
     ["\"reno\"", "\"renno\"", "`renno` is not known here", "did you mean `reno`?"],
-    ["send = \"20 segments\"", "start = \"10 s\"", "starts when the run has ended", "stop"],
+    ["send = \"20 segments\"", "start = \"10 s\"", "after the end of the run", "stop"],
     ["\"20 segments\"", "\"0 B\"", "sends nothing", "at least"],
-    ["stop = \"10 s\"", "stop = \"0 s\"", "ends at its start", "above zero"],
+    ["stop = \"10 s\"", "stop = \"0 s\"", "would end when it starts", "above zero"],
     ["stop = \"10 s\"", "", "the key `stop` is missing", "add `stop = ...`"],
     ["rate = \"10 Mbit/s\"", "reorder = 1, rate = \"1 bit/s\"", "wrong type", ""],
     [
@@ -69,7 +69,12 @@ const SLIPS_OF_ALGORITHMS: &[Slip] = &[
     ["\"3 packets\"", "{}", "exactly one AQM", "`fq-codel`"],
     ["\"3 packets\"", "{ red = {}, pie = {} }", "exactly one AQM", "one of"],
     ["\"3 packets\"", "{ codel = { limit = \"0 B\" } }", "a queue without room", "1 packet"],
-    ["\"3 packets\"", "{ codel = { interval = \"0 s\" } }", "a time of zero", "above zero"],
+    [
+        "\"3 packets\"",
+        "{ codel = { interval = \"0 s\" } }",
+        "this time cannot be zero",
+        "above zero",
+    ],
     ["\"3 packets\"", "{ red = { min_th = \"5 kB\" } }", "the same unit", "both in bytes"],
     ["\"3 packets\"", "{ red = { max_th = \"5 packets\" } }", "not above `min_th`", "between"],
     ["\"3 packets\"", "{ red = { wq = 2 } }", "2 is not a probability", "0 to 1"],
@@ -79,9 +84,9 @@ const SLIPS_OF_ALGORITHMS: &[Slip] = &[
         "0 is not a possible number of queues",
         "from 1",
     ],
-    ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "no packet is 0 B long", "1 B"],
+    ["\"3 packets\"", "{ fq-codel = { quantum = \"0 B\" } }", "a packet cannot have 0 B", "1 B"],
     ["\"3 packets\"", "{ pie = { alpha = -1 } }", "-1 is not a gain", "zero or more"],
-    ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "a time of zero", "above zero"],
+    ["\"3 packets\"", "{ pie = { t_update = \"0 s\" } }", "this time cannot be zero", "above zero"],
 ];
 
 const SLIPS_OF_SIZE: &[Slip] = &[
@@ -91,7 +96,7 @@ const SLIPS_OF_SIZE: &[Slip] = &[
         "\"9600 bit/s\"",
         "{ timeline = [[\"2 s\", \"1 kbit/s\"], [\"1 s\", \"2 kbit/s\"]] }",
         "point 2 of the timeline is earlier than",
-        "in order of time",
+        "sort the points by time",
     ],
     ["\"9600 bit/s\"", "{ timeline = [[\"2 s\", \"1 s\"]] }", "`1 s` is not a bit rate", "kbit/s"],
     ["stop = \"10 s\"", "stop = \"99999999999 h\"", "not a time", "at most `99999 h`"],
@@ -113,7 +118,7 @@ const SLIPS_OF_SIZE: &[Slip] = &[
         "at most `17907 segments`",
     ],
     ["\"3 packets\"", "\"10 B\"", "no room for a packet of 1000 B", "at least `1000 B`"],
-    ["\"reno\"", "5", "`5` is no word", "\"newreno\""],
+    ["\"reno\"", "5", "`5` is not a word", "\"newreno\""],
     ["[links]", "[path]\nnodes = []\nlinks = []\n[links]", "at least two nodes", "as in"],
     ["[links]", "[dumbbell]\npairs = 4294967295\n[links]", "out of range", "to 100000"],
 ];
@@ -133,12 +138,12 @@ const SLIPS_OF_MTU: &[Slip] = &[
         "68 B",
     ],
     ["queue = \"3 packets\"", "mtu = 576", "`576` has no unit", "write `576 B`"],
-    ["queue = \"3 packets\"", "too_big = \"drop\"", "no packet is too big", "add `mtu`"],
+    ["queue = \"3 packets\"", "too_big = \"drop\"", "has no effect without an `mtu`", "add `mtu`"],
     ["\"3 packets\"", "\"571 B\", mtu = \"576 B\"", "no room for a packet of 572 B", "`572 B`"],
     [
         "stop = \"10 s\"",
         "stop = \"10 s\"\nreassembly = { timer = \"0 s\" }",
-        "no time to wait",
+        "need some time to wait",
         "above zero",
     ],
 ];
@@ -272,13 +277,13 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_what_makes_it_late() {
     // Pairs for 20 flows; the count then needs more.
     let told = setting(&[("dumbbell.pairs", "20"), ("flows.short.count", "20")]);
     assert!(told.contains("with flows.short.count = 20"), "{told}");
-    assert!(told.ends_with("room for 3 of the 20 before the `stop` of 5 s"), "{told}");
+    assert!(told.ends_with("only 3 of the 20 start before the `stop` of 5 s"), "{told}");
     let text = DUMBBELL.replace("every = \"1 s\"", "every = \"4 s\"");
     let error = Scenario::parse("x.toml", &text).unwrap_err();
     assert_eq!(error.key, "flows.short.every");
     assert_eq!(error.place.unwrap().text, "every = \"4 s\"");
     let told = setting(&[("flows.bulk.start", "5 s")]);
-    assert!(told.starts_with("`bulk` starts when the run has ended"), "{told}");
+    assert!(told.starts_with("`bulk` would start after the end of the run"), "{told}");
 }
 
 #[test]
@@ -317,7 +322,7 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
     assert!(rfc.starts_with("`bugfix` is a switch of ns-2's senders"), "{rfc}");
     let bbr = "{ congestion = \"bbr\", abc_limit = \"2 segments\" }";
     let bbr = told(&[("flows.x.tcp", bbr), ("flows.x.profile", "rfc-2026")]);
-    assert!(bbr.starts_with("BBR has a start-up of its own"), "{bbr}");
+    assert!(bbr.starts_with("BBR has its own start-up phase"), "{bbr}");
     let reno = "{ congestion = \"reno\", fast_convergence = false }";
     let reno = told(&[("flows.x.tcp", reno), ("flows.x.profile", "rfc-2026")]);
     assert!(reno.starts_with("`fast_convergence` is a switch of CUBIC"), "{reno}");
@@ -327,13 +332,13 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
 fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
     let cases = [
         ("[\"40 B\", \"256 B\"]", "[]", "`lengths` is empty", "at least one"),
-        ("[\"40 B\", \"256 B\"]", "[\"27 B\"]", "no request is 27 B long", "28 B"),
+        ("[\"40 B\", \"256 B\"]", "[\"27 B\"]", "a request cannot have 27 B", "28 B"),
         ("[\"40 B\", \"256 B\"]", "\"40 B\"", "wrong type", "a list or a table"),
         (
             "[\"40 B\", \"256 B\"]",
             "{ from = \"50 B\", to = \"40 B\" }",
-            "without lengths",
-            "`from` at most `to`",
+            "contains no length",
+            "`from` that is not above `to`",
         ),
         (
             "[\"40 B\", \"256 B\"]",
@@ -343,8 +348,8 @@ fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
         ),
         ("count = 4", "count = 0", "out of range", "from 1 to 1000000"),
         ("count = 4", "", "`count` is missing", "add `count"),
-        ("count = 4", "count = 4\ntimeout = \"0 s\"", "a give-up time of zero", "above zero"),
-        ("count = 4", "count = 4\nstart = \"10 s\"", "when the run has ended", "before"),
+        ("count = 4", "count = 4\ntimeout = \"0 s\"", "`timeout` cannot be zero", "above zero"),
+        ("count = 4", "count = 4\nstart = \"10 s\"", "after the end of the run", "before"),
         ("to = \"b\"", "to = \"c\"", "a node `c`", "did you mean"),
         ("to = \"b\"", "to = \"a\"", "starts and ends at the same node", "another node"),
     ];
@@ -378,8 +383,8 @@ fn what_is_set_below_a_key_is_blamed_with_its_key_and_value() {
     for (key, value, says) in [
         ("links.modem.loss.probability", "3", "not a probability"),
         ("links.modem.loss.packets", "[1, 0]", "out of range"),
-        ("flows.x.tcp.rto.min", "61 s", "the least timer, 61 s, is above"),
-        ("flows.x.tcp.rto.initial", "0 s", "fires at once"),
+        ("flows.x.tcp.rto.min", "61 s", "the minimum timer, 61 s, is above"),
+        ("flows.x.tcp.rto.initial", "0 s", "fire at once"),
         ("flows.x.tcp.clock.tick", "0 s", "`0 s` is out of range"),
         ("flows.x.tcp.clock.phase", "11 ms", "not within the tick"),
         ("links.modem.framing.overhead", "70000 B", "a framing cannot add"),
@@ -527,7 +532,7 @@ fn a_packet_without_room_for_a_payload_behind_the_time_stamps_is_refused() {
     let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
     let error = with("{ packet_size = \"52 B\" }").unwrap_err().to_string();
     assert!(error.starts_with("a packet of 52 B has no room"), "{error}");
-    assert!(error.contains("53 B at least, or `timestamps = false`"), "{error}");
+    assert!(error.contains("write at least 53 B, or `timestamps = false`"), "{error}");
     for least in ["{ packet_size = \"53 B\" }", "{ packet_size = \"41 B\", timestamps = false }"] {
         assert!(with(least).is_ok(), "{least}");
     }
@@ -539,7 +544,7 @@ fn switches_that_contradict_each_other_are_refused() {
     for (wrong, says, right) in [
         (
             "{ sack = false }",
-            "`recovery = \"rack\"` goes by SACK",
+            "`recovery = \"rack\"` needs SACK",
             "{ sack = false, recovery = \"newreno\" }",
         ),
         (

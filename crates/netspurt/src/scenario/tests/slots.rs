@@ -12,7 +12,7 @@ pub(super) const SLIPS: &[Slip] = &[
         "\"3 packets\"",
         "\"3 packets\", slots = { period = \"0 s\" }",
         "more than 2000000 such spans",
-        "a longer time",
+        "write a longer time",
     ],
     [
         "\"3 packets\"",
@@ -36,7 +36,7 @@ pub(super) const SLIPS: &[Slip] = &[
         "\"3 packets\"",
         "\"3 packets\", slots = { jitter = { difference = \"1 ms\", step = \"1 ns\" } }",
         "more than 2000000 such spans",
-        "a longer time",
+        "write a longer time",
     ],
     [
         "\"150 ms\"",

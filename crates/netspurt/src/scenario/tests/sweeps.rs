@@ -264,25 +264,25 @@ const SLIPS: &[[&str; 4]] = &[
     [
         "over.r = { path = \"stop\", values = [\"1 s\", \"1 s\"] }",
         "sweep.over.r.values[1]",
-        "`1 s` comes twice",
+        "`1 s` appears twice",
         "each value once",
     ],
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 ms\", count = 3 }",
         "sweep.over.r",
-        "is no range",
-        "one unit",
+        "are not the ends of a range",
+        "the same unit",
     ],
     [
         "over.r = { path = \"stop\", from = \"0 s\", to = \"2 s\", count = 3, spacing = \"log\" }",
         "sweep.over.r",
-        "no even ratios",
+        "must be above zero",
         "ends above zero",
     ],
     [
         "over.r = { path = \"seed\", values = [1, 2] }",
         "sweep.over.r.path",
-        "does not vary `seed`",
+        "cannot vary `seed`",
         "`seeds`",
     ],
     [
@@ -314,7 +314,7 @@ const SLIPS: &[[&str; 4]] = &[
     [
         "over.r = { path = \"stop\", from = \"1 s\", to = \"2 s\", count = 3, draw = true }",
         "sweep.over.r.count",
-        "each run draws one value",
+        "with `draw`, each run draws one value",
         "leave `count` out",
     ],
     [
@@ -331,7 +331,7 @@ const SLIPS: &[[&str; 4]] = &[
     ],
     ["seeds = 0", "sweep.seeds", "out of range", "from 1"],
     ["sedes = 3", "sweep.sedes", "unknown key `sedes`", "did you mean `seeds`?"],
-    ["time = \"0 s\"", "sweep.time", "cut at once", "above zero"],
+    ["time = \"0 s\"", "sweep.time", "stop every case at once", "above zero"],
     ["over.r = { pth = \"stop\" }", "sweep.over.r.pth", "unknown key `pth`", "`path`"],
 ];
 

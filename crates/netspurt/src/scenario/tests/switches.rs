@@ -223,7 +223,7 @@ fn a_slip_in_a_timers_text_is_shown_in_its_place() {
     assert!(error.message.starts_with("`rto_min` cannot be `50`"), "{error}");
     assert_eq!(error.key, "flows.x.tcp.rto.estimator");
     let error = slip("tcp.rto = { estimator = \"linux:rto_min=50ms\", min = \"1 s\" }");
-    assert!(error.message.contains("`rto.min` is a constant in the text"), "{error}");
+    assert!(error.message.contains("`rto.min` is also a constant in the text"), "{error}");
     assert_eq!(error.key, "flows.x.tcp.rto.min");
     let error = slip("tcp.rto = { max = \"500 ms\" }");
     assert!(error.message.contains("is above `max`"), "{error}");
@@ -246,7 +246,7 @@ fn a_value_of_another_type_is_answered_with_what_may_be_written() {
         ["{ dup_thresh = 0 }", "`0` is out of range", "from 1 to 4294967295"],
         ["{ dup_thresh = 3.5 }", "wrong type: floating point `3.5`", "a whole number"],
         ["{ quick_acks = 3 }", "`3` has no unit", "write `3 segments`"],
-        ["{ undo = 4015 }", "`4015` is no word", "\"rfc4015\", \"prior\", in quotes"],
+        ["{ undo = 4015 }", "`4015` is not a word", "\"rfc4015\", \"prior\", in quotes"],
         [
             "{ acks = true }",
             "wrong type: boolean `true`",

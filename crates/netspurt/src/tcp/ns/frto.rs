@@ -4,7 +4,7 @@ use super::trial::TrialStep;
 use super::{Ack, NsSender};
 
 impl NsSender {
-    /// What a timeout notes before it changes anything.
+    /// The state before a timeout changes it.
     pub(super) fn frto_before_timeout(&mut self) {
         self.trial.step = TrialStep::Off;
         let window = u32::try_from(self.whole_window_segs()).unwrap_or(u32::MAX);
@@ -18,7 +18,7 @@ impl NsSender {
         }
     }
 
-    /// The window that lets two new segments out (`force_wnd`), where it is in force.
+    /// The window that lets two new segments leave (`force_wnd`), if it applies now.
     #[inline]
     pub(super) fn frto_window_segs(&self) -> Option<u64> {
         let beyond = || self.tx.segs(self.recover.saturating_sub(self.tx.una)) + 2;

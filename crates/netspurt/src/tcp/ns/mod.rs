@@ -59,7 +59,8 @@ pub(super) struct NsSender {
     cwnd_segs: f64,
     ssthresh_segs: u32,
     dupacks: u32,
-    /// What duplicates are told by (`last_ack_`): `una`, except while sack1 recovers.
+    /// The number by which duplicates are recognised (`last_ack_`): `una`, except while sack1
+    /// recovers.
     last: u64,
     /// Everything sent when the last loss was noticed (`recover_`).
     recover: u64,
@@ -287,7 +288,7 @@ impl NsSender {
         !self.config.bugfix || self.tx.una > self.recover || after_first
     }
 
-    /// What every fast retransmit begins with; the cut is the caller's.
+    /// The first part of every fast retransmit; the caller makes the cut.
     fn begin_repair(&mut self, cx: &Context<'_>) {
         self.recover = self.tx.max;
         self.action = CwndAction::DupAck;
@@ -325,7 +326,7 @@ impl NsSender {
         self.send(seq, cause, cx);
     }
 
-    /// Sends the packet at octet `seq`; `cause` says why where it went out before.
+    /// Sends the packet at octet `seq`; `cause` is the cause if it was sent before.
     #[inline]
     fn send(&mut self, seq: u64, cause: Cause, cx: &mut Context<'_>) {
         self.tx.send(seq, Some(cause), cx);
@@ -378,7 +379,7 @@ impl NsSender {
         let in_recovery = match self.config.variant {
             NsVariant::Sack => self.sack.in_recovery,
             NsVariant::Fack => self.fack.in_recovery,
-            // Its fast retransmit starts over at once: there is no recovery to be in.
+            // Its fast retransmit begins again at once: Tahoe has no recovery.
             NsVariant::Tahoe => false,
             NsVariant::Reno | NsVariant::NewReno => self.action == CwndAction::DupAck,
         };

@@ -92,7 +92,8 @@ impl NsSender {
         }
     }
 
-    /// What the timeout of sack1 does before the common part; whether it ends a repair.
+    /// The first part of a timeout of sack1, before the common part. Returns whether it ends a
+    /// repair.
     pub(super) fn sack_before_timeout(&mut self) -> bool {
         self.dupacks = 0;
         let repairing = core::mem::take(&mut self.sack.in_recovery);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::ack::Ack;
 use crate::ranges::Ranges;
 
-/// What the receiver reported, and how far the holes have been retransmitted.
+/// The reports of the receiver, and how far the holes have been retransmitted.
 #[derive(Debug, Default)]
 pub(super) struct SackScoreboard {
     pub(super) arrived: Ranges,
@@ -27,7 +27,7 @@ impl SackScoreboard {
         self.retransmitted = 0;
     }
 
-    /// Takes in the blocks of an ACK; whether they say anything new.
+    /// Reads the blocks of an ACK. Returns whether they report anything new.
     pub(super) fn update(&mut self, moved: bool, una: u64, ack: &Ack<'_>) -> bool {
         let total = self.arrived.total();
         self.arrived.remove_below(una);
@@ -49,7 +49,7 @@ impl SackScoreboard {
     }
 }
 
-/// What the receiver reported, and what was retransmitted since.
+/// The reports of the receiver, and the retransmissions since.
 #[derive(Debug)]
 pub(super) struct FackScoreboard {
     pub(super) arrived: Ranges,
@@ -59,7 +59,7 @@ pub(super) struct FackScoreboard {
     /// The octet after the highest known to have arrived.
     pub(super) forward: u64,
     pub(super) in_recovery: bool,
-    /// A retransmission was lost again: nothing goes out until a timeout or the end of recovery.
+    /// A retransmission was lost again: no segment leaves until a timeout or the end of recovery.
     pub(super) stopped: bool,
 }
 

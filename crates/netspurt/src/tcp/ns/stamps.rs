@@ -9,7 +9,7 @@ use crate::units::Time;
 pub(super) struct SentStamps {
     /// The stamp that the last new ACK echoed (`ts_echo_`).
     pub(super) echo: Time,
-    /// The octet at which a segment starts, and when it last went out; ascending.
+    /// The octet at which a segment starts, and when it last left; ascending.
     sent: VecDeque<(u64, Time)>,
 }
 

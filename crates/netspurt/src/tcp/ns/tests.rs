@@ -29,7 +29,7 @@ impl End {
         end
     }
 
-    /// What it sends by `now`.
+    /// The segments that it sends by `now`.
     fn sends(&mut self, now: Time) -> Vec<Segment> {
         core::iter::from_fn(|| self.connection.pop(now, &mut self.events))
             .map(|(_, _, segment)| segment)

@@ -1,4 +1,4 @@
-//! What F-RTO keeps while it finds out whether a timeout was spurious.
+//! The state of F-RTO while it finds out whether a timeout was spurious.
 
 /// A timeout on trial (ns-2's `frto_` and `pipe_prev_`).
 #[derive(Clone, Copy, Debug, Default)]

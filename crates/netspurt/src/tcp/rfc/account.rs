@@ -3,7 +3,7 @@
 use crate::packed::{packed, packed_variants};
 use crate::units::{Duration, Time};
 
-/// What a sender's time went into.
+/// How a sender spent its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendTimes {
     /// Repairing losses.
@@ -18,7 +18,7 @@ pub struct SendTimes {
 
 packed!(SendTimes { repairing, cwnd_limited, rwnd_limited, paced });
 
-/// What holds the next octets back.
+/// The reason why the next octets are held back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HeldBy {
     /// Nothing, or there are none.
@@ -38,9 +38,9 @@ packed_variants!(HeldBy { Nothing, Cwnd, Peer, Pacer });
 #[derive(Debug, Default)]
 pub(super) struct TimeAccount {
     times: SendTimes,
-    /// What holds the next octets back since the last step.
+    /// The reason why the next octets are held back since the last step.
     pub(super) held_by: HeldBy,
-    /// Up to when `times` is told.
+    /// The instant up to which `times` is counted.
     told: Time,
 }
 

@@ -14,22 +14,22 @@ use super::sender::RfcSender;
 use super::stamps::{is_before, stamp};
 use super::tail_probe::TailProbe;
 
-/// The sender before an ACK's news was acted upon.
+/// The state of the sender before it acts upon an ACK.
 pub(super) struct Before {
     /// Octets in the network before the ACK came.
     pub(super) pipe: u64,
-    /// Octets thought lost.
+    /// Octets that count as lost.
     pub(super) lost: u64,
 }
 
 impl RfcSender {
-    /// Takes an acknowledgment in; whether its segment is to be taken further, or is to be
-    /// answered at once.
+    /// Handles an acknowledgment. Returns whether the rest of its segment is to be handled; if not,
+    /// it is to be answered at once.
     pub(super) fn on_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         let (octet, reports) = (ack.ack, ack.segment.sack_count() > 0);
         let nothing_out = self.recovery.loss.scoreboard.is_empty();
         if octet == self.window.una && nothing_out && !reports {
-            // Data for an end that has nothing outstanding: of news there is the window at most.
+            // Data arrives at an end that has nothing outstanding: only the window may be new.
             self.hear(ack.seq, octet, ack.window);
             self.restart_persist();
             return true;
@@ -37,7 +37,7 @@ impl RfcSender {
         // The octet of a window probe may be acknowledged without having been counted as sent.
         let probed = u64::from(self.persist.backoff > 0 && nothing_out);
         if octet > self.window.nxt + probed.min(self.window.unsent()) {
-            // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
+            // RFC 9293 §3.10.7.4: it acknowledges octets that were never sent.
             return false;
         }
         if octet < self.window.una {
@@ -54,9 +54,9 @@ impl RfcSender {
         true
     }
 
-    /// Whether an ACK of new octets, without reports, only moves things on: nothing is being
-    /// repaired or doubted. It is by far the most common one; what it would bring to the rest of
-    /// this file is known.
+    /// Whether an ACK of new octets without reports finds no repair in progress and no
+    /// retransmission in doubt. Such ACKs are by far the most common, and their effect on the rest
+    /// of this file is known.
     #[inline]
     pub(super) fn is_calm(&self, ack: u64) -> bool {
         ack > self.window.una
@@ -67,8 +67,9 @@ impl RfcSender {
             && !self.delivery.is_sampled
     }
 
-    /// What such an ACK does: as [`on_doubtful_ack`](Self::on_doubtful_ack) would, each segment it
-    /// covers having gone out once. In line: no other ACK is as frequent.
+    /// Handles such an ACK with the same effect as [`on_doubtful_ack`](Self::on_doubtful_ack),
+    /// given that each segment that it covers was sent once. In line, because no other ACK is as
+    /// frequent.
     #[inline(always)]
     pub(super) fn on_calm_ack(&mut self, ack: u64, echo: Option<u32>, cx: &mut Context<'_>) {
         let (pipe, acked) = (self.pipe(), ack - self.window.una);
@@ -94,7 +95,7 @@ impl RfcSender {
         self.moved = true;
     }
 
-    /// An ACK that may tell of anything: losses, duplicates, spurious retransmissions.
+    /// Handles any other ACK, which may show losses, duplicates or spurious retransmissions.
     fn on_doubtful_ack(&mut self, ack: &AckSegment<'_>, moved: bool, cx: &mut Context<'_>) {
         let pipe = self.pipe();
         let mut news = self.take_news(ack, cx.now);
@@ -128,8 +129,8 @@ impl RfcSender {
         self.moved |= news.acked > 0;
     }
 
-    /// An ACK that a later one overtook: of it, blocks alone are news. One older than any window
-    /// is not the peer's (RFC 5961 §5.2).
+    /// Handles an ACK that a later one overtook: only its SACK blocks are news. An ACK older than
+    /// any window is not the peer's (RFC 5961 §5.2).
     fn on_old_ack(&mut self, ack: &AckSegment<'_>, cx: &mut Context<'_>) -> bool {
         if self.window.is_too_old(ack.ack) {
             return false;
@@ -148,7 +149,7 @@ impl RfcSender {
         true
     }
 
-    /// The peer is there: takes its window; whether that changed.
+    /// Notes that the peer is alive, and takes its window. Returns whether the window changed.
     #[inline]
     pub(super) fn hear(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let smss = self.window.smss;
@@ -156,13 +157,13 @@ impl RfcSender {
         self.recovery.cwnd.follow_smss(smss, self.window.smss);
         self.persist.on_heard();
         if self.window.peer() == 0 {
-            // RFC 9293 §3.8.6.1: who acknowledges with a closed window is still there.
+            // RFC 9293 §3.8.6.1: a peer that acknowledges with a closed window is alive.
             self.timers.forget_retries();
         }
         moved
     }
 
-    /// Moves the scoreboard on: what the ACK newly covers, in order and by its blocks.
+    /// Updates the scoreboard. Returns what the ACK newly covers, in order and by its blocks.
     fn take_news(&mut self, ack: &AckSegment<'_>, now: Time) -> News {
         let acked = ack.ack.saturating_sub(self.window.una);
         let stood_for = if self.recovery.loss.uses_sack { 0 } else { self.recovery.loss.dup_bytes };
@@ -184,11 +185,12 @@ impl RfcSender {
         news
     }
 
-    /// What the ACK covers in order, where octets up to `fack` were known to have arrived before it.
+    /// Handles the octets that the ACK covers in order. Octets up to `fack` were known to have
+    /// arrived before it.
     fn take_acknowledged(&mut self, ack: &AckSegment<'_>, fack: u64, news: &mut News, now: Time) {
-        // The echo of a copy sent before this one tells that this one was not needed (RFC 8985
-        // §6.2 step 2). Only of what is acknowledged in order: what lies beyond a hole is never
-        // echoed (RFC 7323 §4.3).
+        // If the ACK echoes a copy sent before this one, this one was not needed (RFC 8985 §6.2
+        // step 2). This holds only for octets that are acknowledged in order, because the time
+        // stamps of octets beyond a hole are never echoed (RFC 7323 §4.3).
         let echo = ack.echo.filter(|_| self.config.rack_checks_echo);
         let early = |sent: &SentSegment| echo.is_some_and(|echo| is_before(echo, stamp(sent.at)));
         let (point, mut overtaken) = (self.recovery.repair.point, None);
@@ -198,7 +200,7 @@ impl RfcSender {
         scoreboard.ack(ack.ack, |sent, snapshot| {
             news.covers_copy |= sent.times > 1;
             if sent.sacked {
-                // It was reported before.
+                // These octets were reported before.
                 news.delivered -= sent.len();
                 return;
             }
@@ -220,7 +222,7 @@ impl RfcSender {
         }
     }
 
-    /// What the ACK reports by its blocks.
+    /// Handles the octets that the ACK reports by its blocks.
     fn take_reports(&mut self, ack: &AckSegment<'_>, news: &mut News, now: Time) {
         let (point, mut overtaken) = (self.recovery.repair.point, None);
         let Self { recovery, meter, delivery, window, .. } = self;
@@ -252,18 +254,18 @@ impl RfcSender {
         news.sacked = loss.scoreboard.sacked() - sacked_before;
     }
 
-    /// Hands round trips to the retransmission timer.
+    /// Gives round trips to the retransmission timer.
     #[inline]
     fn measure(&mut self, news: &News, cx: &mut Context<'_>) {
         self.meter.measure(news, &self.window, &self.config, &mut self.timers.retransmission, cx);
     }
 
-    /// New octets were acknowledged: retransmissions are counted anew, and the timers run from
-    /// here.
+    /// New octets were acknowledged: the count of retransmissions begins again, and the timers
+    /// start again now.
     fn on_progress(&mut self, now: Time) {
         self.timers.forget_retries();
         if self.persist.reset() {
-            // A probe was taken: the next wait is the first again.
+            // The peer accepted a probe, so the next wait is again the first.
             self.timers.stop_persist();
         }
         let by_partial_acks = by_partial_acks(self.config.recovery, self.recovery.loss.uses_sack);
@@ -273,8 +275,8 @@ impl RfcSender {
         self.restart_super_fast(now);
     }
 
-    /// Blocks that report what left before the head last did move the timer: the head's last copy
-    /// may be on its way still.
+    /// Blocks move the timer if they report segments that left before the head's last transmission:
+    /// this last copy of the head may still be on its way.
     fn on_old_reports(&mut self, news: &News, now: Time) {
         let head = self.recovery.loss.scoreboard.front().map(|head| head.at);
         if news.sacked_oldest.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
@@ -282,7 +284,7 @@ impl RfcSender {
         }
     }
 
-    /// A duplicate is reported: of a probe, of a retransmission, or of a link's making.
+    /// A duplicate is reported: a probe, a retransmission, or a copy that a link made.
     fn take_duplicate_report(&mut self, news: &News) {
         let Some(range) = news.dsack else { return };
         let careful = self.config.rack_rules.reports_need_reordering;
@@ -293,7 +295,7 @@ impl RfcSender {
         self.recovery.spurious.take_report(range);
     }
 
-    /// The sender as it stands.
+    /// Returns the present state of the sender.
     pub(super) fn before(&self) -> Before {
         Before { pipe: self.pipe(), lost: self.recovery.loss.scoreboard.lost() }
     }
@@ -310,8 +312,8 @@ impl RfcSender {
         }
     }
 
-    /// The ACK at hand proved the timeout spurious: the timer adapts (RFC 4015 §3.2). Where only the
-    /// window is restored, as in Linux, it is not told.
+    /// The ACK proved the timeout spurious, so the timer adapts (RFC 4015 §3.2). If only the window
+    /// is restored, as in Linux, the timer does not learn of it.
     fn adapt_timer(&mut self, news: &News, cx: &mut Context<'_>) {
         if self.config.undo == Undo::Rfc4015 {
             let sample = self.meter.doubted_trip(news, &self.window, &self.config, cx.now);
@@ -320,18 +322,18 @@ impl RfcSender {
         }
     }
 
-    /// Follows what recovery did.
+    /// Adapts the other parts to what recovery did.
     pub(super) fn follow(&mut self, reaction: &Reaction, now: Time) {
         self.timers.look_again(reaction.next_look, now);
         if reaction.began {
             self.count.fast_retransmits += 1;
-            // What a probe made up for is part of this loss (RFC 8985 §7.4.2).
+            // The segment that a probe replaced is part of this loss (RFC 8985 §7.4.2).
             self.tail_probe = TailProbe::default();
             self.meter.stop_timing();
         }
     }
 
-    /// What an ACK says of a tail loss probe.
+    /// Judges a tail loss probe by an ACK.
     fn judge_probe(&mut self, ack: &AckSegment<'_>, news: &News, now: Time) {
         if self.tail_probe.made_up_for_a_loss(ack, news) {
             let flight = self.window.flight() + news.acked;
@@ -339,18 +341,18 @@ impl RfcSender {
         }
     }
 
-    /// Lets the congestion algorithm, or recovery in its stead, set the window.
+    /// Lets the congestion algorithm, or recovery instead of it, set the window.
     pub(super) fn steer(&mut self, news: &News, before: &Before, now: Time) {
         let info = self.ack_info(news, before, now);
         self.recover(now, |recovery, scene| recovery.steer(news, info, scene));
     }
 
-    /// What the congestion algorithm is told of an ACK.
+    /// Returns what the congestion algorithm learns of an ACK.
     fn ack_info(&mut self, news: &News, before: &Before, now: Time) -> AckInfo {
         let rate = self.delivery.sample(now, news.delivered);
         let rules = &self.config.cwnd_rules;
         let smss = self.window.smss;
-        // A window of whole segments counts a short one for a whole.
+        // A window of whole segments counts a short segment as a whole one.
         let counted =
             |octets| if rules.whole_segments { news.delivered_segs * smss } else { octets };
         AckInfo {

@@ -193,7 +193,7 @@ impl Tcb {
     }
 
     /// The peer's SYN in SYN-RECEIVED: with the ACK of ours both had opened at once, and the
-    /// connection stands (RFC 9293 §3.5); without it our SYN-ACK was not heard.
+    /// connection stands (RFC 9293 §3.5); without it our SYN-ACK did not arrive.
     fn on_syn_again(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         if !segment.flags.has(Flags::ACK) || self.tx.window.octet(segment.ack) != 1 {
             if self.rx.may_challenge(cx.now, &self.config) {
@@ -234,7 +234,7 @@ impl Tcb {
             self.look_for_fin_ack(cx.now);
         }
         if right > left && !segment.flags.has(Flags::SYN) {
-            // What has octets is no part of a loop of ACKs (`tcp_oow_rate_limited`).
+            // A segment with octets cannot be part of a loop of ACKs (`tcp_oow_rate_limited`).
             self.rx.need = AckNeed::Now;
         } else {
             self.rx.challenge(cx.now, &self.config);
@@ -254,7 +254,7 @@ impl Tcb {
         }
     }
 
-    /// What a segment says to the sending half.
+    /// The fields of a segment that concern the sending half.
     fn ack_of<'a>(&self, segment: &'a Segment) -> AckSegment<'a> {
         let agreed = &self.header.agreed;
         AckSegment {
@@ -268,7 +268,8 @@ impl Tcb {
         }
     }
 
-    /// Takes the acknowledgment of a segment in; whether the segment is to be taken further.
+    /// Handles the acknowledgment of a segment. Returns whether the rest of the segment is to be
+    /// handled.
     fn on_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         let ack = self.ack_of(segment);
         let goes_on = self.tx.on_ack(&ack, cx);
@@ -283,8 +284,8 @@ impl Tcb {
         self.rx.on_data(segment, &at, &self.config);
     }
 
-    /// The peer's SYN: where its octets begin, and what it offers; whether it `takes_marks` of
-    /// congestion is told by its flags.
+    /// Handles the peer's SYN: the number of its first octet, and its offers. `takes_marks` says
+    /// whether its flags ask for ECN.
     fn take_syn(&mut self, segment: &Segment, takes_marks: bool, now: Time) {
         let smss = self.header.on_syn(segment, &self.config, now);
         self.header.agreed.ecn = self.config.ecn && takes_marks;
@@ -294,7 +295,7 @@ impl Tcb {
         self.tx.on_syn(smss, u64::from(segment.window), self.header.agreed.sack);
     }
 
-    /// Our SYN is acknowledged: the connection stands.
+    /// Our SYN is acknowledged: the connection is open.
     fn on_handshake_ack(&mut self, segment: &Segment, cx: &mut Context<'_>) {
         let ack = self.ack_of(segment);
         // A SYN's window is not shifted, and has been taken.

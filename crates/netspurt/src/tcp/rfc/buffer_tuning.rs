@@ -1,4 +1,5 @@
-//! What a receiver learns of its reader: the octets read in a round trip, and how long that is.
+//! A receiver's knowledge of its reader: the octets read in a round trip, and the length of the
+//! round trip.
 
 use crate::packed::packed_value;
 use crate::units::{Duration, Time};
@@ -28,7 +29,7 @@ pub(super) struct BufferTuning {
 packed_value!(BufferTuning { rtt, window_end, window_since, echo, space, read_to, since });
 
 impl BufferTuning {
-    /// The connection stands.
+    /// The connection is open.
     pub(super) fn begin(&mut self, space: u64, now: Time) {
         *self = Self { space, read_to: 1, since: now, ..Self::default() };
     }
@@ -43,7 +44,7 @@ impl BufferTuning {
         self.space
     }
 
-    /// The most octets become `space`; what they were.
+    /// Sets the most octets to `space`. Returns the old value.
     pub(super) fn take_space(&mut self, space: u64) -> u64 {
         core::mem::replace(&mut self.space, space)
     }
@@ -53,7 +54,7 @@ impl BufferTuning {
         self.space = self.space.min(most);
     }
 
-    /// Data arrived up to `next` while a window of `told` octets was told.
+    /// Data arrived up to `next`. The advertised window had `told` octets.
     #[inline]
     pub(super) fn on_window(&mut self, next: u64, told: u64, now: Time) {
         if let Some(since) = self.window_since {
@@ -68,8 +69,8 @@ impl BufferTuning {
         (self.window_end, self.window_since) = (next + told, Some(now));
     }
 
-    /// A segment echoes the time stamp `echo`. Of all that echo it the first one tells the round trip,
-    /// if it is a full one; whether the application `has_read` all.
+    /// A segment echoes the time stamp `echo`. The first segment with this echo gives the round
+    /// trip, if it is a full segment. `has_read` says whether the application has read everything.
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, is_full: bool, has_read: bool, now: Time) {
         if core::mem::replace(&mut self.echo, echo) == echo || !is_full {

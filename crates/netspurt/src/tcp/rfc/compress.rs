@@ -5,7 +5,7 @@ use crate::units::Duration;
 
 use super::config::RfcConfig;
 
-/// Behind one gap so many ACKs leave at once (`TCP_FASTRETRANS_THRESH`).
+/// The number of ACKs behind one gap that leave at once (`TCP_FASTRETRANS_THRESH`).
 const AT_ONCE: u32 = 3;
 /// So many segments wait for one ACK (`tcp_comp_sack_nr`).
 const WAITING_MAX: u32 = 44;
@@ -15,7 +15,7 @@ const WAIT_PART: u64 = 20;
 /// How much later a timer may fire that nothing else wakes (`tcp_comp_sack_slack_ns`), and a little more:
 /// what arrives at that instant is reported, too.
 const SLACK: Duration = Duration::from_nanos(100_001);
-/// A segment that changes a block behind so many newer ones lets the waiting ACK go first
+/// If a segment changes a block behind this number of newer ones, the waiting ACK leaves first
 /// (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 
@@ -48,7 +48,7 @@ impl SackCompression {
         }
     }
 
-    /// The peer's SYN came; whether SACK is agreed on.
+    /// The peer's SYN came. `sack` says whether SACK is agreed on.
     pub(super) fn begin(&mut self, sack: bool) {
         self.is_on = self.is_wanted && sack;
     }
@@ -59,7 +59,7 @@ impl SackCompression {
         self.waiting > 0
     }
 
-    /// An ACK goes out, and reports what waited.
+    /// An ACK leaves, with all waiting reports.
     #[inline]
     pub(super) fn on_acknowledged(&mut self) {
         self.waiting = 0;

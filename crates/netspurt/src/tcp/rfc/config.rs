@@ -68,7 +68,7 @@ pub enum Sampling {
     Timestamps,
 }
 
-/// What the retransmission timer counts from when an ACK moves it.
+/// The instant from which the retransmission timer counts when an ACK moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// From the ACK (RFC 6298 §5.3).
@@ -80,14 +80,14 @@ pub enum Restart {
     Rfc7765,
 }
 
-/// What a Super Fast Retransmit does to the congestion window, which the paper leaves open.
+/// The effect of a Super Fast Retransmit on the congestion window, which the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SfrResponse {
     /// Nothing.
     None,
-    /// What a loss found by duplicate ACKs does.
+    /// The effect of a loss found by duplicate ACKs.
     Halve,
-    /// What a timeout does, without the backoff.
+    /// The effect of a timeout, without the backoff.
     Reset,
 }
 
@@ -100,8 +100,9 @@ pub struct RfcConfig {
     pub ip_header_bytes: u16,
     /// The largest payload of a segment without options, as the MSS option has it.
     pub mss: u16,
-    /// What a smaller MSS option of the peer's counts for, lest a hostile peer have a packet sent
-    /// for each octet (Linux's `TCP_MIN_MSS` of old, since 5.2 `TCP_MIN_SND_MSS`).
+    /// The minimum for the peer's MSS option: a smaller one counts as this value, so that a hostile
+    /// peer cannot have a packet sent for each octet (Linux's `TCP_MIN_MSS` of old, since 5.2
+    /// `TCP_MIN_SND_MSS`).
     ///
     /// departs: RFC 9293 §3.7.1 - an MSS option below 88 octets counts as 88; the RFC sets no minimum.
     pub peer_mss_bytes_min: u32,
@@ -125,24 +126,25 @@ pub struct RfcConfig {
     pub prr: bool,
     /// How the congestion window is counted, cut and earned.
     pub cwnd_rules: CwndRules,
-    /// What moves the retransmission timer beyond RFC 6298's rules.
+    /// The rules that move the retransmission timer, beyond those of RFC 6298.
     pub timer_rules: TimerRules,
-    /// What the receiving side reports, and when it acknowledges a FIN.
+    /// The rules by which the receiving side reports and acknowledges.
     pub receive_rules: ReceiveRules,
-    /// What SYNs offer, and when they leave again.
+    /// The rules of what SYNs offer and when they are retransmitted.
     pub syn_rules: SynRules,
     /// When segments are held back or let go.
     pub send_rules: SendRules,
-    /// What proves a cut spurious, and what is learnt of it.
+    /// The rules of what proves a cut spurious, and what the sender learns from it.
     pub spurious_rules: SpuriousRules,
-    /// What RACK looks at, and in which order.
+    /// The rules of what RACK looks at, and in which order.
     pub rack_rules: RackRules,
-    /// RACK takes no round trip from a retransmission whose ACK echoes an older stamp (RFC 8985
-    /// §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
+    /// RACK ignores the round trip of a retransmission whose ACK echoes an older time stamp (RFC
+    /// 8985 §6.2 step 2; Linux's `tcp_skb_spurious_retrans`).
     pub rack_checks_echo: bool,
-    /// RACK's timer, where it begins a repair, counts for the delivery of one segment, and
-    /// afterwards leaves the window alone; it sends nothing new (`tcp_rack_reo_timeout`). Without the
-    /// switch it always counts for an ACK that delivered nothing: RFC 9937 speaks of ACKs alone.
+    /// If RACK's timer begins a repair, this counts as the delivery of one segment. Later firings
+    /// of the timer do not change the window, and the timer sends no new data
+    /// (`tcp_rack_reo_timeout`). Without the switch it always counts as an ACK that delivered
+    /// nothing, because RFC 9937 speaks only of ACKs.
     pub rack_timer_delivers: bool,
     /// A short segment waits while another short one is outstanding (Minshall 1999,
     /// `tcp_nagle_check`), and not while any octet is (RFC 896).
@@ -157,7 +159,7 @@ pub struct RfcConfig {
     /// Detection of spurious retransmissions from time stamps, and their undoing (RFC 3522, RFC
     /// 4015).
     pub eifel: bool,
-    /// What undoing a spurious cut restores.
+    /// The values that undoing a spurious cut restores.
     pub undo: Undo,
     /// Reports duplicates (RFC 2883).
     pub dsack: bool,
@@ -165,7 +167,7 @@ pub struct RfcConfig {
     pub dsack_undo: bool,
     /// Super Fast Retransmit.
     pub sfr: Option<SfrConfig>,
-    /// What such a retransmission does to the window.
+    /// The effect of such a retransmission on the window.
     pub sfr_response: SfrResponse,
     /// How long Super Fast Retransmit waits for the next segment when its last one was
     /// acknowledged and not all, in halves of the handshake's round trip; `None`: it rests.
@@ -178,7 +180,7 @@ pub struct RfcConfig {
     pub sampling: Sampling,
     /// Whether samples from segments sent twice are labelled ambiguous (Karn and Partridge 1987).
     pub karn: bool,
-    /// What an ACK does to a running timer.
+    /// The effect of an ACK on a running timer.
     pub restart: Restart,
     /// How round trips are measured.
     pub clock: Clock,
@@ -198,25 +200,25 @@ pub struct RfcConfig {
     pub nagle: bool,
     /// When the receiving side acknowledges.
     pub acks: DelayedAck,
-    /// Segments acknowledged at once at the start, at most (Linux's quick ACKs).
+    /// The most segments that are acknowledged at once at the start (Linux's quick ACKs).
     pub quick_acks_segs: u32,
-    /// Octets of payload of the segments that arrivals were merged of on their way (GRO), where they
-    /// were: what counts as a full segment.
+    /// The octets of payload of the segments that were merged on their way into arriving packets
+    /// (GRO), if they were: what counts as a full segment.
     pub merged_mss: Option<u16>,
-    /// Octets the receiving side holds for its application; with autotuning the most octets of
-    /// memory that the buffer becomes.
+    /// The octets that the receiving side can hold for its application; with autotuning the largest
+    /// size of the buffer in octets of memory.
     pub receive_buffer_bytes: u64,
-    /// The most of it that a SYN offers.
+    /// The largest part of it that a SYN offers.
     pub first_window_bytes: u64,
-    /// Octets of memory of the receive buffer that an application asked for (`SO_RCVBUF`; Linux doubles
-    /// what it is given), where memory is counted.
+    /// If memory is counted: the octets of memory of the receive buffer that an application set
+    /// (`SO_RCVBUF`; Linux doubles the number).
     pub receive_memory_bytes: Option<u64>,
     /// Retransmissions of one segment before the connection is given up (RFC 9293 §3.8.3, R2).
     pub retries: u32,
     /// Retransmissions of a SYN.
     pub syn_retries: u32,
-    /// Retransmissions of a SYN that leave the initial window as it is: none in RFC 5681 §3.1, one
-    /// in Linux.
+    /// The number of retransmissions of a SYN that do not reduce the initial window: none in RFC
+    /// 5681 §3.1, one in Linux.
     pub syn_retransmissions_forgiven: u32,
     /// How long an end that closed first waits for stragglers: twice the MSL of RFC 9293 §3.6.1.
     pub time_wait: Duration,
@@ -228,15 +230,15 @@ pub struct RfcConfig {
     /// RACK's reordering window to begin with, in hundredths of the least round trip (RFC 8985
     /// §6.2 step 4: a quarter).
     pub reorder_window_percent: u32,
-    /// What a tail loss probe of a lone segment allows for the peer's delayed ACK
-    /// (RFC 8985 §7.2).
+    /// The time that a tail loss probe of a lone segment allows for the peer's delayed ACK (RFC
+    /// 8985 §7.2).
     pub max_ack_delay: Duration,
-    /// What it allows otherwise, beyond its round trips, and what RACK's timer allows: nothing in
-    /// RFC 8985, 2 ms in Linux.
+    /// The time that other probes and RACK's timer add to their round trips: nothing in RFC 8985, 2
+    /// ms in Linux.
     pub timer_slack: Duration,
 }
 
-/// What is restored when a retransmission proves to have been spurious.
+/// The values that are restored when a retransmission proves to have been spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// The threshold; the window becomes what is outstanding and one burst, and the retransmission

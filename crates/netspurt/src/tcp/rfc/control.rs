@@ -1,5 +1,5 @@
-//! What a host asks of a connection beside the calls of RFC 9293 §3.9.1: keep-alive, changes of switches,
-//! and whether a segment belongs to it.
+//! Requests of a host to a connection beside the calls of RFC 9293 §3.9.1: keep-alive, changes of
+//! switches, and whether a segment belongs to it.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(in crate::tcp) fn adjust(tcb: &mut Tcb, change: impl FnOnce(&mut RfcConfig))
     tcb.tx.config = Arc::clone(&tcb.config);
 }
 
-/// The application asks for a receive buffer of so many octets of memory.
+/// The application sets a receive buffer of `octets` octets of memory.
 pub(in crate::tcp) fn set_receive_memory(tcb: &mut Tcb, octets: u64) {
     if let Some(memory) = &mut tcb.rx.memory {
         memory.fix(octets);
@@ -63,8 +63,8 @@ pub(in crate::tcp) fn set_congestion(tcb: &mut Tcb, congestion: &CongestionConfi
     tcb.tx.recovery.cwnd.replace(congestion, rtt);
 }
 
-/// Whether a segment is taken in: it lies in the window, and is no old duplicate. One that comes before
-/// the connection stands always is.
+/// Whether a segment is accepted: it lies in the window and is not an old duplicate. A segment that
+/// comes before the connection is open is always accepted.
 pub(in crate::tcp) fn accepts(tcb: &Tcb, segment: &Segment, now: Time) -> bool {
     let left = tcb.rx.octet(segment.seq);
     let right = left + u64::from(segment.seq_len());

@@ -21,9 +21,9 @@ pub(super) struct CwndControl {
     /// Octets below this left in a flight that filled the window: their ACKs earn growth
     /// (RFC 2861 §3.1).
     filled_until: u64,
-    /// The same as Linux tells it.
+    /// The same by Linux's rule.
     usage: Usage,
-    /// A cut of which the peer has not been told yet by CWR (RFC 3168 §6.1.2).
+    /// Whether the peer does not know yet of a cut, because no CWR was sent (RFC 3168 §6.1.2).
     pub(super) owes_cwr: bool,
 }
 
@@ -52,7 +52,7 @@ impl CwndControl {
         }
     }
 
-    /// Another algorithm goes on from the same window, after a handshake of `rtt`.
+    /// Continues with another algorithm from the same window, after a handshake of `rtt`.
     pub(super) fn replace(&mut self, config: &CongestionConfig, rtt: Option<Duration>) {
         self.algorithm = config.build();
         self.is_owned = self.algorithm.owns_window();
@@ -64,7 +64,8 @@ impl CwndControl {
         self.is_owned
     }
 
-    /// Full segments have `now` octets and no longer `before`: the windows keep their segments.
+    /// Full segments now have `now` octets instead of `before`. The windows keep their number of
+    /// segments.
     #[inline]
     pub(super) fn follow_smss(&mut self, before: u64, now: u64) {
         if before != now {
@@ -83,15 +84,15 @@ impl CwndControl {
         self.initial.octets(smss)
     }
 
-    /// The connection stands, with a window of `cwnd` octets after a handshake of `rtt`.
+    /// The connection is open, with a window of `cwnd` octets after a handshake of `rtt`.
     pub(super) fn open(&mut self, cwnd: u64, rtt: Option<Duration>, now: Time) {
         self.window.cwnd = cwnd;
         self.usage.begin(now);
         self.algorithm.on_open(rtt, &self.window);
     }
 
-    /// Cuts the threshold for congestion. The peer is told with the next new octets, whatever the
-    /// reason (RFC 3168 §6.1.2).
+    /// Cuts the threshold for congestion. The next new octets tell the peer, for any kind of
+    /// congestion (RFC 3168 §6.1.2).
     pub(super) fn cut(&mut self, met: &Met, rules: &CwndRules) {
         self.owes_cwr = true;
         let flight = self.cut_base(met.flight, rules);
@@ -101,7 +102,7 @@ impl CwndControl {
         self.window.ssthresh = (ssthresh - over).max(2 * met.smss);
     }
 
-    /// What a cut takes a part of, with `flight` octets outstanding.
+    /// Returns the octets of which a cut takes a share, with `flight` octets outstanding.
     pub(super) fn cut_base(&self, flight: u64, rules: &CwndRules) -> u64 {
         if rules.cut_from_cwnd { self.window.cwnd } else { flight }
     }
@@ -126,8 +127,8 @@ impl CwndControl {
         };
     }
 
-    /// A cut from the window `before` proved spurious (RFC 4015 §3). `pipe_prev` octets were
-    /// outstanding at it; `resumed` are in the network now, one burst included.
+    /// Undoes a cut from the window `before`, which proved spurious (RFC 4015 §3). `pipe_prev`
+    /// octets were outstanding at it; `resumed` are in the network now, one burst included.
     pub(super) fn take_back(&mut self, before: &Window, pipe_prev: u64, resumed: u64, how: Undo) {
         match how {
             Undo::Rfc4015 => {
@@ -141,13 +142,13 @@ impl CwndControl {
         }
     }
 
-    /// What was sent up to octet `nxt` fills the window.
+    /// The octets sent up to `nxt` fill the window.
     #[inline]
     pub(super) fn note_full(&mut self, nxt: u64) {
         self.filled_until = nxt;
     }
 
-    /// An ACK opens the window where its algorithm has it so.
+    /// Lets an ACK open the window, as the algorithm decides.
     #[inline]
     pub(super) fn take_ack(&mut self, info: &AckInfo) {
         self.algorithm.on_ack(info, &mut self.window);
@@ -176,7 +177,7 @@ impl CwndControl {
         let &Idleness { now, idle, rto, initial, smss } = idle;
         if rules.idle_decay {
             remember(&mut self.window, smss);
-            // Exactly at a multiple of the timer the last of them has not passed.
+            // At exactly a multiple of the timer, the last of these times has not passed yet.
             let timers = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
             let halved = (self.window.cwnd / smss) >> timers.min(63);
             self.window.cwnd = self.window.cwnd.min((halved * smss).max(initial));

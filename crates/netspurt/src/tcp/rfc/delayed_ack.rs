@@ -17,25 +17,25 @@ const FULL_LEAST: u64 = 88;
 /// How many segments are acknowledged at once after the application asked for it (`TCP_QUICKACK`).
 const QUICK_SEGS: u32 = 16;
 
-/// How many are after a mark of congestion.
+/// How many segments are acknowledged at once after a congestion mark.
 const QUICK_AFTER_MARK: u32 = 2;
 
-/// What a segment asks of the acknowledging side.
+/// Which acknowledgment a segment needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AckNeed {
-    /// Nothing: it carried nothing.
+    /// None, because the segment carried nothing.
     None,
-    /// An acknowledgment, but it may wait.
+    /// An acknowledgment that may wait.
     Later,
-    /// One at once.
+    /// An acknowledgment at once.
     Now,
-    /// The same, and nothing else: the segment was discarded.
+    /// An acknowledgment at once, and nothing else, because the segment was discarded.
     Alone,
 }
 
 packed_variants!(AckNeed { None, Later, Now, Alone });
 
-/// What the connection knows as a segment arrives.
+/// The state of the connection when a segment arrives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) now: Time,
@@ -48,8 +48,8 @@ pub(super) struct Moment {
 pub(super) struct Reader {
     /// Whether it reads data as soon as they arrive.
     pub(super) reads: bool,
-    /// Whether the window is as wide as it was told: the application reads, or what is unread leaves
-    /// room.
+    /// Whether the window is as wide as it was advertised, because the application reads, or
+    /// because the unread octets leave room.
     pub(super) keeps_window: bool,
 }
 
@@ -79,19 +79,20 @@ pub(super) struct AckDelay {
     algorithm: DelayedAck,
     /// How time is counted.
     clock: Clock,
-    /// Acknowledgments still to be sent at once, and the most of them.
+    /// The number of acknowledgments that are still to be sent at once, and its maximum.
     quick: u32,
     quick_max: u32,
     /// Octets of a full segment: Linux's `rcv_mss`; with other algorithms the longest seen.
     full: u64,
-    /// Octets of the last segment, if it was shorter and may be full; else 0.
+    /// Octets of the last segment, if it was shorter than `full` but may be a full one; otherwise
+    /// 0.
     candidate: u64,
     /// Zero before the first segment.
     ato: Duration,
     last_arrival: Time,
     interactive: bool,
     pushed: Pushed,
-    /// Whether data of more than a full segment wait until the application reads.
+    /// Whether the acknowledgment of more than a full segment waits until the application reads.
     full_needs_reader: bool,
     /// Octets of the longest segment that the peer may send.
     advertised: u64,
@@ -119,8 +120,8 @@ impl AckDelay {
         }
     }
 
-    /// The connection stands, and the peer sends segments of up to `advertised` octets, but probably of
-    /// `likely` ones at most (`tcp_initialize_rcv_mss`).
+    /// The connection is open. The peer sends segments of up to `advertised` octets, but probably
+    /// of at most `likely` octets (`tcp_initialize_rcv_mss`).
     pub(super) fn open(&mut self, advertised: u64, likely: u64) {
         self.advertised = advertised;
         if let DelayedAck::Adaptive { .. } = self.algorithm {
@@ -128,7 +129,7 @@ impl AckDelay {
         }
     }
 
-    /// The next octets in order arrived, in parts of so many octets, into a `window`.
+    /// The next octets in order arrived, in parts of `part` octets, into a `window`.
     pub(super) fn on_arrival(&mut self, segment: &Segment, part: u64, window: u64, at: &Moment) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else {
             self.full = self.full.max(part);
@@ -145,28 +146,29 @@ impl AckDelay {
         self.last_arrival = at.now;
     }
 
-    /// A segment arrived beyond a hole: it, too, tells what counts as full.
+    /// A segment arrived beyond a hole. It also shows how long a full segment is.
     pub(super) fn on_beyond(&mut self, segment: &Segment, part: u64) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.measure(segment, part);
         }
     }
 
-    /// The window's threshold grew: an acknowledgment tells it (`icsk_ack.quick |= 1`).
+    /// The window's threshold grew, so that an acknowledgment is sent at once to advertise it
+    /// (`icsk_ack.quick |= 1`).
     pub(super) fn on_growth(&mut self) {
         if self.quick_max > 0 && matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick |= 1;
         }
     }
 
-    /// The window is small: no acknowledgments at once (`__tcp_select_window`).
+    /// The window is small: acknowledgments are no longer sent at once (`__tcp_select_window`).
     pub(super) fn on_scarcity(&mut self) {
         if matches!(self.algorithm, DelayedAck::Adaptive { .. }) {
             self.quick = 0;
         }
     }
 
-    /// The wait follows the gap since the last arrival.
+    /// Adapts the wait to the gap since the last arrival.
     fn follow(&mut self, gap: Duration, min: Duration, window: u64, rto: Duration) {
         let half = self.clock.whole_jiffies(self.ato / 2);
         if gap <= min / 2 {
@@ -178,13 +180,13 @@ impl AckDelay {
         }
     }
 
-    /// Learns of a segment, or of several of `len` octets each, what counts as full, and whether more is
-    /// to be expected soon.
+    /// Learns from a segment, or from several segments of `len` octets each, how long a full
+    /// segment is, and whether more data is to be expected soon.
     fn measure(&mut self, segment: &Segment, len: u64) {
         let last = core::mem::take(&mut self.candidate);
         let pushes = segment.flags.has(Flags::PSH);
         if len >= self.full {
-            // A longer one was put together on its way (`tcp_measure_rcv_mss`).
+            // A longer segment was merged on its way (`tcp_measure_rcv_mss`).
             self.full = len.min(self.advertised);
             if pushes {
                 self.pushed = self.pushed.max(Pushed::Once);
@@ -204,7 +206,8 @@ impl AckDelay {
         self.pushed = if self.pushed == Pushed::Never { Pushed::Once } else { Pushed::Again };
     }
 
-    /// As many acknowledgments at once as half the window has full segments, and `most` at most.
+    /// Sends as many acknowledgments at once as half the window has full segments, but at most
+    /// `most`.
     fn be_quick(&mut self, window: u64, most: u32) {
         let half = match window / (2 * self.full.max(1)) {
             0 => 2,
@@ -213,9 +216,10 @@ impl AckDelay {
         self.quick = self.quick.max(half.min(most));
     }
 
-    /// The application asked for acknowledgments at once, or no longer (`TCP_QUICKACK`). Of
-    /// Linux's rule that says whether the flow counts as interactive, and whether one that is `owed` waits
-    /// until all is read (`tcp_sock_set_quickack`). Whether what is owed leaves in any case.
+    /// The application switched acknowledgments at once on or off (`TCP_QUICKACK`). As in Linux
+    /// this decides whether the flow counts as interactive, and whether an `owed` acknowledgment
+    /// waits until all data is read (`tcp_sock_set_quickack`). Returns whether an owed
+    /// acknowledgment leaves in any case.
     pub(super) fn set_quick(&mut self, quick: bool, owed: bool) -> bool {
         if let DelayedAck::Adaptive { .. } = self.algorithm {
             self.interactive = !quick;
@@ -228,7 +232,8 @@ impl AckDelay {
         quick
     }
 
-    /// A duplicate arrived: the peer may not have heard, if it is of octets `in_order`.
+    /// A duplicate arrived. If its octets were already received `in_order`, the peer may have
+    /// missed an acknowledgment.
     pub(super) fn on_duplicate(&mut self, in_order: bool, window: u64) {
         if in_order {
             self.hurry(window, self.quick_max);
@@ -240,7 +245,7 @@ impl AckDelay {
         self.hurry(window, QUICK_AFTER_MARK);
     }
 
-    /// Up to `most` acknowledgments leave at once (`tcp_enter_quickack_mode`).
+    /// Sends up to `most` acknowledgments at once (`tcp_enter_quickack_mode`).
     fn hurry(&mut self, window: u64, most: u32) {
         if let DelayedAck::Adaptive { min, .. } = self.algorithm {
             self.be_quick(window, most);
@@ -249,8 +254,8 @@ impl AckDelay {
         }
     }
 
-    /// How urgent the acknowledgment of `held` octets in order is: at least every second full
-    /// segment (RFC 5681 §4.2).
+    /// Returns how urgent the acknowledgment of `held` octets in order is. At least every second
+    /// full segment is acknowledged (RFC 5681 §4.2).
     pub(super) fn need(&self, held: u64, reader: Reader) -> AckNeed {
         if self.is_urgent(held, reader) || reader.reads && self.is_asked() {
             AckNeed::Now
@@ -259,28 +264,29 @@ impl AckDelay {
         }
     }
 
-    /// Whether it may not wait, whatever the application has read.
+    /// Whether it must not wait, no matter what the application has read.
     pub(super) fn is_urgent(&self, held: u64, reader: Reader) -> bool {
-        // Linux counts more than one full segment, RFC 5681 two: the same for full ones.
+        // In Linux more than one full segment is enough, in RFC 5681 two are needed. For full
+        // segments this is the same.
         let is_full = held > self.full && (!self.full_needs_reader || reader.keeps_window);
         let is_quick = self.quick > 0 && !self.interactive;
         is_quick || is_full || self.algorithm == DelayedAck::Never
     }
 
-    /// The same where the last of them is the peer's FIN, which the application is expected to
+    /// The same if the last of these octets is the peer's FIN, which the application is expected to
     /// answer (`tcp_fin`).
     pub(super) fn need_of_fin(&mut self, held: u64, reader: Reader) -> AckNeed {
         self.interactive = true;
-        // What the peer pushed asks for no haste in an interactive flow.
+        // In an interactive flow pushed data is not urgent.
         self.need(held, Reader { reads: false, ..reader })
     }
 
-    /// Whether an application that reads makes the acknowledgment of `held` octets go out.
+    /// Whether the acknowledgment of `held` octets leaves when the application reads.
     pub(super) fn is_asked_for(&self, held: u64) -> bool {
         self.full_needs_reader && held > self.full
     }
 
-    /// Whether an application that has read all there is makes the acknowledgment go out.
+    /// Whether the acknowledgment leaves when the application has read all data.
     pub(super) fn is_asked(&self) -> bool {
         match self.pushed {
             Pushed::Never => false,
@@ -293,11 +299,11 @@ impl AckDelay {
     pub(super) fn wait(&self, at: &Moment) -> Duration {
         let longest = self.longest();
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return longest };
-        // A peer waits for a round trip anyway.
+        // The peer waits for a round trip in any case.
         at.srtt.map_or(longest, |srtt| longest.min(srtt.max(min)))
     }
 
-    /// How long it may wait, the round trip apart.
+    /// How long it may wait, without the limit by the round trip.
     pub(super) fn longest(&self) -> Duration {
         match self.algorithm {
             DelayedAck::Never => Duration::ZERO,
@@ -306,7 +312,7 @@ impl AckDelay {
         }
     }
 
-    /// Octets of what counts as a full segment.
+    /// The octets of a full segment.
     pub(super) fn full(&self) -> u64 {
         self.full
     }
@@ -333,12 +339,12 @@ impl AckDelay {
         }
     }
 
-    /// Data left: an answer, where it comes within the wait (`tcp_event_data_sent`).
+    /// Data left. It counts as an answer if it comes within the wait (`tcp_event_data_sent`).
     pub(super) fn on_data_sent(&mut self, now: Time) {
         self.interactive |= self.clock.jiffies_between(self.last_arrival, now) < self.ato;
     }
 
-    /// The wait was in vain.
+    /// The wait ended without an answer.
     pub(super) fn on_wait_over(&mut self, rto: Duration) {
         let DelayedAck::Adaptive { min, .. } = self.algorithm else { return };
         self.ato = if self.interactive { min } else { (self.ato * 2).min(rto) };

@@ -166,7 +166,7 @@ impl Tcb {
         self.header.weigh(segment);
     }
 
-    /// The SYN leaves again.
+    /// Retransmits the SYN.
     pub(super) fn retransmit_syn(&mut self, cx: &mut Context<'_>) {
         self.tx.retransmit_syn(cx.now);
         self.send_syn(Some(Cause::Syn), cx);

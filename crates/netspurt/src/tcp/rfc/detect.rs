@@ -13,8 +13,8 @@ use super::repair::{Phase, Repair};
 use super::scoreboard::{Scoreboard, SentSegment};
 use super::send_window::SendWindow;
 
-/// Loss detection: what is outstanding, what acknowledgments say of it, and the rule that calls
-/// some of it lost.
+/// Loss detection: the outstanding segments, the acknowledgments of them, and the rule that calls
+/// some of them lost.
 #[derive(Debug, Default)]
 pub(super) struct LossDetector {
     pub(super) scoreboard: Scoreboard,
@@ -23,15 +23,16 @@ pub(super) struct LossDetector {
     pub(super) uses_sack: bool,
     /// Duplicate ACKs in a row.
     pub(super) dupacks: u32,
-    /// Octets that duplicate ACKs stand for, without SACK.
+    /// Without SACK: the octets for which duplicate ACKs stand.
     pub(super) dup_bytes: u64,
-    /// New octets sent on the first two of them (RFC 3042), which no cut counts.
+    /// New octets that were sent on the first two duplicate ACKs (RFC 3042). A cut does not count
+    /// them.
     pub(super) limited: u64,
 }
 
 packed!(LossDetector { scoreboard, rack, uses_sack, dupacks, dup_bytes, limited });
 
-/// What the rules look at beside the detector's own state.
+/// What the rules need in addition to the detector's own state.
 pub(super) struct Scene<'a> {
     pub(super) now: Time,
     pub(super) window: &'a SendWindow,
@@ -40,7 +41,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl LossDetector {
-    /// Octets outstanding as the window counts them, maybe in whole segments.
+    /// Returns the outstanding octets as the window counts them, which may be in whole segments.
     #[inline]
     pub(super) fn counted_flight(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         if config.cwnd_rules.whole_segments {
@@ -51,8 +52,8 @@ impl LossDetector {
     }
 
     /// The estimate of octets in the network: what is outstanding less what has arrived and what is
-    /// lost, and the retransmissions (RFC 6675 §4). Duplicate ACKs stand for arrivals where there
-    /// is no SACK.
+    /// lost, and the retransmissions (RFC 6675 §4). Without SACK, duplicate ACKs stand for
+    /// arrivals.
     #[inline]
     pub(super) fn pipe(&self, window: &SendWindow, config: &RfcConfig) -> u64 {
         let in_network = if config.cwnd_rules.whole_segments {
@@ -67,24 +68,25 @@ impl LossDetector {
         in_network.saturating_sub(self.dup_bytes)
     }
 
-    /// Octets outstanding that a cut is to count: not what Limited Transmit sent.
+    /// Returns the outstanding octets that a cut counts. Octets sent by Limited Transmit do not
+    /// count.
     pub(super) fn flight_to_cut(&self, window: &SendWindow) -> u64 {
         window.flight().saturating_sub(self.limited)
     }
 
-    /// An ACK of new octets came while all was well: no duplicate came since.
+    /// An ACK of new octets came when no loss was suspected: the count of duplicates is zero.
     #[inline]
     pub(super) fn on_calm_ack(&mut self) {
         (self.dupacks, self.dup_bytes, self.limited) = (0, 0, 0);
     }
 
-    /// Duplicates count anew.
+    /// The count of duplicates begins again.
     pub(super) fn forget_duplicates(&mut self) {
         (self.dupacks, self.dup_bytes) = (0, 0);
     }
 
-    /// Counts duplicates; without SACK each stands for a segment that arrived, and an ACK of new
-    /// octets says which did (RFC 6582 §3.2).
+    /// Counts duplicates. Without SACK each stands for a segment that arrived, and an ACK of new
+    /// octets shows which segments did (RFC 6582 §3.2).
     pub(super) fn count_duplicates(&mut self, news: &News, scene: &Scene<'_>, phase: Phase) {
         let &Scene { window, config, .. } = scene;
         let whole = config.cwnd_rules.whole_segments;
@@ -111,18 +113,19 @@ impl LossDetector {
         }
     }
 
-    /// Whether something seems to have arrived out of order.
+    /// Whether segments seem to have arrived out of order.
     pub(super) fn sees_disorder(&self) -> bool {
         self.dupacks > 0 || self.scoreboard.sacked() > 0
     }
 
-    /// What begins at `left` arrived behind others.
+    /// The segment that begins at `left` arrived after later ones.
     pub(super) fn note_reordering(&mut self, left: u64, window: &SendWindow) {
         let una = (self.scoreboard.sacked() == 0).then_some(window.una);
         self.rack.note_reordering(left, una, window.smss);
     }
 
-    /// A partial ACK says that the head is lost (RFC 6582 §3.2 step 3); whether there is one.
+    /// A partial ACK shows that the head is lost (RFC 6582 §3.2 step 3). Returns whether there is a
+    /// head.
     pub(super) fn on_partial_ack(&mut self) -> bool {
         let found = !self.uses_sack && !self.scoreboard.is_empty();
         if found {
@@ -131,7 +134,7 @@ impl LossDetector {
         found
     }
 
-    /// What is outstanding, for people.
+    /// The outstanding segments, for reports.
     pub(super) fn outstanding_info(&self, window: &SendWindow) -> OutstandingInfo {
         let count = |what: fn(&SentSegment) -> bool| {
             self.scoreboard.iter().filter(|sent| what(sent)).count() as u64
@@ -146,8 +149,8 @@ impl LossDetector {
         }
     }
 
-    /// Marks what the connection's rule calls lost; for how long RACK is to wait before it looks
-    /// again, if it is.
+    /// Marks the segments that the connection's rule calls lost. Returns the time after which RACK
+    /// must look again, if it must.
     pub(super) fn detect(&mut self, repair: &Repair, scene: &Scene<'_>) -> Option<Duration> {
         let repairing = repair.phase.is_repairing();
         if !self.uses_sack {
@@ -164,7 +167,7 @@ impl LossDetector {
         None
     }
 
-    /// The third duplicate tells that the head is lost (RFC 5681 §3.2), once for each window: not
+    /// The third duplicate shows that the head is lost (RFC 5681 §3.2), once for each window: not
     /// again below `recover` (RFC 6582 §3.2 step 1).
     ///
     /// departs: RFC 5681 §3.2 - after a timeout Reno, too, takes no duplicates for a loss until all
@@ -178,7 +181,8 @@ impl LossDetector {
         }
     }
 
-    /// As many duplicates as tell a loss; fewer where fewer can come (RFC 5827 §3).
+    /// The number of duplicates that indicates a loss. It is smaller if fewer duplicates can come
+    /// (RFC 5827 §3).
     fn dup_thresh(&self, scene: &Scene<'_>) -> u32 {
         let usual = scene.config.dup_thresh;
         let limited_segs = scene.window.segs(self.limited);
@@ -222,14 +226,15 @@ impl LossDetector {
         }
     }
 
-    /// What starts below `edge` is lost; the first of it `starts` a repair, or none does.
+    /// Marks the segments that start below `edge` as lost. `starts` says whether the first of them
+    /// starts a repair.
     fn lose_below(&mut self, edge: u64, mut starts: bool) {
         self.scoreboard.lose_below(edge, || {
             if core::mem::take(&mut starts) { Cause::Fast } else { Cause::SackRecovery }
         });
     }
 
-    /// What RACK judges by, once there is a round trip.
+    /// What RACK needs for its judgement. `None` before the first round trip.
     fn circumstances(&self, scene: &Scene<'_>, repairing: bool) -> Option<Circumstances> {
         let min_rtt = scene.meter.min_rtt?;
         let srtt = scene.meter.srtt.unwrap_or(min_rtt);
@@ -238,7 +243,8 @@ impl LossDetector {
         Some(Circumstances { now: scene.now, min_rtt, srtt, window_percent, eager })
     }
 
-    /// RFC 8985 §6.2 step 5; what is not late yet will be looked at again when it is.
+    /// RFC 8985 §6.2 step 5. RACK will look again at segments that are not late yet, when they are
+    /// late.
     fn detect_by_time(&mut self, repairing: bool, scene: &Scene<'_>) -> Option<Duration> {
         let head = self.scoreboard.front();
         if self.scoreboard.is_orderly() && head.is_none_or(|head| self.rack.is_younger(head)) {
@@ -249,8 +255,8 @@ impl LossDetector {
         self.rack.detect(&mut self.scoreboard, &with)
     }
 
-    /// A timeout: everything outstanding is lost, or under RACK the head, and what left long
-    /// enough ago; the rest may be on its way (RFC 8985 §6.3).
+    /// After a timeout, everything outstanding is lost. With RACK, only the head is lost, and
+    /// segments that left long enough ago; the others may be on their way (RFC 8985 §6.3).
     pub(super) fn on_timeout(&mut self, scene: &Scene<'_>) {
         self.forget_duplicates();
         self.limited = 0;
@@ -267,7 +273,7 @@ impl LossDetector {
         }
     }
 
-    /// The head is lost, and what left more than `late` ago.
+    /// Marks the head as lost, and all segments that left more than `late` ago.
     fn lose_late(&mut self, late: Duration, now: Time) {
         for place in 0..self.scoreboard.len() {
             if place == 0 || self.scoreboard.get(place).at + late <= now {

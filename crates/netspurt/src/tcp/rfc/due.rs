@@ -1,5 +1,5 @@
-//! What the sending half does when something falls due: timeouts, RACK's look for losses, probes of
-//! the tail and of a closed window, and Super Fast Retransmit.
+//! Timers of the sending half that are due: timeouts, RACK's look for losses, probes of the tail
+//! and of a closed window, and Super Fast Retransmit.
 
 use crate::congestion::Congestion;
 use crate::rto::TimeoutKind;
@@ -14,34 +14,34 @@ use super::repair::Phase;
 use super::sender::RfcSender;
 use super::tail_probe::TailProbe;
 
-/// What became of the retransmission timer's firing.
+/// The result of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timeout {
     /// Nothing is outstanding.
     Idle,
     /// It fired too often in a row.
     GiveUp,
-    /// The SYN is to leave again.
+    /// The SYN must be retransmitted.
     Opening,
     /// A repair began.
     Repair,
 }
 
-/// What a closed window, or a short segment, has waited for.
+/// The result of waiting with a closed window or with a short segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Persisted {
-    /// What the window takes leaves, however little.
+    /// The octets for which the window has room leave, even if they are few.
     Send(NextSegment),
     /// The closed window is probed.
     Probe,
-    /// The host's own queue still takes nothing.
+    /// The host's own queue still drops everything.
     Refused,
     /// Too many probes had no answer.
     GiveUp,
 }
 
 impl RfcSender {
-    /// The retransmission timer fired; `kind` says what for, where it was not for data.
+    /// The retransmission timer fired. `kind` says what it was armed for, which may be a SYN.
     pub(super) fn on_timeout(&mut self, kind: TimeoutKind, cx: &mut Context<'_>) -> Timeout {
         self.timers.retransmission.stop();
         if self.recovery.loss.scoreboard.is_empty() {
@@ -69,7 +69,7 @@ impl RfcSender {
         Timeout::Repair
     }
 
-    /// RACK's timer fired: it looks again at what was not late enough.
+    /// RACK's timer fired: RACK looks again at segments that were not late enough.
     pub(super) fn on_reorder_timer(&mut self, now: Time) {
         self.timers.stop_reordering();
         let (news, before) = (News::default(), self.before());
@@ -83,11 +83,11 @@ impl RfcSender {
         }
     }
 
-    /// RFC 8985 §7.2: a probe is due some round trips after the last sending or ACK, and when
-    /// the retransmission timer would fire at the latest.
+    /// RFC 8985 §7.2: a probe is due some round trips after the last transmission or ACK, but at
+    /// the latest when the retransmission timer would fire.
     ///
-    /// Where the head bounds probes, one behind new data that were `sent` is due when a timer from the
-    /// head's last transmission would fire, unless that has passed.
+    /// If the head bounds probes, a probe after new data that was `sent` is due when a timer from
+    /// the head's last transmission would fire, unless this instant has passed.
     pub(super) fn arm_tail_probe(&mut self, sent: bool, now: Time) {
         self.timers.stop_tail_probe();
         let loss = &self.recovery.loss;
@@ -111,7 +111,7 @@ impl RfcSender {
         self.timers.arm_tail_probe(wait, now);
     }
 
-    /// The probe leaves: new data where there is some, else the last segment (RFC 8985 §7.3).
+    /// Sends the probe: new data if there is some, otherwise the last segment (RFC 8985 §7.3).
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.stop_tail_probe();
         if self.persist.is_refused {
@@ -148,7 +148,7 @@ impl RfcSender {
         }
     }
 
-    /// Step 3: an ACK of new octets restarts the timer, or ends it with nothing outstanding.
+    /// Step 3: an ACK of new octets restarts the timer, or stops it if nothing is outstanding.
     #[inline]
     pub(super) fn restart_super_fast(&mut self, now: Time) {
         if self.super_fast.is_on() {
@@ -169,8 +169,8 @@ impl RfcSender {
         self.timers.arm_super_fast(wait.filter(|_| !nothing_out), now);
     }
 
-    /// Step 4: the first segment not acknowledged leaves again, and the timer rests until a
-    /// new one is sent.
+    /// Step 4: the first unacknowledged segment is retransmitted, and the timer rests until a new
+    /// segment is sent.
     pub(super) fn send_super_fast(&mut self, now: Time) -> Option<NextSegment> {
         self.timers.arm_super_fast(None, now);
         if !self.super_fast.is_on() || self.recovery.loss.scoreboard.is_empty() {
@@ -194,8 +194,8 @@ impl RfcSender {
         Some(departure)
     }
 
-    /// With nothing outstanding and something held back by the peer's window, a probe will be
-    /// due (RFC 9293 §3.8.6.1).
+    /// If nothing is outstanding and the peer's window holds data back, a probe will be due (RFC
+    /// 9293 §3.8.6.1).
     pub(super) fn arm_persist(&mut self, now: Time) {
         let held = self.recovery.loss.scoreboard.is_empty() && self.window.unsent() > 0;
         let peer = self.window.peer();
@@ -212,14 +212,16 @@ impl RfcSender {
         }
     }
 
-    /// An ACK came with nothing outstanding: what its window holds back waits anew, maybe.
+    /// An ACK came while nothing was outstanding. If the rules say so, data that its window holds
+    /// back begins its wait again.
     pub(super) fn restart_persist(&mut self) {
         if self.config.send_rules.acks_restart_probes {
             self.timers.stop_persist();
         }
     }
 
-    /// Sends what the window takes however little, or probes a closed one.
+    /// Sends the octets for which the window has room, even if they are few, or probes a closed
+    /// window.
     pub(super) fn persist(&mut self, now: Time) -> Persisted {
         self.timers.stop_persist();
         if self.persist.is_refused {

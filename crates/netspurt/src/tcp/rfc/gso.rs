@@ -11,7 +11,7 @@ pub(super) struct PacketPlace {
     pub(super) is_last: bool,
 }
 
-/// The packet of which segments are being sent.
+/// The packet whose segments are being sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GsoPacket {
     /// The first octet of its next segment.

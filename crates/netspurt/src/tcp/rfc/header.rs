@@ -12,13 +12,13 @@ use super::info::OptionsInfo;
 use super::rules::ReceiveRules;
 use super::stamps::{PeerStamp, stamp};
 
-/// What the peer takes where it does not say (RFC 9293 §3.7.1).
+/// The MSS of a peer that sends no MSS option (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 const DEFAULT_MSS_V6: u16 = 1220;
 /// The largest shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
 
-/// What both ends agreed on.
+/// The options on which both ends agreed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agreed {
     pub(super) timestamps: bool,
@@ -33,7 +33,7 @@ pub(super) struct Agreed {
 packed!(Agreed { timestamps, sack, ecn, scaling, peer_shift, own_shift });
 
 impl Agreed {
-    /// What `config` offers and the peer's `syn` does, too; congestion marks apart.
+    /// Returns the options that both `config` and the peer's `syn` offer, without ECN.
     fn on(syn: &Segment, config: &RfcConfig) -> Self {
         let offer = syn.syn_options();
         let scaling = config.window_scaling && offer.window_scale.is_some();
@@ -53,7 +53,7 @@ impl Agreed {
         let fallback =
             if config.ip_header_bytes > IPV4_HEADER_BYTES { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
         let least = u16::try_from(config.peer_mss_bytes_min).unwrap_or(u16::MAX);
-        // A peer that takes nothing has not said what it takes.
+        // An MSS option of zero counts as absent.
         let mss = syn
             .syn_options()
             .mss
@@ -78,7 +78,7 @@ fn wanted_shift(config: &RfcConfig) -> u8 {
     (0..SHIFT_MAX).find(|shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(SHIFT_MAX)
 }
 
-/// What goes into the headers of this end's segments, and what the peer's have said.
+/// The state behind the headers of this end's segments, and the peer's values.
 #[derive(Debug)]
 pub(super) struct HeaderState {
     /// Octets of the IP header.
@@ -101,14 +101,14 @@ impl HeaderState {
         }
     }
 
-    /// The peer's SYN says what it offers; octets of a full segment to it.
+    /// Reads the offers in the peer's SYN. Returns the octets of a full segment to the peer.
     pub(super) fn on_syn(&mut self, syn: &Segment, config: &RfcConfig, now: Time) -> u64 {
         self.agreed = Agreed::on(syn, config);
         self.peer_stamp = PeerStamp::new(syn.timestamps().map_or(0, |stamps| stamps.val), now);
         self.agreed.smss(syn, config)
     }
 
-    /// What our SYN offers, or `answering` agrees to.
+    /// Returns the options that our SYN offers or, with `answering`, accepts.
     pub(super) fn offer(&self, answering: bool, config: &RfcConfig) -> SynOptions {
         let scaling = if answering { self.agreed.scaling } else { config.window_scaling };
         SynOptions {
@@ -118,7 +118,7 @@ impl HeaderState {
         }
     }
 
-    /// RFC 7323 §5.2: a stamp older than the last tells an old duplicate.
+    /// RFC 7323 §5.2: a time stamp older than the last one shows an old duplicate.
     pub(super) fn is_old_duplicate(
         &self,
         segment: &Segment,
@@ -142,8 +142,8 @@ impl HeaderState {
         self.peer_stamp.recent
     }
 
-    /// Keeps the stamp to echo: of the segment that spans the last acknowledgment (RFC 7323
-    /// §4.3), and so begins at `left`, `told` or before. The stamp never goes back.
+    /// Keeps the time stamp to echo: that of the segment that spans the last acknowledgment `told`
+    /// (RFC 7323 §4.3). The segment begins at `left`. The kept time stamp never decreases.
     #[inline]
     pub(super) fn take_stamp(&mut self, segment: &Segment, left: u64, told: u64, now: Time) {
         if let Some(stamps) = segment.timestamps()
@@ -187,9 +187,9 @@ impl HeaderState {
         Timestamps { val: stamp(now), ecr: self.peer_stamp.recent }
     }
 
-    /// Puts a segment without payload that carries no acknowledgment yet into the outbox, to be
-    /// completed there: built elsewhere, it would be copied before its parts are through. Its
-    /// number on the wire is `seq`.
+    /// Puts a segment into the outbox, with the number `seq` on the wire but without payload and
+    /// acknowledgment. It is completed there. If it were built elsewhere, it would have to be
+    /// copied.
     #[inline(always)]
     pub(super) fn begin<'a>(&mut self, seq: u32, cx: &'a mut Context<'_>) -> &'a mut Segment {
         self.sent += 1;
@@ -205,7 +205,7 @@ impl HeaderState {
         segment
     }
 
-    /// Says how many octets a segment has on the wire, once its options are there.
+    /// Sets and returns the octets that a segment has on the wire, after its options were set.
     #[inline]
     pub(super) fn weigh(&self, segment: &mut Segment) -> u16 {
         let header = self.ip_bytes + TCP_HEADER_BYTES + option_bytes(segment);
@@ -213,7 +213,7 @@ impl HeaderState {
         segment.size_bytes
     }
 
-    /// What both ends agreed on, for people.
+    /// The options on which both ends agreed, for reports.
     pub(super) fn options_info(&self, ecn_seen: bool) -> OptionsInfo {
         let Agreed { timestamps, sack, ecn, scaling, peer_shift, own_shift } = self.agreed;
         let shifts = scaling.then_some((peer_shift, own_shift));

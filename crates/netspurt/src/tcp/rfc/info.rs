@@ -8,18 +8,18 @@ use super::super::transmit::SendCount;
 use super::repair::Phase;
 use super::state::TcpState;
 
-/// What a connection knows of itself.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectionInfo {
     /// RFC 9293's state; a FIN that waits behind data counts as sent (§3.10.4).
     pub state: TcpState,
-    /// Where it stands with losses.
+    /// Its phase of loss recovery.
     pub phase: Phase,
     /// Timeouts in a row.
     pub retries: u32,
     /// Probes of a closed window, or of a full queue of the host's own.
     pub probes: ProbesInfo,
-    /// What both ends agreed on.
+    /// The options on which both ends agreed.
     pub options: OptionsInfo,
     /// Octets of payload in a full segment.
     pub smss: u64,
@@ -39,11 +39,11 @@ pub struct ConnectionInfo {
     pub srtt: Option<Duration>,
     /// The least round trip.
     pub min_rtt: Option<Duration>,
-    /// What it knows of reordering.
+    /// Its knowledge of reordering.
     pub reordering: ReorderingInfo,
     /// Octets written and not sent.
     pub unsent: u64,
-    /// What was delivered to the peer, as far as acknowledgments tell.
+    /// The data delivered to the peer, as far as acknowledgments show.
     pub delivered: DeliveredInfo,
     /// The peer's window.
     pub peer_window: u64,
@@ -55,13 +55,13 @@ pub struct ConnectionInfo {
     pub acked: u64,
     /// Sequence numbers acknowledged: of those octets, of a FIN, and of an active opener's SYN.
     pub numbers_acked: u64,
-    /// What the sending half did.
+    /// The counts of the sending half.
     pub sent: SendCount,
     /// The receiving half.
     pub receiving: ReceivingInfo,
 }
 
-/// What a connection knows of reordering on its path.
+/// The knowledge of a connection about reordering on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReorderingInfo {
     /// How often it was seen (RFC 8985 §6.2).
@@ -71,19 +71,19 @@ pub struct ReorderingInfo {
     pub segs: u64,
 }
 
-/// What a connection has delivered to its peer.
+/// The data that a connection has delivered to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveredInfo {
     /// Octets.
     pub bytes: u64,
-    /// The last rate that was sampled, as octets in a time. A sample that the application limited counts
-    /// only if its rate is not lower (`tcp_rate_gen`). `None` if nobody asked for samples.
+    /// The last rate that was sampled, as octets in a time. A sample that the application limited
+    /// counts only if its rate is not lower (`tcp_rate_gen`). `None` if samples are not taken.
     pub rate: Option<(u64, Duration)>,
     /// Whether the application limited that sample.
     pub is_app_limited: bool,
 }
 
-/// What both ends of a connection agreed on.
+/// The options on which both ends of a connection agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionsInfo {
     /// Time stamps (RFC 7323 §3).
@@ -94,7 +94,7 @@ pub struct OptionsInfo {
     pub ecn: bool,
     /// Whether any segment of the peer's could have been marked.
     pub ecn_seen: bool,
-    /// The peer's shift and ours, where windows are scaled (RFC 7323 §2).
+    /// The peer's shift and ours, if windows are scaled (RFC 7323 §2).
     pub shifts: Option<(u8, u8)>,
 }
 
@@ -127,13 +127,13 @@ pub struct OutstandingInfo {
 /// The receiving half of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivingInfo {
-    /// Our window, as last told.
+    /// Our window, as last advertised.
     pub window: u64,
     /// Whether the peer's FIN arrived, and all before it.
     pub has_fin: bool,
-    /// The memory of the receive buffer, where it is counted.
+    /// The memory of the receive buffer, if it is counted.
     pub memory: Option<MemoryInfo>,
-    /// What arrived.
+    /// The counts of arrivals.
     pub count: ReceiveCount,
     /// The largest payload this end takes.
     pub mss: u16,
@@ -150,7 +150,7 @@ pub struct ReceivingInfo {
 pub struct MemoryInfo {
     /// Its size.
     pub size: u64,
-    /// What is in use.
+    /// The part in use.
     pub used: u64,
     /// The threshold of the window: Linux's `rcv_ssthresh`.
     pub threshold: u64,

@@ -16,19 +16,19 @@ pub struct InitialWindow {
 }
 
 impl InitialWindow {
-    /// What the switches of `config` say.
+    /// Returns the initial window that the switches of `config` set.
     pub const fn of(config: &RfcConfig) -> Self {
         Self { segs: config.initial_window_segs, bytes: config.initial_window_bytes }
     }
 
-    /// In segments of `smss` octets.
+    /// Returns the window as a number of segments of `smss` octets.
     #[inline]
     pub fn segs(self, smss: u64) -> u64 {
         let segs = u64::from(self.segs);
         self.bytes.map_or(segs, |most| segs.min((u64::from(most) / smss).max(2)))
     }
 
-    /// In octets, of segments of `smss`.
+    /// Returns the window in octets. It is a multiple of `smss`.
     #[inline]
     pub(super) fn octets(self, smss: u64) -> u64 {
         self.segs(smss) * smss

@@ -1,4 +1,4 @@
-//! Where a connection stands between its opening and its end.
+//! The states of a connection between its opening and its end.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -14,7 +14,7 @@ pub(in crate::tcp) struct Lifecycle {
     failure: Option<Failure>,
     /// Whether it began by listening.
     passive: bool,
-    /// Whether a SYN of ours went out.
+    /// Whether our SYN was sent.
     attempted: bool,
     /// The end of TIME-WAIT.
     linger: Time,
@@ -40,7 +40,7 @@ impl Lifecycle {
         self.state
     }
 
-    /// The state, where a FIN that waits behind data counts as sent (RFC 9293 §3.10.4).
+    /// The state. A FIN that waits behind data counts as sent (RFC 9293 §3.10.4).
     pub(super) fn state_with(&self, closing: bool) -> TcpState {
         if closing { self.state.after_fin_sent() } else { self.state }
     }
@@ -50,7 +50,7 @@ impl Lifecycle {
         matches!(self.state, TcpState::CloseWait | TcpState::LastAck | TcpState::Closing)
     }
 
-    /// Why it ended otherwise than by closing.
+    /// The reason, if it did not end by closing.
     pub(in crate::tcp) fn failure(&self) -> Option<Failure> {
         self.failure
     }
@@ -103,7 +103,7 @@ impl Lifecycle {
         self.state = self.state.after_fin_sent();
     }
 
-    /// The connection closes by a step, which may begin TIME-WAIT; whether it does.
+    /// Closes the connection by one step. Returns whether this begins TIME-WAIT.
     pub(super) fn step_to(&mut self, state: TcpState, now: Time) -> bool {
         let steps = state != self.state;
         self.state = state;
@@ -113,7 +113,7 @@ impl Lifecycle {
         steps
     }
 
-    /// TIME-WAIT begins, or begins anew for a straggler.
+    /// Begins TIME-WAIT, or begins it again because a late segment came.
     pub(super) fn linger(&mut self, now: Time) {
         self.linger = now + self.time_wait;
     }

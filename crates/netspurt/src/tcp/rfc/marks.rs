@@ -5,16 +5,16 @@ use crate::segment::{Ecn, Flags, Segment};
 
 use super::config::RfcConfig;
 
-/// What the receiver knows of congestion marks.
+/// The receiver's state about congestion marks.
 #[derive(Debug)]
 pub(super) struct MarkEcho {
-    /// Whether only what carries new data, or for CWR anything with a number, is looked at.
+    /// Whether marks count only in new data, and CWR only in segments with data, SYN or FIN.
     in_text_only: bool,
     /// Whether ECN was agreed on.
     is_on: bool,
-    /// Whether marks are echoed until the peer says that it reacted.
+    /// Whether marks are echoed now, until the peer says that it reacted.
     pub(super) is_echoed: bool,
-    /// Whether any segment could have been marked.
+    /// Whether any segment so far was ECN-capable.
     pub(super) is_seen: bool,
 }
 
@@ -26,13 +26,14 @@ impl MarkEcho {
         Self { in_text_only, is_on: false, is_echoed: false, is_seen: false }
     }
 
-    /// The peer's SYN came; whether ECN is agreed on.
+    /// The peer's SYN came. `ecn` says whether ECN is agreed on.
     pub(super) fn begin(&mut self, ecn: bool) {
         self.is_on = ecn;
     }
 
-    /// A segment arrived; whether it is to be acknowledged at once: it is marked or, where marks
-    /// count in new data alone, has data and says that the peer reacted (`tcp_ecn_accept_cwr`).
+    /// A segment arrived. Returns whether it must be acknowledged at once, because it is marked. If
+    /// marks count only in new data, it must be because it has data and CWR, which says that the
+    /// peer reacted (`tcp_ecn_accept_cwr`).
     pub(super) fn on_segment(&mut self, segment: &Segment) -> bool {
         if !self.is_on {
             return false;
@@ -49,9 +50,10 @@ impl MarkEcho {
         marked
     }
 
-    /// New data arrived, where marks count in them alone; whether acknowledgments hurry for a while:
-    /// with the first mark that is echoed, and with what cannot be marked though something could,
-    /// which is probably a retransmission (`tcp_data_ecn_check`).
+    /// New data arrived, and marks count only in new data. Returns whether the next acknowledgments
+    /// must leave at once: after the first mark that is echoed, and after data that is not
+    /// ECN-capable although earlier data was, which is probably a retransmission
+    /// (`tcp_data_ecn_check`).
     pub(super) fn on_new_data(&mut self, segment: &Segment) -> bool {
         if !self.is_on || !self.in_text_only {
             return false;

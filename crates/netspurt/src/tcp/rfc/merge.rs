@@ -15,7 +15,7 @@ const PACKET_MAX: u32 = 65_535;
 /// one poll of the device; here a poll takes what arrives within a fixed time after the first.
 #[derive(Debug, Default)]
 pub(super) struct Merging {
-    /// What waits; without payload: nothing.
+    /// The waiting segment; without payload nothing waits.
     held: Segment,
     /// Octets of payload in each of the segments.
     full: u16,
@@ -29,7 +29,7 @@ impl Merging {
         self.held.len == 0
     }
 
-    /// Until when what there is waits; [`Time::NEVER`] for nothing.
+    /// Until when the segment waits; [`Time::NEVER`] if none waits.
     #[inline]
     pub(super) fn deadline(&self) -> Time {
         if self.is_empty() { Time::NEVER } else { self.until }
@@ -40,7 +40,7 @@ impl Merging {
         (self.held, self.full, self.until) = (*segment, segment.len, until);
     }
 
-    /// Whether `segment` continues what waits, and may be taken with it.
+    /// Whether `segment` continues the waiting segment and may be merged with it.
     pub(super) fn is_continued_by(&self, segment: &Segment) -> bool {
         let held = &self.held;
         !self.is_empty()
@@ -53,20 +53,20 @@ impl Merging {
             && u32::from(held.size_bytes) + u32::from(segment.len) <= PACKET_MAX
     }
 
-    /// Takes `segment` in behind what waits.
+    /// Appends `segment` to the waiting segment.
     pub(super) fn append(&mut self, segment: &Segment) {
         self.held.len += segment.len;
         self.held.size_bytes += segment.len;
         self.held.flags = self.held.flags.with(segment.flags);
     }
 
-    /// Nothing waits any more: what did, and octets of payload in each of its segments.
+    /// Takes out the waiting segment, with the octets of payload in each of its segments.
     pub(super) fn take(&mut self) -> Option<(Segment, u16)> {
         let Self { held, full, .. } = core::mem::take(self);
         (held.len > 0).then_some((held, full))
     }
 
-    /// Whether nothing more may follow `last`.
+    /// Whether no further segment may follow `last`.
     pub(super) fn is_complete(&self, last: &Segment) -> bool {
         last.len < self.full || last.flags.without(Flags::ACK) != Flags::default()
     }

@@ -1,4 +1,4 @@
-//! Arriving segments, some of which wait to be taken with those that continue them.
+//! Arriving segments, some of which wait to be merged with later ones.
 
 use crate::segment::Segment;
 

@@ -20,12 +20,12 @@ struct TimedSegment {
 
 packed_value!(TimedSegment { end, at });
 
-/// When the segments left that an ACK newly covered, of those sent once.
+/// The times at which the segments left that an ACK newly covers and that were sent once.
 #[derive(Debug, Default)]
 struct Covered {
     oldest: Option<Time>,
     newest: Option<Time>,
-    /// All of them, where each is a sample.
+    /// All of these times, if each of them is a sample.
     each: Vec<Time>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct RttMeter {
     pub(super) min_rtt: Option<Duration>,
     /// The smoothed round trip to the nanosecond, for pacing and probes.
     pub(super) srtt: Option<Duration>,
-    /// The handshake's round trip, where its SYN went out once.
+    /// The handshake's round trip, if its SYN was sent once.
     pub(super) handshake_rtt: Option<Duration>,
     timed: Option<TimedSegment>,
     covered: Covered,
@@ -50,19 +50,19 @@ pub(super) struct RttMeter {
 packed!(RttMeter { min_rtt, srtt, handshake_rtt, timed, covered, round_end, round });
 
 impl RttMeter {
-    /// Data begins after the handshake: the first round ends with its first octet.
+    /// Data begins after the handshake. The first round ends with the first octet of data.
     pub(super) fn open(&mut self) {
         self.round_end = 1;
     }
 
-    /// New octets up to `end` left at `at`: they are timed unless others are.
+    /// New octets up to `end` left at `at`. They are timed if no others are timed.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64, at: Time) {
         self.timed.get_or_insert(TimedSegment { end, at });
     }
 
-    /// What starts at octet `seq` left again, so that its ACK may answer either copy (Karn and
-    /// Partridge 1987).
+    /// The segment that starts at octet `seq` was retransmitted, so that its ACK may answer either
+    /// copy (Karn and Partridge 1987).
     pub(super) fn on_retransmitted(&mut self, seq: u64, karn: bool) {
         if karn && self.timed.is_some_and(|timed| seq < timed.end) {
             self.stop_timing();
@@ -74,14 +74,14 @@ impl RttMeter {
         self.timed = None;
     }
 
-    /// An ACK came: what it covers is not known yet.
+    /// An ACK came, and it is not known yet which segments it covers.
     #[inline]
     pub(super) fn begin_ack(&mut self) {
         (self.covered.oldest, self.covered.newest) = (None, None);
         self.covered.each.clear();
     }
 
-    /// The ACK covers in order what left at `sent`, once.
+    /// The ACK covers in order a segment that left once, at `sent`.
     #[inline]
     pub(super) fn cover(&mut self, sent: Time, config: &RfcConfig) {
         self.covered.oldest.get_or_insert(sent);
@@ -91,8 +91,8 @@ impl RttMeter {
         }
     }
 
-    /// The round trip of the newest segment that the ACK at hand covers, unambiguous and to the
-    /// nanosecond.
+    /// Returns the round trip of the newest segment that the ACK covers, to the nanosecond. `None`
+    /// if it is ambiguous.
     #[inline]
     pub(super) fn newest_rtt(
         &self,
@@ -104,7 +104,7 @@ impl RttMeter {
         newest.or(news.sacked_oldest).map(|sent| now.saturating_since(sent))
     }
 
-    /// Hands round trips to the timer, as the sampling has it.
+    /// Gives round trips to the timer, as the kind of sampling requires.
     #[inline]
     pub(super) fn measure(
         &mut self,
@@ -159,12 +159,12 @@ impl RttMeter {
         }
     }
 
-    /// When the oldest segment left that an ACK newly covers, of those sent once.
+    /// Returns when the oldest segment left that an ACK newly covers and that was sent once.
     fn sent_once(&self, news: &News, config: &RfcConfig) -> Option<Time> {
         self.covered.oldest.filter(|_| !is_doubtful(news, config)).or(news.sacked_oldest)
     }
 
-    /// No segment tells a round trip: the echo tells which copy the ACK answers.
+    /// If no segment gives a round trip, the echo shows which copy the ACK answers.
     fn measure_doubtful(
         &mut self,
         news: &News,
@@ -179,8 +179,9 @@ impl RttMeter {
         timer.sample(labels.echoed_trip(rtt, cx.now), cx);
     }
 
-    /// What the echo tells of an ACK of which [`measure`](Self::measure) made no sample, because all
-    /// that it covers was sent twice: the round trip of the copy that it answers (RFC 4015 §3.5).
+    /// Returns the round trip that the echo of an ACK gives if [`measure`](Self::measure) made no
+    /// sample of this ACK, because all its octets were sent twice. It is the round trip of the copy
+    /// that the ACK answers (RFC 4015 §3.5).
     pub(super) fn doubted_trip(
         &self,
         news: &News,
@@ -199,8 +200,8 @@ impl RttMeter {
         Some(labels.echoed_trip(since_stamp(echo, now), now))
     }
 
-    /// A sample from the echo of a time stamp (RFC 7323 §4.1): unambiguous even where segments
-    /// went out twice.
+    /// A sample from the echo of a time stamp (RFC 7323 §4.1): unambiguous even for segments that
+    /// were sent twice.
     fn measure_echo(
         &mut self,
         news: &News,
@@ -218,7 +219,7 @@ impl RttMeter {
         timer.sample(trip, cx);
     }
 
-    /// Our SYN, which left `times` times and at `sent` last, is acknowledged with `echo`.
+    /// Our SYN, which left `times` times and last at `sent`, is acknowledged with `echo`.
     pub(super) fn measure_handshake(
         &mut self,
         (sent, times): (Time, u8),
@@ -240,29 +241,30 @@ impl RttMeter {
         timer.sample(RttSample { handshake: true, ..trip }, cx);
     }
 
-    /// Round trips to the nanosecond, of segments that went out once: of the `newest` one, and the one
-    /// that is to be `smoothed`. Linux smooths its samples, which are of the oldest one.
+    /// Takes round trips, to the nanosecond, of segments that were sent once: that of the `newest`
+    /// segment, and the one that is to be `smoothed`. Linux smooths its samples, which are those of
+    /// the oldest segment.
     fn take_exact(&mut self, newest: Duration, smoothed: Duration) {
         self.min_rtt = Some(self.min_rtt.map_or(newest, |least| least.min(newest)));
         self.srtt = Some(self.srtt.map_or(smoothed, |srtt| srtt * 7 / 8 + smoothed / 8));
     }
 }
 
-/// Whether what the ACK acknowledges tells no round trip: something that left again is part of it, and
-/// may be what the ACK waited for. RFC 6298 §3 speaks only of the segment that is timed.
+/// Whether the acknowledged octets give no round trip, because the ACK may answer a retransmission
+/// among them. RFC 6298 §3 speaks only of the timed segment.
 #[inline]
 fn is_doubtful(news: &News, config: &RfcConfig) -> bool {
     news.covers_copy && config.karn && config.sampling == Sampling::EachAckOrEcho
 }
 
-/// The round trip that an echo tells where it is asked because the segment went out twice.
+/// Returns the round trip from an echo, which is needed because the segment was sent twice.
 fn doubtful_echo(echo: Option<u32>, config: &RfcConfig, now: Time) -> Option<Duration> {
     let asked = config.sampling == Sampling::EachAckOrEcho;
     let echo = echo.filter(|echo| asked && *echo > 0)?;
     Some(since_stamp(echo, now).max(Duration::from_millis(1)))
 }
 
-/// What labels the samples of one ACK.
+/// The labels of the samples of one ACK.
 struct SampleLabels<'a> {
     acked: u64,
     round: u64,
@@ -271,14 +273,14 @@ struct SampleLabels<'a> {
 }
 
 impl SampleLabels<'_> {
-    /// A round trip that an echo tells, which is of one copy only.
+    /// Returns the sample of a round trip from an echo, which belongs to one copy only.
     fn echoed_trip(&self, rtt: Duration, now: Time) -> RttSample {
         let sent = now.as_nanos().saturating_sub(rtt.as_nanos());
         let trip = self.trip(Time::from_nanos(sent), 1);
         RttSample { source: SampleSource::Echo, ..trip }
     }
 
-    /// The round trip of a segment that left at `sent` for the last of its `times`.
+    /// Returns the sample of a segment that was sent `times` times, last at `sent`.
     fn trip(&self, sent: Time, times: u8) -> RttSample {
         let source = match self.config.sampling {
             Sampling::OnePerRtt => SampleSource::TimedSegment,

@@ -8,7 +8,7 @@ use super::rules::SpuriousRules;
 use super::scoreboard::SentSegment;
 use super::send_window::SendWindow;
 
-/// What a segment says to the sending half.
+/// The fields of a segment that concern the sending half.
 pub(super) struct AckSegment<'a> {
     pub(super) segment: &'a Segment,
     /// The octet of the peer's at which it begins.
@@ -25,27 +25,28 @@ pub(super) struct AckSegment<'a> {
     pub(super) has_sack: bool,
 }
 
-/// What one ACK brought.
+/// The news in one ACK.
 #[derive(Debug, Default)]
 pub(super) struct News {
     /// Octets newly acknowledged in order.
     pub(super) acked: u64,
     /// Octets newly reported by SACK.
     pub(super) sacked: u64,
-    /// Octets newly known to have arrived, those included that duplicate ACKs stood for before.
+    /// Octets newly known to have arrived. Octets for which duplicate ACKs stood before are
+    /// included.
     pub(super) delivered: u64,
     /// The same in segments.
     pub(super) delivered_segs: u64,
     /// Octets that duplicate ACKs stood for before this ACK.
     pub(super) stood_for: u64,
-    /// When the oldest segment left that it newly reports by SACK, of those sent once.
+    /// Of the segments sent once that it newly reports by SACK: when the oldest left.
     pub(super) sacked_oldest: Option<Time>,
-    /// When the oldest segment that it newly covers last left, of those sent again; only
-    /// where nobody minds that the ACK may answer another copy.
+    /// Of the retransmitted segments that it newly covers: when the oldest last left. Only if it
+    /// does not matter that the ACK may answer another copy.
     pub(super) retransmitted_oldest: Option<Time>,
-    /// It covers in order something that was sent again.
+    /// It covers in order octets that were retransmitted.
     pub(super) covers_copy: bool,
-    /// It covers, in order or by SACK, something sent once only and before repair began.
+    /// It covers, in order or by SACK, octets that were sent only once, before the repair began.
     pub(super) covers_original: bool,
     /// A duplicate the receiver reports.
     pub(super) dsack: Option<(u64, u64)>,
@@ -56,7 +57,8 @@ pub(super) struct News {
 }
 
 impl News {
-    /// The ACK newly covers `sent`; `point` ends what was outstanding when repair began.
+    /// The ACK newly covers `sent`. `point` is the end of the octets that were outstanding when the
+    /// repair began.
     pub(super) fn cover(&mut self, sent: &SentSegment, point: u64) {
         self.covers_original |= sent.times == 1 && sent.end() <= point;
         self.delivered_segs += 1;
@@ -67,8 +69,9 @@ impl News {
         self.acked > 0 && self.sacked == 0 && self.dsack.is_none()
     }
 
-    /// Counts what the ACK, which is maybe `marked`, says of deliveries: a duplicate was delivered,
-    /// too. One of which no copy can have left is maybe not believed.
+    /// Counts the deliveries that the ACK shows; `marked` says whether it echoes a congestion mark.
+    /// A duplicate was delivered, too. The rules may ignore a reported duplicate if no copy of it
+    /// can have been sent.
     pub(super) fn count_in(
         &mut self,
         count: &mut SendCount,
@@ -103,7 +106,7 @@ impl News {
     }
 }
 
-/// What the SACK blocks of a segment report.
+/// The reports in the SACK blocks of a segment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reports {
     /// Arrivals, in ascending order.
@@ -113,8 +116,8 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Reads the blocks of `segment`, which acknowledges up to `ack`. Those that name what was
-    /// never sent, or what is acknowledged, count for nothing.
+    /// Reads the blocks of `segment`, which acknowledges up to `ack`. Blocks that name octets that
+    /// were never sent, or that are already acknowledged, are ignored.
     pub(super) fn read(segment: &Segment, ack: u64, window: &SendWindow) -> Self {
         let mut reports = Self::default();
         let octet = |wire| window.octet(wire);

@@ -18,10 +18,10 @@ const PACKETS_PER_SECOND: u64 = 1024;
 /// The pacing rate in percent of cwnd per round trip: below half of ssthresh, and otherwise
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATE_PERCENT: (u64, u64) = (200, 120);
-/// On short paths a packet may be longer: by `PACKET_BYTES_MAX`, halved once for every so many
-/// nanoseconds of the least round trip (`tcp_tso_rtt_log`).
+/// On short paths a packet may be longer: by `PACKET_BYTES_MAX`, halved once for each such number
+/// of nanoseconds of the least round trip (`tcp_tso_rtt_log`).
 const HALVING_NS: u64 = 512_000;
-/// After so many halvings nothing is left.
+/// After this number of halvings nothing is left.
 const HALVINGS_MAX: u64 = 32;
 
 /// Segments wait only if the last one was sent less than this ago, and if an ACK is expected within

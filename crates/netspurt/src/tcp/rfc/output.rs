@@ -1,4 +1,5 @@
-//! What is sent next: retransmissions and new data, as both windows and the pacer allow.
+//! The choice of the next segment: retransmissions and new data, as both windows and the pacer
+//! allow.
 
 use crate::segment::Cause;
 use crate::units::{BitRate, Time};
@@ -28,12 +29,12 @@ pub(super) struct NextSegment {
     pub(super) push: bool,
     /// Octets of payload that it has fewer than a full one: room for SACK blocks.
     pub(super) spare: u64,
-    /// Why it leaves again, if it does.
+    /// The cause, if it is a retransmission.
     pub(super) cause: Option<Cause>,
 }
 
 impl NextSegment {
-    /// What was `sent` leaves, maybe again for a `cause`.
+    /// Returns the segment for `sent`, with a `cause` if it is a retransmission.
     #[inline]
     fn of(
         sent: &SentSegment,
@@ -55,17 +56,18 @@ impl NextSegment {
     }
 }
 
-/// How far full segments may be sent while nothing is doubted.
+/// Up to which octet full segments may be sent while no repair is in progress and no retransmission
+/// is in doubt.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
-    /// By the peer's window, the last octets written left out.
+    /// The limit by the peer's window, without the last octets that were written.
     pub(super) peer: u64,
     /// By both windows.
     pub(super) both: u64,
 }
 
 impl RfcSender {
-    /// Whether there is nothing outstanding and nothing to send.
+    /// Whether no octet is outstanding and none is to be sent.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.recovery.loss.scoreboard.is_empty() && self.window.unsent() == 0
@@ -79,9 +81,9 @@ impl RfcSender {
         self.timers.rest();
     }
 
-    /// How far [`send_fresh`](Self::send_fresh) may be asked for full segments without a further
-    /// look at what may stand against it, as [`next`](Self::next) would look; nowhere where
-    /// anything is doubted or paced. The last octets written are left to `next`.
+    /// Returns up to which octet [`send_fresh`](Self::send_fresh) may send full segments without
+    /// the checks of [`next`](Self::next). `None` during a repair or a doubt, and with pacing. The
+    /// last octets written are left to `next`.
     #[inline]
     pub(super) fn clear_edges(&self) -> Option<Edges> {
         let calm = self.recovery.has_nothing_to_repair()
@@ -104,8 +106,8 @@ impl RfcSender {
         self.window.nxt + self.window.smss <= edge
     }
 
-    /// The next segment that may leave now: what is lost first, then what is new (RFC 6675 §4,
-    /// NextSeg); maybe `only_copies`, and nothing that did not leave before.
+    /// Returns the next segment that may leave now: first lost ones, then new ones (RFC 6675 §4,
+    /// NextSeg). With `only_copies` no new one.
     pub(super) fn next(&mut self, only_copies: bool, now: Time) -> Option<NextSegment> {
         let held = self.pacer.holds(now);
         self.timers.pace(held);
@@ -122,8 +124,8 @@ impl RfcSender {
         lost.or_else(|| self.next_new(now)).or_else(|| self.next_doubtful(now))
     }
 
-    /// All that may be sent was: arms what waits for answers, and for room. `sent` says whether
-    /// anything was, `waited` whether there was something new to send.
+    /// Everything that may be sent was sent: arms the timers that wait for answers and for room.
+    /// `sent` says whether anything was sent, and `waited` whether there was new data to send.
     #[inline]
     pub(super) fn end_burst(&mut self, sent: bool, waited: bool, now: Time) {
         if sent || self.moved {
@@ -132,7 +134,7 @@ impl RfcSender {
         }
         let mut pipe = self.pipe();
         if self.packet_edge.take().is_some() && self.window.room() > 0 {
-            // What waits counts as held back by cwnd.
+            // Waiting data counts as held back by cwnd.
             pipe = pipe.max(self.recovery.cwnd.window.cwnd);
         }
         if pipe + self.window.smss > self.recovery.cwnd.window.cwnd {
@@ -158,19 +160,19 @@ impl RfcSender {
         self.account.held_by = self.what_holds(now, pipe);
     }
 
-    /// The host's own queue drops what leaves, or no longer does; the sender learns it at once, so
-    /// that what would leave stays.
+    /// Sets whether the host's own queue drops segments that leave. The sender learns of it at
+    /// once, so that it keeps such segments.
     pub(super) fn set_refused(&mut self, refused: bool) {
         self.persist.is_refused = refused && self.config.send_rules.learns_drops;
     }
 
-    /// Says anew what holds the next octets back, after some were sent in another way.
+    /// Determines again what holds the next octets back, after some were sent in another way.
     pub(super) fn look_at_hold(&mut self, now: Time) {
         self.account.held_by = self.what_holds(now, self.pipe());
     }
 
-    /// What the next segment waits for: the pacer, or of the two windows that do not take it the
-    /// one that has less room.
+    /// Returns what the next segment waits for: the pacer, or the window without room for it. If
+    /// neither window has room, it is the one with less room.
     fn what_holds(&self, now: Time, pipe: u64) -> HeldBy {
         let repairs = self.recovery.loss.scoreboard.waiting() > 0;
         if self.window.unsent() == 0 && !repairs {
@@ -179,7 +181,7 @@ impl RfcSender {
         if self.pacer.holds(now).is_some() {
             return HeldBy::Pacer;
         }
-        // What goes out again the peer has offered to take before.
+        // The peer has already offered to accept an octet that is retransmitted.
         let smss = self.window.smss;
         let of_peer = if repairs { u64::MAX } else { self.window.room() };
         let filled = self.recovery.filled_of(pipe, &self.window, &self.config);
@@ -206,7 +208,7 @@ impl RfcSender {
         Some(self.retransmit(place, Cause::SackRecovery, now))
     }
 
-    /// The segment at `place` leaves again.
+    /// Retransmits the segment at `place`.
     pub(super) fn retransmit(&mut self, place: usize, cause: Cause, now: Time) -> NextSegment {
         let in_packet = place_of_copy(self, place, cause);
         let scoreboard = &mut self.recovery.loss.scoreboard;
@@ -252,8 +254,8 @@ impl RfcSender {
         Some(self.send_fresh(len, now))
     }
 
-    /// `len` new octets leave, and the FIN where it follows them. In line, so that of a full segment
-    /// the compiler knows what it has and what not.
+    /// Sends `len` new octets, and the FIN if it follows them. In line, so that the compiler knows
+    /// the properties of a full segment.
     #[inline(always)]
     pub(super) fn send_fresh(&mut self, len: u64, now: Time) -> NextSegment {
         let snapshot = self.delivery.snapshot(now, !self.recovery.loss.scoreboard.is_empty());
@@ -291,7 +293,7 @@ impl RfcSender {
         }
     }
 
-    /// The rate at which segments are paced, where they are.
+    /// The rate at which segments are paced; `None` without pacing.
     fn pacing_rate(&self) -> Option<BitRate> {
         let cwnd = &self.recovery.cwnd;
         let spread = || spread_rate(&cwnd.window, self.meter.srtt).filter(|_| self.config.pacing);

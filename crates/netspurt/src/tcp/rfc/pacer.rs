@@ -8,7 +8,7 @@ use crate::units::{BitRate, Duration, Time};
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// Spreads segments over time, where an algorithm that owns the window or a switch asks for it.
+/// Spreads segments over time, if an algorithm that owns the window, or a switch, asks for it.
 #[derive(Debug)]
 pub(super) struct Pacer {
     is_on: bool,

@@ -30,7 +30,8 @@ pub(super) struct Persist {
 packed!(Persist { backoff, unanswered, is_refused, refused });
 
 impl Persist {
-    /// A probe leaves, unless `most` of them had no answer; whether it may.
+    /// Counts a probe that is about to leave. Returns whether it may leave: not after `most` probes
+    /// without an answer.
     pub(super) fn probe(&mut self, most: u32) -> bool {
         if self.unanswered >= most.max(1) {
             return false;
@@ -47,19 +48,19 @@ impl Persist {
         self.refused = 0;
     }
 
-    /// Its state, for people.
+    /// Its state, for reports.
     pub(super) fn info(&self) -> ProbesInfo {
         ProbesInfo { unanswered: self.unanswered + self.refused, backoff: self.backoff }
     }
 
-    /// The window is open, or a probe was taken; whether there was one.
+    /// The window is open, or the peer accepted a probe. Returns whether there was a probe.
     #[inline]
     pub(super) fn reset(&mut self) -> bool {
         core::mem::take(&mut self.backoff) > 0
     }
 
-    /// How long to wait for a window of `peer` octets to open, or to take more than a short
-    /// segment, which maybe is as long, too.
+    /// Returns how long to wait until a window of `peer` octets opens or has room for more than a
+    /// short segment. A short segment that is held back may wait as long.
     pub(super) fn wait(&self, peer: u64, rto: Duration, for_rto: bool) -> Duration {
         if self.is_refused && self.refused > 0 {
             return QUEUE_WAIT;

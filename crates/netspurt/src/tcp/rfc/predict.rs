@@ -13,7 +13,7 @@ use super::state::TcpState;
 use super::tcb::Tcb;
 
 impl Tcb {
-    /// Takes in a segment that was to be expected; whether it was one.
+    /// Handles a segment if it is the expected one. Returns whether it was.
     #[inline]
     pub(super) fn take_predicted(&mut self, segment: &Segment, cx: &mut Context<'_>) -> bool {
         if !self.is_next(segment) {
@@ -41,8 +41,8 @@ impl Tcb {
         true
     }
 
-    /// Whether a segment is of an open connection, has nothing unusual about it, and stands where
-    /// the next one would.
+    /// Whether a segment belongs to an open connection, has nothing unusual, and is at the place
+    /// where the next one would.
     #[inline]
     fn is_next(&self, segment: &Segment) -> bool {
         let recent = self.header.recent_stamp();

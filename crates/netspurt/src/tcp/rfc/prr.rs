@@ -44,7 +44,7 @@ impl Prr {
         self.first
     }
 
-    /// Octets went out.
+    /// Octets were sent.
     pub(super) fn sent(&mut self, octets: u64) {
         self.out += octets;
         self.first = false;

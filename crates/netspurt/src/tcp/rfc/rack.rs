@@ -10,11 +10,11 @@ use super::scoreboard::{Scoreboard, SentSegment};
 /// (RFC 8985 §6.2 step 4, "16 loss recoveries").
 const PERSISTENCE: u8 = 16;
 
-/// Segments known to have arrived that a look for losses passes one by one.
+/// The number of arrived segments that a look for losses passes one by one.
 const STEPS: u32 = 4;
 
-/// What tells which of two segments was sent later: the instant, then which one of that instant it
-/// was, then where it ends.
+/// The order in which segments were sent: by the instant, then by the number of the transmission at
+/// this instant, then by the end.
 ///
 /// departs: RFC 8985 §6.2 - of segments sent at one instant the last one sent is the newest, and not
 /// the one that ends last. Simulated time stands still between transmissions; a sender's clock does
@@ -35,7 +35,7 @@ impl SentOrder {
     }
 }
 
-/// What RACK knows of a connection.
+/// RACK's state for a connection.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
     /// The newest segment known to have arrived.
@@ -48,7 +48,7 @@ pub(super) struct Rack {
     pub(super) fack: u64,
     /// How often reordering was seen.
     pub(super) reordering_seen: u32,
-    /// By how many segments others were overtaken, at most.
+    /// The greatest number of segments by which a segment was overtaken.
     pub(super) reordered_segs: u64,
     reo_wnd_mult: u64,
     persist: u8,
@@ -68,20 +68,20 @@ packed!(Rack {
     dsack_round
 });
 
-/// What the reordering window depends on beside RACK's own state.
+/// What the reordering window depends on in addition to RACK's own state.
 pub(super) struct Circumstances {
     pub(super) now: Time,
     pub(super) min_rtt: Duration,
     pub(super) srtt: Duration,
     /// The reordering window in hundredths of the least round trip, before it grows.
     pub(super) window_percent: u32,
-    /// In recovery, or as many segments SACKed as would start it.
+    /// Whether recovery is in progress, or SACK reports as many segments as would start it.
     pub(super) eager: bool,
 }
 
 impl Rack {
-    /// Whether `sent`, which is newly known to have arrived, was overtaken by what ended before
-    /// `fack`.
+    /// Whether later segments, which end at `fack`, overtook `sent`, which is newly known to have
+    /// arrived.
     pub(super) fn is_overtaken(sent: &SentSegment, fack: u64) -> bool {
         sent.end() <= fack && sent.times == 1
     }
@@ -106,8 +106,8 @@ impl Rack {
         self.newest = self.newest.max(SentOrder::of(sent));
     }
 
-    /// The path reorders: what begins at `left` arrived behind others. With nothing beyond the
-    /// cumulative ACK, `una`, these are the ones below it.
+    /// The path reorders: the segment that begins at `left` arrived after later ones. If no segment
+    /// beyond the cumulative ACK has arrived, the later ones are those below `una`.
     pub(super) fn note_reordering(&mut self, left: u64, una: Option<u64>, smss: u64) {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
         let segs = una.unwrap_or(self.fack).saturating_sub(left).div_ceil(smss.max(1));
@@ -141,7 +141,7 @@ impl Rack {
         SentOrder::of(sent) > self.newest
     }
 
-    /// How long a segment may be late before it is lost (§6.2 step 4).
+    /// How long a segment may be late before it counts as lost (§6.2 step 4).
     fn window(&self, with: &Circumstances) -> Duration {
         if self.reordering_seen == 0 && with.eager {
             return Duration::ZERO;
@@ -150,13 +150,13 @@ impl Rack {
         (with.min_rtt * percent / 100).min(with.srtt)
     }
 
-    /// How long after it left a segment is late.
+    /// The time after its transmission at which a segment is late.
     pub(super) fn late(&self, with: &Circumstances) -> Duration {
         self.rtt + self.window(with)
     }
 
-    /// Declares lost what is late; the time until everything sent before the newest arrival
-    /// will be (§6.2 step 5).
+    /// Marks late segments as lost. Returns the time until all segments sent before the newest
+    /// arrival are late (§6.2 step 5).
     pub(super) fn detect(
         &self,
         scoreboard: &mut Scoreboard,
@@ -168,7 +168,7 @@ impl Rack {
         while place < scoreboard.len() {
             let sent = scoreboard.get(place);
             if sent.sacked {
-                // A few are passed one by one, a long run at once.
+                // A few segments are passed one by one, a long run at once.
                 run += 1;
                 place = if run < STEPS { place + 1 } else { scoreboard.after_run(sent.seq) };
                 continue;
@@ -178,7 +178,7 @@ impl Rack {
             place += 1;
             let younger = self.is_younger(&sent);
             if younger && sent.times == 1 {
-                // So is every original above it.
+                // Every original above it is younger, too.
                 break;
             }
             let waits = sent.lost.is_some() && !sent.retransmitted;

@@ -17,7 +17,7 @@ pub(super) struct Delivery {
     at: Time,
     first_sent_at: Time,
     newest: Newest,
-    /// The last rate that [`DeliveredInfo`] tells.
+    /// The last rate that [`DeliveredInfo`] reports.
     rate: Option<(u64, Duration)>,
     rate_is_app_limited: bool,
     /// `octets` at which the last flight limited by the application will have been delivered.
@@ -57,7 +57,8 @@ impl Delivery {
         }
     }
 
-    /// The state to keep with a segment that goes out at `now`, with something outstanding or not.
+    /// Returns the state to keep with a segment that leaves at `now`, with or without outstanding
+    /// octets.
     pub(super) fn snapshot(&mut self, now: Time, outstanding: bool) -> Option<Snapshot> {
         if !self.is_sampled {
             return None;
@@ -73,7 +74,7 @@ impl Delivery {
         })
     }
 
-    /// What was delivered, for people.
+    /// The delivered data, for reports.
     pub(super) fn info(&self) -> DeliveredInfo {
         DeliveredInfo {
             bytes: self.octets,

@@ -24,39 +24,39 @@ pub(in crate::tcp) struct RfcReceiver {
     irs: u32,
     /// The next octet expected.
     pub(super) nxt: u64,
-    /// `nxt` as the last acknowledgment told it.
+    /// `nxt` in the last acknowledgment.
     pub(super) told: u64,
-    /// The right edge of the window as last told; it never moves left (RFC 9293 §3.8.6).
+    /// The right edge of the last advertised window; it never moves left (RFC 9293 §3.8.6).
     pub(super) edge: u64,
     pub(super) above: Ranges,
     /// Blocks reported, newest first.
     blocks: Vec<Range>,
     /// A duplicate to report first in the next acknowledgment (RFC 2883 §4).
     duplicate: Option<Range>,
-    /// What the next acknowledgment reports in the place of both, if it leaves as if before the segment
-    /// at hand.
+    /// The reports of the next acknowledgment, instead of both, if it must look as if it left
+    /// before the present segment.
     early: Vec<Range>,
     /// Octets delivered in order that the application has not read.
     pub(super) unread: u64,
-    /// Whether the application reads as data comes.
+    /// Whether the application reads data as it arrives.
     pub(super) reads_at_once: bool,
     pub(super) buffer: u64,
-    /// Where the buffer is counted in octets of memory, these.
+    /// The memory of the buffer, if it is counted.
     pub(super) memory: Option<ReceiveMemory>,
-    /// The most that the SYN offers.
+    /// The largest window that the SYN offers.
     first_max: u64,
     /// The largest segment seen.
     pub(super) full: u64,
-    /// Octets of the peer's, its FIN included, end here.
+    /// The number of the peer's FIN, if it is known.
     fin: Option<u64>,
     pub(super) ack_delay: AckDelay,
     compression: SackCompression,
     pub(super) marks: MarkEcho,
-    /// When a held acknowledgment goes out.
+    /// When a held acknowledgment leaves.
     pub(super) deadline: Time,
     pub(super) need: AckNeed,
-    /// Octets in each of the segments that were merged to the one that arrives, and whether they were
-    /// merged by this end.
+    /// If the arriving segment was merged from several, the octets in each of them, and whether this
+    /// end merged them.
     pub(super) merged: Option<u16>,
     pub(super) merged_here: bool,
     /// When the last challenge ACK was sent.
@@ -98,7 +98,8 @@ impl RfcReceiver {
         }
     }
 
-    /// The peer's SYN has the number `irs`; whether SACK and ECN are agreed on.
+    /// The peer's SYN has the number `irs`. `sack` and `ecn` say whether these options are agreed
+    /// on.
     pub(super) fn begin(&mut self, irs: u32, sack: bool, ecn: bool) {
         self.irs = irs;
         self.compression.begin(sack);
@@ -128,7 +129,7 @@ impl RfcReceiver {
         }
     }
 
-    /// The number of the next octet expected, as the wire has it.
+    /// The number on the wire of the next octet expected.
     #[inline]
     pub(super) fn next_on_wire(&self) -> u32 {
         seq::to_wire(self.irs, self.nxt)
@@ -139,7 +140,7 @@ impl RfcReceiver {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
-    /// The count of the octet the wire calls `wire`.
+    /// Returns the count of the octet whose number on the wire is `wire`.
     pub(super) fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.irs, wire, self.nxt)
     }
@@ -171,7 +172,7 @@ impl RfcReceiver {
         may
     }
 
-    /// The challenges of the handshake do not count.
+    /// Forgets the challenge ACKs of the handshake, which do not count.
     pub(super) fn forget_challenge(&mut self) {
         self.challenged = None;
     }
@@ -181,7 +182,7 @@ impl RfcReceiver {
         self.unread
     }
 
-    /// What the half knows of itself.
+    /// The state of the receiving half, for reports.
     pub(super) fn info(&self, config: &RfcConfig) -> ReceivingInfo {
         ReceivingInfo {
             window: self.told_window(),
@@ -195,15 +196,16 @@ impl RfcReceiver {
         }
     }
 
-    /// Whether something that arrived waits for its acknowledgment.
+    /// Whether arrived octets wait for their acknowledgment.
     fn is_owed(&self) -> bool {
         self.need > AckNeed::None || self.deadline < Time::NEVER
     }
 
-    /// The application took `octets`; whether an acknowledgment is to go out: one waited for
-    /// this, or the window opened enough to tell at once: by the step of RFC 9293 §3.8.6.2.2, and
-    /// to twice what the peer knows, as Linux has it, so that a wide window is not told at every
-    /// reading. After the peer's FIN no window needs telling.
+    /// The application read `octets`. Returns whether an acknowledgment must leave, because one
+    /// waited for this, or because the window opened enough to be advertised at once. It must open
+    /// by the step of RFC 9293 §3.8.6.2.2 and, as in Linux, to twice the window that the peer
+    /// knows, so that a wide window is not advertised at every reading. After the peer's FIN no
+    /// window is advertised.
     pub(super) fn read(&mut self, octets: u64, now: Time) -> bool {
         self.unread -= octets.min(self.unread);
         self.note_reading(now);
@@ -213,8 +215,8 @@ impl RfcReceiver {
         self.is_owed() && asked || !self.is_closed() && self.opened_enough()
     }
 
-    /// Whether any octet of `left..right` lies in the window (RFC 9293 §3.4), or all came with the
-    /// last acknowledgment or after it, if that is enough.
+    /// Whether any octet of `left..right` is in the window (RFC 9293 §3.4). With some rules it is
+    /// enough that all of them came with the last acknowledgment or after it.
     pub(super) fn accepts(&self, left: u64, right: u64, rules: &ReceiveRules) -> bool {
         let edge = self.nxt + self.window();
         if rules.takes_last_again && !self.is_closed() && (self.told..=self.nxt).contains(&right) {
@@ -224,7 +226,8 @@ impl RfcReceiver {
             return left == self.nxt || left >= self.nxt && left < edge;
         }
         if right > edge && self.memory.as_ref().is_some_and(|memory| !memory.is_read()) {
-            // `tcp_sequence`: only an empty queue takes what ends beyond the window, and all of it.
+            // `tcp_sequence`: only an empty queue accepts a segment that ends beyond the window,
+            // and accepts all of it.
             return false;
         }
         left < edge && right > self.nxt && edge > self.nxt
@@ -285,7 +288,8 @@ impl RfcReceiver {
         }
     }
 
-    /// The application asked for acknowledgments at once, or no longer; whether what is owed leaves.
+    /// The application switched acknowledgments at once on or off. Returns whether an owed
+    /// acknowledgment leaves.
     pub(super) fn set_quick_acks(&mut self, quick: bool, now: Time) -> bool {
         let owed = quick && self.deadline < Time::NEVER;
         let at_once = self.ack_delay.set_quick(quick, owed);
@@ -318,7 +322,7 @@ impl RfcReceiver {
         self.ask_for(need, at, config);
     }
 
-    /// Takes note of how urgent the acknowledgment is.
+    /// Notes how urgent the acknowledgment is.
     #[inline]
     fn ask_for(&mut self, need: AckNeed, at: &Moment, config: &RfcConfig) {
         self.need = self.need.max(need);
@@ -361,7 +365,7 @@ impl RfcReceiver {
         self.nxt = right;
         if !self.above.is_empty() {
             if let Some((_, end)) = self.above.holding(right) {
-                // A FIN is no octet of the application's; `take_fin` counts it.
+                // A FIN is not an octet of data; `take_fin` counts it.
                 self.nxt = self.fin.map_or(end, |fin| end.min(fin));
             }
             self.above.remove_below(self.nxt);
@@ -389,7 +393,7 @@ impl RfcReceiver {
         }
     }
 
-    /// An old segment came, which maybe has the FIN: with its FIN it is a duplicate.
+    /// An old segment came. It is a duplicate, with its FIN if it has one.
     pub(super) fn report_old(&mut self, left: u64, right: u64, config: &RfcConfig) {
         if config.receive_rules.reports_fins {
             self.report_duplicate(left, right, config);
@@ -406,8 +410,8 @@ impl RfcReceiver {
         self.above.is_empty() && self.need < AckNeed::Now
     }
 
-    /// The FIN that was just taken in needs no more haste than data: the acknowledgment waits for
-    /// what the application answers.
+    /// The FIN that was just accepted is no more urgent than data: its acknowledgment waits for the
+    /// answer of the application.
     pub(super) fn let_fin_wait(&mut self, at: &Moment, config: &RfcConfig) {
         if self.memory.as_mut().is_some_and(|memory| !memory.takes_more()) {
             // Without memory the acknowledgment is due at once (`ICSK_ACK_NOMEM`).
@@ -437,7 +441,7 @@ impl RfcReceiver {
         };
         let place = self.blocks.iter().position(|block| touches(block, range));
         if self.compression.goes_before(place.unwrap_or(self.blocks.len())) {
-            // Of the segment at hand it tells only that it made a block longer.
+            // It reports of the present segment only that it made a block longer.
             self.early.extend(self.duplicate.iter().chain(&self.blocks));
             let before = usize::from(self.duplicate.is_some());
             place.inspect(|place| self.early[before + place] = range);
@@ -469,7 +473,7 @@ impl RfcReceiver {
         self.blocks.iter().map(|block| block.1).max() == Some(octet)
     }
 
-    /// Takes the peer's FIN in where everything before it is there; whether it did.
+    /// Accepts the peer's FIN if everything before it has arrived. Returns whether it did.
     pub(super) fn take_fin(&mut self) -> bool {
         let reached = self.fin == Some(self.nxt);
         if reached {
@@ -516,10 +520,10 @@ impl RfcReceiver {
         self.on_acknowledged();
     }
 
-    /// An acknowledgment goes out.
+    /// An acknowledgment leaves.
     #[inline]
     fn on_acknowledged(&mut self) {
-        // A duplicate's answer is not counted: it tells of nothing new.
+        // The answer to a duplicate is not counted, because it reports nothing new.
         self.ack_delay.on_acknowledged(self.nxt > self.told || !self.above.is_empty());
         self.told = self.nxt;
         self.compression.on_acknowledged();

@@ -15,9 +15,9 @@ const HEAD_ROOM: u64 = 424;
 const DESCRIPTOR: u64 = 256;
 /// Octets of a page.
 const PAGE: u64 = 4096;
-/// The share of memory that is window counts in 256ths. At first it is a half.
+/// The share of memory that is window is counted in 256ths. At first it is one half.
 const WHOLE: u64 = 256;
-/// A shorter segment lets no threshold grow (`tcp_event_data_recv`).
+/// The threshold does not grow with shorter segments (`tcp_event_data_recv`).
 const GROWS_FROM: u64 = 128;
 /// The least memory of a socket (`SOCK_MIN_RCVBUF`).
 const MEMORY_MIN: u64 = 2304;
@@ -43,7 +43,7 @@ const fn room_behind(len: u64) -> u64 {
     if linear <= PAGE { linear.next_power_of_two() - linear } else { 0 }
 }
 
-/// What both ends agreed on, as far as it concerns the receive buffer.
+/// The agreements of both ends that concern the receive buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     /// Octets of the longest segment that the peer may send.
@@ -52,14 +52,14 @@ pub(super) struct Opening {
     pub(super) smss: u64,
     /// Whether SACK reports what arrives beyond a hole.
     pub(super) reports: bool,
-    /// How far the windows that are told are shifted.
+    /// The shift of advertised windows.
     pub(super) shift: u8,
 }
 
-/// What arrived as one: a segment, or several of one length that were merged on their way.
+/// An arrival: a segment, or several segments of one length that were merged on their way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// Octets of payload, and of that in each of the segments.
+    /// Octets of payload in total, and in each of the segments.
     pub(super) len: u64,
     pub(super) part: u64,
     /// The segments, and octets of the memory they take.
@@ -67,25 +67,26 @@ pub(super) struct Load {
     pub(super) memory: u64,
 }
 
-/// What waits for the application in the memory of one packet.
+/// The octets of one packet's memory that wait for the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WaitingPacket {
-    /// The octet behind its last.
+    /// The octet after its last one.
     end: u64,
     memory: u64,
 }
 
 packed_value!(WaitingPacket { end, memory });
 
-/// The receive buffer, counted as Linux counts it: in octets of memory, of which a share is window.
+/// The receive buffer, counted as in Linux: in octets of memory. A share of them is window.
 ///
 /// As in Linux 6.18 (`tcp_grow_window`, `tcp_select_window`, `tcp_measure_rcv_mss`, `tcp_clamp_window`,
 /// `tcp_rcvbuf_grow`, `tcp_set_rcvbuf`):
 ///
 /// - The window has a threshold (`rcv_ssthresh`), which begins as the first window. Each segment
 ///   that uses its memory well raises it, by two segments or twice its own octets.
-/// - How much of the memory is window is learnt from the segments (`scaling_ratio`).
-/// - The window is the threshold, or what is free where that is less. Its right edge never moves left.
+/// - The share of the memory that is window is learnt from the segments (`scaling_ratio`).
+/// - The window is the threshold, or the free memory if that is less. Its right edge never moves
+///   left.
 /// - The buffer grows as [`BufferTuning`] says, up to a maximum, unless its size is fixed.
 #[derive(Debug)]
 pub(super) struct ReceiveMemory {
@@ -94,11 +95,12 @@ pub(super) struct ReceiveMemory {
     most: u64,
     /// Whether the application asked for this size.
     fixed: bool,
-    /// Whether an application has the connection: before that, data beyond a hole lets the buffer be.
+    /// Whether an application has accepted the connection. Before that, data beyond a hole does not
+    /// enlarge the buffer.
     pub(super) accepted: bool,
     /// The share of memory that is window, in 256ths.
     share: u64,
-    /// The largest window, and what bounds it in turn.
+    /// The largest window, and its own upper bound.
     clamp: u64,
     clamp_max: u64,
     threshold: u64,
@@ -106,14 +108,15 @@ pub(super) struct ReceiveMemory {
     advertised: u64,
     reports: bool,
     shift: u8,
-    /// What waits for the application, and how much of it fits into the last packet's memory.
+    /// The packets that wait for the application, and the octets that still fit into the last
+    /// packet's memory.
     unread: VecDeque<WaitingPacket>,
     unread_memory: u64,
     room: u64,
-    /// Memory of what arrived last, if the application reads as data comes: it does so after the
+    /// Memory of the last arrival, if the application reads data as it arrives: it reads after the
     /// acknowledgment.
     pub(super) in_hand: u64,
-    /// Memory of what arrived beyond a hole.
+    /// Memory of octets that arrived beyond a hole.
     beyond: u64,
     tuning: BufferTuning,
 }
@@ -139,7 +142,7 @@ packed_value!(ReceiveMemory {
 });
 
 impl ReceiveMemory {
-    /// The memory of a new connection, where it is counted.
+    /// The memory of a new connection; `None` if memory is not counted.
     pub(super) fn new(config: &RfcConfig) -> Option<Self> {
         let rules = &config.receive_rules;
         let window = config.receive_buffer_bytes;
@@ -170,12 +173,12 @@ impl ReceiveMemory {
         })
     }
 
-    /// Octets of window in so many of memory.
+    /// Returns the octets of window in `memory` octets of memory.
     fn window_of(&self, memory: u64) -> u64 {
         memory * self.share / WHOLE
     }
 
-    /// Octets of memory of what waits for the application, and of what arrived beyond a hole.
+    /// Octets of memory that are occupied: by data for the application, and by data beyond a hole.
     fn used(&self) -> u64 {
         self.unread_memory + self.beyond
     }
@@ -190,21 +193,22 @@ impl ReceiveMemory {
         self.window_of(self.size).min(self.clamp_max)
     }
 
-    /// The connection stands, and `window` octets were told (`tcp_init_buffer_space`).
+    /// The connection is open, and a window of `window` octets was advertised
+    /// (`tcp_init_buffer_space`).
     pub(super) fn open(&mut self, window: u64, opening: &Opening, now: Time) {
         let &Opening { advertised, reports, shift, .. } = opening;
         (self.advertised, self.reports, self.shift) = (advertised, reports, shift);
         let full = self.window_of(self.size);
         self.clamp = full.min(self.clamp_max);
         if self.clamp > 2 * advertised && self.clamp + advertised > full {
-            // The place of one segment is kept free.
+            // The room for one segment is kept free.
             self.clamp = (2 * advertised).max(full - advertised);
         }
         self.threshold = window.min(self.clamp);
         self.tuning.begin(self.threshold.min(window).min(10 * advertised), now);
     }
 
-    /// What there is, to be looked at.
+    /// Returns the state, for reports.
     pub(super) fn info(&self) -> MemoryInfo {
         MemoryInfo {
             size: self.size,
@@ -227,7 +231,7 @@ impl ReceiveMemory {
         self.fixed = true;
     }
 
-    /// What was learnt of the reader.
+    /// Returns what was learnt about the reader.
     pub(super) fn tuning(&mut self) -> &mut BufferTuning {
         &mut self.tuning
     }
@@ -237,8 +241,8 @@ impl ReceiveMemory {
         self.unread.is_empty()
     }
 
-    /// What ends at `end` waits for the application. If it fits behind the segment before it, it needs
-    /// no memory of its own (`tcp_try_coalesce`).
+    /// Data that ends at `end` waits for the application. If it fits behind the segment before it,
+    /// it needs no memory of its own (`tcp_try_coalesce`).
     pub(super) fn keep(&mut self, end: u64, load: &Load) {
         let &Load { len, packets, memory, .. } = load;
         if let Some(last) = self.unread.back_mut()
@@ -259,8 +263,8 @@ impl ReceiveMemory {
         self.room = 0;
     }
 
-    /// The application has read all up to `octet`: frees what ends next before that; up to where it has
-    /// read then.
+    /// The application has read everything up to `octet`. Frees the next packet that ends before
+    /// it. Returns up to which octet packets are freed.
     #[inline]
     pub(super) fn release_next(&mut self, octet: u64) -> u64 {
         let end = self.unread.front().map_or(octet, |first| first.end.min(octet));
@@ -273,7 +277,7 @@ impl ReceiveMemory {
         end
     }
 
-    /// What lies beyond a hole is kept. The buffer grows for the `beyond` octets that reach from the
+    /// Data beyond a hole is kept. The buffer grows for the `beyond` octets that reach from the
     /// hole to the last.
     pub(super) fn keep_beyond(&mut self, load: &Load, beyond: u64) {
         self.beyond += load.memory;
@@ -282,7 +286,7 @@ impl ReceiveMemory {
         }
     }
 
-    /// Of `before` octets beyond a hole `left` are still there; the memory of the others.
+    /// Of `before` octets beyond a hole, `left` are still there. Returns the memory of the others.
     ///
     /// departs: Linux - what follows a filled hole is released by its share of the octets, and not
     /// packet by packet.
@@ -291,7 +295,7 @@ impl ReceiveMemory {
         core::mem::replace(&mut self.beyond, kept) - kept
     }
 
-    /// What arrived changes what counts as a full segment: so the share of window is learnt.
+    /// The arrival changes the length of a full segment. Learns the share of window from it.
     pub(super) fn learn_share(&mut self, load: &Load, told: u64) {
         let share = (load.len * WHOLE / load.memory.max(1)).max(1);
         if share == self.share {
@@ -308,7 +312,8 @@ impl ReceiveMemory {
         self.tuning.bound(clamp);
     }
 
-    /// The threshold may grow with what arrived; whether it did. `full` octets count as a full segment.
+    /// Lets the threshold grow with an arrival, if it may. Returns whether it did. `full` octets
+    /// count as a full segment.
     pub(super) fn grow_threshold(&mut self, load: &Load, full: u64) -> bool {
         let &Load { len, memory, .. } = load;
         let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
@@ -322,13 +327,14 @@ impl ReceiveMemory {
         step > 0
     }
 
-    /// The same for a segment beyond a hole. Without SACK the window stays, so that the
-    /// acknowledgment counts as a duplicate.
+    /// Does the same for a segment beyond a hole. Without SACK the window does not change, so that
+    /// the acknowledgment counts as a duplicate.
     pub(super) fn grow_beyond(&mut self, load: &Load, full: u64) -> bool {
         self.reports && self.grow_threshold(load, full)
     }
 
-    /// By how much a segment raises the threshold: by more, the more of its memory it uses.
+    /// Returns by how much a segment raises the threshold: the more of its memory it uses, the
+    /// more.
     fn step(&self, len: u64, memory: u64, full: u64) -> u64 {
         let mut memory = self.window_of(memory);
         if memory <= len {
@@ -345,9 +351,9 @@ impl ReceiveMemory {
         0
     }
 
-    /// What the application takes, or data beyond a hole, asks for more: the buffer is to take twice
-    /// the octets of a round trip, what the sender adds in slow start, and `beyond` octets behind a
-    /// hole.
+    /// Enlarges the buffer, if reading or data beyond a hole needs it. It must hold twice the
+    /// octets of a round trip, the octets that the sender adds in slow start, and `beyond` octets
+    /// beyond a hole.
     pub(super) fn grow(&mut self, copied: u64, beyond: u64) {
         let before = self.tuning.take_space(copied);
         if self.fixed {
@@ -379,8 +385,8 @@ impl ReceiveMemory {
         used <= self.size
     }
 
-    /// The window to tell, if `told` was told last and `full` octets are a full segment; whether more
-    /// than half of the buffer is occupied.
+    /// Returns the window to advertise, if the last one was `told` and `full` octets are a full
+    /// segment, and whether more than half of the buffer is occupied.
     pub(super) fn window(&self, told: u64, full: u64) -> (u64, bool) {
         let shift = self.shift;
         let (mut free, all) = (self.free(), self.window_of(self.size));
@@ -418,12 +424,12 @@ impl ReceiveMemory {
         if blocked { full.next_multiple_of(1 << self.shift) } else { 0 }
     }
 
-    /// A `window` that does not take back any of the `left` octets of the last one.
+    /// Returns a `window` that still contains the `left` octets of the last one.
     pub(super) fn not_below(&self, window: u64, left: u64) -> u64 {
         if window < left { left.next_multiple_of(1 << self.shift) } else { window }
     }
 
-    /// Whether a window of which `left` octets are left is so small that more is worth telling.
+    /// Whether a window with `left` octets left is so small that a larger one is worth advertising.
     pub(super) fn is_small(&self, left: u64) -> bool {
         2 * left <= self.clamp
     }

@@ -9,7 +9,7 @@ use super::receive::RfcReceiver;
 use super::receive_memory::{Load, Opening, truesize};
 
 impl RfcReceiver {
-    /// The connection stands.
+    /// The connection is open.
     pub(super) fn open(&mut self, opening: &Opening, now: Time) {
         let told = self.told_window();
         self.ack_delay.open(opening.advertised, opening.smss.min(told / 2));
@@ -18,12 +18,12 @@ impl RfcReceiver {
         }
     }
 
-    /// The window as the last acknowledgment told it.
+    /// The window in the last acknowledgment.
     pub(super) fn told_window(&self) -> u64 {
         self.edge.saturating_sub(self.told)
     }
 
-    /// Whether a FIN without data is taken although the window is closed.
+    /// Whether a FIN without data is accepted although the window is closed.
     pub(super) fn takes_lone_fin(&self, left: u64, segment: &Segment) -> bool {
         self.memory.is_some()
             && left == self.nxt
@@ -31,7 +31,7 @@ impl RfcReceiver {
             && segment.flags.without(Flags::PSH) == Flags::FIN.with(Flags::ACK)
     }
 
-    /// Whether the window opened enough to tell at once.
+    /// Whether the window opened enough to be advertised at once.
     pub(super) fn opened_enough(&self) -> bool {
         let before = self.window();
         let Some(memory) = &self.memory else {
@@ -42,7 +42,7 @@ impl RfcReceiver {
         memory.is_small(before) && wanted > 0 && wanted >= 2 * before
     }
 
-    /// The memory of what the application has read is free, and may grow.
+    /// Frees the memory of the octets that the application has read. The memory may grow.
     #[inline]
     pub(super) fn note_reading(&mut self, now: Time) {
         let Some(memory) = &mut self.memory else { return };
@@ -68,8 +68,8 @@ impl RfcReceiver {
         (self.buffer / 2).min(self.full.max(1))
     }
 
-    /// The window to tell now. Where memory is not counted, it opens by a full segment or half the
-    /// buffer, not less.
+    /// Returns the window to advertise now. If memory is not counted, the window opens by at least
+    /// a full segment or half the buffer.
     #[inline]
     pub(super) fn advance_window(&mut self) -> u64 {
         if let Some(memory) = &self.memory {
@@ -88,8 +88,8 @@ impl RfcReceiver {
         self.window()
     }
 
-    /// Up to where the octets `left..right` are taken; `None` where there is no memory for them, which
-    /// closes the window if they were expected next (`tcp_data_queue`).
+    /// Returns up to which octet `left..right` is accepted. `None` if there is no memory for it.
+    /// This closes the window if these octets were expected next (`tcp_data_queue`).
     #[inline]
     pub(super) fn admit(&mut self, left: u64, right: u64) -> Option<u64> {
         let Some(memory) = &mut self.memory else {
@@ -104,7 +104,7 @@ impl RfcReceiver {
         None
     }
 
-    /// What a segment is in the memory of packets.
+    /// Returns the memory that a segment needs.
     #[inline]
     fn weigh(&self, segment: &Segment) -> Load {
         let len = u64::from(segment.len);
@@ -114,7 +114,7 @@ impl RfcReceiver {
         Load { len, part, packets, memory }
     }
 
-    /// The next octets arrived, into a `window` of so many octets.
+    /// The next octets arrived, into a window of `window` octets.
     #[inline]
     pub(super) fn arrive(&mut self, segment: &Segment, window: u64, at: &Moment) {
         let (full, told, load) = (self.ack_delay.full(), self.told_window(), self.weigh(segment));
@@ -157,7 +157,7 @@ impl RfcReceiver {
         memory.keep_beyond(&load, self.above.top().map_or(0, |top| top - self.nxt));
     }
 
-    /// Of `before` octets beyond a hole some wait for the application now.
+    /// Some of `before` octets beyond a hole now wait for the application.
     pub(super) fn close_gap(&mut self, before: u64) {
         let Some(memory) = &mut self.memory else { return };
         if before > 0 {
@@ -168,7 +168,7 @@ impl RfcReceiver {
         }
     }
 
-    /// An application that reads as data comes has read.
+    /// An application that reads data as it arrives has read.
     #[inline]
     pub(super) fn note_delivery(&mut self, now: Time) {
         if self.reads_at_once {
@@ -176,7 +176,7 @@ impl RfcReceiver {
         }
     }
 
-    /// The echo of a time stamp in a full segment tells the round trip (`tcp_rcv_rtt_measure_ts`).
+    /// The echo of a time stamp in a full segment gives the round trip (`tcp_rcv_rtt_measure_ts`).
     #[inline]
     pub(super) fn note_echo(&mut self, segment: &Segment, now: Time) {
         if let Some(memory) = &mut self.memory
@@ -195,8 +195,8 @@ impl RfcReceiver {
         Reader { reads, keeps_window: reads || looks && self.keeps_window() }
     }
 
-    /// Whether the window is as wide as it was told, where more than a full segment waits for its
-    /// acknowledgment.
+    /// Whether the window is as wide as it was advertised. Asked when more than a full segment
+    /// waits for its acknowledgment.
     pub(super) fn keeps_window(&mut self) -> bool {
         let (told, full) = (self.told_window(), self.ack_delay.full());
         if self.nxt - self.told <= full {

@@ -29,7 +29,7 @@ packed!(LossRecovery { loss, repair, spurious, cwnd });
 /// When RACK looks for losses next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum NextLook {
-    /// As it was: nobody has looked now.
+    /// The time of the next look does not change, because RACK has not looked now.
     #[default]
     Unchanged,
     /// With the next ACK.
@@ -38,13 +38,13 @@ pub(super) enum NextLook {
     After(Duration),
 }
 
-/// What recovery made of an ACK or a timer, as far as other parts have to follow.
+/// What recovery did after an ACK or a timer, as far as other parts must react to it.
 #[derive(Debug, Default)]
 pub(super) struct Reaction {
     pub(super) next_look: NextLook,
     /// A repair began.
     pub(super) began: bool,
-    /// The cut that was taken back.
+    /// The cut that was undone.
     pub(super) undone: Option<Prior>,
 }
 
@@ -64,8 +64,8 @@ impl LossRecovery {
         self.loss.pipe(window, config)
     }
 
-    /// Whether nothing is repaired or doubted, and nothing of a repair is outstanding from `una`
-    /// on.
+    /// Whether no repair is in progress, no retransmission is in doubt, and no retransmission is
+    /// outstanding from `una` on.
     #[inline]
     pub(super) fn is_calm(&self, una: u64) -> bool {
         self.repair.phase == Phase::Open
@@ -73,7 +73,7 @@ impl LossRecovery {
             && self.loss.scoreboard.is_quiet()
     }
 
-    /// Whether new data may leave without a look at what else might have to.
+    /// Whether new data may leave at once, because no retransmission can be due.
     #[inline]
     pub(super) fn has_nothing_to_repair(&self) -> bool {
         self.repair.phase == Phase::Open
@@ -113,8 +113,8 @@ impl LossRecovery {
         reaction
     }
 
-    /// Whether the ACK suggests that the receiver went back on what it had reported (RFC 2018 §8), so
-    /// that nothing but the timer is to react. It sets the window as any other.
+    /// Whether the ACK suggests that the receiver discarded octets that it had reported (RFC 2018
+    /// §8). Then only the timer reacts. The ACK sets the peer's window as any other ACK does.
     pub(super) fn suspects_reneging(&mut self, news: &News, config: &RfcConfig) -> bool {
         let reported = self.loss.scoreboard.front().is_some_and(|head| head.sacked);
         let suspects = reported && news.acked > 0 && config.timer_rules.reneging_hurries;
@@ -124,7 +124,7 @@ impl LossRecovery {
         suspects
     }
 
-    /// Whether all is acknowledged that the phase is about.
+    /// Whether all octets are acknowledged that were outstanding when the phase began.
     fn is_complete(&self, scene: &Scene<'_>) -> bool {
         let rules = &scene.config.cwnd_rules;
         let beyond = match self.repair.phase {
@@ -134,14 +134,16 @@ impl LossRecovery {
         self.repair.is_complete(scene.window.una, beyond)
     }
 
-    /// Whether a repair lasts though all is acknowledged that it is about.
+    /// Whether a repair goes on although all octets are acknowledged that were outstanding when it
+    /// began.
     fn reopens_beyond(&self, scene: &Scene<'_>) -> bool {
         let repairs = self.repair.phase == Phase::Recovery && !self.loss.uses_sack;
         let lasts = scene.config.cwnd_rules.repair_ends_beyond && repairs;
         lasts && scene.window.una == self.repair.point
     }
 
-    /// With an ACK: marks what the connection's rule calls lost, unless RACK has nothing new to go by.
+    /// After an ACK, marks the segments that the connection's rule calls lost, unless RACK has
+    /// learnt nothing new.
     fn look(&mut self, news: &News, scene: &Scene<'_>) -> NextLook {
         let has_news = core::mem::take(&mut self.loss.rack.has_news);
         let by_time = self.loss.uses_sack && scene.config.recovery == Recovery::Rack;
@@ -154,13 +156,13 @@ impl LossRecovery {
         }
     }
 
-    /// Marks what the connection's rule calls lost.
+    /// Marks the segments that the connection's rule calls lost.
     fn detect(&mut self, scene: &Scene<'_>) -> NextLook {
         self.loss.detect(&self.repair, scene).map_or(NextLook::OnAck, NextLook::After)
     }
 
-    /// A partial ACK of an original says that segments overtake each other. Whether it may take no
-    /// cut back yet, because retransmissions are outstanding.
+    /// Notes that segments overtake each other if a partial ACK answers an original. Returns
+    /// whether the ACK must not undo a cut yet, because retransmissions are outstanding.
     fn was_late(&mut self, news: &News, scene: &Scene<'_>) -> bool {
         let rules = scene.config.spurious_rules;
         let partial = self.repair.phase == Phase::Recovery && scene.window.una < self.repair.point;
@@ -188,8 +190,8 @@ impl LossRecovery {
         by_stamp || by_frto || by_reports
     }
 
-    /// Outside a repair: one begins where something is lost; whether it does. A `calm` ACK says
-    /// nothing of copies.
+    /// Begins a repair if a segment is lost and no repair is in progress. Returns whether one
+    /// began. A `calm` ACK shows nothing about copies.
     fn begin_where_lost(&mut self, news: &News, calm: bool, scene: &Scene<'_>) -> bool {
         let begins = self.loss.scoreboard.lost() > 0;
         if begins {
@@ -223,7 +225,7 @@ impl LossRecovery {
         if goes_on {
             self.keep_cut(window);
         } else if self.repair.phase == Phase::Cwr {
-            // The window is cut already.
+            // The window was already cut.
             self.note_prior(false, window);
         } else {
             self.cut(Congestion::Loss, scene);
@@ -245,7 +247,7 @@ impl LossRecovery {
         self.begin_reduction(window.flight() + news.acked - reported, config);
     }
 
-    /// The window begins to fall to the threshold, from `flight` octets outstanding.
+    /// Begins to reduce the window to the threshold, from `flight` outstanding octets.
     fn begin_reduction(&mut self, flight: u64, config: &RfcConfig) {
         self.repair.begin_reduction(self.cwnd.cut_base(flight, &config.cwnd_rules));
         if !config.prr {
@@ -271,28 +273,28 @@ impl LossRecovery {
         self.spurious.on_cut(Prior::new(self.cwnd.window, flight, una, was_timeout));
     }
 
-    /// Whatever proves spurious from here on, the last cut stays.
+    /// From now on the last cut stays, even if it proves spurious.
     fn keep_cut(&mut self, window: &SendWindow) {
         let nothing = Window { cwnd: 0, ssthresh: 0 };
         self.spurious.on_cut(Prior::new(nothing, window.flight(), window.una, false));
     }
 
-    /// A repair is over: no retransmission is owed, and duplicates count anew.
+    /// Ends a repair: no retransmission is due any more, and the count of duplicates begins again.
     fn end_repair(&mut self, next: Phase) -> Phase {
         self.spurious.stop_frto();
         self.loss.forget_duplicates();
         self.repair.leave(next)
     }
 
-    /// The phase ends: everything it was about has arrived.
+    /// Ends the phase, because all octets that were outstanding when it began have arrived.
     fn leave(&mut self, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
         let phase = self.end_repair(Phase::Open);
         let smss = window.smss;
-        // RFC 6582 §3.2 step 3, the way without a burst.
+        // RFC 6582 §3.2 step 3, the alternative without a burst.
         let bursts = by_partial_acks(config.recovery, self.loss.uses_sack) && !config.prr;
         let most = bursts.then(|| window.flight().max(smss) + smss);
-        // A cut that was taken back has set the window.
+        // Undoing a cut has already set the window.
         if phase != Phase::Recovery || self.spurious.has_prior() {
             self.cwnd.leave(phase, most);
         }
@@ -305,12 +307,12 @@ impl LossRecovery {
         }
     }
 
-    /// Takes the cut back (RFC 4015 §3), and the opinion that anything is lost; which cut it was.
+    /// Undoes the cut (RFC 4015 §3). No segment counts as lost any more. Returns the cut.
     fn undo(&mut self, news: &News, scene: &Scene<'_>) -> Option<Prior> {
         let prior = self.spurious.take_prior()?;
         self.loss.rack.has_news = true;
         if self.reopens_beyond(scene) {
-            // What follows the repair ends it (`tcp_is_non_sack_preventing_reopen`).
+            // An ACK of data after the repair ends it (`tcp_is_non_sack_preventing_reopen`).
             self.loss.forget_duplicates();
         } else if self.repair.phase.is_repairing() {
             self.loss.scoreboard.lose_nothing(scene.config.rack_rules.spares_unsent);
@@ -337,8 +339,8 @@ impl LossRecovery {
         }
     }
 
-    /// A tail loss probe made up for a loss, which calls for a cut, of half of the `flight` that
-    /// was out when the ACK came.
+    /// Cuts the window because a tail loss probe repaired a loss: by half of the `flight` that was
+    /// outstanding when the ACK came.
     pub(super) fn on_loss_behind_probe(&mut self, flight: u64, scene: &Scene<'_>) {
         if self.repair.phase.is_at_ease() {
             self.cut_with(Congestion::Loss, flight, scene);
@@ -346,11 +348,13 @@ impl LossRecovery {
         }
     }
 
-    /// The retransmission timer fired, maybe `repeatedly` (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6).
+    /// The retransmission timer fired (RFC 5681 §3.1, RFC 6298 §5.4 to 5.6). With `repeatedly` it
+    /// is not the first timeout in a row.
     pub(super) fn on_timeout(&mut self, repeatedly: bool, scene: &Scene<'_>) {
         let (window, config) = (scene.window, scene.config);
         let rules = config.cwnd_rules;
-        // RFC 3168 §6.1.2: the peer is told of each fall of the window, also where the threshold stays.
+        // RFC 3168 §6.1.2: the peer learns of each reduction of the window, even if the threshold
+        // does not change.
         self.cwnd.owes_cwr = true;
         let again = self.repair.phase == Phase::Loss && repeatedly;
         let is_cut = rules.timeout_keeps_cut && self.repair.is_cutting(window.una);
@@ -359,7 +363,7 @@ impl LossRecovery {
             // it.
             self.cut(Congestion::Timeout, scene);
         }
-        // Linux begins anew with a repeated timeout, and looks at the phase (`tcp_enter_loss`).
+        // Linux begins again with a repeated timeout, and checks the phase (`tcp_enter_loss`).
         let watches = if config.frto_at_once {
             repeatedly || !self.repair.phase.is_repairing()
         } else {
@@ -370,12 +374,12 @@ impl LossRecovery {
         self.spurious.on_timeout(config.frto && watches);
         self.repair.begin_loss(window.nxt, Cause::Rto);
         self.loss.on_timeout(scene);
-        // What may be on its way does not keep the head from leaving.
+        // Data that may still be on its way does not keep the head from leaving.
         let beside = if rules.timeout_adds_to_pipe { self.pipe(window, config) } else { 0 };
         self.cwnd.window.cwnd = beside + window.smss;
     }
 
-    /// RACK's timer fired: what was not late enough may be by now.
+    /// RACK's timer fired: segments that were not late enough before may be late now.
     pub(super) fn on_reorder_timer(&mut self, scene: &Scene<'_>) -> Reaction {
         self.repair.pauses = false;
         let next_look = self.detect(scene);
@@ -387,9 +391,9 @@ impl LossRecovery {
     }
 
     /// For proportional rate reduction RACK's timer counts as an ACK that delivered nothing, so
-    /// that what it finds lost leaves by and by, or as
-    /// [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers) has it; it maybe `began` the
-    /// repair.
+    /// that the segments that it finds lost leave one after the other.
+    /// [`rack_timer_delivers`](super::RfcConfig::rack_timer_delivers) changes this. `began` says
+    /// whether the timer began the repair.
     pub(super) fn reduce_by_timer(&mut self, began: bool, scene: &Scene<'_>) {
         if self.repair.phase == Phase::Recovery && scene.config.prr {
             let delivers = scene.config.rack_timer_delivers;
@@ -399,15 +403,15 @@ impl LossRecovery {
         }
     }
 
-    /// Lets the congestion algorithm, or recovery in its stead, set the window.
+    /// Lets the congestion algorithm, or recovery instead of it, set the window.
     pub(super) fn steer(&mut self, news: &News, mut info: AckInfo, scene: &Scene<'_>) {
         if self.cwnd.is_owned() {
             return self.cwnd.take_ack(&info);
         }
         let smss = scene.window.smss;
         if news.acked > 0 && news.stood_for > 0 {
-            // DeliveredData of RFC 6937: what duplicates stood for has been counted, but one
-            // segment came.
+            // DeliveredData of RFC 6937: the octets for which duplicates stood have already been
+            // counted, except for one segment.
             let left = info.delivered_bytes.saturating_sub(news.stood_for);
             info.delivered_bytes = left.max(smss.min(info.delivered_bytes));
         }
@@ -427,15 +431,16 @@ impl LossRecovery {
             }
         } else if grows {
             if scene.config.cwnd_rules.growth_by_delivery {
-                // What was reported before has been counted.
+                // Octets that were reported before have already been counted.
                 info.acked_bytes = info.delivered_bytes;
             }
             self.cwnd.take_ack(&info);
         }
     }
 
-    /// Whether an ACK may open the window: one that moves it on, or where segments overtake each
-    /// other by more than tell a loss maybe one that reports an arrival.
+    /// Whether an ACK may open the window. An ACK of new octets may. An ACK that only reports an
+    /// arrival may if the rules allow it and segments overtake each other by more than indicates a
+    /// loss.
     fn earns_by(&self, news: &News, config: &RfcConfig) -> bool {
         let by_report = config.cwnd_rules.reordered_reports_grow && news.sacked > 0;
         news.acked > 0 || by_report && self.loss.rack.is_reordered_beyond(config.dup_thresh)
@@ -453,8 +458,9 @@ impl LossRecovery {
         });
     }
 
-    /// Octets that fill the congestion window, of which `pipe` are in the network. Before a
-    /// repair, without Limited Transmit, what was reported as arrived still fills it.
+    /// Returns the octets that fill the congestion window; `pipe` of them are in the network.
+    /// Before a repair, without Limited Transmit, octets that were reported as arrived still fill
+    /// it.
     pub(super) fn filled_of(&self, pipe: u64, window: &SendWindow, config: &RfcConfig) -> u64 {
         let careful = !config.limited_transmit && !self.repair.phase.is_repairing();
         if careful { self.loss.counted_flight(window, config) } else { pipe }
@@ -467,7 +473,7 @@ impl LossRecovery {
         filled + octets <= self.cwnd.window.cwnd
     }
 
-    /// The place of the next segment that is lost and may leave again, and why it does.
+    /// Returns the place of the next lost segment that may be retransmitted, and the cause.
     pub(super) fn next_lost(
         &mut self,
         window: &SendWindow,
@@ -489,17 +495,17 @@ impl LossRecovery {
         Some((place, self.repair.take_cause(sent.lost)))
     }
 
-    /// Whether as much is outstanding of copies as is lost, so that nothing lost may leave. A timeout
-    /// sends the head all the same.
+    /// Whether as many retransmissions are outstanding as segments are lost, so that no lost
+    /// segment may leave. A timeout sends the head nevertheless.
     fn copies_abound(&self, config: &RfcConfig) -> bool {
         let timed_out = self.repair.phase == Phase::Loss && self.repair.forced;
         let rule = config.send_rules.lost_outnumber_copies;
         rule && !timed_out && self.loss.scoreboard.copies_abound()
     }
 
-    /// RFC 6675 §4 rules 3 and 4: with nothing lost and nothing new to send, what may be lost
-    /// goes out again below the highest report, and once in a recovery the last segment; its
-    /// place.
+    /// RFC 6675 §4 rules 3 and 4: if no segment is lost and no new data can be sent, segments below
+    /// the highest report that may be lost are retransmitted, and once in a recovery the last
+    /// segment. Returns the place of the segment.
     pub(super) fn next_doubtful(
         &mut self,
         window: &SendWindow,

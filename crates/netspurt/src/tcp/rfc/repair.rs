@@ -6,13 +6,13 @@ use crate::segment::Cause;
 use super::config::Recovery;
 use super::prr::{Prr, PrrAck};
 
-/// Where the sender stands with losses.
+/// The sender's phase of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// All is well.
+    /// No loss is suspected.
     #[default]
     Open,
-    /// Something arrived out of order.
+    /// Segments arrived out of order.
     Disorder,
     /// The window is being cut for a mark, without a loss (RFC 3168 §6.1.2).
     Cwr,
@@ -25,17 +25,17 @@ pub enum Phase {
 packed_variants!(Phase { Open, Disorder, Cwr, Recovery, Loss });
 
 impl Phase {
-    /// Whether something is being repaired.
+    /// Whether a repair is in progress.
     pub(super) fn is_repairing(self) -> bool {
         matches!(self, Phase::Recovery | Phase::Loss)
     }
 
-    /// Whether a cut is under way that proportional rate reduction steers.
+    /// Whether proportional rate reduction is reducing the window.
     pub(super) fn is_reducing(self) -> bool {
         matches!(self, Phase::Recovery | Phase::Cwr)
     }
 
-    /// Whether nothing is repaired, and no cut is under way.
+    /// Whether no repair and no cut are in progress.
     pub(super) fn is_at_ease(self) -> bool {
         matches!(self, Phase::Open | Phase::Disorder)
     }
@@ -45,23 +45,23 @@ impl Phase {
 #[derive(Debug, Default)]
 pub(super) struct Repair {
     pub(super) phase: Phase,
-    /// The end of what was outstanding when this phase began (`RecoveryPoint`).
+    /// The end of the octets that were outstanding when this phase began (`RecoveryPoint`).
     pub(super) point: u64,
-    /// The same for the last repair, kept after it: duplicates of older data start no other
-    /// (RFC 6582 §3.2, `recover`).
+    /// The same for the last repair, kept after its end: duplicates of older data start no new
+    /// repair (RFC 6582 §3.2, `recover`).
     pub(super) recover: u64,
     prr: Prr,
-    /// Whether one retransmission is due whatever the window says.
+    /// Whether one retransmission is due regardless of the window.
     pub(super) forced: bool,
-    /// Why the next retransmission after a timeout goes out.
+    /// The cause of the next retransmission after a timeout.
     head_cause: Option<Cause>,
     /// A partial ACK has moved the timer already (RFC 6582 §3.2 step 3).
     partial_seen: bool,
     /// RFC 6675's one rescue for each recovery was sent.
     pub(super) rescued: bool,
-    /// The ACK at hand has set the window, by ending a repair or by undoing one.
+    /// The present ACK has already set the window, because it ended or undid a repair.
     pub(super) settled: bool,
-    /// The ACK at hand told that something was late and not lost: nothing leaves again for it.
+    /// The present ACK showed that a segment was late and not lost, so it causes no retransmission.
     pub(super) pauses: bool,
 }
 
@@ -79,7 +79,7 @@ packed!(Repair {
 });
 
 impl Repair {
-    /// The connection stands: no duplicate is older than its first octet.
+    /// The connection is open: no duplicate is older than its first octet.
     pub(super) fn open(&mut self) {
         self.recover = 1;
     }
@@ -92,7 +92,8 @@ impl Repair {
         self.rescued = false;
     }
 
-    /// Everything outstanding up to `nxt` counts as lost, and the head leaves again for `cause`.
+    /// Everything outstanding up to `nxt` counts as lost, and the head is retransmitted for
+    /// `cause`.
     pub(super) fn begin_loss(&mut self, nxt: u64, cause: Cause) {
         (self.phase, self.point, self.recover) = (Phase::Loss, nxt, nxt);
         self.forced = true;
@@ -109,8 +110,8 @@ impl Repair {
         self.prr.begin(base);
     }
 
-    /// A loss was found within a cut for a mark, with octets outstanding up to `nxt`: the cut goes on
-    /// to where it was to end.
+    /// A loss was found within a cut for a mark, with octets outstanding up to `nxt`. The cut
+    /// continues to its intended end.
     pub(super) fn go_on_with_recovery(&mut self, nxt: u64) {
         let point = self.point;
         self.begin_recovery(nxt);
@@ -128,15 +129,16 @@ impl Repair {
         self.prr.sent(octets);
     }
 
-    /// Outside a repair: what is out of order, or is so no longer, tells the phase.
+    /// Sets the phase outside a repair: Disorder if segments are out of order, otherwise Open.
     pub(super) fn note_disorder(&mut self, disorder: bool) {
         if self.phase != Phase::Cwr {
             self.phase = if disorder { Phase::Disorder } else { Phase::Open };
         }
     }
 
-    /// Whether the octets up to `una` are all that this phase is about, and maybe one `beyond` that.
-    /// Disorder has no point to reach: it lasts as long as duplicates do.
+    /// Whether the octets up to `una` include all that were outstanding when this phase began and,
+    /// with `beyond`, one more. Disorder has no such point: it lasts as long as there are
+    /// duplicates.
     pub(super) fn is_complete(&self, una: u64, beyond: bool) -> bool {
         match self.phase {
             Phase::Open | Phase::Disorder => false,
@@ -144,33 +146,33 @@ impl Repair {
         }
     }
 
-    /// The phase ends; which it was. No retransmission is owed any more.
+    /// Ends the phase and returns it. No retransmission is due any more.
     pub(super) fn leave(&mut self, next: Phase) -> Phase {
         self.forced = false;
         self.head_cause = None;
         core::mem::replace(&mut self.phase, next)
     }
 
-    /// A partial ACK: the next hole starts where it points, and is maybe sent `at_once`, whatever the
-    /// window says (RFC 6582 §3.2 step 3).
+    /// A partial ACK came: the next hole starts at its octet. With `at_once` it is sent regardless
+    /// of the window (RFC 6582 §3.2 step 3).
     pub(super) fn on_partial_ack(&mut self, at_once: bool) {
         self.forced |= at_once;
         self.partial_seen = true;
     }
 
-    /// Whether an ACK of new octets leaves the timer as it is: where holes are found by partial
-    /// ACKs, RFC 6582 §3.2 step 3 moves it for the first of them in a recovery only.
+    /// Whether an ACK of new octets does not restart the timer. If holes are found by partial ACKs,
+    /// only the first of them in a recovery restarts it (RFC 6582 §3.2 step 3).
     pub(super) fn keeps_timer(&self, una: u64, by_partial_acks: bool) -> bool {
         let Repair { phase, partial_seen, point, .. } = *self;
         phase == Phase::Recovery && by_partial_acks && partial_seen && una < point
     }
 
-    /// Whether a timeout finds an earlier cut under way.
+    /// Whether an earlier cut is still in progress at a timeout.
     pub(super) fn is_cutting(&self, una: u64) -> bool {
         una < self.point && self.phase.is_reducing()
     }
 
-    /// A retransmission of a segment found lost by `cause` leaves: why it does.
+    /// Returns the cause of a retransmission of a segment that was found lost by `cause`.
     pub(super) fn take_cause(&mut self, cause: Option<Cause>) -> Cause {
         self.head_cause.take().or(cause).unwrap_or(Cause::GoBackN)
     }

@@ -1,4 +1,4 @@
-//! One end of a connection at work or at rest, where it takes little memory.
+//! One end of a connection, at work or at rest; at rest it takes little memory.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::tcb::Tcb;
 pub(in crate::tcp) enum RfcEnd {
     /// At work.
     Awake(Box<Tcb>),
-    /// At rest, until somebody asks something of it.
+    /// At rest, until a method needs it.
     Resting(RestingTcb),
 }
 
@@ -20,7 +20,8 @@ pub(in crate::tcp) enum RfcEnd {
 #[derive(Debug)]
 pub(in crate::tcp) struct RestingTcb {
     config: Arc<RfcConfig>,
-    /// What the configuration does not fix, [without zeros](without_zeros): most counts are zero.
+    /// The state beyond the configuration, [without zeros](without_zeros), because most counts are
+    /// zero.
     octets: Box<[u8]>,
 }
 

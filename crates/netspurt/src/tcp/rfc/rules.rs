@@ -2,7 +2,8 @@
 
 use crate::units::Duration;
 
-/// How the congestion window is counted, cut and earned, where Linux does otherwise than the RFCs.
+/// Rules by which the congestion window is counted, cut and opened, where Linux differs from the
+/// RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{CwndRules, RfcConfig};
@@ -12,25 +13,25 @@ use crate::units::Duration;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndRules {
-    /// The window counts segments: a short one fills as much of it as a full one
-    /// (`tcp_packets_in_flight`), sent, reported, lost or sent again. Thresholds are whole segments.
-    /// Proportional rate reduction counts segments, and rounds the share that it sends up to one
-    /// (`tcp_cwnd_reduction`).
+    /// The window counts segments: a short segment fills as much of it as a full one
+    /// (`tcp_packets_in_flight`). So do the counts of segments that are sent, reported, lost or
+    /// retransmitted. Thresholds are whole segments. Proportional rate reduction counts segments,
+    /// and rounds the share that it sends up to one (`tcp_cwnd_reduction`).
     ///
     /// departs: RFC 6675 §4 - with `whole_segments` pipe counts segments, whatever their size; the RFC
     /// counts octets.
     pub whole_segments: bool,
-    /// A cut is a part of the window (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC 5681
-    /// §3.1, equation 4).
+    /// A cut leaves a share of the window (`tcp_init_cwnd_reduction`), and not of FlightSize (RFC
+    /// 5681 §3.1, equation 4).
     pub cut_from_cwnd: bool,
-    /// A timeout cuts no further while what was outstanding at an earlier cut is not acknowledged
-    /// (`tcp_enter_loss`).
+    /// A timeout does not cut the window again while octets that were outstanding at an earlier cut
+    /// are unacknowledged (`tcp_enter_loss`).
     ///
     /// departs: RFC 5681 §3.1 - with `timeout_keeps_cut` a timeout soon after a cut does not cut
     /// again; the RFC cuts at each timeout of a segment that was not yet retransmitted.
     pub timeout_keeps_cut: bool,
-    /// After a timeout the window is one segment more than what may still be on its way
-    /// (`tcp_enter_loss`), and not one segment (RFC 5681 §3.1).
+    /// After a timeout the window is one segment larger than the data that may still be on its way
+    /// (`tcp_enter_loss`). In RFC 5681 §3.1 it is one segment.
     pub timeout_adds_to_pipe: bool,
     /// The ACK that ends a recovery may already open the window (`tcp_ack`); without the switch
     /// only the next one may.
@@ -38,21 +39,23 @@ pub struct CwndRules {
     /// Growth counts the octets that an ACK newly delivered (`tcp_cong_avoid`), and not the ones
     /// it acknowledged, some of which SACK had reported before.
     pub growth_by_delivery: bool,
-    /// Growth is earned by use. After an RTO in which no ACK could open the window, half of what was
-    /// not used is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch growth is earned
-    /// by octets that left while the window was full, and nothing is given up.
+    /// The window grows only if it is used. After an RTO in which no ACK could open the window,
+    /// half of its unused part is given up (`tcp_cwnd_validate`, RFC 2861 §3.1). Without the switch
+    /// the window grows by octets that left while it was full, and no part of it is given up.
     pub validation: bool,
-    /// Where segments were overtaken by more than tell a loss, SACK reports open the window, too
-    /// (`tcp_may_raise_cwnd`).
+    /// SACK reports open the window, too, if segments were overtaken by more others than indicate a
+    /// loss (`tcp_may_raise_cwnd`).
     pub reordered_reports_grow: bool,
-    /// A cut for a mark ends with an ACK of something beyond what was outstanding as it began
-    /// (`tcp_fastretrans_alert`), and not with an ACK of all that.
+    /// A cut for a mark ends with an ACK that covers more than the data outstanding when it began
+    /// (`tcp_fastretrans_alert`), and not already with an ACK of just this data.
     pub mark_cut_ends_beyond: bool,
-    /// Without SACK a repair ends with an ACK of something beyond what was outstanding as it began
-    /// (`tcp_is_non_sack_preventing_reopen`), and not with an ACK of all that (RFC 6582 §3.2).
+    /// Without SACK a repair ends with an ACK that covers more than the data outstanding when it
+    /// began (`tcp_is_non_sack_preventing_reopen`), and not already with an ACK of just this data
+    /// (RFC 6582 §3.2).
     pub repair_ends_beyond: bool,
-    /// A loss that is found while the window is cut for a mark is repaired within that cut, which
-    /// owes no retransmission at once where something left since (`tcp_enter_recovery`).
+    /// A loss that is found while the window is cut for a mark is repaired within that cut. If a
+    /// segment left since the cut, the first retransmission does not leave at once
+    /// (`tcp_enter_recovery`).
     pub mark_cut_goes_on: bool,
     /// A mark that the last ACK of a repair echoes cuts the window again (`tcp_try_to_open`).
     ///
@@ -93,8 +96,8 @@ impl CwndRules {
     }
 }
 
-/// What moves the retransmission timer, and counts round trips for it, where Linux does otherwise
-/// than RFC 6298.
+/// Rules by which the retransmission timer is moved, and by which round trips are counted for it,
+/// where Linux differs from RFC 6298.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, TimerRules};
@@ -102,30 +105,33 @@ impl CwndRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerRules {
-    /// An ACK without new octets moves the timer, too, where it reports by SACK what left before
-    /// the head last did (`tcp_clean_rtx_queue`): the head's last copy may still be on its way.
+    /// An ACK without new octets also moves the timer, if its SACK blocks report segments that left
+    /// before the head's last transmission (`tcp_clean_rtx_queue`): this last copy of the head may
+    /// still be on its way.
     pub old_reports_restart: bool,
-    /// A retransmission of the head sets a running timer anew, unless RACK's runs
+    /// A retransmission of the head restarts a running timer, unless RACK's timer runs
     /// (`tcp_xmit_retransmit_queue`).
     ///
     /// departs: RFC 6298 §5.1 - with `head_copy_restarts` a retransmission restarts a running timer;
     /// the RFC starts the timer only where it does not run.
     pub head_copy_restarts: bool,
-    /// An ACK that follows an arming of RACK's timer, and that timer when it fires, set the timer
-    /// from the last transmission of the head (`tcp_rearm_rto`), and not from now.
+    /// The first ACK after RACK's timer was armed sets the timer from the last transmission of the
+    /// head (`tcp_rearm_rto`), and not from now. RACK's timer does the same when it fires.
     pub counts_from_head: bool,
-    /// An ACK that leaves as the oldest segment one that SACK had reported is not acted upon. The timer
-    /// fires half a round trip later, after 10 ms at least (`tcp_check_sack_reneging`), and all that is
-    /// outstanding is lost, unless an ACK moves on before.
+    /// If after an ACK the oldest outstanding segment is one that SACK had reported, the sender
+    /// does not act upon this ACK. The timer fires half a round trip later, but not before 10 ms
+    /// (`tcp_check_sack_reneging`), and everything outstanding counts as lost, unless an ACK of new
+    /// octets comes earlier.
     pub reneging_hurries: bool,
-    /// Behind new data a tail loss probe is due at the latest when a timer that counts from the last
-    /// transmission of the head fires (`tcp_rto_delta_us`), and not when the timer does that runs.
+    /// After new data a tail loss probe is due at the latest one RTO after the last transmission of
+    /// the head (`tcp_rto_delta_us`), and not when the running timer fires.
     pub head_bounds_probes: bool,
-    /// A round of samples ends with an ACK beyond what was next to be sent as it began
-    /// (`rtt_seq`), and not with an ACK of all that.
+    /// A round of samples ends with an ACK that covers more than the octets sent before it began
+    /// (`rtt_seq`), and not already with an ACK of just these octets.
     pub rounds_end_beyond: bool,
-    /// While RACK's timer runs this one does not (`icsk_pending`; RFC 8985 §8 lets one timer run at a
-    /// time). It is set anew when RACK's timer has fired, or when an ACK moves on.
+    /// The retransmission timer does not run while RACK's timer runs (`icsk_pending`; RFC 8985 §8
+    /// lets one timer run at a time). It is set again when RACK's timer has fired, or with an ACK
+    /// of new octets.
     pub yields_to_rack: bool,
 }
 
@@ -148,8 +154,8 @@ impl TimerRules {
     }
 }
 
-/// What the receiving side reports and when it acknowledges a FIN, where Linux does otherwise than
-/// the profiles of the RFCs.
+/// Rules by which the receiving side reports and acknowledges, where Linux differs from the
+/// profiles of the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{ReceiveRules, RfcConfig};
@@ -157,52 +163,58 @@ impl TimerRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveRules {
-    /// A segment that brings new octets, and some that had arrived beyond a hole, is reported as a
-    /// duplicate of those (`tcp_ofo_queue`, `tcp_data_queue_ofo`; RFC 2883 §4.2).
+    /// If a segment brings new octets together with octets that had already arrived beyond a hole,
+    /// the latter are reported as duplicates (`tcp_ofo_queue`, `tcp_data_queue_ofo`; RFC 2883
+    /// §4.2).
     pub reports_overlaps: bool,
-    /// The FIN is an octet of the duplicate that is reported, and an old FIN alone is one.
+    /// The FIN counts as an octet of a reported duplicate. A repeated FIN alone is a duplicate,
+    /// too.
     pub reports_fins: bool,
     /// TIME-WAIT reports no duplicates (`tcp_timewait_state_process`).
     pub time_wait_is_mute: bool,
-    /// More than a full segment is acknowledged at once only where the window does not shrink
-    /// meanwhile: the application reads, or the last segment lets the window grow
+    /// More than a full segment is acknowledged at once only if the window does not shrink in the
+    /// meantime, because the application reads, or because the last segment lets the window grow
     /// (`__tcp_ack_snd_check`).
     pub full_needs_reader: bool,
-    /// The acknowledgment of a FIN waits for an answer of the application's as one of data does
+    /// The acknowledgment of a FIN waits for an answer of the application, as that of data does
     /// (`tcp_fin`), and is not sent at once.
     pub fin_ack_waits: bool,
-    /// The stamp of a segment is kept after its acknowledgment was looked at (`tcp_ack`): none of a
-    /// segment that acknowledges what was never sent. RFC 7323 §5.3 keeps it before.
+    /// The time stamp of a segment is kept only after its acknowledgment was checked (`tcp_ack`),
+    /// so that it is not kept if the segment acknowledges octets that were never sent. RFC 7323
+    /// §5.3 keeps it before the check.
     pub stamp_after_ack: bool,
-    /// A segment that lacks the agreed time stamps is taken (`tcp_validate_incoming`). RFC 7323
+    /// A segment without the agreed time stamps is accepted (`tcp_validate_incoming`). RFC 7323
     /// §3.2 discards it.
     pub takes_unstamped: bool,
-    /// A FIN that is taken in order ends all reports: of octets that came with it again, too
-    /// (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those.
+    /// A FIN that arrives in order ends all reports, even that of repeated octets which came with
+    /// it (`tcp_fin` calls `tcp_sack_reset`). RFC 2883 §4 reports those octets.
     pub fin_ends_reports: bool,
-    /// A SACK block that had no room among the last four is forgotten: what joins it is reported
-    /// without it (`tcp_sack_new_ofo_skb`).
+    /// A SACK block that had no room among the last four is forgotten: data that arrives next to it
+    /// is reported without it (`tcp_sack_new_ofo_skb`).
     ///
     /// departs: RFC 2018 §4 - with `forgets_blocks` the first block may lack data beside the segment
     /// that arrived; the RFC reports all that is contiguous.
     pub forgets_blocks: bool,
-    /// An RST resets also where its number is the end of the highest SACK block
+    /// An RST also resets the connection if its number is the end of the highest SACK block
     /// (`tcp_validate_incoming`).
     ///
     /// departs: RFC 5961 §3.2 - with `reset_behind_gap` two numbers reset; in the RFC only the next
     /// octet expected does, and others are answered with a challenge ACK.
     pub reset_behind_gap: bool,
-    /// Once the peer's FIN came, an RST resets with the FIN's number, too (`tcp_reset_check`).
+    /// After the peer's FIN, an RST with the FIN's number also resets the connection
+    /// (`tcp_reset_check`).
     ///
     /// departs: RFC 5961 §3.2 - with `reset_at_fin` an RST with the number of the peer's FIN resets; in
     /// the RFC only the next octet expected does.
     pub reset_at_fin: bool,
-    /// A congestion mark counts only in new data: the first one that is echoed hurries two acknowledgments,
-    /// further ones none. So does new data that could not be marked, once some could. What tells that the
-    /// peer reacted counts with data or a FIN, which are acknowledged at once (`tcp_data_ecn_check`,
-    /// `tcp_ecn_accept_cwr`).
+    /// A congestion mark counts only in new data. After the first mark that is echoed, the next two
+    /// acknowledgments leave at once; further marks have no such effect. New data that is not
+    /// ECN-capable has this effect, too, if earlier data was ECN-capable. CWR, which says that the
+    /// peer reacted, counts only with data or a FIN, which are acknowledged at once
+    /// (`tcp_data_ecn_check`, `tcp_ecn_accept_cwr`).
     pub marks_in_text: bool,
-    /// Reports of what arrived behind a gap wait to be sent as one (`__tcp_ack_snd_check`).
+    /// The reports of several segments behind a gap wait, and are sent as one
+    /// (`__tcp_ack_snd_check`).
     ///
     /// departs: RFC 5681 §4.2 - with `compresses_sacks` from the fourth segment behind a gap on an ACK may
     /// wait for 1.1 ms; the RFC has one sent at once for each.
@@ -212,8 +224,8 @@ pub struct ReceiveRules {
     /// departs: RFC 7323 §5.3 R1 - with `stamp_may_lag` a stamp may be one less than the last; the RFC
     /// discards a segment with any older stamp.
     pub stamp_may_lag: bool,
-    /// A segment without new octets is acceptable if it ends where the last acknowledgment did, or
-    /// later (`tcp_sequence`): its acknowledgment and its stamp count.
+    /// A segment without new octets is acceptable if it ends at the octet of the last
+    /// acknowledgment or later (`tcp_sequence`): its acknowledgment and its time stamp count.
     ///
     /// departs: RFC 9293 §3.10.7.4 - with `takes_last_again` segments are acceptable from the last
     /// acknowledgment on; in the RFC they are from the next octet expected on.
@@ -225,12 +237,12 @@ pub struct ReceiveRules {
     /// grows with what the application reads in a round trip (`tcp_rcv_space_adjust`). Without
     /// the switch it has one size.
     pub autotuning: bool,
-    /// How long a data segment waits for others that continue it, to be taken with them as one (generic
-    /// receive offload). Zero: not at all.
+    /// How long a data segment waits for segments that continue it, so that all of them become one
+    /// (generic receive offload). Zero: it does not wait.
     pub gro: Duration,
-    /// The least time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`), also
-    /// between two answers to a SYN that comes again, and to segments outside the window that have
-    /// no payload. Zero: each is answered.
+    /// The minimum time between two challenge ACKs (RFC 5961 §7; Linux's `tcp_invalid_ratelimit`),
+    /// between two answers to a repeated SYN, and between two answers to segments without payload
+    /// outside the window. Zero: each of them is answered.
     pub challenge_interval: Duration,
 }
 
@@ -265,8 +277,8 @@ impl ReceiveRules {
     }
 }
 
-/// What SYNs offer, and when they leave again, where Linux does otherwise than the profiles of the
-/// RFCs.
+/// Rules of what SYNs offer, and when they are retransmitted, where Linux differs from the profiles
+/// of the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SynRules};
@@ -274,22 +286,22 @@ impl ReceiveRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynRules {
-    /// After a segment with a wrong acknowledgment, which is answered by an RST, the first SYN leaves
-    /// again within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and not
+    /// After a segment with a wrong acknowledgment, the end sends an RST, and retransmits its first
+    /// SYN within two jiffies and a part of a third (`tcp_rcv_synsent_state_process`), and not
     /// after an RTO.
     pub again_after_reset: bool,
-    /// Where both ends open at once, the SYN-ACK repeats what the SYN offered
-    /// (`tcp_send_synack`), and not what both offered. RFC 7323 §2.2 and §3.2 send an option there
-    /// only if the peer's SYN had it.
+    /// If both ends open at once, the SYN-ACK repeats all options that the SYN offered
+    /// (`tcp_send_synack`), and not only those that both ends offered. RFC 7323 §2.2 and §3.2 send
+    /// an option there only if the peer's SYN had it.
     pub keeps_offer: bool,
     /// The first receive window is a whole number of segments of the MSS
     /// (`tcp_select_initial_window`).
     pub whole_first_window: bool,
-    /// A SYN that leaves again asks for no ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 lets a host
+    /// A retransmitted SYN does not ask for ECN (`tcp_ecn_clear_syn`; RFC 3168 §6.1.1.1 lets a host
     /// do so).
     pub again_without_ecn: bool,
-    /// An acknowledgment that echoes the stamp of the first SYN, or SYN-ACK, shows that it was not
-    /// lost, which leaves the initial window as it is (`tcp_try_undo_spurious_syn`).
+    /// An acknowledgment that echoes the time stamp of the first SYN or SYN-ACK shows that this
+    /// segment was not lost. The initial window is then not reduced (`tcp_try_undo_spurious_syn`).
     pub echo_forgives: bool,
     /// A SYN with a FIN is not answered (`tcp_rcv_state_process`).
     ///
@@ -316,7 +328,7 @@ impl SynRules {
     }
 }
 
-/// When segments are held back or let go, where Linux does otherwise than the profiles of the RFCs.
+/// Rules of when segments are held back or sent, where Linux differs from the profiles of the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SendRules};
@@ -324,13 +336,13 @@ impl SynRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRules {
-    /// What is held back for being short leaves after an RTO at the latest (`tcp_check_probe_timer`),
-    /// and not after the 200 ms of RFC 9293 §3.8.6.2.1.
+    /// A short segment that is held back leaves after an RTO at the latest
+    /// (`tcp_check_probe_timer`), and not after the 200 ms of RFC 9293 §3.8.6.2.1.
     pub held_for_an_rto: bool,
     /// A FIN waits for a closed window to open (`tcp_snd_wnd_test`), and the window is probed.
     pub fin_needs_window: bool,
-    /// With less room than a packet for offload has, at least two segments, the last segments wait
-    /// where an ACK is due within 1 ms and the last octets left within 1 ms
+    /// If the window has less room than a packet for offload, which has at least two segments, the
+    /// last segments wait if an ACK is due within 1 ms and the last octets left within 1 ms
     /// (`tcp_tso_should_defer`).
     pub waits_for_packets: bool,
     /// The last segment of each packet for offload with several segments has PSH
@@ -365,9 +377,9 @@ pub struct SendRules {
     pub lost_outnumber_copies: bool,
     /// A tail loss probe that repeats data does not count as outstanding (`tcp_send_loss_probe`).
     pub probes_are_uncounted: bool,
-    /// What the host's own queue drops does not count as sent: it is offered again when an ACK
-    /// comes, and with nothing outstanding every 500 ms (`tcp_write_xmit`, `tcp_send_probe0`).
-    /// Without the switch it counts as lost on its way.
+    /// A segment that the host's own queue drops does not count as sent: it is offered again when
+    /// an ACK comes, and with nothing outstanding every 500 ms (`tcp_write_xmit`,
+    /// `tcp_send_probe0`). Without the switch it counts as lost on its way.
     pub learns_drops: bool,
 }
 
@@ -397,7 +409,8 @@ impl SendRules {
     }
 }
 
-/// What proves a cut spurious, and what is learnt of it, where Linux does otherwise than the RFCs.
+/// Rules of what proves a cut spurious, and what the sender learns from it, where Linux differs
+/// from the RFCs.
 ///
 /// ```
 /// use netspurt::tcp::{RfcConfig, SpuriousRules};
@@ -411,8 +424,8 @@ pub struct SpuriousRules {
     pub waits_for_copies: bool,
     /// A partial ACK with such an echo shows that the path reorders (`tcp_try_undo_partial`).
     pub teaches_reordering: bool,
-    /// The report of a duplicate counts in an ACK that a later one overtook, with nothing
-    /// outstanding, too (`tcp_ack`).
+    /// The report of a duplicate in an ACK that a later ACK overtook counts even if nothing is
+    /// outstanding (`tcp_ack`).
     pub old_acks_report: bool,
     /// Where the sender has doubted, it does until no copy is outstanding and the oldest segment
     /// left once only (`tcp_try_keep_open`): meanwhile the tail is not probed.
@@ -443,7 +456,7 @@ impl SpuriousRules {
     }
 }
 
-/// What RACK looks at and in which order, where Linux does otherwise than RFC 8985.
+/// Rules of what RACK looks at, and in which order, where Linux differs from RFC 8985.
 ///
 /// ```
 /// use netspurt::tcp::{RackRules, RfcConfig};
@@ -451,13 +464,14 @@ impl SpuriousRules {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RackRules {
-    /// Of an ACK that does both, what it reports by SACK is taken before what it acknowledges
-    /// (`tcp_ack`): the last one taken sets RACK's round trip.
+    /// If an ACK both reports and acknowledges, the segments that it reports by SACK are handled
+    /// before those that it acknowledges (`tcp_ack`): the last one taken sets RACK's round trip.
     pub reports_first: bool,
-    /// What RACK called lost, and was not sent again when the cut was taken back, is not looked at
-    /// any more until it leaves again (`tcp_rack_detect_loss`, which takes it off its list).
+    /// RACK ignores the segments that it had called lost and that were not retransmitted when the
+    /// cut was undone, until they leave again (`tcp_rack_detect_loss`, which takes them off its
+    /// list).
     pub spares_unsent: bool,
-    /// RACK looks for losses only with an ACK that tells it a round trip, or undoes a cut; any other
+    /// RACK looks for losses only on an ACK that gives it a round trip or undoes a cut; any other
     /// ACK of new octets ends its wait (`tcp_rack_mark_lost`, `tcp_rearm_rto`).
     pub needs_news: bool,
     /// A reported duplicate widens the reordering window only where reordering was seen before, and

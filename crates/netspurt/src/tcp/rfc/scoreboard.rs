@@ -8,24 +8,24 @@ use crate::units::Time;
 
 use crate::ranges::Ranges;
 
-/// One segment on its way, SYN and FIN counted as an octet each. A window of them is what a run
-/// of many connections keeps in the cache, so it has 24 octets.
+/// One segment on its way. SYN and FIN count as an octet each. It has only 24 octets, because the
+/// windows of many connections must fit into the cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// First octet.
     pub(super) seq: u64,
-    /// When it last went out.
+    /// When it last left.
     pub(super) at: Time,
-    /// How many octets, which transmission of its instant it was last, and the bits `PUSHED` and
-    /// `GOES_ON`.
+    /// The number of octets, the number of its last transmission among those of the same instant,
+    /// and the bits `PUSHED` and `GOES_ON`.
     size: u32,
-    /// How often it went out.
+    /// How often it was sent.
     pub(super) times: u8,
     /// Reported as arrived above the cumulative ACK.
     pub(super) sacked: bool,
-    /// Thought lost, with what told so.
+    /// The sender believes that it is lost, for the given cause.
     pub(super) lost: Option<Cause>,
-    /// Sent again; the copy counts as outstanding and is not thought lost.
+    /// It was retransmitted; the copy counts as outstanding and not as lost.
     pub(super) retransmitted: bool,
 }
 
@@ -33,14 +33,15 @@ packed_variants!(Cause { Fast, SackRecovery, Rack, Rto, Tlp, Sfr, GoBackN, Syn, 
 
 packed_value!(SentSegment { seq, at, size, times, sacked, lost, retransmitted });
 
-/// What delivery rate samples need of the past (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+/// The state of the past that delivery rate samples need (draft-ietf-ccwg-bbr, "Delivery Rate
+/// Samples").
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Snapshot {
     /// Octets delivered so far.
     pub(super) delivered: u64,
-    /// When the last of them was.
+    /// When the last of them was delivered.
     pub(super) delivered_at: Time,
-    /// When the first segment of that flight went out.
+    /// When the first segment of that flight left.
     pub(super) first_sent_at: Time,
     /// Whether the application had nothing more to send.
     pub(super) app_limited: bool,
@@ -50,7 +51,7 @@ packed_value!(Snapshot { delivered, delivered_at, first_sent_at, app_limited });
 
 /// The bits of a segment's octets: as many as a packet has, and a FIN.
 const LEN: u32 = (1 << TURN_SHIFT) - 1;
-/// Behind them its transmission is counted among those of one instant, up to this.
+/// The bits after them count its transmission among those of one instant, up to this number.
 const TURN_SHIFT: u32 = 17;
 const TURN_MAX: u32 = (1 << 13) - 1;
 /// The bit of a segment at the end of what the application wrote: it has PSH.
@@ -64,7 +65,8 @@ impl SentSegment {
         Self { seq, at, size: len, times: 1, sacked: false, lost: None, retransmitted: false }
     }
 
-    /// The segment, where maybe another one of its packet follows, or a write of the application ends.
+    /// Returns the segment with these bits: whether another segment of its packet follows, and
+    /// whether a write of the application ends there.
     #[inline]
     pub(super) fn with_bits(self, goes_on: bool, pushed: bool) -> Self {
         let bits = if goes_on { GOES_ON } else { 0 } | if pushed { PUSHED } else { 0 };
@@ -99,7 +101,7 @@ impl SentSegment {
         self.size & GOES_ON != 0
     }
 
-    /// Whether it is thought lost and was not sent again since.
+    /// Whether it counts as lost and was not retransmitted since.
     pub(super) fn is_waiting(&self) -> bool {
         self.lost.is_some() && !self.retransmitted && !self.sacked
     }
@@ -109,7 +111,7 @@ impl SentSegment {
         self.seq + self.len()
     }
 
-    /// Octets below `seq` were acknowledged; what they were.
+    /// Removes the octets below `seq`, which were acknowledged, and returns them.
     fn trim(&mut self, seq: u64) -> Self {
         let gone = (seq - self.seq) as u32;
         let part = Self { size: gone, ..*self };
@@ -118,7 +120,7 @@ impl SentSegment {
     }
 }
 
-/// How much is in one state.
+/// The number of octets and segments in one state.
 #[derive(Clone, Copy, Debug, Default)]
 struct StateCount {
     octets: u64,
@@ -134,7 +136,7 @@ impl StateCount {
         self.segs += 1;
     }
 
-    /// `octets` leave the state, and with them a segment if they are a `whole` one.
+    /// `octets` leave the state, and one segment if they are a `whole` one.
     #[inline]
     fn take(&mut self, octets: u64, whole: bool) {
         self.octets -= octets;
@@ -151,20 +153,20 @@ pub(super) struct Scoreboard {
     segs: VecDeque<SentSegment>,
     /// When the last segment left, and how many had left before it at that instant.
     newest: (Time, u32),
-    /// The state of delivery when each of them went out; none where nobody samples delivery.
+    /// The state of delivery when each segment left; empty if delivery is not sampled.
     snapshots: VecDeque<Snapshot>,
     /// Octets reported as arrived.
     arrived: Ranges,
     sacked: StateCount,
     lost: StateCount,
     retransmitted: StateCount,
-    /// Octets that are lost and not sent again.
+    /// Octets that are lost and not retransmitted yet.
     waiting: u64,
     /// No segment below this waits.
     waiting_from: u64,
     /// Loss detection by SACK has looked at everything below this.
     judged: u64,
-    /// What counted as lost and does no longer, unless it left again.
+    /// A segment that counted as lost, no longer does, and was not retransmitted.
     spared: Ranges,
 }
 
@@ -219,8 +221,8 @@ impl Scoreboard {
         self.retransmitted.octets
     }
 
-    /// Segments that may still arrive (Linux's `tcp_packets_in_flight`), where duplicate ACKs stand
-    /// for none.
+    /// Segments that may still arrive (Linux's `tcp_packets_in_flight`), if duplicate ACKs do not
+    /// stand for segments.
     #[inline]
     pub(super) fn segs_in_network(&self) -> u64 {
         let all = self.segs.len() as u64 + self.retransmitted.segs;
@@ -229,12 +231,12 @@ impl Scoreboard {
         all - gone
     }
 
-    /// Outstanding segments that are not thought lost.
+    /// Outstanding segments that do not count as lost.
     pub(super) fn segs_not_lost(&self) -> u64 {
         self.segs.len() as u64 - self.lost.segs
     }
 
-    /// Whether as many segments have copies outstanding as are lost.
+    /// Whether as many retransmissions are outstanding as segments are lost.
     pub(super) fn copies_abound(&self) -> bool {
         self.retransmitted.segs >= self.lost.segs
     }
@@ -244,7 +246,7 @@ impl Scoreboard {
         self.retransmitted.segs > 0 || self.segs.front().is_some_and(|head| head.times > 1)
     }
 
-    /// Octets that are lost and not sent again.
+    /// Octets that are lost and not retransmitted yet.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
@@ -258,7 +260,7 @@ impl Scoreboard {
         &self.arrived
     }
 
-    /// Whether `sent` counted as lost and does no longer, and did not leave again.
+    /// Whether `sent` counted as lost, no longer does, and was not retransmitted.
     pub(super) fn is_spared(&self, sent: &SentSegment) -> bool {
         !self.spared.is_empty() && self.spared.holds(sent.seq, sent.end())
     }
@@ -284,15 +286,15 @@ impl Scoreboard {
         self.place_of(self.arrived.holding(octet).map_or(octet + 1, |run| run.1))
     }
 
-    /// The first segment that went out once and may be lost, as something above it has arrived
-    /// (RFC 6675 §4, rule 3 of NextSeg).
+    /// Returns the first segment that was sent once and may be lost, because a segment above it has
+    /// arrived (RFC 6675 §4, rule 3 of NextSeg).
     pub(super) fn first_doubtful(&self) -> Option<usize> {
         let fack = self.fack().unwrap_or(0);
         let below = self.segs.iter().take_while(|sent| sent.seq < fack);
         below.enumerate().find(|(_, sent)| !sent.sacked && sent.times == 1).map(|(place, _)| place)
     }
 
-    /// A segment of new data went out.
+    /// A segment of new data was sent.
     pub(super) fn push(&mut self, sent: SentSegment, snapshot: Option<Snapshot>) {
         let turn = self.take_turn(sent.at);
         self.segs.push_back(sent.with_turn(turn));
@@ -301,15 +303,15 @@ impl Scoreboard {
         }
     }
 
-    /// The last segment has PSH, whenever it leaves again, too.
+    /// Gives PSH to the last segment, also for its retransmissions.
     pub(super) fn push_last(&mut self) {
         if let Some(last) = self.segs.back_mut() {
             last.size |= PUSHED;
         }
     }
 
-    /// Counts a transmission at `now`; how many there were before it at this instant. Beyond
-    /// `TURN_MAX` they are not told apart.
+    /// Counts a transmission at `now`. Returns the number of earlier transmissions at this instant,
+    /// which is at most `TURN_MAX`.
     #[inline]
     fn take_turn(&mut self, now: Time) -> u32 {
         let (at, turn) = self.newest;
@@ -328,8 +330,8 @@ impl Scoreboard {
         self.segs.partition_point(|sent| sent.end() <= octet)
     }
 
-    /// The cumulative ACK moves to `ack`: `covered` is told of each segment it covers whole, as
-    /// it was.
+    /// Moves the cumulative ACK to `ack`. Calls `covered` for each segment that it covers
+    /// completely, with its state before.
     pub(super) fn ack(
         &mut self,
         ack: u64,
@@ -358,7 +360,8 @@ impl Scoreboard {
         }
     }
 
-    /// The same of a quiet scoreboard without snapshots: nothing was counted of what goes.
+    /// Does the same for a quiet scoreboard without snapshots, where the removed segments are in no
+    /// count.
     pub(super) fn ack_quiet(&mut self, ack: u64, mut covered: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segs.front_mut() {
             if front.end() > ack {
@@ -372,7 +375,8 @@ impl Scoreboard {
         }
     }
 
-    /// What is `gone` counts no longer: a `whole` segment, or a part of one that goes on.
+    /// Removes `gone` from the counts: a `whole` segment, or a part of a segment of which the rest
+    /// remains.
     fn uncount(&mut self, gone: &SentSegment, whole: bool) {
         let octets = gone.len();
         if gone.sacked {
@@ -389,8 +393,8 @@ impl Scoreboard {
         }
     }
 
-    /// Octets `left..right` are reported as arrived: `covered` is told of each segment that is
-    /// newly covered whole, as it was.
+    /// Octets `left..right` are reported as arrived. Calls `covered` for each segment that is now
+    /// covered completely and was not before, with its state before.
     pub(super) fn sack(
         &mut self,
         left: u64,
@@ -410,7 +414,7 @@ impl Scoreboard {
         self.arrived.insert(left, right);
     }
 
-    /// Marks the segments that `from..to` touches and `left..right` holds.
+    /// Marks the segments that overlap `from..to` and lie within `left..right`.
     fn cover(
         &mut self,
         from: u64,
@@ -434,7 +438,8 @@ impl Scoreboard {
         }
     }
 
-    /// The segment at `place` is thought lost, every copy of it. What waits already keeps its cause.
+    /// Marks the segment at `place` as lost, with every copy of it. A segment that already waits
+    /// keeps its cause.
     pub(super) fn lose(&mut self, place: usize, cause: Cause) {
         let sent = &mut self.segs[place];
         if sent.sacked {
@@ -457,8 +462,8 @@ impl Scoreboard {
         self.waiting_from = self.waiting_from.min(sent.seq);
     }
 
-    /// What has not arrived and starts below `edge` is lost, as far as it was not judged before;
-    /// how many octets that were.
+    /// Marks as lost all segments that have not arrived, start below `edge` and were not judged
+    /// before. Returns the number of their octets.
     pub(super) fn lose_below(&mut self, edge: u64, mut cause: impl FnMut() -> Cause) -> u64 {
         let before = self.lost();
         let first = self.place_of(self.judged);
@@ -475,7 +480,7 @@ impl Scoreboard {
         self.lost() - before
     }
 
-    /// What has not arrived is lost: a timeout.
+    /// Marks all segments that have not arrived as lost, after a timeout.
     pub(super) fn lose_all(&mut self, cause: Cause) {
         for place in 0..self.segs.len() {
             self.lose(place, cause);
@@ -483,8 +488,9 @@ impl Scoreboard {
         self.judged = self.segs.back().map_or(self.judged, SentSegment::end);
     }
 
-    /// Nothing is lost after all: the originals are still on their way. What RACK called lost and was
-    /// not sent again is maybe to be `spared` of a further look.
+    /// No segment is lost after all, because the originals are still on their way. With `spared`,
+    /// RACK does not look again at the segments that it had called lost and that were not
+    /// retransmitted.
     pub(super) fn lose_nothing(&mut self, spared: bool) {
         for sent in &mut self.segs {
             if spared && sent.lost == Some(Cause::Rack) && !sent.retransmitted {
@@ -496,7 +502,8 @@ impl Scoreboard {
         self.judged = self.segs.front().map_or(0, |first| first.seq);
     }
 
-    /// The receiver went back on what it reported (RFC 2018 §8): nothing has arrived.
+    /// The receiver discarded octets that it had reported (RFC 2018 §8). No octet counts as arrived
+    /// any more.
     pub(super) fn forget_sacks(&mut self) {
         for sent in &mut self.segs {
             sent.sacked = false;
@@ -505,7 +512,7 @@ impl Scoreboard {
         self.arrived.clear();
     }
 
-    /// The first segment that is lost and not sent again.
+    /// Returns the place of the first segment that is lost and not retransmitted yet.
     pub(super) fn next_waiting(&mut self) -> Option<usize> {
         if self.waiting == 0 {
             self.waiting_from = u64::MAX;
@@ -517,7 +524,7 @@ impl Scoreboard {
         found
     }
 
-    /// The segment at `place` goes out again, as a copy that is maybe `counted` as outstanding.
+    /// Retransmits the segment at `place`. `counted` says whether the copy counts as outstanding.
     pub(super) fn retransmit(
         &mut self,
         place: usize,

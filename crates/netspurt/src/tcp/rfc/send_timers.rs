@@ -21,7 +21,7 @@ pub(super) struct SendTimers {
     pub(super) retransmission: RetransmitTimer,
     /// Its timeouts in a row.
     retries: u32,
-    /// What an ACK does to it.
+    /// The effect of an ACK on it.
     restart: Restart,
     /// Whether it counts from the head where RACK's timer was armed after it.
     from_head: bool,
@@ -31,7 +31,7 @@ pub(super) struct SendTimers {
     /// RACK's reordering window.
     reordering: Time,
     /// Whether RACK's timer was armed after the retransmission timer, as Linux, which has one of
-    /// both at a time, tells them apart (`icsk_pending`).
+    /// both at a time, shows which one runs (`icsk_pending`).
     rack_is_last: bool,
     super_fast: Time,
     /// Zero-window probe, or a short segment held back too long.
@@ -40,13 +40,13 @@ pub(super) struct SendTimers {
     pace: Time,
     /// How timers fire.
     clock: Clock,
-    /// What RACK's timer allows beyond its window.
+    /// The time that RACK's timer adds to its window.
     slack: Duration,
 }
 
 packed!(SendTimers { retransmission, retries, tail_probe, reordering, rack_is_last, super_fast, persist, pace } keeps { restart, from_head, yields, clock, slack });
 
-/// What fell due.
+/// A due event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// The pacer lets the next segment go.
@@ -87,7 +87,7 @@ impl SendTimers {
         self.retransmission.deadline().min(beside.min(self.persist).min(self.pace))
     }
 
-    /// What is due at `now` beside the retransmission timer, one thing at a time.
+    /// Returns one event that is due at `now`, except the retransmission timer.
     pub(super) fn due(&self, now: Time) -> Option<Due> {
         let order = [
             (self.pace, Due::Pace),
@@ -99,7 +99,7 @@ impl SendTimers {
         order.into_iter().find(|(at, _)| *at <= now).map(|(_, due)| due)
     }
 
-    /// Nothing falls due any more.
+    /// No timer is due any more.
     pub(super) fn stop(&mut self) {
         self.retransmission.stop();
         self.super_fast = Time::NEVER;
@@ -108,7 +108,7 @@ impl SendTimers {
         self.rest();
     }
 
-    /// Nothing is to be sent: neither a probe of the tail nor one of the window is due.
+    /// There is nothing to send: neither a tail loss probe nor a window probe is due.
     #[inline]
     pub(super) fn rest(&mut self) {
         self.tail_probe = Time::NEVER;
@@ -121,19 +121,19 @@ impl SendTimers {
         self.retries
     }
 
-    /// The peer is there: timeouts count anew.
+    /// The peer is alive: the count of timeouts begins again.
     #[inline]
     pub(super) fn forget_retries(&mut self) {
         self.retries = 0;
     }
 
-    /// Whether there is one timer at a time for what is outstanding.
+    /// Whether only one timer at a time runs for the outstanding octets.
     #[inline]
     pub(super) fn yields(&self) -> bool {
         self.yields
     }
 
-    /// Whether no timer stands for what is outstanding.
+    /// Whether no timer runs for the outstanding octets.
     #[inline]
     pub(super) fn is_unguarded(&self) -> bool {
         self.retransmission.is_idle() && !(self.yields && self.awaits_reordering())
@@ -158,8 +158,8 @@ impl SendTimers {
         self.retransmission.fire_at(self.clock.expiry(now, jiffy * 2));
     }
 
-    /// The receiver seems to have gone back on what it had reported: the retransmission timer fires
-    /// after half an `srtt`, after `RENEGING_WAIT_MIN` at least (`tcp_check_sack_reneging`).
+    /// The receiver seems to have discarded octets that it had reported. The retransmission timer
+    /// fires after half an `srtt`, but not before `RENEGING_WAIT_MIN` (`tcp_check_sack_reneging`).
     pub(super) fn hurry_for_reneging(&mut self, srtt: Option<Duration>, now: Time) {
         self.begin_repair();
         let wait = (srtt.unwrap_or_default() / 2).max(RENEGING_WAIT_MIN);
@@ -193,14 +193,14 @@ impl SendTimers {
         }
     }
 
-    /// The retransmission timer fired, which may happen `most` times in a row; whether it may once
-    /// more.
+    /// Counts a timeout. Timeouts may happen `most` times in a row. Returns whether another one may
+    /// follow.
     pub(super) fn count_timeout(&mut self, most: u32) -> bool {
         self.retries += 1;
         self.retries <= most
     }
 
-    /// A repair of all that is outstanding begins: neither the tail is probed nor RACK waited for.
+    /// A repair of everything outstanding begins: the tail is not probed, and RACK's timer stops.
     pub(super) fn begin_repair(&mut self) {
         self.rack_is_last = false;
         self.stop_tail_probe();
@@ -241,13 +241,13 @@ impl SendTimers {
         self.follow_rack(scoreboard, now);
     }
 
-    /// RACK waits for nothing.
+    /// RACK's timer stops.
     #[inline]
     pub(super) fn stop_reordering(&mut self) {
         self.reordering = Time::NEVER;
     }
 
-    /// Whether RACK waits.
+    /// Whether RACK's timer runs.
     #[inline]
     pub(super) fn awaits_reordering(&self) -> bool {
         self.reordering < Time::NEVER
@@ -270,7 +270,7 @@ impl SendTimers {
         self.super_fast = wait.map_or(Time::NEVER, |wait| self.clock.expiry(now, wait));
     }
 
-    /// Whether a Super Fast Retransmit is due some time.
+    /// Whether the timer of Super Fast Retransmit runs.
     #[inline]
     pub(super) fn awaits_super_fast(&self) -> bool {
         self.super_fast < Time::NEVER
@@ -287,7 +287,7 @@ impl SendTimers {
         self.persist = Time::NEVER;
     }
 
-    /// Whether the peer's window is probed some time.
+    /// Whether the timer of window probes runs.
     #[inline]
     pub(super) fn awaits_persist(&self) -> bool {
         self.persist < Time::NEVER

@@ -11,11 +11,12 @@ use super::written::WrittenPart;
 /// Windows up to this are sent in one segment (`TCP_MSS_DEFAULT`, RFC 9293 §3.7.1).
 const DEFAULT_MSS: u64 = 536;
 
-/// The most octets of one of the host's buffers, which have half of the peer's largest window at most.
+/// The most octets of one of the host's buffers, which hold at most half of the peer's largest
+/// window.
 const BUFFER_MAX: u64 = 1 << 16;
 
-/// What was written, sent and acknowledged, and what the peer takes. Octets are counted from the
-/// SYN, which is 0.
+/// Which octets were written, sent and acknowledged, and how many the peer accepts. Octets are
+/// counted from the SYN, which is 0.
 #[derive(Debug)]
 pub(in crate::tcp) struct SendWindow {
     /// The number of our SYN (ISS).
@@ -26,17 +27,18 @@ pub(in crate::tcp) struct SendWindow {
     pub(super) nxt: u64,
     /// The octet after the last one the application wrote.
     pub(super) end: u64,
-    /// Where the last write ends that wants PSH; 0 if more was written behind it.
+    /// The end of the last write that needs PSH; 0 if more was written after it.
     pushed: u64,
-    /// Where earlier writes of that kind end that later ones did not join, if they are not sent.
+    /// The ends of earlier writes of this kind that are not sent yet and that no later write
+    /// joined.
     pushed_before: VecDeque<u64>,
-    /// The application wrote its last: a FIN stands at `end`.
+    /// The application has closed: the FIN is at `end`.
     pub(super) closing: bool,
     /// Octets of payload in a full segment, after options.
     pub(super) smss: u64,
     /// The same for a peer with a large window.
     smss_max: u64,
-    /// The least that a small window of the peer's makes of it.
+    /// The smallest full segment to which a small window of the peer can lead.
     pub(super) smss_min: u64,
     /// Whether a small window makes segments smaller.
     halves: bool,
@@ -44,12 +46,13 @@ pub(in crate::tcp) struct SendWindow {
     peer: u64,
     /// The largest it ever was (Max(SND.WND)).
     peer_max: u64,
-    /// The sequence and acknowledgment numbers that told it (SND.WL1, SND.WL2).
+    /// The sequence and acknowledgment numbers of the segment that set the peer's window (SND.WL1,
+    /// SND.WL2).
     told: (u64, u64),
     pub(super) short: ShortSegments,
     /// Whether the FIN waits for room in the peer's window.
     fin_needs_window: bool,
-    /// Whether an ACK that tells nothing else makes the window larger or closes it, and else not smaller.
+    /// Whether an ACK without other news may enlarge the window or close it, but not reduce it.
     keeps_larger: bool,
     /// The ends of records, and of small buffers of the host, that are not all sent: no segment has
     /// octets from both sides.
@@ -63,20 +66,20 @@ packed!(SendWindow { una, nxt, end, pushed, pushed_before, closing, smss, smss_m
 struct Record {
     /// The octet after the last one.
     end: u64,
-    /// Whether what follows may join it in one packet.
+    /// Whether the following octets may join it in one packet.
     joins: bool,
 }
 
 packed_value!(Record { end, joins });
 
-/// What holds back a segment that is shorter than a full one.
+/// The rules that hold back a segment that is shorter than a full one.
 #[derive(Debug)]
 pub(in crate::tcp) struct ShortSegments {
-    /// Whether it waits for what is outstanding (RFC 896).
+    /// Whether it waits while any octet is outstanding (RFC 896).
     pub(in crate::tcp) nagle: bool,
-    /// Whether it does so for another short one alone (Minshall 1999).
+    /// Whether it waits only while another short segment is outstanding (Minshall 1999).
     minshall: bool,
-    /// Whether it waits for more octets, whatever is outstanding.
+    /// Whether it waits for more octets in any case.
     pub(in crate::tcp) corked: bool,
     /// The octet after the last short segment sent.
     end: u64,
@@ -121,7 +124,7 @@ impl SendWindow {
         }
     }
 
-    /// What was written so far ends a record.
+    /// The octets written so far end a record.
     pub(super) fn end_record(&mut self) {
         if self.records.back().is_some_and(|last| last.end == self.end) {
             self.records.pop_back();
@@ -131,18 +134,19 @@ impl SendWindow {
         }
     }
 
-    /// The octet after the last one that a segment may have which begins at the next one.
+    /// The octet after the last one that the next segment may have.
     pub(super) fn record_end(&self) -> u64 {
         self.records.front().map_or(u64::MAX, |record| record.end)
     }
 
-    /// Whether the next octets are in a small buffer of the host, which others may join.
+    /// Whether the next octets are in a small buffer of the host that further octets may join.
     pub(super) fn grows_packets(&self) -> bool {
         self.records.front().is_some_and(|first| first.joins)
     }
 
-    /// What the host's next buffer has joins the first one, so that a packet has up to `most` octets
-    /// (`tcp_grow_skb`). Of further ones nothing does, until somebody tries to send again.
+    /// Moves octets of the host's second buffer into the first one, so that a packet has up to
+    /// `most` octets (`tcp_grow_skb`). Octets of further buffers follow only at the next attempt to
+    /// send.
     pub(super) fn grow_packet(&mut self, most: u64) {
         let Some(first) = self.records.front().filter(|first| first.joins).copied() else { return };
         let next = self.records.get(1).map_or(self.end, |second| second.end);
@@ -155,7 +159,7 @@ impl SendWindow {
         } else {
             self.records[0].end = end;
         }
-        // The packet's end has the PSH of what it is made of.
+        // The last octet of the packet has the PSH of the writes in it.
         for pushed in self.pushed_before.iter_mut().take_while(|pushed| **pushed < end) {
             *pushed = end;
         }
@@ -171,13 +175,13 @@ impl SendWindow {
         (self.una..=self.nxt).contains(&self.octet(wire))
     }
 
-    /// The count of our octet that the wire calls `wire`.
+    /// Returns the count of our octet whose number on the wire is `wire`.
     #[inline]
     pub(in crate::tcp) fn octet(&self, wire: u32) -> u64 {
         seq::from_wire(self.iss, wire, self.una)
     }
 
-    /// What the wire calls our octet `octet`.
+    /// Returns the number on the wire of our octet `octet`.
     #[inline]
     pub(super) fn on_wire(&self, octet: u64) -> u32 {
         seq::to_wire(self.iss, octet)
@@ -198,7 +202,7 @@ impl SendWindow {
         self.end - self.una.clamp(1, self.end)
     }
 
-    /// Whether our FIN went out and was acknowledged.
+    /// Whether our FIN was sent and acknowledged.
     pub(super) fn is_fin_acked(&self) -> bool {
         self.closing && self.una > self.end
     }
@@ -238,18 +242,18 @@ impl SendWindow {
         self.una + self.peer
     }
 
-    /// Octets that the peer's window takes beyond what was sent.
+    /// The octets for which the peer's window has room beyond those that were sent.
     pub(super) fn room(&self) -> u64 {
         self.peer_edge().saturating_sub(self.nxt)
     }
 
-    /// Whether what begins at octet `seq` may leave again: maybe not where the peer has shrunk its
-    /// window to before it, unless it is the oldest octet.
+    /// Whether the segment that begins at octet `seq` may be retransmitted. The rules may forbid it
+    /// if the peer has shrunk its window below it, unless it is the oldest octet.
     pub(super) fn takes_copy(&self, seq: u64, config: &RfcConfig) -> bool {
         seq == self.una || seq < self.peer_edge() || !config.send_rules.copies_need_window
     }
 
-    /// Whether there are new octets that the peer's window takes.
+    /// Whether there are new octets for which the peer's window has room.
     pub(super) fn has_new_data(&self) -> bool {
         self.unsent() > 0 && self.peer > self.flight()
     }
@@ -279,8 +283,9 @@ impl SendWindow {
         }
     }
 
-    /// Takes the peer's window from a segment that begins at its octet `seq` and acknowledges
-    /// ours up to `ack`, which is not taken yet; whether it changed (RFC 9293 §3.10.7.4).
+    /// Takes the peer's window from a segment that begins at the peer's octet `seq` and
+    /// acknowledges our octets up to `ack`; this acknowledgment was not handled yet. Returns
+    /// whether the window changed (RFC 9293 §3.10.7.4).
     #[inline]
     pub(super) fn update(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let is_news = if self.keeps_larger {
@@ -327,8 +332,9 @@ impl SendWindow {
         self.pushed = if part.pushed { self.end } else { 0 };
     }
 
-    /// Whether the next segment, if it ends at `end`, has PSH: a write ends there that wants it, or a
-    /// record. It is the last one of a packet, and has it also where a write ends within.
+    /// Whether the next segment has PSH if it ends at `end`: a write that needs PSH ends there, or
+    /// a record. As the last segment of a packet it also has PSH if such a write ends within the
+    /// packet.
     pub(super) fn is_pushed(&self, end: u64) -> bool {
         let ends_record = self.records.front().is_some_and(|one| one.end == end && !one.joins);
         let earlier = self.pushed_before.front();
@@ -346,7 +352,8 @@ impl SendWindow {
         !self.short.wait(self.una, self.flight())
     }
 
-    /// Octets of the next new segment; `None` where nothing may go, cwnd apart.
+    /// Returns the octets of the next new segment. `None` if it may not leave for another reason
+    /// than cwnd.
     pub(super) fn next_len(&self) -> Option<u64> {
         if self.unsent() == 0 {
             return None;
@@ -363,7 +370,7 @@ impl SendWindow {
         }
         let all = len == data;
         let full = len == self.smss;
-        // The end of a record does not wait for what follows it: only the last of all does.
+        // The end of a record does not wait for later octets. Only the last octets of all do.
         if full || all && self.closing || len == record && !all {
             return Some(len);
         }
@@ -373,7 +380,7 @@ impl SendWindow {
         ((all || half) && !held).then_some(len)
     }
 
-    /// The next `len` octets leave; whether a FIN follows them.
+    /// Sends the next `len` octets. Returns whether a FIN follows them.
     #[inline]
     pub(super) fn send(&mut self, len: u64) -> bool {
         let end = self.nxt + len;

@@ -50,7 +50,8 @@ pub(in crate::tcp) struct RfcSender {
     pub(super) last_sent: Time,
     /// When our SYN left first.
     pub(super) opened_at: Time,
-    /// Up to which octet new data may leave while segments leave, where some wait for a packet.
+    /// Up to which octet new data may leave in the present burst, if some segments wait for a
+    /// packet.
     pub(super) packet_edge: Option<u64>,
     /// The packet for offload that is being sent of new data.
     pub(super) new_packet: GsoPacket,
@@ -106,7 +107,7 @@ impl RfcSender {
         self.timers.arm(scoreboard, now);
     }
 
-    /// Our SYN leaves again.
+    /// Retransmits our SYN.
     pub(super) fn retransmit_syn(&mut self, now: Time) {
         let scoreboard = &mut self.recovery.loss.scoreboard;
         if !scoreboard.is_empty() {
@@ -115,7 +116,7 @@ impl RfcSender {
         self.count.retransmissions += 1;
     }
 
-    /// Our SYN is acknowledged: the connection stands.
+    /// Our SYN is acknowledged: the connection is open.
     pub(super) fn open(&mut self, ack: &AckSegment<'_>, window: Option<u64>, cx: &mut Context<'_>) {
         let LossRecovery { loss, repair, cwnd, .. } = &mut self.recovery;
         let syn = loss.scoreboard.front().copied();
@@ -159,7 +160,7 @@ impl RfcSender {
         act(recovery, &Scene { now, window, meter, config })
     }
 
-    /// What the receiving half asks as a segment arrives.
+    /// The acknowledgment that the receiving half needs when a segment arrives.
     #[inline]
     pub(super) fn moment(&self, now: Time) -> Moment {
         Moment { now, srtt: self.meter.srtt, rto: self.timers.retransmission.rto() }
@@ -177,7 +178,7 @@ impl RfcSender {
         }
     }
 
-    /// What its time went into, up to the last step.
+    /// How it spent its time, up to the last step.
     pub(in crate::tcp) fn times(&self) -> SendTimes {
         self.account.times()
     }

@@ -9,13 +9,13 @@ pub enum TcpState {
     Closed,
     /// Waiting for a SYN.
     Listen,
-    /// A SYN went out.
+    /// A SYN was sent.
     SynSent,
-    /// A SYN came, and one went out.
+    /// A SYN came, and a SYN was sent.
     SynReceived,
     /// Data may flow both ways.
     Established,
-    /// A FIN went out.
+    /// A FIN was sent.
     FinWait1,
     /// It was acknowledged.
     FinWait2,
@@ -96,7 +96,7 @@ pub enum Failure {
     Refused,
     /// The peer reset it.
     Reset,
-    /// Retransmissions were in vain (RFC 9293 §3.8.3).
+    /// Too many retransmissions had no answer (RFC 9293 §3.8.3).
     TimedOut,
 }
 

@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 use super::config::{RfcConfig, SfrResponse};
 
-/// Super Fast Retransmit, where a connection has it.
+/// Super Fast Retransmit, if a connection has it.
 ///
 /// departs: Tarr and Ghita 2005 §5 - with `sfr.next` an ACK of a part of what was outstanding starts
 /// the timer again, since the next segment may be lost, too; the paper waits for a new segment. The
@@ -56,8 +56,8 @@ impl SuperFast {
         self.yields
     }
 
-    /// How long it waits after a handshake of `rtt`, with so many octets `acknowledged`; `None`
-    /// while it rests (steps 1 to 3).
+    /// How long it waits after a handshake of `rtt`, with `acknowledged` octets acknowledged;
+    /// `None` while it rests (steps 1 to 3).
     pub(super) fn wait(&self, acknowledged: u64, rtt: Option<Duration>) -> Option<Duration> {
         let timer = self.timer.filter(|timer| !self.rests && !timer.is_over(acknowledged))?;
         Some(timer.wait(rtt?))
@@ -81,8 +81,9 @@ impl SuperFast {
         }
     }
 
-    /// The first segment not acknowledged, at `una`, leaves again, and the timer rests until a new
-    /// one is sent (step 4); what that does to the window. `nxt` is the next octet to send.
+    /// The first unacknowledged segment, at `una`, is retransmitted, and the timer rests until a
+    /// new segment is sent (step 4). Returns the effect on the window. `nxt` is the next octet to
+    /// send.
     pub(super) fn fire(&mut self, una: u64, nxt: u64) -> SfrResponse {
         self.rests = true;
         if una >= self.until {

@@ -12,7 +12,7 @@ const PTO_INITIAL: Duration = Duration::from_secs(1);
 /// A tail loss probe under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
-    /// `nxt` when it went out; `None` while there is none.
+    /// `nxt` when it was sent; `None` if there is no probe.
     end_seq: Option<u64>,
     is_retransmission: bool,
 }
@@ -20,7 +20,7 @@ pub(super) struct TailProbe {
 packed!(TailProbe { end_seq, is_retransmission });
 
 impl TailProbe {
-    /// A probe went out, after which the next octet to send is `nxt`.
+    /// A probe was sent. After it the next octet to send is `nxt`.
     pub(super) fn sent(nxt: u64, is_retransmission: bool) -> Self {
         Self { end_seq: Some(nxt), is_retransmission }
     }
@@ -44,9 +44,9 @@ impl TailProbe {
         srtt * u64::from(config.tlp_wait_percent) / 100 + slack
     }
 
-    /// What an ACK says of a probe under way (§7.4.2): whether a retransmission made up for a
-    /// loss, which calls for a cut, and did not prove spurious. The ACK of the probe alone does
-    /// not tell: that may be the original's, and the report of a duplicate follows.
+    /// Judges a probe by an ACK (§7.4.2): whether a retransmission made up for a loss, which calls
+    /// for a cut, and did not prove spurious. The ACK of the probe alone proves nothing: it may be
+    /// the original's, and the report of a duplicate follows.
     pub(super) fn made_up_for_a_loss(&mut self, ack: &AckSegment<'_>, news: &News) -> bool {
         let Some(end) = self.end_seq.filter(|end| ack.ack >= *end) else { return false };
         let reported = news.dsack.is_some_and(|(_, right)| right == end);

@@ -27,7 +27,7 @@ pub(in crate::tcp) struct Tcb {
     pub(super) header: HeaderState,
     pub(super) tx: RfcSender,
     pub(super) rx: RfcReceiver,
-    /// What waits to be taken with the segments that continue it.
+    /// The segment that waits to be merged with later ones.
     pub(super) merging: Merging,
     reported: CwndReport,
 }
@@ -92,7 +92,7 @@ impl Tcb {
         self.life.listen();
     }
 
-    /// Returns to LISTEN as if nothing had come; what was sent stays counted.
+    /// Returns to LISTEN as if no segment had come. The counts of sent segments stay.
     pub(super) fn listen_again(&mut self) {
         let mut fresh = Self::new(&self.config);
         fresh.header.sent = self.header.sent;
@@ -102,7 +102,8 @@ impl Tcb {
         self.listen();
     }
 
-    /// Takes more to send; opens the connection where nobody did. One that is over takes none.
+    /// Accepts more octets to send. Opens the connection if it is not open. A connection that has
+    /// ended accepts none.
     pub(in crate::tcp) fn write(&mut self, part: &WrittenPart, cx: &mut Context<'_>) {
         if self.tx.window.closing || self.life.is_over() {
             return;
@@ -146,8 +147,8 @@ impl Tcb {
         self.output(cx);
     }
 
-    /// Whether the next segments are acknowledged at once; what is owed leaves then, in Linux once all is
-    /// read.
+    /// Sets whether the next segments are acknowledged at once. An owed acknowledgment then leaves,
+    /// in Linux only when all is read.
     pub(in crate::tcp) fn set_quick_acks(&mut self, quick: bool, cx: &mut Context<'_>) {
         if self.rx.set_quick_acks(quick, cx.now) {
             self.send_ack(cx);
@@ -207,7 +208,7 @@ impl Tcb {
         self.tx.account_for(now, self.life.state() != TcpState::Closed);
     }
 
-    /// Reports the congestion state where it changed, and somebody wants to know.
+    /// Reports the congestion state if it changed and the run records it.
     #[inline]
     pub(super) fn report(&mut self, cx: &mut Context<'_>) {
         if cx.events.wanted().cwnd && self.life.state().is_synchronised() {
@@ -215,7 +216,7 @@ impl Tcb {
         }
     }
 
-    /// What the connection knows of itself.
+    /// The state of the connection.
     pub(in crate::tcp) fn info(&self) -> ConnectionInfo {
         let tx = &self.tx;
         let LossRecovery { loss, repair, cwnd, .. } = &tx.recovery;

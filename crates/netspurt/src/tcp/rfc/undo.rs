@@ -15,13 +15,13 @@ enum Frto {
     Off,
     /// The head was sent again; its ACK is awaited (step 2).
     Retransmitted,
-    /// It moved the window, and new data went out; the second ACK decides (step 3).
+    /// It moved the window, and new data was sent; the second ACK decides (step 3).
     SentNew,
 }
 
 packed_variants!(Frto { Off, Retransmitted, SentNew });
 
-/// What undoing the last cut needs.
+/// The state that is needed to undo the last cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prior {
     /// The window before it.
@@ -29,13 +29,14 @@ pub(super) struct Prior {
     /// RFC 4015's `pipe_prev`.
     pub(super) pipe: u64,
     pub(super) was_timeout: bool,
-    /// `una` when the repair began, and the octet after the highest sent again: only duplicates
-    /// of what lies in between count.
+    /// `una` when the repair began, and the octet after the highest sent again: only duplicates of
+    /// octets between the two count.
     una: u64,
     end: u64,
-    /// The stamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), where it tells.
+    /// The time stamp of the first retransmission (RFC 3522 §3.2, `RetransmitTS`), if it can show
+    /// which copy an ACK answers.
     first_stamp: Option<u32>,
-    /// The same, whether it tells or not (Linux's `retrans_stamp`).
+    /// The time stamp of the first retransmission in any case (Linux's `retrans_stamp`).
     repair_stamp: Option<u32>,
     /// Retransmissions not yet reported as duplicates.
     unreported: u32,
@@ -79,40 +80,40 @@ pub(super) struct SpuriousWatch {
     prior: Option<Prior>,
     /// Every retransmission of the last repair was reported as a duplicate (RFC 3708 §3).
     all_reported: bool,
-    /// The octet after the highest that ever went out again.
+    /// The octet after the highest one that was ever retransmitted.
     retransmitted_end: u64,
-    /// A duplicate of what went out once was reported: the path makes some, and their reports
-    /// prove nothing.
+    /// A duplicate of a segment that was sent once was reported. So the path makes duplicates, and
+    /// reports of them prove nothing.
     path_duplicates: bool,
 }
 
 packed!(SpuriousWatch { frto, prior, all_reported, retransmitted_end, path_duplicates });
 
-/// What F-RTO looks at beside an ACK's news.
+/// What F-RTO needs in addition to an ACK's news.
 pub(super) struct FrtoCircumstances {
-    /// Whether all is acknowledged that was outstanding at the timeout.
+    /// Whether all octets that were outstanding at the timeout are acknowledged.
     pub(super) is_over: bool,
     pub(super) uses_sack: bool,
-    /// With SACK the first ACK's word is taken already.
+    /// With SACK, whether the first ACK already decides.
     pub(super) at_once: bool,
-    /// Whether there are new octets that the peer takes.
+    /// Whether there are new octets for which the peer has room.
     pub(super) has_new_data: bool,
 }
 
 impl SpuriousWatch {
-    /// Whether nothing sent again is outstanding, from `una` on, and no ACK is watched.
+    /// Whether no retransmission is outstanding from `una` on, and no ACK is watched.
     #[inline]
     pub(super) fn is_quiet(&self, una: u64) -> bool {
         self.frto == Frto::Off && una >= self.retransmitted_end
     }
 
-    /// Whether F-RTO takes no interest in the next ACK.
+    /// Whether F-RTO ignores the next ACK.
     #[inline]
     pub(super) fn is_frto_off(&self) -> bool {
         self.frto == Frto::Off
     }
 
-    /// Whether F-RTO wants new data sent before retransmissions.
+    /// Whether F-RTO needs new data to be sent before retransmissions.
     pub(super) fn wants_new_data(&self) -> bool {
         self.frto == Frto::SentNew
     }
@@ -122,14 +123,15 @@ impl SpuriousWatch {
         self.prior = Some(prior);
     }
 
-    /// The window before the last cut is forgotten: it is not restored, whatever proves spurious.
+    /// Forgets the window before the last cut, so that it is not restored even if the cut proves
+    /// spurious.
     pub(super) fn forget_window(&mut self) {
         if let Some(prior) = &mut self.prior {
             prior.window = Window { cwnd: 0, ssthresh: 0 };
         }
     }
 
-    /// A timeout: F-RTO watches what comes, or does not.
+    /// A timeout happened. `watches` says whether F-RTO watches the next ACKs.
     pub(super) fn on_timeout(&mut self, watches: bool) {
         self.frto = if watches { Frto::Retransmitted } else { Frto::Off };
     }
@@ -139,12 +141,12 @@ impl SpuriousWatch {
         self.frto = Frto::Off;
     }
 
-    /// Whether the last cut was not taken back.
+    /// Whether the last cut can still be undone.
     pub(super) fn has_prior(&self) -> bool {
         self.prior.is_some()
     }
 
-    /// The cut to take back, once.
+    /// Takes out the cut that is to be undone.
     pub(super) fn take_prior(&mut self) -> Option<Prior> {
         let prior = self.prior.take();
         if prior.is_some() {
@@ -153,8 +155,9 @@ impl SpuriousWatch {
         prior
     }
 
-    /// A segment that ends at `end` went out again with a `stamp`. Only of the oldest outstanding,
-    /// sent again for the first time, the next ACK's echo `tells` which copy it answers.
+    /// A segment that ends at `end` was retransmitted with a `stamp`. `tells` says whether the next
+    /// ACK's echo shows which copy it answers. This is so only for the first retransmission of the
+    /// oldest outstanding segment.
     pub(super) fn on_retransmitted(&mut self, end: u64, cause: Cause, stamp: u32, tells: bool) {
         self.retransmitted_end = self.retransmitted_end.max(end);
         if let Some(prior) = &mut self.prior
@@ -178,30 +181,31 @@ impl SpuriousWatch {
         echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp))
     }
 
-    /// Whether an ACK echoes a stamp older than the first retransmission of the repair: something
-    /// was late and not lost.
+    /// Whether an ACK echoes a time stamp older than the first retransmission of the repair. Then a
+    /// segment was late and not lost.
     pub(super) fn tells_delay(&self, echo: Option<u32>) -> bool {
         let stamp = self.prior.as_ref().and_then(|prior| prior.repair_stamp);
         stamp.is_some_and(|stamp| echo.is_some_and(|echo| echo > 0 && is_before(echo, stamp)))
     }
 
-    /// Whether every retransmission proves to have been a duplicate; asked once.
+    /// Whether every retransmission proves to have been a duplicate. Returns true only once.
     pub(super) fn is_proved_by_reports(&mut self) -> bool {
         core::mem::take(&mut self.all_reported)
     }
 
-    /// RFC 5682: after a timeout, ACKs of octets that were never sent again tell that the
-    /// originals are arriving. Without SACK it takes two that move the window (§2.1); with SACK
-    /// one that covers such an octet, in order or not, behind the first that moves it (§3.1):
-    /// that one may cover what had arrived before the timeout and whose ACK was lost.
+    /// RFC 5682: after a timeout, ACKs of octets that were never retransmitted show that the
+    /// originals are arriving. Without SACK, two ACKs that move the window are needed (§2.1). With
+    /// SACK, one ACK is needed that covers such an octet, in order or not, after the first ACK that
+    /// moves the window (§3.1). The first ACK proves nothing, because it may cover octets that had
+    /// arrived before the timeout and whose ACK was lost.
     pub(super) fn is_proved_by_frto(&mut self, news: &News, with: &FrtoCircumstances) -> bool {
         let step = self.frto;
         if step == Frto::Off {
             return false;
         }
         if with.is_over {
-            // All is acknowledged at once. Linux takes the word of an ACK also of that; the RFC lets
-            // nothing be told.
+            // Everything is acknowledged at once. In Linux even such an ACK decides; in the RFC it
+            // shows nothing.
             self.frto = Frto::Off;
             return with.uses_sack && with.at_once && news.covers_original;
         }
@@ -219,8 +223,9 @@ impl SpuriousWatch {
         spurious
     }
 
-    /// A duplicate is reported: of a retransmission, or of a link's making. Only one of what the
-    /// repair sent again counts against it, and none once a link was seen to make them.
+    /// A duplicate is reported: a retransmission, or a copy that a link made. A duplicate counts
+    /// against the repair only if the repair retransmitted its octets, and never after a link was
+    /// seen to make duplicates.
     pub(super) fn take_report(&mut self, (left, right): (u64, u64)) {
         self.path_duplicates |= left >= self.retransmitted_end;
         let Some(prior) = &mut self.prior else { return };

@@ -4,7 +4,7 @@ use crate::congestion::Window;
 use crate::packed::packed;
 use crate::units::{Duration, Time};
 
-/// What was used of the window of late.
+/// How much of the window was used lately.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     /// Whether the window was full.
@@ -46,7 +46,7 @@ impl Usage {
         (self.used, self.used_at) = (0, now);
     }
 
-    /// An ACK that may open the window came: the time without use begins anew (`tcp_cong_avoid`).
+    /// An ACK that may open the window came: the time without use begins again (`tcp_cong_avoid`).
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         self.used_at = now;

@@ -1,6 +1,6 @@
-//! What the application writes, in the parts that a host's buffers take.
+//! The octets that the application writes, in the parts that a host's buffers accept.
 
-/// What may leave as a part is taken (`tcp_sendmsg_locked`).
+/// Which octets may leave when a part is accepted (`tcp_sendmsg_locked`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leaving {
     /// All that the windows allow.
@@ -22,12 +22,12 @@ pub struct WrittenPart {
     pub starts: bool,
     /// Whether its last segment has PSH for being the last.
     pub pushed: bool,
-    /// What leaves now.
+    /// The octets that leave now.
     pub leaving: Leaving,
 }
 
 impl WrittenPart {
-    /// All of a write of `octets`, where the host has no buffers.
+    /// A whole write of `octets`, if the host has no buffers.
     pub fn whole(octets: u64) -> Self {
         Self { octets, starts: false, pushed: true, leaving: Leaving::All }
     }
