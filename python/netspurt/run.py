@@ -14,6 +14,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -329,6 +330,11 @@ class Run:
         >>> [(one.at_ns, one.dead_ns) for one in run.timelines()["space"].forward.outages]
         [(10000000000, 3000000000)]
         """
+        return dict(self._timelines)
+
+    @cached_property
+    def _timelines(self) -> dict[str, Timeline]:
+        """The timelines, read once: every picture of the run shows the times of dead links."""
         from netspurt.timelines import read_followed
 
         known = dict(self._code)

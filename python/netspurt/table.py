@@ -83,6 +83,13 @@ class _Column:
     texts: list[str] | None
     valid: NDArray[np.bool_] | None
 
+    def taken(self, rows: NDArray[np.intp] | None) -> _Column:
+        """Return the column with the rows of these numbers; `None` means all rows."""
+        if rows is None:
+            return self
+        valid = None if self.valid is None else self.valid[rows]
+        return _Column(self.values[rows], self.texts, valid)
+
 
 class Table(Mapping[str, NDArray[Any]]):
     """A table of a run, as numpy columns.
@@ -101,10 +108,18 @@ class Table(Mapping[str, NDArray[Any]]):
     ('transfer', 1)
     """
 
-    def __init__(self, core: _core.Table, rows: NDArray[np.intp] | None = None) -> None:
+    def __init__(
+        self,
+        core: _core.Table,
+        rows: NDArray[np.intp] | None = None,
+        whole: dict[str, _Column] | None = None,
+    ) -> None:
         self._core = core
         self._rows = rows
         self._columns: dict[str, _Column] = {}
+        # The columns with all rows of the core's table. All selections of it share them, since
+        # each takes a copy of the core.
+        self._whole = {} if whole is None else whole
 
     @property
     def name(self) -> str:
@@ -121,11 +136,9 @@ class Table(Mapping[str, NDArray[Any]]):
             if name not in self._core.columns:
                 known = ", ".join(self._core.columns)
                 raise KeyError(f"table {self.name} has no column {name!r}; it has {known}")
-            values, texts, valid = self._core.column(name)
-            if self._rows is not None:
-                values = values[self._rows]
-                valid = None if valid is None else valid[self._rows]
-            self._columns[name] = _Column(values, texts, valid)
+            if name not in self._whole:
+                self._whole[name] = _Column(*self._core.column(name))
+            self._columns[name] = self._whole[name].taken(self._rows)
         return self._columns[name]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -224,7 +237,7 @@ class Table(Mapping[str, NDArray[Any]]):
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return the rows with these numbers, counted from 0, in that order."""
-        return Table(self._core, rows if self._rows is None else self._rows[rows])
+        return Table(self._core, rows if self._rows is None else self._rows[rows], self._whole)
 
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table; needs `pip install 'netspurt[arrow]'`."""

@@ -149,6 +149,15 @@ def test_a_plot_for_xplot_has_a_bar_for_each_segment(
     assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
 
 
+def test_a_line_break_in_a_title_is_no_command_for_xplot(netspurt: Command) -> None:
+    scenario = ns.new_scenario().replace({"stop": "5 s", "title": "one\nline 0 0 1 1\rtwo"})
+    scenario.run().save("named")
+    netspurt("plot", "named", "--kind", "time-sequence", "--out", "named.xpl")
+    lines = Path("named.xpl").read_bytes().decode().splitlines()
+    assert "line 0 0 1 1" in lines[2]
+    assert lines[3:7] == ["xlabel", "time", "ylabel", "sequence number"]
+
+
 def test_what_xplot_cannot_show_is_refused(folder: Path, netspurt: Command, tmp_path: Path) -> None:
     ran = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
     assert ran.returncode == 2

@@ -218,8 +218,43 @@ def test_a_page_without_room_says_what_it_keeps(tmp_path: Path) -> None:
     flow = Flow("one", [Panel("time-sequence", "Points", shown)])
     section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
     text = page([section], tmp_path / "page.html", 10_000)
-    assert len(columns_of(text)[0]) <= 10_000
-    assert "Of 40,000 marks this page keeps 25%" in text
+    kept = len(columns_of(text)[0])
+    # Where the points climb, the first of a column is the lowest, and the last the highest.
+    assert 4_900 < kept <= 10_000
+    assert f"Of 40,000 marks this page keeps {kept / 40_000:.0%}" in text
+
+
+def test_a_page_of_numbers_that_do_not_compress_keeps_fewer_and_says_how_many(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(1)
+    count = 600_000
+    x = np.sort(rng.random(count))
+    y = rng.random(count)
+    y[1::3] = np.nan
+    shown = Picture((Points(label="delay", ink="grey", x=x, y=y),), Scale("delay", "s"))
+    flow = Flow("one", [Panel("timeline", "Points", shown)])
+    section = Section("Many points", [Part("many")], groups=[Group([Side("many", [flow])])])
+    text = page([section], tmp_path / "page.html")
+    assert 3_000_000 < len(text) < 4_000_000
+    kept_x, kept_y = columns_of(text)[:2]
+    assert not np.isnan(kept_y).any()
+    share = len(kept_x) / (count * 2 / 3)
+    assert f"Of 400,000 marks this page keeps {share:.0%}" in text
+    assert kept_y.max() == np.nanmax(y)
+    assert kept_y.min() == np.nanmin(y)
+
+
+def test_a_short_line_is_drawn_whole_beside_long_ones(tmp_path: Path) -> None:
+    edges = np.arange(80.0)
+    bins = Line(label="bins", ink="blue", x=edges, y=np.sin(edges), steps=True)
+    shown = Picture((*synthetic(40_000).marks, bins), Scale("probes"))
+    flow = Flow("one", [Panel("timeline", "Points", shown)])
+    section = Section("Both", [Part("both")], groups=[Group([Side("both", [flow])])])
+    text = page([section], tmp_path / "page.html", 4_000)
+    assert [len(column) for column in columns_of(text)[2:]] == [80, 80]
+    kept = len(columns_of(text)[0])
+    assert f"Of 40,080 marks this page keeps {(kept + 80) / 40_080:.0%}" in text
 
 
 def test_a_capture_is_reported_with_what_explain_prints(saved_run: Path, netspurt: Command) -> None:

@@ -21,7 +21,7 @@ import netspurt as ns
 from netspurt.pictures import constancy, series
 from netspurt.pictures import ranges as curves
 from netspurt.pictures.lengths import against_length
-from netspurt.pictures.marks import Bars, Blocks, Cells, Picture, Scale, Spans
+from netspurt.pictures.marks import Bars, Blocks, Cells, Line, Picture, Scale, Spans
 from netspurt.report import Section, compared_section, page, replay_section, run_section
 from netspurt.report.compared import Subject
 from netspurt.report.parts import Flow, Group, Panel, Part, Side
@@ -406,6 +406,87 @@ def test_light_and_dark_differ_and_the_button_goes_through_them(browser: Any, on
 def test_no_width_makes_the_page_scroll_sideways(browser: Any, two: Path, width: int) -> None:
     opened(browser, two, width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def two_scales(file: Path) -> Path:
+    """Write a page of two subjects whose y axes are linear and logarithmic by themselves."""
+    x = np.array([0.0, 1.0])
+    small = Line(label="rto", ink="red", x=x, y=np.array([0.08, 0.2]))
+    large = Line(label="rto", ink="red", x=x, y=np.array([0.00009, 0.2]))
+    scales = Scale("timer", "s", low=0.0), Scale("timer", "s", low=0.00008, high=0.3, log=True)
+    sides = [
+        Side(name, [Flow("x", [Panel("rto", "Timer", Picture((line,), scale))])])
+        for name, line, scale in zip("AB", (small, large), scales, strict=True)
+    ]
+    file.write_text(page([Section("Two", [Part("A"), Part("B")], groups=[Group(sides)])], file))
+    return file
+
+
+def test_two_sides_have_one_axis_even_if_one_alone_is_logarithmic(
+    browser: Any, tmp_path: Path
+) -> None:
+    opened(browser, two_scales(tmp_path / "page.html"))
+    labels = [
+        one.get_attribute("aria-label") for one in all_of(browser, ".stack canvas:first-child")
+    ]
+    assert len(labels) == 2
+    assert labels[0] == labels[1]
+    assert labels[0].endswith("timer from 80 µs to 300 ms.")
+    canvases = [drawn(browser, n) for n in range(2)]
+    assert canvases[0] != canvases[1]
+
+
+def test_no_text_of_a_picture_is_cut(browser: Any, two: Path, tmp_path: Path) -> None:
+    """Every text that the script draws lies within its canvas."""
+    script = """
+    window.cut = [];
+    const draw = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      const wide = this.measureText(text).width;
+      const left = { center: x - wide / 2, right: x - wide, left: x }[this.textAlign];
+      const { width, height } = this.canvas;
+      window.cut.push([text, left > -1 && left + wide < width + 1 && y > 0 && y < height]);
+      return draw.call(this, text, x, y);
+    };
+    """
+    added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+    # One answer: the axis of time ends at a number.
+    (tmp_path / "one.txt").write_text(
+        "PING h (10.0.0.1) 56(84) bytes of data.\n"
+        "[1700000000.100000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.1 ms\n"
+    )
+    (delays,) = ns.read_delays(tmp_path / "one.txt")
+    single = tmp_path / "one.html"
+    section = replay_section(ns.replay(delays, ["linux"]), "one", [], str(tmp_path / "one.txt"))
+    single.write_text(page([section], single))
+    try:
+        for file in (two, single):
+            for width in (420, 1280):
+                opened(browser, file, width)
+                told = browser.execute_script("return window.cut")
+                assert len(told) > 20
+                assert [text for text, inside in told if not inside] == []
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+def test_the_table_of_a_capture_has_all_its_columns_in_sight(
+    browser: Any, netspurt: Command
+) -> None:
+    netspurt("run", "slow-download", "--out", "slow")
+    netspurt("report", "slow/server.pcapng", "--out", "page.html")
+    script = """
+    const table = [...document.querySelectorAll(".scroll")].find(
+      (one) => one.textContent.startsWith("Directions with data"));
+    return [table.scrollWidth - table.clientWidth, table.querySelector("td").offsetHeight];
+    """
+    opened(browser, Path("page.html").resolve(), 1100)
+    assert browser.execute_script(script)[0] == 0
+    # In a narrow window it scrolls instead of growing tall.
+    opened(browser, Path("page.html").resolve(), 400)
+    hidden, height = browser.execute_script(script)
+    assert hidden > 0
+    assert height < 30
 
 
 def test_sentences_wrap_in_a_narrow_window_and_columns_stay_in_line(

@@ -34,6 +34,9 @@ INKS: dict[Ink, tuple[str, str]] = {
 #: The inks of series, in order.
 SERIES: tuple[Ink, ...] = ("blue", "orange", "green", "purple", "sky", "black")
 
+#: The size of the dot of a line that has one point.
+_LONE = 4.0
+
 #: How points are drawn. A ring goes around another mark; a tick stands on the x axis.
 Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
 
@@ -61,7 +64,7 @@ class Mark:
 class Line(Mark):
     """A line through points, shape (n,); with `steps` each value holds until the next.
 
-    `dot` is the size of a dot at each point; 0 for none.
+    `dot` is the size of a dot at each point; 0 for none. A line of one point is a dot.
     """
 
     x: Floats
@@ -70,6 +73,10 @@ class Line(Mark):
     dashed: bool = False
     width: float = 1.2
     dot: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.dot and np.count_nonzero(np.isfinite(self.y)) == 1:
+            object.__setattr__(self, "dot", _LONE)
 
 
 @dataclass(frozen=True, kw_only=True)

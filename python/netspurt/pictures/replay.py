@@ -24,6 +24,9 @@ from netspurt.pictures.marks import (
 )
 from netspurt.pictures.scales import of_times
 
+#: Delays of fewer probes than this have larger dots.
+_FEW = 2000
+
 if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
@@ -98,7 +101,8 @@ def timeline(replay: Judged, first: str = "") -> Picture:
     start = min(len(rtt) - 1, 1 + int(np.argmax(~np.isnan(rtt))))
     waits = [algorithm.waits[start:] for algorithm in algorithms]
     scale = of_times("delay, timer", [rtt, *waits])
-    marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=rtt, size=1.5)]
+    size = 3.0 if len(rtt) < _FEW else 1.5
+    marks: list[Mark] = [Points(label="delay", ink="grey", x=t, y=rtt, size=size)]
     for algorithm, ink in zip(algorithms, SERIES, strict=False):
         label, y = algorithm.estimator, algorithm.waits
         marks.append(Line(label=label, ink=ink, x=t, y=y, steps=True, width=1.1))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from netspurt.captures import Explained, end_of
 from netspurt.pictures.traffic import both_directions, outstanding
 from netspurt.pictures.view import Tables, View, pick
+from netspurt.wording import plain
 
 #: The kinds that can be written.
 XPLOT_KINDS = ("time-sequence", "rto", "outstanding")
@@ -39,7 +40,8 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
     lines = list(drawn(run, view))
     flow = pick(run.table("segments"), "flow", view.flow, "flow")
     title = f"{_ends(run, flow, view.sends)} ({what} of {view.titled(flow)}, {run.title})"
-    head = ["double double", "title", title]
+    # A line break in a name would begin a drawing command.
+    head = ["double double", "title", " ".join(plain(title).splitlines())]
     head += ["xlabel", "time", "ylabel", label]
     part = file.with_name(f"{file.name}.part")
     try:

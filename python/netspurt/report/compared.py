@@ -155,6 +155,12 @@ def _divergence(subjects: Sequence[Subject]) -> tuple[list[str], Parting | None]
         pairs = _pairs(first.run, second.run)
     except ValueError as error:
         return [f"The two are not compared segment by segment: {error}."], None
+    blind = [one.name for one in subjects if optional(one.run, "segments") is None]
+    if blind:
+        return [
+            f"The two are not compared segment by segment: {' and '.join(blind)} recorded no "
+            "segments. Add `segments` to `tables` under [record]."
+        ], None
     found = [
         _of_pair(pair, [_seen(one.run, way) for one, way in zip(subjects, pair, strict=True)])
         for pair in pairs

@@ -17,19 +17,25 @@ from netspurt.report.thinning import thinned
 #: The most marks of a page. With more it would open too slowly, and no screen could show them.
 BUDGET = 1_000_000
 
+#: Marks with at most this number of points are drawn whole: the bins of a distribution are no
+#: samples of it, and a line without some of them would show another one.
+_FEW = 500
+
 #: Marks of this rank and above show losses and repairs. All of them are kept.
 _KEPT_RANK = 2.5
 
 
 def is_kept(mark: Mark) -> bool:
-    """Return whether a mark is never thinned: rare marks are not, nor marks with special shapes."""
+    """Return whether a mark is never thinned: rare and short ones are not, nor special shapes."""
     if isinstance(mark, Points) and mark.shape != "dot":
         return True
-    return mark.rank >= _KEPT_RANK or count(mark) == 0
+    return mark.rank >= _KEPT_RANK or count(mark) <= _FEW
 
 
 def count(mark: Mark) -> int:
     """Return the number of points or bars of a mark; 0 if it has no height at each x."""
+    if isinstance(mark, Points):
+        return int(np.count_nonzero(~np.isnan(mark.y)))
     return len(mark.x) if hasattr(mark, "x") and _heights(mark) else 0
 
 
@@ -53,6 +59,12 @@ def share_of(pictures: Iterable[Picture], room: int) -> float:
     loose = sum(count(mark) for mark in marks if not is_kept(mark))
     tight = sum(count(mark) for mark in marks if is_kept(mark))
     return 1.0 if loose + tight <= room or not loose else max(0.0, (room - tight) / loose)
+
+
+def kept_of(pictures: Iterable[Picture], share: float) -> int:
+    """Return the number of points and bars that are left of some pictures."""
+    every = [(mark, _places(mark, share)) for picture in pictures for mark in picture.marks]
+    return sum(count(mark) if kept is None else len(kept) for mark, kept in every)
 
 
 def drawn(picture: Picture, payload: Payload, share: float = 1.0) -> dict[str, Any]:
@@ -119,7 +131,10 @@ def _places(mark: Mark, share: float) -> NDArray[np.intp] | None:
     if not in_order and isinstance(mark, Line):
         return None
     order = np.arange(len(x)) if in_order else np.argsort(x, kind="stable")
+    if isinstance(mark, Points):
+        # A point without a height is not drawn; in a line it is a gap.
+        order = order[~np.isnan(mark.y[order])]
     if is_kept(mark) or share >= 1.0:
-        return None if in_order else order
+        return None if in_order and len(order) == len(x) else order
     low, high = (one[order] for one in heights)
-    return order[thinned(x[order], low, high, max(4, int(share * len(x))))]
+    return order[thinned(x[order], low, high, max(4, int(share * len(order))))]

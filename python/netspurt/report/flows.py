@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netspurt.pictures import OPTIONS, Tables, View, picture
+from netspurt.pictures import OPTIONS, Picture, Tables, View, picture
 from netspurt.report.drawn import BUDGET, numbers
 from netspurt.report.parts import Flow, Panel
 from netspurt.wording import number
@@ -94,14 +94,23 @@ def flows_of(
     After the direction with the most data, those with the most timeouts are chosen, then those with
     the most retransmissions. The chosen ones are in the order of their data.
     """
+    every = ways(run)
+    if not every:
+        return Found((), ["No pictures: no direction sent data."])
     flows: dict[str, Flow] = {}
     missing: dict[str, str] = {}
-    taken = 0
-    every = ways(run)
+    shared = {kind: _shown(run, kind, View(whole=True), missing) for kind in kinds if _whole(kind)}
+    taken = numbers(shown for shown in shared.values() if shown is not None)
     first = [*every[:1], *sorted(every[1:], key=lambda way: (-way.timeouts, -way.again))]
     for way in first[: room.directions]:
-        panels = list(_panels(run, way, kinds, missing, titles))
-        size = numbers(panel.picture for panel in panels)
+        view = View(flow=way.flow, direction=way.direction)
+        own = {kind: _shown(run, kind, view, missing) for kind in kinds if not _whole(kind)}
+        size = numbers(shown for shown in own.values() if shown is not None)
+        panels = [
+            Panel(kind, titles[kind], shown)
+            for kind in kinds
+            if (shown := (own | shared)[kind]) is not None
+        ]
         if not panels or (flows and taken + size > room.marks):
             continue
         taken += size
@@ -110,19 +119,18 @@ def flows_of(
     return Found(drawn, [*_left_out(first, drawn, room), *_not_drawn(missing, drawn)])
 
 
-def _panels(
-    run: Tables, way: Way, kinds: Sequence[str], missing: dict[str, str], titles: Mapping[str, str]
-) -> Iterator[Panel]:
-    for kind in kinds:
-        view = View(whole=True)
-        if "flow" in OPTIONS[kind]:
-            view = View(flow=way.flow, direction=way.direction)
-        try:
-            shown = picture(run, kind, view)
-        except ValueError as error:
-            missing.setdefault(kind, str(error))
-            continue
-        yield Panel(kind, titles[kind], shown)
+def _whole(kind: str) -> bool:
+    """Return whether a kind shows the whole run: all directions share one picture of it."""
+    return "flow" not in OPTIONS[kind]
+
+
+def _shown(run: Tables, kind: str, view: View, missing: dict[str, str]) -> Picture | None:
+    """Return a picture, or `None` with the reason in `missing` if there is nothing to show."""
+    try:
+        return picture(run, kind, view)
+    except ValueError as error:
+        missing.setdefault(kind, str(error))
+        return None
 
 
 def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room) -> Iterator[str]:
@@ -141,15 +149,15 @@ def _left_out(first: Sequence[Way], flows: Sequence[Flow], room: Room) -> Iterat
         "retransmissions. `netspurt plot --flow NAME` draws any other."
     )
     if beyond:
-        yield f"Not drawn, for at most {number(room.directions)} are: {_few(beyond)}."
+        yield f"Not drawn, for at most {number(room.directions)} are: {few(beyond)}."
     if large:
         yield (
             f"Not drawn, for there is no room beside the others for more than "
-            f"{number(room.marks)} marks: {_few(large)}."
+            f"{number(room.marks)} marks: {few(large)}."
         )
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
     """Return the first names, and how many there are if these are not all."""
     shown = ", ".join(names[:8])
     return shown if len(names) <= 8 else f"{shown} and {number(len(names) - 8)} more"

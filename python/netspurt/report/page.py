@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from functools import cache
 from html import escape
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from netspurt._core import __version__
-from netspurt.pictures.marks import INKS
-from netspurt.report.drawn import BUDGET, drawn, numbers, share_of
+from netspurt.pictures.marks import INKS, Picture
+from netspurt.report.drawn import BUDGET, drawn, kept_of, numbers, share_of
 from netspurt.report.flows import TITLES
 from netspurt.report.markup import Spot, anchor, section_markup
 from netspurt.report.parts import Group, Section
@@ -28,6 +28,14 @@ _SCRIPTS = (
     *("numbers", "payload", "axes", "draw", "areas", "samples", "panel", "read", "over", "span"),
     *("hand", "group", "page"),
 )
+
+
+#: The most octets of the numbers of a page, as text. The page itself stays below 4 MB with them.
+_MOST_OCTETS = 3_700_000
+
+#: How often a smaller share of marks is tried. The octets of all marks together are about
+#: proportional to the share, so that the second trial nearly always fits.
+_TRIALS = 4
 
 
 def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = BUDGET) -> str:
@@ -49,28 +57,42 @@ def page(sections: Sequence[Section], out: str | os.PathLike[str], room: int = B
     """
     if not sections:
         raise ValueError("a report needs something to show")
-    payload = Payload()
     groups = [group for section in sections for group in section.groups]
-    pictures = [picture for group in groups for picture in _pictures(group)]
-    share = share_of(pictures, room)
-    document: dict[str, Any] = {
-        "inks": {name: list(both) for name, both in INKS.items()},
-        "groups": [_group(group, payload, share) for group in groups],
-    }
-    document["columns"] = payload.told()
+    # Directions share the pictures of their whole run, which the payload holds once.
+    pictures = {id(one): one for group in groups for one in _pictures(group)}.values()
+    share, document, payload = _fitting(groups, share_of(pictures, room))
     texts = {
         "title": escape(plain(_title(sections))),
         "contents": _contents(sections),
         "sections": _sections(sections, Path(out)),
-        "thinned": _thinned(share, numbers(pictures)),
+        "thinned": _thinned(pictures, share),
         "version": escape(__version__),
         "description": _data(document),
-        "payload": payload.text(),
+        "payload": payload,
         "style": _style(),
         "script": _script(),
     }
     texts["policy"] = _policy(texts["style"], texts["script"])
     return _filled(_resource("page.html"), texts)
+
+
+def _fitting(groups: Sequence[Group], share: float) -> tuple[float, dict[str, Any], str]:
+    """Return the share of marks to keep, and the description and the numbers of these marks.
+
+    Numbers that hardly compress would make a heavy page. Of those the share is smaller.
+    """
+    for _ in range(_TRIALS):
+        payload = Payload()
+        document: dict[str, Any] = {
+            "inks": {name: list(both) for name, both in INKS.items()},
+            "groups": [_group(group, payload, share) for group in groups],
+        }
+        document["columns"] = payload.told()
+        text = payload.text()
+        if len(text) <= _MOST_OCTETS:
+            break
+        share *= 0.97 * _MOST_OCTETS / len(text)
+    return share, document, text
 
 
 def _pictures(group: Group) -> list[Any]:
@@ -147,14 +169,15 @@ def _kinds(group: Group) -> dict[str, None]:
     return dict.fromkeys([*known, *found])
 
 
-def _thinned(share: float, every: int) -> str:
+def _thinned(pictures: Collection[Picture], share: float) -> str:
     """Return the sentence on marks that the page leaves out; empty if it has all."""
     if share >= 1.0:
         return ""
+    every, kept = numbers(pictures), kept_of(pictures, share)
     return (
-        f"<p>Of {number(every)} marks this page keeps {share:.0%}: in each column of time the "
-        "first, the last, the lowest and the highest. Retransmissions, losses and timeouts are all "
-        "kept. The tables beside the page have everything.</p>"
+        f"<p>Of {number(every)} marks this page keeps {kept / every:.0%}: in each column of time "
+        "the first, the last, the lowest and the highest. Retransmissions, losses and timeouts are "
+        "all kept. The tables beside the page have everything.</p>"
     )
 
 

@@ -57,6 +57,11 @@ def unseen_senders(run: Tables, every: list[Way]) -> list[str]:
     return list(senders)
 
 
+def unrecorded(run: Tables, every: list[Way]) -> list[Way]:
+    """Return the directions of which no node recorded a segment."""
+    return [way for way in every if _seen(run, way) is None]
+
+
 def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
     """Return a table of the spurious retransmissions, including SYNs and FINs."""
     cells: list[_Cells] = []
@@ -79,8 +84,17 @@ def spurious_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows:
         ("time", "flow", "packet", "first octet", "octets", "cause"),
         cells,
         (0, 2, 3, 4),
-        "No retransmission was spurious." if some else "Nothing was retransmitted.",
+        _without_spurious(run, some=some),
     )
+
+
+def _without_spurious(run: Tables, *, some: bool) -> str:
+    """Return the text of an empty table. The sums of flows know what was not recorded, too."""
+    flows = run.table("flows")
+    if count := int(flows["spurious"].sum()):
+        return f"None of the {count:,} spurious retransmissions was recorded."
+    again = some or flows["retransmissions"].any()
+    return "No retransmission was spurious." if again else "Nothing was retransmitted."
 
 
 def missed_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows | None:
@@ -88,7 +102,7 @@ def missed_rows(run: Tables, every: list[Way], drawn: Drawn) -> Rows | None:
 
     Return `None` if the losses are not known: the run has no segments of the senders, or no drops.
     """
-    unseen = unseen_senders(run, every)
+    unseen = [*unseen_senders(run, every), *(_sender(run, way) for way in unrecorded(run, every))]
     every = [way for way in every if _sender(run, way) not in unseen]
     if not every or optional(run, "segments") is None or optional(run, "drops") is None:
         return None

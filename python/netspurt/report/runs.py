@@ -7,9 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from netspurt.report.flows import ROOM, Found, Room, Way, flows_of, ways
+from netspurt.report.flows import ROOM, Found, Room, Way, few, flows_of, ways
 from netspurt.report.parts import MOST_ROWS, Group, Link, Part, Rows, Section, Side
-from netspurt.report.repairs import ALL, Drawn, missed_rows, spurious_rows, unseen_senders
+from netspurt.report.repairs import (
+    ALL,
+    Drawn,
+    missed_rows,
+    spurious_rows,
+    unrecorded,
+    unseen_senders,
+)
 from netspurt.report.words import span
 from netspurt.run import Run
 from netspurt.table import optional
@@ -64,7 +71,7 @@ def run_part(
 
 
 def _length(run: Run) -> str:
-    return f"{run.stop_ns / 1e9:g} s {'simulated' if run.live is None else 'live'}"
+    return f"{run.stop_ns / 1e9:,.12g} s {'simulated' if run.live is None else 'live'}"
 
 
 def _answer(run: Run) -> str:
@@ -78,7 +85,10 @@ def _answer(run: Run) -> str:
         when = (
             f"Finished after {_took(run, 0):.3f} s" if done else f"Not finished in {_length(run)}"
         )
-        told = f"{when}, at {_goodput(run, 0)}."
+        carried = int(flows["acked_bytes"][0]) > 0
+        told = (
+            f"{when}, at {_goodput(run, 0)}." if carried else f"{when}: no data was acknowledged."
+        )
     else:
         last = f", the last at {np.nanmax(ends):.3f} s" if done else ""
         told = f"{done} of {len(flows)} directions with data finished{last}."
@@ -138,6 +148,13 @@ def _unseen(run: Run, every: list[Way]) -> Iterator[str]:
             f"The packets of {names} were recorded at another node. Packets that were lost on the "
             "way to it are missing from the tables of retransmissions, and losses that waited for "
             f"a timeout are not shown. Add {names} to `spy` under [record] to see all."
+        )
+    blind = unrecorded(run, every) if optional(run, "segments") is not None else []
+    if blind:
+        yield (
+            f"No segments were recorded of {few([way.name for way in blind])}: no picture of time "
+            "and sequence, and no row in the tables of retransmissions. Add their senders to `spy` "
+            "under [record]."
         )
 
 

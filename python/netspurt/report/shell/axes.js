@@ -56,7 +56,7 @@ function named({ ticks, log }, low, high) {
 // A value with its unit, as a logarithmic axis shows it.
 function brief(value, unit) {
   const [size, name] = fitting(unit, 2 * value);
-  return `${Number((value / size).toPrecision(4))}${name ? ` ${name}` : ""}`;
+  return `${grouped(Number((value / size).toPrecision(4)), 12)}${name ? ` ${name}` : ""}`;
 }
 
 // The label of an axis with the unit that fits what is shown.

@@ -121,13 +121,16 @@ class Group {
     this.panels = this.told.sides.flatMap((_, side) => {
       const flow = this.flow(side);
       const name = this.told.sides.length > 1 ? this.told.sides[side].name : "";
-      return flow.panels.map((picture) => new Panel(picture, flow.zero, side, name));
+      // The first data may leave at the very start of a run, where two runs part.
+      const sinceData = Boolean(flow.zero || this.told.parting);
+      return flow.panels.map((picture) => new Panel(picture, { zero: flow.zero, side, name, sinceData }));
     });
     for (const panel of this.panels) {
       panel.changed = () => this.redraw();
       if (places && this.picks.every((one, n) => one === places[n])) panel.parting = this.told.parting.at_s;
       this.hand.watch(panel);
     }
+    this.alike();
     // Queues belong to the run, and a flow may be a small part of it.
     const own = this.panels.filter((panel) => panel.picture.kind !== "queue");
     const ends = (own.length ? own : this.panels).map((panel) => panel.ends());
@@ -135,6 +138,14 @@ class Group {
     if (before && !before.isWhole()) this.span.show(before.from, before.to);
     this.cursor = null;
     this.arrange();
+  }
+
+  // Two panels of a kind have one y axis: if one is logarithmic, the other one becomes so.
+  alike() {
+    for (const kind of new Set(this.panels.map((panel) => panel.picture.kind))) {
+      const own = this.panels.filter((panel) => panel.picture.kind === kind);
+      if (own.some((panel) => panel.picture.y.log)) own.forEach((panel) => panel.makeLog());
+    }
   }
 
   // Put the panels in rows by their kinds: those of two runs stand side by side.

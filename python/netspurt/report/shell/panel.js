@@ -7,8 +7,8 @@ const APART_HEIGHT = 300;
 const REACH = 24;
 
 class Panel {
-  constructor(picture, zero, side, name) {
-    Object.assign(this, { picture, zero, side, marks: picture.marks });
+  constructor(picture, { zero, side, name, sinceData }) {
+    Object.assign(this, { picture, zero, side, sinceData, marks: picture.marks });
     this.order = [...picture.marks].sort((a, b) => a.rank - b.rank);
     this.hidden = new Set();
     this.log = picture.x.log;
@@ -108,6 +108,17 @@ class Panel {
     return [fixed ? whole[0] : least - spare, most + spare];
   }
 
+  // Make the y axis logarithmic, from the least value above zero on.
+  makeLog() {
+    const { y } = this.picture;
+    if (y.log) return;
+    let least = y.high;
+    for (const mark of this.marks) {
+      for (const value of mark.y || mark.low || []) if (value > 0 && value < least) least = value;
+    }
+    this.picture = { ...this.picture, y: { ...y, log: true, low: 0.8 * least, fixed: false } };
+  }
+
   // The span of x in the units of the data.
   values(span) {
     return [bent(span.from + this.zero, this.log), bent(span.to + this.zero, this.log)];
@@ -202,23 +213,29 @@ class Panel {
     pen.lineWidth = dot;
     pen.textBaseline = "middle";
     pen.textAlign = "right";
-    for (const [value, text] of axisTicks(picture.y, ...heights, map.height / (44 * dot))) {
+    for (const [value, text] of axisTicks(picture.y, ...heights, map.height / (36 * dot))) {
       const y = Math.round(map.y(value)) + 0.5;
       this.rule(pen, [map.left, y], [map.left + map.width, y], look.colours.grid);
       pen.fillStyle = look.colours.text;
       pen.fillText(text, map.left - 6 * dot, y);
     }
     pen.textAlign = "center";
-    for (const [value, text] of this.instants(span, map.width / (90 * dot))) {
+    for (const [value, text] of this.instants(span, map.width / (75 * dot))) {
       const x = Math.round(map.x(value)) + 0.5;
       this.rule(pen, [x, map.top], [x, bottom], look.colours.grid);
       pen.fillStyle = look.colours.text;
       if (map.slanted) this.slant(pen, text, x, bottom);
-      else pen.fillText(text, x, bottom + 12 * dot);
+      else this.below(pen, text, x, bottom + 12 * dot);
     }
     this.rule(pen, [map.left, map.top], [map.left, bottom], look.colours.axis);
     this.rule(pen, [map.left, bottom], [map.left + map.width, bottom], look.colours.axis);
     this.labels(pen, heights, span);
+  }
+
+  // A number below its tick; at the ends of the axis it stays on the canvas.
+  below(pen, text, x, y) {
+    const half = pen.measureText(text).width / 2;
+    pen.fillText(text, Math.min(Math.max(x, half), this.canvas.width - half), y);
   }
 
   slant(pen, text, x, bottom) {
@@ -244,7 +261,7 @@ class Panel {
     pen.textAlign = "left";
     pen.fillText(axisLabel(picture.y, most), 4 * map.dot, map.top - 13 * map.dot);
     pen.textAlign = "right";
-    const label = this.zero ? "time since the first data [s]" : axisLabel(picture.x, bent(span.to, this.log));
+    const label = this.sinceData ? "time since the first data [s]" : axisLabel(picture.x, bent(span.to, this.log));
     pen.fillText(label, map.left + map.width, map.top - 13 * map.dot);
   }
 

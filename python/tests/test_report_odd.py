@@ -1,0 +1,167 @@
+"""Reports of unusual subjects: many flows, dead paths, nothing recorded, one packet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import netspurt as ns
+from netspurt import timelines
+from netspurt.pictures import View, picture
+from netspurt.pictures.marks import Line, Picture, Scale
+from netspurt.plots.marks import draw_picture
+from netspurt.report import compared_section, page, run_section
+from netspurt.report.compared import Subject
+from netspurt.report.drawn import numbers
+from netspurt.report.flows import Room, flows_of, ways
+from netspurt.table import Table
+
+PATH = """
+title = "A plain path"
+stop = "5 s"
+
+[links]
+wire = { between = ["a", "b"], rate = "5 Mbit/s", delay = "20 ms", queue = "20 packets" }
+
+[flows]
+x = { from = "a", to = "b", profile = "linux-6", send = "1 segment" }
+y = { from = "b", to = "a", profile = "linux-6", send = "90 kB", start = "1 s" }
+
+[record]
+spy = ["a"]
+tables = ["segments", "rtt", "rto", "cwnd", "queue", "drops"]
+"""
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> ns.Scenario:
+    (tmp_path / "path.toml").write_text(PATH)
+    return ns.load(tmp_path / "path.toml")
+
+
+def text_of(run: ns.Run, out: Path) -> str:
+    return page([run_section(run, "odd")], out / "page.html")
+
+
+def test_directions_share_the_picture_of_their_run_which_counts_once() -> None:
+    run = ns.load("sites").run()
+    kinds = ("rto", "queue")
+    found = flows_of(run, kinds, Room())
+    shared = {id(panel.picture) for flow in found.flows for panel in flow.panels[1:]}
+    assert len(found.flows) == 40
+    assert len(shared) == 1
+    pictures = {id(panel.picture): panel.picture for one in found.flows for panel in one.panels}
+    enough = numbers(pictures.values())
+    assert len(flows_of(run, kinds, Room(marks=enough)).flows) == 40
+    # The order in which directions are chosen differs from that of their sizes.
+    assert len(flows_of(run, kinds, Room(marks=enough // 2)).flows) < 40
+
+
+def test_a_selection_takes_no_column_from_the_core_that_another_has(plain: ns.Scenario) -> None:
+    core = plain.run().segments._core
+    asked: list[str] = []
+
+    class Counting:
+        columns, name = core.columns, core.name
+
+        def __len__(self) -> int:
+            return len(core)
+
+        def column(self, name: str) -> object:
+            asked.append(name)
+            return core.column(name)
+
+    table = Table(Counting())  # type: ignore[arg-type]
+    for way in ("forward", "reverse"):
+        own = table.where(flow="x", direction=way).select(np.ones(1, dtype=bool))
+        assert own["packet"].tolist() == core.column("packet")[0][own._rows].tolist()
+    assert sorted(asked) == ["direction", "flow", "packet"]
+
+
+def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ns.load("handover-dead").replace({"stop": "12 s"}).run()
+    read = timelines.read_followed
+    asked: list[object] = []
+
+    def counting(*of: object) -> timelines.Timeline:
+        asked.append(of)
+        return read(*of)
+
+    monkeypatch.setattr(timelines, "read_followed", counting)
+    for kind in ("cwnd", "rto"):
+        marks = picture(run, kind).marks
+        assert any("dead" in mark.label for mark in marks)
+    assert len(asked) == 1
+    # What a caller does to the answer stays with the caller.
+    run.timelines().clear()
+    assert run.timelines()
+
+
+def test_two_runs_without_segments_are_reported_and_the_page_says_what_to_record(
+    plain: ns.Scenario, tmp_path: Path
+) -> None:
+    with_all = plain.run()
+    without = plain.replace({"record.tables": ["cwnd", "rto", "rtt"]}).run()
+    for subjects in ((without, without), (with_all, without)):
+        both = [Subject(run, name) for run, name in zip(subjects, "AB", strict=True)]
+        text = page([compared_section(both)], tmp_path / "page.html")
+        blind = "A and B" if subjects[0] is without else "B"
+        assert f"not compared segment by segment: {blind} recorded no segments." in text
+        assert "Round trip and RTO" in text
+
+
+def test_the_page_of_a_dead_path_says_why_it_has_no_pictures(
+    plain: ns.Scenario, tmp_path: Path
+) -> None:
+    run = plain.replace({"links.wire.loss.probability": 1.0, "stop": "10000 s"}).run()
+    assert len(ways(run)) == 0
+    text = text_of(run, tmp_path)
+    assert "No pictures: no direction sent data." in text
+    assert "10,000 s simulated" in text
+    (tmp_path / "one.toml").write_text(PATH.replace("y = {", "# y = {"))
+    one = ns.load(tmp_path / "one.toml").replace({"links.wire.loss.probability": 1.0}).run()
+    assert "Not finished in 5 s simulated: no data was acknowledged." in text_of(one, tmp_path)
+
+
+def test_nothing_is_claimed_of_directions_without_segments(
+    plain: ns.Scenario, tmp_path: Path
+) -> None:
+    run = plain.run()
+    rows = run.segments.where(flow="x")
+    run.tables["segments"] = rows
+    text = text_of(run, tmp_path)
+    assert "No segments were recorded of y: no picture of time and sequence" in text
+    run.tables["segments"] = rows.select(np.zeros(len(rows), dtype=bool))
+    text = text_of(run, tmp_path)
+    assert "No segments were recorded of y, x" in text
+    assert "Every loss" not in text
+    assert "No packet" not in text
+
+
+def test_spurious_retransmissions_that_no_node_recorded_are_not_denied(tmp_path: Path) -> None:
+    run = ns.load("early-timeout").run()
+    rows = run.segments
+    run.tables["segments"] = rows.select(np.zeros(len(rows), dtype=bool))
+    count = int(run.flows["spurious"].sum())
+    assert count > 100
+    text = text_of(run, tmp_path)
+    assert f"None of the {count} spurious retransmissions was recorded." in text
+    assert "No retransmission was spurious" not in text
+
+
+def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
+    shown = picture(plain.run(), "time-sequence", View(flow="x"))
+    ack = next(mark for mark in shown.marks if mark.label == "ACK")
+    assert isinstance(ack, Line)
+    assert len(ack.x) == 1
+    assert ack.dot > 0
+    gap = Line(label="", ink="black", x=np.arange(3.0), y=np.array([np.nan, 1.0, np.nan]))
+    assert gap.dot > 0
+    assert Line(label="", ink="black", x=np.arange(2.0), y=np.ones(2)).dot == 0
+    figure, axes = plt.subplots()
+    draw_picture(axes, Picture((ack,), Scale("sequence number", "B")))
+    assert [line.get_marker() for line in axes.lines] != ["None"]
+    plt.close(figure)
