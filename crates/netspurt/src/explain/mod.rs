@@ -34,6 +34,7 @@ mod tcptrace;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod twins;
 mod waits;
 mod way;
 
