@@ -221,3 +221,34 @@ def test_what_a_capture_cannot_tell_is_said(netspurt: Command, tmp_path: Path) -
     assert said in netspurt("explain", one).stdout
     both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
     assert said not in netspurt("explain", both).stdout
+
+
+def test_files_of_a_folder_that_only_look_like_captures_are_named(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    pcap(tmp_path / "good.pcap", talk(3))
+    (tmp_path / "notes.txt").write_text("no capture")
+    (tmp_path / "bad.pcap").write_bytes(b"no capture")
+    done = netspurt("explain", tmp_path)
+    assert "bad.pcap: neither pcap nor pcapng; left out" in done.stderr
+    assert "notes.txt" not in done.stderr
+
+
+def test_a_capture_of_each_packet_twice_is_told_and_has_no_retransmissions(
+    netspurt: Command, tmp_path: Path
+) -> None:
+    # Each segment is acknowledged after 5 ms, and a copy of each packet comes 20 µs later.
+    once = talk(10)
+    once += [(at + 0.005, answer(101 + 100 * n)) for n, (at, _) in enumerate(once[1:])]
+    twice = [(at + late, packet) for at, packet in sorted(once) for late in (0, 20e-6)]
+    said = netspurt("explain", pcap(tmp_path / "twice.pcap", twice)).stdout
+    assert "11 segments came twice" in said
+    assert "No retransmissions were seen." in said
+    assert "came twice" not in netspurt("explain", pcap(tmp_path / "once.pcap", once)).stdout
+
+
+def test_one_direction_alone_shows_no_initial_window(netspurt: Command, tmp_path: Path) -> None:
+    one = pcap(tmp_path / "one.pcap", talk(3))
+    assert "initial window" not in netspurt("explain", one).stdout
+    both = pcap(tmp_path / "both.pcap", [*talk(3), (0.06, answer(301))])
+    assert "initial window" in netspurt("explain", both).stdout

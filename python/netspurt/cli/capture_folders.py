@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
 #: Names of compressed captures contain one of these.
 _ENDINGS = (".pcap", ".cap", ".dmp")
+#: Files with one of these names should be captures.
+_NAMED = {".pcap", ".pcapng", ".cap", ".dmp"}
 
 
 def captures_of(folder: Path) -> list[str]:
-    """Return the captures of a folder and of the folders in it; none for a file."""
+    """Return the captures of a folder and of the folders in it; none for a file.
+
+    A warning names each file that is no capture although its name says so.
+    """
     from netspurt.captures import is_capture
 
     def is_named(file: Path) -> bool:
@@ -27,7 +32,13 @@ def captures_of(folder: Path) -> list[str]:
 
     if not folder.is_dir():
         return []
-    return [os.fspath(file) for file in sorted(folder.rglob("*")) if is_named(file)]
+    files = sorted(folder.rglob("*"))
+    found = [file for file in files if is_named(file)]
+    chosen = set(found)
+    for file in files:
+        if file.suffix in _NAMED and not file.is_dir() and file not in chosen:
+            complain(ValueError(f"{named(file)}: neither pcap nor pcapng; left out"), "warning:")
+    return [os.fspath(file) for file in found]
 
 
 def capture_folder(folder: Path, captures: Sequence[str], room: int) -> Iterator[Section]:

@@ -146,6 +146,7 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         yield NO_TCP
         return
     table = found.table("connections")
+    yield from _copies(found, int(table["data_packets"].sum()))
     silent = len(np.unique(table["connection"][table["packets"] == 0]))
     every = len(np.unique(table["connection"]))
     if silent:
@@ -156,6 +157,20 @@ def _unanswerable(found: Explained) -> Iterator[str]:
             "why a segment was sent again and whether that was needed; only a timer that doubles its "
             "waits shows. Capture where both directions pass."
         )
+
+
+def _copies(found: Explained, data_packets: int) -> Iterator[str]:
+    """Yield how many segments were captured twice, if they are many."""
+    copies = int(found.table("habits")["copied_packets"].sum())
+    if copies >= _MANY and copies >= _COPIED * data_packets:
+        yield (
+            f"{counted(copies, 'segment')} came twice, as in a capture on all interfaces of a "
+            "router or bridge. Copies count as packets, but not as retransmissions with a cause."
+        )
+
+
+#: Copies are told if there are this many, and if they are this share of the packets with data.
+_MANY, _COPIED = 3, 0.1
 
 
 def _summary(found: Explained, connections: int) -> Iterator[str]:
@@ -235,6 +250,10 @@ def _connection(found: Explained, connection: int, room: int | None) -> Iterator
         f"connection {connection}: {end_of(first, 'source')} -> {end_of(first, 'destination')}, "
         f"{first['ending']}, {_time(first['duration_ns'])}"
     )
+    if any(row["packets"] == 0 for row in rows):
+        # Both end with the first ACK, and none was captured.
+        unknown = {"initial_window_bytes": None, "outstanding_bytes_max": None}
+        rows = [{**row, **unknown} for row in rows]
     table = [("", *(row["direction"] for row in rows))]
     table += [(words, *(text(row) for row in rows)) for words, text in _TOLD]
     kept = [row for row in table if not all(cell in {"0", "-", "0 B"} for cell in row[1:])]

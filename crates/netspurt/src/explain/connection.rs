@@ -3,13 +3,14 @@
 use std::mem::take;
 
 use crate::ids::Side;
-use crate::observe::{Answer, Sequence};
+use crate::observe::{Answer, Sequence, Transmission};
 use crate::segment::Flags;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
 use super::pending::PendingSegments;
 use super::resting::RestingConnection;
+use super::twins::Twins;
 use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpent, WaitingFor};
 
 /// A connection, observed at the point of the capture. Its beginning or one of its directions may
@@ -36,6 +37,8 @@ pub struct CapturedConnection {
     established: bool,
     /// The time that the connection spent on each thing that it waited for.
     spent: TimeSpent,
+    /// The latest packets, if the capture holds some of them twice.
+    twins: Option<Box<Twins>>,
 }
 
 impl CapturedConnection {
@@ -61,6 +64,7 @@ impl CapturedConnection {
             let mut ways = self.ways.each_mut().map(Option::take);
             let each = ways.each_mut().map(Option::as_deref_mut);
             self.resting = Some(RestingConnection::of(each, &mut spare.packing));
+            self.twins = None;
             ways.into_iter().flatten().for_each(|way| spare.keep(way));
             spare.keep_pending(take(&mut self.pending));
         }
@@ -144,6 +148,10 @@ impl CapturedConnection {
         if let Some(resting) = self.resting.take() {
             self.wake(resting);
         }
+        if self.twins.as_mut().is_some_and(|twins| twins.holds(side, at, packet)) {
+            self.take_twin(side, at, packet);
+            return Answer::default();
+        }
         self.first.get_or_insert(side);
         let mut answers_syn = false;
         if packet.flags().has(Flags::SYN) {
@@ -163,6 +171,31 @@ impl CapturedConnection {
         };
         self.spent.packet(at, waited, self.waiting());
         answer
+    }
+
+    /// Counts a packet that the capture holds already.
+    #[cold]
+    fn take_twin(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
+        let shift = self.sent_shift(side);
+        if let Some(way) = self.ways[side.index()].as_deref_mut() {
+            let CapturedWay { octets, statistics, sender, .. } = way;
+            let left = octets.sequence().octet(packet.seq());
+            let right = left + u64::from(packet.seq_len());
+            let occupies = left < right && !packet.flags().has(Flags::RST);
+            let sent = occupies.then_some(Transmission { left, right, again: true });
+            if sent.is_some() {
+                statistics.repeating(at, left, right, octets);
+                sender.copied();
+            }
+            statistics.sent(at, packet, sent, octets, shift);
+        }
+        if packet.flags().has(Flags::ACK)
+            && let Some(way) = self.ways[side.peer().index()].as_deref_mut()
+        {
+            let ack = way.octets.sequence().octet(packet.ack());
+            way.statistics.answered(at, packet, (ack, false), &way.octets);
+        }
+        self.spent.packet(at, None, self.waiting());
     }
 
     /// What the connection waited for before data of `side` came, if that was sent too early for its
@@ -194,6 +227,14 @@ impl CapturedConnection {
         }
     }
 
+    /// The shift of the windows that `side` advertises, if both SYNs were captured and offer scaling.
+    fn sent_shift(&self, side: Side) -> Option<u8> {
+        match self.shifts {
+            [Some(_), Some(_)] => self.shifts[side.index()],
+            _ => None,
+        }
+    }
+
     /// The shift of the windows that `side` advertises; 0 unless both SYNs offer scaling (RFC 7323
     /// §2.2). `None` if a SYN was not captured.
     fn shift(&self, side: Side) -> Option<u8> {
@@ -215,10 +256,7 @@ impl CapturedConnection {
         answers_syn: bool,
         spare: &mut SpareWays,
     ) -> Option<WaitingFor> {
-        let shift = match self.shifts {
-            [Some(_), Some(_)] => self.shifts[side.index()],
-            _ => None,
-        };
+        let shift = self.sent_shift(side);
         let way =
             self.ways[side.index()].get_or_insert_with(|| spare.begin(Sequence::seen_from(packet)));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
@@ -229,10 +267,17 @@ impl CapturedConnection {
             return None;
         }
         let left = octets.sequence().octet(packet.seq());
-        if left < octets.sequence().highest() {
+        let old = left < octets.sequence().highest();
+        let copies = if old { sender.copies() } else { 0 };
+        if old {
             statistics.repeating(at, left, left + u64::from(seq_len), octets);
         }
         sender.sending(at, packet, left, octets);
+        if old && sender.copies() > copies && self.twins.is_none() {
+            let earlier = octets.outstanding().iter().rfind(|one| one.left == left);
+            let gap = earlier.map_or(Duration::ZERO, |one| at.saturating_since(one.last_sent));
+            self.twins = Some(Box::new(Twins::of(side, at, packet, gap)));
+        }
         sender.labelled(at, packet.flow_label());
         let sent = octets.sent_from(left, at, packet, CapturedSegment::of(packet));
         statistics.sent(at, packet, sent, octets, shift);

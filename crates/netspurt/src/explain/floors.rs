@@ -185,11 +185,9 @@ impl OtherFloors {
         });
     }
 
-    /// Keeps the waits for SYNs alone, and no spurious timeouts: what a capture without
-    /// acknowledgements shows.
-    pub fn keep_syns(&mut self) {
-        self.expired = None;
-        self.waits.retain(|wait| wait.timer == EndedBy::Syn);
+    /// Keeps the waits that are `known`, for a direction whose acknowledgements were not captured.
+    pub fn keep_waits(&mut self, known: impl Fn(&TimerWait) -> bool) {
+        self.waits.retain(known);
     }
 
     /// The estimate now.

@@ -1,6 +1,7 @@
 //! What is kept of an outstanding segment.
 
 use crate::observe::{OneWay, Outstanding};
+use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 /// What is kept of an outstanding segment beside its place and its times.
@@ -24,3 +25,13 @@ pub type Acknowledged = Outstanding<CapturedSegment>;
 
 /// The octets of one direction, with what is kept of each segment.
 pub type CapturedOctets = OneWay<CapturedSegment>;
+
+/// The time between the sending of the last two outstanding segments. Octets were acknowledged last
+/// at `una_at`.
+pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
+    let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
+    match (latest.next(), latest.next()) {
+        (Some(last), Some(before)) => last.saturating_since(before.max(una_at)),
+        _ => Duration::ZERO,
+    }
+}

@@ -20,6 +20,10 @@ pub struct Limits {
     offered: bool,
     /// Whether the last new segment had PSH and was not full, so the application had no more data.
     short: bool,
+    /// Whether an acknowledgement was captured.
+    heard: bool,
+    /// Whether a FIN was sent, so that there is no more data.
+    finished: bool,
     /// When data was last sent or acknowledged, which restarts the retransmission timer.
     pub progress: Option<Time>,
 }
@@ -44,8 +48,13 @@ impl Limits {
                 }
             } else {
                 self.fresh(packet);
+                if !self.heard {
+                    // The sender goes on, so acknowledgements that were not captured ended the repair.
+                    self.repair_end = 0;
+                }
             }
         }
+        self.finished |= packet.flags().has(Flags::FIN);
         self.progress = Some(at);
     }
 
@@ -78,16 +87,19 @@ impl Limits {
             let end = ack + (u64::from(window) << shift);
             self.window_end = Some(self.window_end.map_or(end, |before| before.max(end)));
         }
+        self.heard = true;
         if news {
             self.progress = Some(at);
         }
     }
 
-    /// What the sender waits for. `None` if nothing is outstanding.
+    /// What the sender waits for. `None` if nothing is outstanding and the receiver's window is open.
     #[inline]
     pub fn waiting(&self, octets: &OneWay<CapturedSegment>) -> Option<WaitingFor> {
         if octets.outstanding().is_empty() {
-            return None;
+            // While the window is closed, the sender cannot go on (RFC 9293 §3.8.6.1).
+            let closed = self.window_end.is_some_and(|end| end <= octets.sequence().highest());
+            return (closed && !self.finished).then_some(WaitingFor::ReceiveWindow);
         }
         let next = octets.sequence().highest() + u64::from(self.full_bytes.max(1));
         Some(if octets.una() < self.repair_end {

@@ -34,6 +34,7 @@ mod tcptrace;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod twins;
 mod unanswered;
 mod waits;
 mod way;

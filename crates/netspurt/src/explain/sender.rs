@@ -6,11 +6,11 @@ use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
 use super::infer::{
-    AckHabits, AfterLone, Age, Arrived, FlowLabels, FreshSegment, Habits, InferenceReport,
-    Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
-    SendingOrder, Vantage, Waking,
+    AckHabits, AfterLone, Age, Arrived, BeforeProbe, FlowLabels, FreshSegment, Habits,
+    InferenceReport, Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene,
+    SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
 };
-use super::kept::{Acknowledged, CapturedOctets};
+use super::kept::{Acknowledged, CapturedOctets, before_tail};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
@@ -50,8 +50,8 @@ pub struct Sender {
     widest_bytes: u64,
     /// Whether a segment was captured.
     started: bool,
-    /// Whether the receiver's window is closed.
-    closed: bool,
+    /// The receiver's last window, before scaling.
+    window: Option<u16>,
     /// The payload of the largest segment.
     smss_bytes: u32,
     /// Duplicate ACKs in a row.
@@ -67,8 +67,10 @@ pub struct Sender {
     una_at: Time,
     /// When an acknowledgement last told anything.
     answered_at: Time,
-    /// When the sender last sent anything.
+    /// When the sender last sent anything, and when it last sent new octets.
     sent_at: Time,
+    /// See [`sent_at`](Self::sent_at).
+    fresh_at: Time,
     /// The new octets that were seen lately.
     lately: Lately,
     /// What left after the last long silence.
@@ -95,7 +97,7 @@ impl Sender {
     ) {
         if let Some(stamps) = packet.timestamps() {
             self.path.stamp_echoed(at, stamps.ecr);
-            if Self::is_bare_fin(packet) && self.fin_val.is_none() {
+            if is_bare_fin(packet) && self.fin_val.is_none() {
                 self.fin_val = self.order.is_newer(stamps.val).then_some(stamps.val);
             }
         }
@@ -110,6 +112,7 @@ impl Sender {
         self.smss_bytes = self.smss_bytes.max(packet.len());
         let Self { lately, waking, path, .. } = self;
         if fresh {
+            self.fresh_at = at;
             lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
         }
         // A segment with a gap before it is a probe rather than the retransmitted head.
@@ -173,7 +176,8 @@ impl Sender {
         known: u64,
         octets: &CapturedOctets,
     ) {
-        if self.is_probe(packet, (left, right), known, octets) {
+        let before = BeforeProbe { known, una: octets.una(), closed: self.window == Some(0) };
+        if before.is_probe(packet, (left, right)) {
             return;
         }
         let outstanding = octets.outstanding();
@@ -205,7 +209,7 @@ impl Sender {
         }
         let overtook = outstanding.len() - first;
         let first_sent = earlier.map(|one| one.first_sent);
-        let before_tail = self.before_tail(octets);
+        let before_tail = before_tail(octets, self.una_at);
         let unordered = age == Age::Unknown && packet.timestamps().is_none();
         let trouble = self.trouble.get_or_insert_default();
         let original =
@@ -232,41 +236,11 @@ impl Sender {
         }
     }
 
-    /// The time between the sending of the last two outstanding segments.
-    fn before_tail(&self, octets: &CapturedOctets) -> Duration {
-        let mut latest = octets.outstanding().iter().rev().map(|one| one.first_sent);
-        match (latest.next(), latest.next()) {
-            (Some(last), Some(before)) => last.saturating_since(before.max(self.una_at)),
-            _ => Duration::ZERO,
-        }
-    }
-
     /// Whether the capture lacks an earlier copy of all these octets. `unseen` says whether no
     /// original is outstanding that begins before their end.
     fn is_missing(&self, (left, right): (u64, u64), unseen: bool) -> bool {
         let Some(trouble) = &self.trouble else { return unseen };
         unseen && !trouble.watch.knows(left, right) || trouble.gaps.holds(left, right)
-    }
-
-    /// Whether a segment is a FIN without data. Some receivers acknowledge it before they take its
-    /// time stamp (gVisor), so that the echo may be that of the octets before it.
-    fn is_bare_fin(packet: &impl CapturedTcp) -> bool {
-        packet.flags().has(Flags::FIN) && packet.len() == 0
-    }
-
-    /// Whether a segment probes the receiver: a keep-alive repeats the last octet (RFC 9293 §3.8.4),
-    /// a window probe sends one octet that the window does not allow (RFC 9293 §3.8.6.1).
-    fn is_probe(
-        &self,
-        packet: &impl CapturedTcp,
-        (left, right): (u64, u64),
-        known: u64,
-        octets: &CapturedOctets,
-    ) -> bool {
-        let bare = !packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::FIN);
-        let small = packet.len() <= 1 && bare;
-        let idle = octets.una() >= known && right == known && !packet.flags().has(Flags::PSH);
-        small && (idle || self.closed && left >= octets.una())
     }
 
     /// Records a retransmission and infers its cause.
@@ -311,7 +285,7 @@ impl Sender {
         let val = packet.timestamps().map(|stamps| stamps.val);
         let before = trouble.arrived_before(old.left, old.right, old.una);
         let any = val.unwrap_or_default().wrapping_sub(u32::MAX / 2);
-        let oldest_val = if Self::is_bare_fin(packet) { self.fin_val.or(val) } else { Some(any) };
+        let oldest_val = if is_bare_fin(packet) { self.fin_val.or(val) } else { Some(any) };
         trouble.add(told, (val, oldest_val.unwrap_or_default()), before);
     }
 
@@ -437,7 +411,8 @@ impl Sender {
                 self.acks.lone_acknowledged(sample.rtt, self.path.far().unwrap_or(sample.rtt));
             }
         }
-        self.closed = packet.advertised() == Some(0) && !packet.flags().has(Flags::RST);
+        let window = packet.advertised().filter(|_| !packet.flags().has(Flags::RST));
+        let same_window = std::mem::replace(&mut self.window, window) == window;
         if answer.acked_bytes > 0 {
             self.acks.acks += 1;
             if self.dup_acks == 0 && self.trouble.as_ref().is_none_or(|trouble| trouble.is_calm()) {
@@ -450,8 +425,11 @@ impl Sender {
             }
         } else if !packet.sack().is_empty() || Self::is_duplicate(packet, octets) {
             self.duplicate(at, packet);
+            if same_window {
+                self.answered_copy(at, packet, octets);
+            }
         } else {
-            return self.answered_when_idle(at, packet, octets);
+            return self.answered_when_idle(at, packet, octets, same_window);
         }
         self.answered_in_trouble(at, packet, octets);
     }
@@ -477,15 +455,32 @@ impl Sender {
     }
 
     /// Takes an acknowledgement that tells nothing new. It counts if nothing is outstanding.
-    fn answered_when_idle(&mut self, at: Time, packet: &impl CapturedTcp, octets: &CapturedOctets) {
+    fn answered_when_idle(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        octets: &CapturedOctets,
+        same_window: bool,
+    ) {
         if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
             return;
         }
         self.idle_acks += 1;
         self.acks.idle = self.acks.idle.max(self.idle_acks);
-        if let Some(trouble) = &mut self.trouble
-            && let (Some(false), Some(far)) = (self.sack.known(), self.path.far())
-        {
+        if same_window || self.sack.known() == Some(false) {
+            self.answered_copy(at, packet, octets);
+        }
+    }
+
+    /// Takes an acknowledgement that repeats the one before. If all that is outstanding was sent too
+    /// late to have caused it, a segment caused it whose octets had arrived (RFC 5681 §4.2). With
+    /// D-SACK it would have a block (RFC 2883 §4).
+    fn answered_copy(&mut self, at: Time, packet: &impl CapturedTcp, octets: &CapturedOctets) {
+        let (Some(trouble), Some(far)) = (&mut self.trouble, self.path.far()) else { return };
+        let silent = self.sack.known().is_some_and(|sack| !sack || !trouble.reports_duplicates);
+        let since = |one: &Acknowledged| at.saturating_since(one.first_sent);
+        let older = octets.outstanding().front().is_some_and(|one| since(one) >= far * 7 / 8);
+        if silent && !older && packet.sack().is_empty() && packet.options_whole() {
             trouble.duplicate_answered(at, far);
         }
     }
@@ -562,6 +557,17 @@ impl Sender {
         }))
     }
 
+    /// Copies of segments that the network or the capture made.
+    #[inline]
+    pub fn copies(&self) -> u64 {
+        self.trouble.as_ref().map_or(0, |trouble| trouble.copies)
+    }
+
+    /// Counts a segment that the capture holds twice.
+    pub fn copied(&mut self) {
+        self.trouble.get_or_insert_default().copies += 1;
+    }
+
     /// The latest retransmission, with what is known about it so far.
     pub fn latest(&self) -> Option<&ExplainedRetransmission> {
         self.trouble.as_ref()?.found.last()
@@ -577,6 +583,7 @@ impl Sender {
             sack: self.sack.known() == Some(true),
             reports_duplicates: trouble.reports_duplicates,
             hides_duplicates: trouble.hides_duplicates(),
+            unanswered_until: (self.answered_at == Time::ZERO).then_some(self.fresh_at),
             reorders: trouble.late.0 > 0,
         })
     }

@@ -2,6 +2,7 @@
 
 mod causes;
 mod hostile;
+mod odd_captures;
 mod other_stacks;
 
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};

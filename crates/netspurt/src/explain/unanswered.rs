@@ -1,14 +1,14 @@
 //! Retransmissions of connections of which only one direction was captured.
 //!
-//! Without acknowledgements a repair that they called for looks like one by a timer. Only a timer
-//! that backs off shows by itself: the same octets are sent again and again, and the waits double
-//! (RFC 6298 §5.5).
+//! Without acknowledgements a repair that they called for looks like one by a timer. While the sender
+//! goes on to new octets, only a timer that backs off shows by itself: the same octets are sent again
+//! and again, and the waits double (RFC 6298 §5.5).
 
 use crate::segment::Cause;
 use crate::units::Duration;
 
 use super::rule::CauseRule;
-use super::{EndedWay, ExplainedRetransmission, Verdict, VerdictEvidence};
+use super::{EndedBy, EndedWay, ExplainedRetransmission};
 
 /// The least wait that counts as doubled, as a share of the one before, and the greatest: clocks are
 /// coarse, and the timer may have been measured anew.
@@ -18,27 +18,24 @@ const WAITS: usize = 3;
 /// How often this is right: a guess, as no captures with known causes lack a direction.
 const CONFIDENCE: f32 = 0.9;
 
-/// Takes back what was inferred without acknowledgements, but SYNs. Finds timers that back off.
+/// Finds timers that back off, and keeps the waits of those timers alone that are known.
 pub fn judge_alone(way: &mut EndedWay) {
-    way.floors.keep_syns();
     let all = &mut way.retransmissions;
-    for one in all.iter_mut().filter(|one| one.cause.get() != Some(Cause::Syn)) {
-        one.cause = None.into();
-        (one.rule, one.cause_confidence) = (CauseRule::None, 0.0);
-        one.verdict = Verdict::Unknown;
-        (one.verdict_confidence, one.evidence) = (0.0, VerdictEvidence::None);
-    }
     let mut begins = 0;
     while begins < all.len() {
         let copies = backed_off(&all[begins..]);
-        if copies >= WAITS {
-            for one in &mut all[begins..begins + copies] {
+        for one in &mut all[begins..begins + copies] {
+            if copies >= WAITS && one.cause.get().is_none() {
                 one.cause = Some(Cause::Rto).into();
                 (one.rule, one.cause_confidence) = (CauseRule::Backoff, CONFIDENCE);
             }
         }
         begins += copies;
     }
+    way.floors.keep_waits(|wait| {
+        let place = all.binary_search_by_key(&wait.at, |one| one.at);
+        place.is_ok_and(|place| EndedBy::of(all[place].cause.get()).is_some())
+    });
 }
 
 /// The number of copies of the same octets in a row whose waits double; 1 if the first stands alone.

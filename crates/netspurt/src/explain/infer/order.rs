@@ -1,5 +1,6 @@
 //! The order in which a host sent its packets, read from their IP identifications and time stamps.
 
+use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
@@ -63,6 +64,9 @@ impl SendingOrder {
     /// Copies that one host makes come closer together than this. No sender retransmits so soon
     /// without an acknowledgement (RFC 8985 §7.2: probes wait 2 ms at least in practice).
     const CAPTURED_TWICE: Duration = Duration::from_micros(100);
+    /// A SYN with the same identification is a copy within this time: its timer takes longer (RFC
+    /// 6298 §2.1).
+    const SYN_TIMER: Duration = Duration::from_millis(900);
 
     /// Takes the marks of a packet; `fresh` says whether it carries only new octets.
     #[inline]
@@ -153,7 +157,8 @@ impl SendingOrder {
         if kept.ts_val != val || kept.ip_id != packet.ip_id() {
             return false;
         }
-        let numbered = self.differ() && packet.ip_id() != 0;
+        let opens = packet.flags().has(Flags::SYN) && gap < Self::SYN_TIMER;
+        let numbered = (self.differ() || opens) && packet.ip_id() != 0;
         numbered || self.ticks(gap) >= 2 || gap < Self::CAPTURED_TWICE && !answered_since
     }
 

@@ -1,5 +1,7 @@
 //! Completes what is reported about retransmissions when their direction has ended.
 
+use crate::units::Time;
+
 use super::super::retransmission::{ExplainedRetransmission, Verdict, VerdictEvidence};
 use super::super::rule::CauseRule;
 use super::path::Vantage;
@@ -20,6 +22,8 @@ pub struct InferenceReport {
     pub hides_duplicates: bool,
     /// Whether packets were seen that others had overtaken.
     pub reorders: bool,
+    /// When new octets were sent last, if no acknowledgement was captured.
+    pub unanswered_until: Option<Time>,
 }
 
 impl InferenceReport {
@@ -53,9 +57,15 @@ impl InferenceReport {
         }
     }
 
-    /// Whether a capture at the receiver cannot show the cause. This holds for a repair that a
-    /// timeout may have begun, and without SACK for a repair of octets that had arrived.
+    /// Whether the capture cannot show the cause. If it holds no acknowledgement, although the sender
+    /// got some, since it went on to new octets, this holds for all but SYNs. At the receiver it
+    /// holds for a repair that a timeout may have begun, and without SACK for a repair of octets
+    /// that had arrived.
     fn is_hidden(&self, one: &ExplainedRetransmission) -> bool {
+        let went_on = self.unanswered_until.is_some_and(|until| one.at < until);
+        if went_on && one.rule != CauseRule::Syn {
+            return true;
+        }
         let blind = !self.sack && !one.original_missing && one.rule == CauseRule::InRecovery;
         self.vantage == Vantage::Receiver && (one.maybe_after_timeout || blind)
     }

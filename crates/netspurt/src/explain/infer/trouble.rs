@@ -223,7 +223,7 @@ impl SenderTrouble {
         }
     }
 
-    /// Takes a duplicate acknowledgement of a connection without SACK.
+    /// Takes a duplicate acknowledgement that a segment caused whose octets had arrived.
     pub fn duplicate_answered(&mut self, at: Time, far: Duration) {
         if let Some(decision) = self.watch.duplicate_answered(at, far) {
             self.decide(decision);
@@ -279,7 +279,17 @@ impl SenderTrouble {
         let syn = found.rule == CauseRule::Syn;
         let by_time = found.rule == CauseRule::LoneByTime;
         self.after_lone = by_time.then(|| AfterLone::of(number, right));
-        let watched = Watched { number, left, right, at, val, syn, oldest_val, reported: false };
+        let watched = Watched {
+            number,
+            left,
+            right,
+            at,
+            val,
+            syn,
+            oldest_val,
+            reported: false,
+            filled: false,
+        };
         self.found.push(found);
         if let Some(evidence) = before {
             self.decide(Decision { number, verdict: Verdict::Spurious, evidence });

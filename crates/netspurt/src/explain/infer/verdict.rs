@@ -25,6 +25,8 @@ pub struct Watched {
     pub oldest_val: u32,
     /// Whether a D-SACK block counted for it.
     pub reported: bool,
+    /// Whether it filled the receiver's first hole, unless an earlier copy did.
+    pub filled: bool,
 }
 
 /// The verdict on a retransmission and its evidence.
@@ -122,7 +124,8 @@ impl VerdictWatch {
             if covers(one.left, one.right) {
                 decided.extend(Self::decide(&one, ack, head_sent));
                 self.open.remove(place);
-                self.retire(one);
+                let filled = ack.una.0 == one.left && one.left < ack.una.1;
+                self.retire(Watched { filled, ..one });
             } else {
                 place += 1;
             }
@@ -141,7 +144,7 @@ impl VerdictWatch {
         let too_soon = ack.far.is_some_and(|far| since < far * 3 / 4);
         // Its first octet was the next one that the receiver waited for. So the acknowledgement
         // echoes the time stamp of the copy that arrived (RFC 7323 §4.3).
-        let filled = ack.una.0 <= one.left && one.left < ack.una.1 && one.left <= ack.una.0;
+        let filled = ack.una.0 == one.left && one.left < ack.una.1;
         if let (true, Some(echo), Some(val)) = (filled, ack.echo, one.val) {
             let older = echo.wrapping_sub(val).cast_signed() < 0;
             if !older && one.syn {
@@ -190,7 +193,10 @@ impl VerdictWatch {
             let since = at.saturating_since(one.at);
             !one.reported && since >= far * 7 / 8 && since <= far * 3 / 2
         };
-        let one = self.past.iter_mut().rev().take(64).filter(fits).last()?;
+        let lately = self.past.iter_mut().rev().take(64).filter(fits);
+        // What filled a hole had not arrived before, as a rule.
+        let one = lately.reduce(|one, older| if older.filled && !one.filled { one } else { older });
+        let one = one?;
         one.reported = true;
         Some(Decision {
             number: one.number,

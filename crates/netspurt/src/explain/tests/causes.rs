@@ -110,6 +110,32 @@ impl Talk {
         self
     }
 
+    /// The number of packets.
+    pub(super) fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Who sent a packet.
+    pub(super) fn side(&self, number: usize) -> Side {
+        self.packets[number].0
+    }
+
+    /// Adds packet `number` of `other` as it is, `after` later.
+    pub(super) fn repeat(&mut self, other: &Self, number: usize, after: f64) {
+        let (side, at, id, segment) = other.packets[number];
+        self.packets.push((side, at + after, id, segment));
+    }
+
+    /// Brings the packets into the order of time.
+    pub(super) fn sort(&mut self) {
+        self.packets.sort_by(|one, other| one.1.total_cmp(&other.1));
+    }
+
+    /// Sends all packets over IPv6, without flow labels.
+    pub(super) fn over_ipv6(&mut self) {
+        self.labels = Some(vec![0; self.packets.len()]);
+    }
+
     pub(super) fn explained(&self) -> Explanation {
         let hosts = match self.labels {
             None => ["10.0.0.1:4000", "10.0.0.2:80"],

@@ -1,0 +1,34 @@
+//! Segments without news: probes of the receiver, and bare FINs.
+
+use crate::segment::Flags;
+use crate::wire::CapturedTcp;
+
+/// What was sent and acknowledged before a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct BeforeProbe {
+    /// The octet after the highest that is known to have been sent.
+    pub known: u64,
+    /// The first octet not acknowledged.
+    pub una: u64,
+    /// Whether the receiver's window is closed.
+    pub closed: bool,
+}
+
+impl BeforeProbe {
+    /// Whether the segment with the octets `left..right` probes the receiver: a keep-alive repeats
+    /// the last octet (RFC 9293 §3.8.4), a window probe sends one octet that the window does not
+    /// allow (RFC 9293 §3.8.6.1).
+    pub fn is_probe(&self, packet: &impl CapturedTcp, (left, right): (u64, u64)) -> bool {
+        let Self { known, una, closed } = *self;
+        let bare = !packet.flags().has(Flags::SYN) && !packet.flags().has(Flags::FIN);
+        let small = packet.len() <= 1 && bare;
+        let idle = una >= known && right == known && !packet.flags().has(Flags::PSH);
+        small && (idle || closed && left >= una)
+    }
+}
+
+/// Whether a segment is a FIN without data. Some receivers acknowledge it before they take its time
+/// stamp (gVisor), so that the echo may be that of the octets before it.
+pub fn is_bare_fin(packet: &impl CapturedTcp) -> bool {
+    packet.flags().has(Flags::FIN) && packet.len() == 0
+}

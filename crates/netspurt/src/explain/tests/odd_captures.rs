@@ -1,0 +1,114 @@
+//! Captures of one direction, of each packet twice, and of a receiver that closes its window.
+
+use crate::explain::{VerdictEvidence, WaitingFor};
+use crate::ids::Side;
+use crate::segment::{Cause, Flags, Segment};
+
+use super::super::Verdict;
+use super::causes::{Talk, first_of_ten_lost};
+
+impl Talk {
+    /// This talk in a capture that also holds copies, so many milliseconds later.
+    fn with_copies(&self, later: &[f64]) -> Talk {
+        let mut more = Talk::midway();
+        for number in 0..self.len() {
+            more.repeat(self, number, 0.0);
+            later.iter().for_each(|after| more.repeat(self, number, *after));
+        }
+        more.sort();
+        more
+    }
+
+    /// This talk in a capture that lacks the packets of the receiver.
+    fn of_sender(&self) -> Talk {
+        let mut alone = Talk::midway();
+        for number in (0..self.len()).filter(|number| self.side(*number) == Side::From) {
+            alone.repeat(self, number, 0.0);
+        }
+        alone
+    }
+}
+
+/// A transfer with a fast retransmit, a partial ACK and, later, a timeout.
+fn repaired() -> Talk {
+    let mut talk = first_of_ten_lost(false);
+    talk.ack(304.2, 4000).data(304.3, 4000).ack(404.4, 10_000).flight(404.5, 10_000, 3);
+    talk.data(1004.5, 10_000).ack(1104.6, 13_000).flight(1104.7, 13_000, 2).ack(1204.8, 15_000);
+    talk
+}
+
+/// RFC 6864 §4.1: the identification of IPv4 tells copies; IPv6 has none. The copies come from another
+/// interface, from two others, or from another host on the path.
+#[test]
+fn a_capture_of_each_packet_twice_tells_the_same_causes_as_one_of_each_packet_once() {
+    let cases: [&[f64]; 3] = [&[0.02], &[0.02, 0.05], &[40.0]];
+    for (later, v6) in cases.into_iter().flat_map(|later| [(later, false), (later, true)]) {
+        let mut once = repaired();
+        let mut copied = once.with_copies(later);
+        for talk in [&mut once, &mut copied].into_iter().filter(|_| v6) {
+            talk.over_ipv6();
+        }
+        assert_eq!(once.causes(), [Some(Cause::Fast), Some(Cause::Fast), Some(Cause::Rto)]);
+        assert_eq!(copied.causes(), once.causes(), "{later:?}, IPv6: {v6}");
+        let habits = [&once, &copied].map(|talk| talk.way().habits.unwrap());
+        assert_eq!((habits[0].vantage.0, habits[0].far), (habits[1].vantage.0, habits[1].far));
+        let (segments, times) = (once.way().statistics.data.packets, later.len() as u64);
+        assert_eq!(habits[1].copies, times * (segments + 1), "and the SYN");
+        let packets = copied.way().statistics.data.packets;
+        assert_eq!(packets, (times + 1) * segments, "copies are packets");
+    }
+}
+
+#[test]
+fn duplicate_acks_without_identifications_are_not_copies_of_each_other() {
+    let mut talk = Talk::midway();
+    talk.handshake(false, 0.2, 0.0);
+    // The network duplicated one segment.
+    talk.data(10.0, 0).copy(0.05).ack(10.3, 1000).flight(11.0, 1000, 10);
+    for n in 0..4 {
+        talk.ack(11.21 + f64::from(n) * 0.01, 1000);
+    }
+    talk.data(11.25, 1000).ack(11.5, 11_000);
+    talk.over_ipv6();
+    assert_eq!(talk.causes(), [Some(Cause::Fast)]);
+}
+
+#[test]
+fn a_capture_of_one_direction_tells_no_cause_of_what_acks_may_have_called_for() {
+    assert_eq!(repaired().of_sender().causes(), [None, None, None]);
+}
+
+/// RFC 6298 §5.5: a peer that never answers leaves only timers.
+#[test]
+fn a_capture_of_a_peer_that_does_not_answer_tells_timeouts() {
+    let mut talk = Talk::midway();
+    talk.data(0.0, 0).data(300.0, 0).data(900.0, 0).data(2100.0, 0);
+    assert_eq!(talk.causes()[1..], [Some(Cause::Rto), Some(Cause::Rto)]);
+}
+
+/// RFC 5681 §4.2: a segment whose octets had arrived draws a duplicate ACK.
+#[test]
+fn a_duplicate_ack_that_no_later_octets_can_have_caused_answers_a_spurious_retransmission() {
+    let mut talk = first_of_ten_lost(false);
+    talk.data(204.2, 1000).ack(304.2, 10_000).flight(304.3, 10_000, 2).ack(304.35, 10_000);
+    talk.ack(404.5, 12_000);
+    let told: Vec<_> = talk.found().iter().map(|one| (one.verdict, one.evidence)).collect();
+    assert_eq!(told[0].0, Verdict::Needed);
+    assert_eq!(told[1], (Verdict::Spurious, VerdictEvidence::DuplicateAck));
+}
+
+/// RFC 9293 §3.8.6.1: a sender waits while the receiver's window is closed.
+#[test]
+fn a_closed_window_is_no_pause_of_the_application() {
+    let ack =
+        |window| Segment { seq: 1, ack: 1001, window, flags: Flags::ACK, ..Segment::default() };
+    for (window, waited) in [(0, WaitingFor::ReceiveWindow), (5000, WaitingFor::Application)] {
+        let mut talk = Talk::opened(true, false);
+        talk.data(101.0, 0);
+        talk.packet(Side::To, 201.0, ack(window));
+        talk.packet(Side::To, 2201.0, ack(5000));
+        talk.data(2201.1, 1000).ack(2301.1, 2000);
+        let spent = talk.explained().connections[0].spent;
+        assert_eq!(spent.of(waited).as_nanos(), 2_000_000_000, "{window}");
+    }
+}

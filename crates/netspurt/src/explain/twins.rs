@@ -1,0 +1,133 @@
+//! Packets that a capture holds twice.
+
+use std::collections::VecDeque;
+
+use crate::ids::Side;
+use crate::segment::Flags;
+use crate::units::{Duration, Time};
+use crate::wire::CapturedTcp;
+
+/// The latest packets of a connection of which a capture holds copies, and which of its packets are
+/// copies of those.
+///
+/// A capture on all interfaces of a router or bridge, or from a mirrored port, holds each packet
+/// twice or more; so do two captures that were joined. A copy tells nothing of the sender: it is no
+/// retransmission, and no duplicate ACK.
+///
+/// Packets are the same if all fields of TCP are, and the IP identification. An identification
+/// proves it, because a sender does not use it again so soon (RFC 6864 §4.1). Without
+/// identifications a segment is a copy if no sender would send it again so soon. If a third of the
+/// segments or more were copies, any packet is one that comes as soon as those did, and no more
+/// often.
+#[derive(Clone, Debug)]
+pub struct Twins {
+    latest: [Latest; 2],
+    /// Segments with data, a SYN or a FIN that were captured, without copies.
+    segments: u32,
+    /// Copies of such segments.
+    copies: u32,
+    /// The most copies of one packet.
+    most: u32,
+    /// The longest time from a packet to its copy.
+    longest: Duration,
+}
+
+/// A packet, known by its hash.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    hash: u64,
+    at: Time,
+    copies: u32,
+}
+
+/// The latest packets of one side.
+#[derive(Clone, Debug, Default)]
+struct Latest {
+    packets: VecDeque<Taken>,
+    id: u16,
+    /// How often a packet had another identification than the one before it, and how often the
+    /// same.
+    changed: u32,
+    /// See [`changed`](Self::changed).
+    kept: u32,
+}
+
+impl Latest {
+    /// The most packets, and how long they are kept: a copy may have waited in a router's queue.
+    const MOST: usize = 256;
+    /// See [`MOST`](Self::MOST).
+    const LONGEST: Duration = Duration::from_secs(1);
+
+    /// Whether identifications tell packets apart.
+    fn numbers(&self, id: u16) -> bool {
+        id != 0 && self.changed > self.kept * 8
+    }
+
+    fn add(&mut self, hash: u64, at: Time, id: u16) {
+        if !self.packets.is_empty() {
+            let count = if id == self.id { &mut self.kept } else { &mut self.changed };
+            *count = count.saturating_add(1);
+        }
+        self.id = id;
+        let old = |one: &&Taken| at.saturating_since(one.at) > Self::LONGEST;
+        while self.packets.front().filter(old).is_some() || self.packets.len() == Self::MOST {
+            self.packets.pop_front();
+        }
+        self.packets.push_back(Taken { hash, at, copies: 0 });
+    }
+}
+
+impl Twins {
+    /// No sender repeats a segment sooner than this without a new ACK.
+    const AT_ONCE: Duration = Duration::from_micros(100);
+    /// Copies of a packet may follow within this time, where copies are frequent.
+    const SOON: Duration = Duration::from_millis(5);
+
+    /// Begins with a segment that `side` sent and that is a copy of one that came `gap` before.
+    pub fn of(side: Side, at: Time, packet: &impl CapturedTcp, gap: Duration) -> Self {
+        // One copy in the middle of a connection may be the network's; others must follow.
+        let segments = if packet.flags().has(Flags::SYN) { 1 } else { 3 };
+        let latest = Default::default();
+        let mut twins = Self { latest, segments, copies: 1, most: 1, longest: gap };
+        let first = &mut twins.latest[side.index()];
+        first.add(hash(packet), at, packet.ip_id());
+        first.packets[0].copies = 1;
+        twins
+    }
+
+    /// Takes a packet. Returns whether it is a copy of one of the latest packets.
+    pub fn holds(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) -> bool {
+        let (hash, segment) = (hash(packet), packet.seq_len() > 0);
+        let frequent = self.copies.saturating_mul(2) >= self.segments;
+        let (most, within) = (self.most, (self.longest * 2).max(Self::SOON));
+        let latest = &mut self.latest[side.index()];
+        let numbered = latest.numbers(packet.ip_id());
+        let same = latest.packets.iter_mut().rev().filter(|one| one.hash == hash).find(|one| {
+            let gap = at.saturating_since(one.at);
+            let at_once = segment && gap < Self::AT_ONCE;
+            numbered || at_once || frequent && gap < within && one.copies < most
+        });
+        let Some(one) = same else {
+            latest.add(hash, at, packet.ip_id());
+            self.segments = self.segments.saturating_add(u32::from(segment));
+            return false;
+        };
+        one.copies = one.copies.saturating_add(1);
+        self.most = most.max(one.copies);
+        self.longest = self.longest.max(at.saturating_since(one.at));
+        self.copies = self.copies.saturating_add(u32::from(segment));
+        true
+    }
+}
+
+/// A hash of what copies of a packet have in common. Routers change the rest.
+fn hash(packet: &impl CapturedTcp) -> u64 {
+    let stamps = packet.timestamps().map_or((0, 0), |stamps| (stamps.val, stamps.ecr));
+    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    let flags = u32::from(packet.flags().0);
+    let small = pair(u32::from(packet.ip_id()) << 16 | flags, u32::from(packet.window()));
+    let own = [pair(packet.seq(), packet.ack()), pair(stamps.0, stamps.1), small];
+    let blocks = packet.sack().iter().map(|block| pair(block.left, block.right));
+    let all = own.into_iter().chain([u64::from(packet.len())]).chain(blocks);
+    all.fold(0, |hash: u64, part| (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
