@@ -160,7 +160,9 @@ fn fq_codel(
 ) -> Result<FqCoDelConfig, Problem> {
     if !(1..=MOST_FLOWS).contains(&table.flows) {
         let message = format!("{} is not a possible number of queues", table.flows);
-        return Err(algorithm.problem("flows", message).fix(format!("write a number from 1 to {MOST_FLOWS}")));
+        return Err(algorithm
+            .problem("flows", message)
+            .fix(format!("write a number from 1 to {MOST_FLOWS}")));
     }
     Ok(FqCoDelConfig {
         target: table.target,
