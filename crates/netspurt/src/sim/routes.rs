@@ -137,9 +137,10 @@ impl Routes {
         self.choose(self.from[at as usize], to)
     }
 
-    /// How the node `at` forwards frames; `None` if there is no such node.
-    pub(super) fn onwards(&self, at: u32) -> Option<Onwards> {
-        self.from.get(at as usize).copied()
+    /// How the node `at` forwards frames; a node that does not exist has no link.
+    pub(super) fn onwards(&self, at: u32) -> Onwards {
+        let none = Onwards { only: NO_LINK, table: NO_TABLE };
+        self.from.get(at as usize).copied().unwrap_or(none)
     }
 
     /// The link by which frames for node `to` leave a node that forwards as `onwards` says.

@@ -97,8 +97,8 @@ struct Destination {
     node: u32,
     /// Whether the node reports the frames that it sees.
     observed: bool,
-    /// How the node forwards frames; `None` for a node without routes.
-    onwards: Option<Onwards>,
+    /// How the node forwards frames.
+    onwards: Onwards,
 }
 
 /// The source of a link's frames.
@@ -410,7 +410,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     fn arrive(&mut self, when: Appointment, parcel: Parcel, to: Destination) {
         let at = when.at;
         let Destination { node, observed, onwards } = to;
-        let here = parcel.home == node;
+        let here = parcel.home() == node;
         if observed {
             let way = if here { Way::In } else { Way::Through };
             let frame = *self.transit.frame(parcel);
@@ -420,7 +420,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             let link = next_link(&self.routes, onwards, parcel);
             return self.forward(when, link, parcel);
         }
-        let place = self.ends.place(parcel.dest);
+        let place = self.ends.place(parcel.dest());
         let frame = self.transit.leave(parcel);
         let host = self.ends[place].host_mut();
         if let Some(whole) = host.gather(at, frame, &mut self.transit.events) {
@@ -463,7 +463,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
                 return self.enter_managed_road(number as usize, when.by);
             };
             let Appointment { at, since, .. } = arrival.when;
-            if road.leads_on && road.to.node != parcel.home && at <= self.horizon {
+            if road.leads_on && road.to.node != parcel.home() && at <= self.horizon {
                 let next = next_link(&self.routes, road.to.onwards, parcel);
                 if road.link.is_clear() && self.feeders[next as usize] == Feeder::Link(number) {
                     // The frame arrives ahead of time. Arrivals at one instant are one wake-up.
@@ -536,6 +536,6 @@ const CHECKED: &str = "routes are checked before a run";
 
 /// The link by which a frame leaves a node that forwards as `onwards` says.
 #[inline(always)]
-fn next_link(routes: &Routes, onwards: Option<Onwards>, parcel: Parcel) -> u32 {
-    onwards.and_then(|onwards| routes.choose(onwards, parcel.home)).expect(CHECKED)
+fn next_link(routes: &Routes, onwards: Onwards, parcel: Parcel) -> u32 {
+    routes.choose(onwards, parcel.home()).expect(CHECKED)
 }
