@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -86,7 +87,7 @@ def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -
     read = timelines.read_followed
     asked: list[object] = []
 
-    def counting(*of: object) -> timelines.Timeline:
+    def counting(*of: Any) -> timelines.Timeline:
         asked.append(of)
         return read(*of)
 
