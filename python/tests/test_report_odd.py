@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 
 import netspurt as ns
 from netspurt import timelines
+from netspurt.analysis.bootstrap import Interval
 from netspurt.pictures import View, picture
+from netspurt.pictures.cases import of_cases
 from netspurt.pictures.marks import Line, Picture, Scale
 from netspurt.plots.marks import draw_picture
 from netspurt.report import compared_section, page, run_section
@@ -19,6 +22,8 @@ from netspurt.report.compared import Subject
 from netspurt.report.drawn import numbers
 from netspurt.report.flows import Room, flows_of, ways
 from netspurt.table import Table
+
+from conftest import Command
 
 PATH = """
 title = "A plain path"
@@ -151,6 +156,55 @@ def test_spurious_retransmissions_that_no_node_recorded_are_not_denied(tmp_path:
     text = text_of(run, tmp_path)
     assert f"None of the {count} spurious retransmissions was recorded." in text
     assert "No retransmission was spurious" not in text
+
+
+def test_bars_stand_on_the_axis_unless_some_hang_below_zero() -> None:
+    def ends(low: float) -> tuple[float, float]:
+        figures = {
+            ("a",): Interval(2.0, 1.0, 3.0, 0.95, 1),
+            ("b",): Interval(1.0, low, 2.0, 0.95, 1),
+        }
+        return of_cases("bar", figures, ["sender"], "timeouts").ends[1]
+
+    assert ends(0.5)[0] == 0
+    assert ends(0.0)[0] == 0
+    assert ends(-0.5)[0] < -0.5
+
+
+FAILING = """
+title = "A timer that fails"
+stop = "5 s"
+[links]
+wire = { between = ["a", "b"], rate = "5 Mbit/s", delay = "20 ms", queue = "9 packets" }
+[flows]
+x = { from = "a", to = "b", profile = "linux-6", send = "200 kB" }
+[sweep]
+seeds = 3
+[sweep.over]
+timer = { path = "flows.x.tcp.rto.estimator", values = ["rfc6298", "fail.py:Fails"] }
+queue = { path = "links.wire.queue", values = ["5 packets", "9 packets"] }
+"""
+
+
+def test_failed_cases_are_told_once_and_not_for_each_measure(netspurt: Command) -> None:
+    Path("fail.py").write_text(
+        "class Fails:\n"
+        "    def on_sample(self, sample): raise RuntimeError('no <b>way</b>')\n"
+        "    def on_timeout(self, now): pass\n"
+        "    def rto(self): return 1.0\n"
+    )
+    Path("sweep.toml").write_text(FAILING)
+    netspurt("sweep", "sweep.toml", "--out", "sweep")
+    netspurt("report", "sweep", "--out", "page.html")
+    text = Path("page.html").read_text()
+    assert "6 done, 6 failed." in text
+    assert "RuntimeError: no &lt;b&gt;way" in text
+    told = re.findall(r"<li>(6 cases of 12 without .+?)</li>", text)
+    assert len(told) == 1
+    assert told[0].startswith("6 cases of 12 without mean completion time, goodput, ")
+    assert told[0].endswith(
+        "such as those that failed or did not finish, are left out of their means."
+    )
 
 
 def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:

@@ -669,7 +669,7 @@ def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_pa
     assert re.search(r" better| worse| cannot tell| same", rows[4])
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert "Goodput, by rate and window" in titles
-    assert "without mean completion time, such as those that did not finish" in browser.page_source
+    assert "without mean completion time, such as those that failed" in browser.page_source
 
 
 SWEEP = """
