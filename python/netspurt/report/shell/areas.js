@@ -69,6 +69,18 @@ function drawCells(pen, mark, map) {
   }
 }
 
+// Areas over the whole height; each is at least a dot wide.
+function drawShades(pen, mark, map) {
+  pen.globalAlpha = mark.alpha;
+  pen.beginPath();
+  for (let n = 0; n < mark.left.length; n += 1) {
+    const [left, right] = [map.x(mark.left[n]), map.x(mark.right[n])];
+    pen.rect(left, map.top, Math.max(right - left, map.dot), map.height);
+  }
+  pen.fill();
+  pen.globalAlpha = 1;
+}
+
 function drawSpans(pen, mark, map) {
   const width = Math.max(1, mark.width * map.dot);
   const cap = 3 * map.dot;

@@ -83,7 +83,7 @@ class Panel {
     const found = [Infinity, -Infinity];
     const { low: floor, high: roof } = this.picture.y;
     for (const mark of this.shown()) {
-      if (mark.type === "Rules" || mark.type === "Cells") continue;
+      if (mark.type === "Rules" || mark.type === "Cells" || mark.type === "Shades") continue;
       let [first, last] = this.places(mark, low, high);
       // What holds until the next value does not reach that value here.
       while ((mark.steps || mark.type === "Band") && last > first && mark.x[last] > high) last -= 1;
@@ -293,7 +293,7 @@ class Panel {
 
 // How many there are of a mark.
 function lengthOf(mark) {
-  return (mark.x || mark.y || mark.values).length;
+  return (mark.x || mark.y || mark.left || mark.values).length;
 }
 
 // The place of the first value that is not below `wanted`, or, after equals, above it.

@@ -8,10 +8,11 @@ function valueAt(mark, x) {
   return x - mark.x[after - 1] <= mark.x[after] - x ? after - 1 : after;
 }
 
-// The lines and bands of a panel at x, in words.
+// The areas, lines and bands of a panel at x, in words.
 function readLines(panel, x) {
   const { unit } = panel.picture.y;
-  const found = [];
+  const areas = panel.shown().filter((one) => one.type === "Shades");
+  const found = areas.filter((one) => one.left.some((left, n) => left <= x && x <= one.right[n])).map((one) => one.label);
   for (const mark of panel.marks) {
     const isLine = (mark.type === "Line" || mark.type === "Band") && mark.sorted;
     if (!isLine || !mark.label || panel.hidden.has(mark.label) || !mark.x.length) continue;
@@ -30,7 +31,7 @@ function nearest(panel, px, py, x = null) {
   const { map } = panel;
   let found = [];
   for (const mark of panel.shown()) {
-    if (mark.type === "Rules" || mark.type === "Band") continue;
+    if (mark.type === "Rules" || mark.type === "Band" || mark.type === "Shades") continue;
     const one = closest(panel, mark, [px, py], REACH * map.dot);
     if (one) found.push(one);
   }

@@ -6,7 +6,7 @@ function drawSample(pen, mark) {
   } else if (mark.type === "Bars") {
     pen.fillRect(17, 2, 2.5, 20);
     if (mark.dot) sampleShape(pen, shapeOf(mark), 5);
-  } else if (mark.type === "Band" || mark.type === "Blocks") {
+  } else if (["Band", "Blocks", "Shades"].includes(mark.type)) {
     pen.globalAlpha = Math.max(0.35, mark.alpha || 1);
     pen.fillRect(4, 5, 28, 14);
     pen.globalAlpha = 1;
