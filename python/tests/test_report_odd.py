@@ -14,7 +14,7 @@ import netspurt as ns
 from netspurt import timelines
 from netspurt.analysis.bootstrap import Interval
 from netspurt.pictures import View, picture
-from netspurt.pictures.cases import of_cases
+from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.marks import Line, Picture, Scale
 from netspurt.plots.marks import draw_picture
 from netspurt.report import compared_section, page, run_section

@@ -437,7 +437,7 @@ def test_each_type_of_mark_is_drawn_by_the_page(
 ) -> None:
     """A mark that matplotlib draws and the page does not know would end its script."""
     ends = np.array([1.0, 2.0])
-    given = {
+    given: dict[str, Any] = {
         one.name: np.array([[1.0, 2.0]]) if one.name == "values" else ends + (one.name == "high")
         for one in fields(kind)
         if one.name in {"x", "y", "low", "high", "left", "right", "values"}
