@@ -160,7 +160,7 @@ def test_spurious_retransmissions_that_no_node_recorded_are_not_denied(tmp_path:
 
 def test_bars_stand_on_the_axis_unless_some_hang_below_zero() -> None:
     def ends(low: float) -> tuple[float, float]:
-        figures = {
+        figures: Figures = {
             ("a",): Interval(2.0, 1.0, 3.0, 0.95, 1),
             ("b",): Interval(1.0, low, 2.0, 0.95, 1),
         }
@@ -220,3 +220,12 @@ def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
     draw_picture(axes, Picture((ack,), Scale("sequence number", "B")))
     assert [line.get_marker() for line in axes.lines] != ["None"]
     plt.close(figure)
+
+
+def test_one_retransmission_was_spurious_and_several_were(tmp_path: Path) -> None:
+    run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
+    again = int(run.flows["retransmissions"].sum())
+    assert int(run.flows["spurious"].sum()) == 1
+    assert f"1 of {again} retransmissions was spurious." in text_of(run, tmp_path)
+    several = text_of(ns.load("early-timeout").run(), tmp_path)
+    assert "156 of 224 retransmissions were spurious." in several
