@@ -23,7 +23,7 @@ from netspurt.report.drawn import numbers
 from netspurt.report.flows import Room, flows_of, ways
 from netspurt.table import Table
 
-from conftest import Command
+from conftest import Command, refused
 
 PATH = """
 title = "A plain path"
@@ -229,3 +229,14 @@ def test_one_retransmission_was_spurious_and_several_were(tmp_path: Path) -> Non
     assert f"1 of {again} retransmissions was spurious." in text_of(run, tmp_path)
     several = text_of(ns.load("early-timeout").run(), tmp_path)
     assert "156 of 224 retransmissions were spurious." in several
+
+
+def test_what_a_killed_run_left_is_no_recording(
+    plain: ns.Scenario, netspurt: Command, tmp_path: Path
+) -> None:
+    """Its table of round trips could be read as delays."""
+    plain.run().save(tmp_path / "whole").rename(tmp_path / ".whole.partial-5bce98f7-1-2")
+    (tmp_path / ".whole.partial-5bce98f7-1-2" / "run.json").unlink()
+    ran = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")
+    refused(ran, "is not complete: the process that wrote it is at work or was killed")
+    assert not Path("page.html").exists()
