@@ -26,8 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Cargo takes as many cores as it finds, whatever make was told of jobs.
 CARGO  := env -u MAKEFLAGS -u MFLAGS cargo
 
-.PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint rust-tests python-tests \
-  real-time-tests rust-real-time python-real-time
+.PHONY: run test setup docs site fuzz drill clean lint rust-lint python-lint rust-tests python-tests
 
 run: setup
 	@echo 'netspurt papers check rfc2416 (a quarter of a minute)'
@@ -70,17 +69,13 @@ $(BIN)/python:
 test:
 	@$(MAKE) --no-print-directory --jobs=2 rust-tests python-lint
 	@$(MAKE) --no-print-directory python-tests
-	@$(MAKE) --no-print-directory --jobs=2 real-time-tests
 
 lint: rust-lint python-lint
 
 # To optimise the unit tests takes the compiler five times as long as they run.
-UNIT_TESTS  := --quiet --package netspurt --lib \
+UNIT_TESTS  := --quiet --workspace --lib \
   --config profile.dev.opt-level=0 --config profile.dev.package.netspurt.opt-level=0
-CORE_TESTS  := --quiet --package netspurt --examples --test '*'
-# Tests of the live crate look at real clocks.
-LIVE_TESTS  := --quiet --package netspurt-live --lib --bins --examples --test '*'
-OTHER_TESTS := --quiet --package netspurt-drill --package netspurt-py --lib --bins --examples --test '*'
+OTHER_TESTS := --quiet --workspace --bins --examples --test '*'
 
 rust-lint:
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then echo cargo fmt; cargo fmt --all --check; \
@@ -89,9 +84,7 @@ rust-lint:
 	  cargo clippy --quiet --workspace --all-targets -- --deny warnings; \
 	  else echo 'SKIPPED: clippy is not installed (rustup component add clippy)'; fi
 	$(CARGO) test $(UNIT_TESTS) --no-run
-	$(CARGO) test $(CORE_TESTS) --no-run
 	$(CARGO) test $(OTHER_TESTS) --no-run
-	$(CARGO) test $(LIVE_TESTS) --no-run
 
 python-lint: $(DEPS)
 	$(BIN)/ruff format --check --quiet .
@@ -100,21 +93,13 @@ python-lint: $(DEPS)
 
 rust-tests: rust-lint
 	$(CARGO) test $(UNIT_TESTS)
-	$(CARGO) test $(CORE_TESTS)
 	$(CARGO) test $(OTHER_TESTS)
 	$(CARGO) test --quiet --workspace --doc
 
+# Tests that look at real clocks wait most of their time, but not beside tests that compute.
 python-tests: $(TEST)
 	$(BIN)/python -m pytest -rs -n 2 --dist worksteal -m 'not real_time'
-
-# Tests that look at real clocks wait most of their time, but not beside tests that compute.
-real-time-tests: rust-real-time python-real-time
-
-rust-real-time:
-	$(CARGO) test $(LIVE_TESTS)
-
-python-real-time: $(TEST)
-	$(BIN)/python -m pytest -rs -n 3 --dist worksteal -m real_time
+	$(BIN)/python -m pytest -rs -n 4 --dist worksteal -m real_time
 
 docs: $(DOCS)
 	$(BIN)/python -m pytest -rs python/tests/test_docs.py python/tests/test_site.py
