@@ -124,7 +124,7 @@ impl Echoes {
     }
 }
 
-/// What was read from a capture.
+/// The connections, echoes and counts that were read from a capture.
 struct Contents {
     flows: Flows<Conversation>,
     /// The number of directions of connections.

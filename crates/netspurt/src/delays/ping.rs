@@ -27,7 +27,7 @@ const fn ip_header(v6: bool) -> u32 {
     if v6 { 40 } else { 20 }
 }
 
-/// What was read of one run of ping.
+/// The facts about one run of ping that the lines so far give.
 #[derive(Clone, Debug, Default)]
 struct PingRun {
     header: Option<Header>,

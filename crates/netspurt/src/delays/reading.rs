@@ -1,5 +1,5 @@
-//! The result of reading a file: recordings and malformed lines, or an error. Also what users may
-//! say about a file.
+//! The result of reading a file: recordings and malformed lines, or an error. Also the hints that
+//! users may give about a file.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use crate::units::Duration;
 use super::Delays;
 use super::format::Format;
 
-/// What the user says about a file and the file itself does not.
+/// Facts about a file that the file itself does not contain, so the user gives them.
 ///
 /// ```
 /// use netspurt::delays::{Format, Hints};
