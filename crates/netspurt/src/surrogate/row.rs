@@ -70,7 +70,7 @@ impl Default for Row {
     }
 }
 
-/// Why no delays fit a row.
+/// The reason why no delays fit a row.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SurrogateError {
     /// Fewer than two probes are answered.

@@ -57,7 +57,7 @@ fn persistence(delays: &Delays) -> f64 {
 }
 
 #[test]
-fn only_the_independent_structure_forgets_the_probe_before() {
+fn only_in_the_independent_structure_delays_do_not_depend_on_the_probe_before() {
     let row = Row { cov: 0.5, ..Row::default() };
     for structure in Structure::ALL {
         let r = persistence(&row.surrogate(structure, 3).unwrap());
@@ -115,7 +115,7 @@ fn losses_come_in_bursts_if_the_row_says_so() {
 }
 
 #[test]
-fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
+fn a_probe_leaves_when_the_one_before_was_answered_or_given_up() {
     let row = Row { probes: 8, lost: 2, ..Row::default() };
     let delays = row.surrogate(Structure::Independent, 9).unwrap();
     for pair in delays.probes.windows(2) {
@@ -126,7 +126,7 @@ fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
 }
 
 #[test]
-fn a_surrogate_is_the_same_for_ever() {
+fn a_surrogate_never_changes() {
     // The values are fixed, so the test fails if the draws or the arithmetic change. Such a change
     // would change every number that depends on surrogates.
     let delays = mixed(1316, 0.21, 9).surrogate(Structure::Queue, 1).unwrap();
