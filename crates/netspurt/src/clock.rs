@@ -68,7 +68,7 @@ impl Clock {
     /// A clock without granularity.
     pub const EXACT: Clock = Clock(ClockKind::Exact);
 
-    /// Linux with 250 jiffies a second, the first of which begins with the run.
+    /// Linux with 250 jiffies a second. The first jiffy begins with the run.
     pub const LINUX_HZ250: Clock =
         Clock(ClockKind::Linux { jiffy: Duration::from_millis(4), phase: Duration::ZERO });
 
@@ -230,7 +230,8 @@ fn began(age: Duration, phase: Duration) -> Time {
 
 /// Each level of the wheel has 64 buckets ...
 const LEVEL_BUCKETS: u64 = 64;
-/// ... eight times as wide as those of the level below, so the shift is 3 bits per level.
+/// ... and they are eight times as wide as the buckets of the level below, so the shift is 3 bits
+/// per level.
 const LEVEL_SHIFT: u32 = 3;
 /// The levels above the first, for 250 jiffies a second.
 const TOP_LEVEL: u32 = 8;

@@ -135,7 +135,7 @@ impl PackedValue for u128 {
 }
 
 impl PackedValue for f64 {
-    /// The octets are reversed, because those of round numbers end in zeros.
+    /// The octets are reversed, because the octets of round numbers end in zeros.
     fn put(&self, into: &mut Vec<u8>) {
         self.to_bits().swap_bytes().put(into);
     }

@@ -28,8 +28,7 @@ pub enum Cause {
     Tlp,
     /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
     Sfr,
-    /// A timeout, or Tahoe's fast retransmit, set snd_nxt back, and the sender retransmits in order
-    /// from there.
+    /// Retransmission in order, after a timeout or Tahoe's fast retransmit set snd_nxt back.
     GoBackN,
     /// The retransmitted segment is a SYN or SYN-ACK.
     Syn,
@@ -198,8 +197,7 @@ impl Part {
     /// The part that begins `offset_bytes` into the payload.
     ///
     /// # Panics
-    /// When `offset_bytes` is not a multiple of eight, or the number of units does not fit into 13
-    /// bits.
+    /// When `offset_bytes` is not a multiple of eight, or has too many units for 13 bits.
     pub fn new(offset_bytes: u32, more_follow: bool) -> Part {
         let units = u16::try_from(offset_bytes / Self::UNIT_BYTES).unwrap_or(u16::MAX);
         let counted = offset_bytes.is_multiple_of(Self::UNIT_BYTES) && units <= Self::OFFSET;
@@ -321,8 +319,7 @@ impl Present {
     const ECHO: u8 = 2;
     /// The segment is neither TCP nor an echo.
     const OTHER: u8 = 4;
-    /// These four bits describe the contents of the option area: the number of SACK blocks, or the
-    /// options of a SYN that it has.
+    /// These four bits hold the number of SACK blocks, or show which options of a SYN exist.
     const AREA: u8 = 0xf0;
     const AREA_SHIFT: u32 = 4;
     const OF_SYN: u8 = 0x80;
@@ -361,8 +358,7 @@ impl Present {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// The id of this transmission, which is unique in the run. Two transmissions of an octet have
-    /// different ids.
+    /// The id of the transmission, unique in the run. A retransmission has an id of its own.
     pub id: TransmissionId,
     /// The destination end.
     pub dest: EndId,
@@ -449,8 +445,7 @@ impl Segment {
         self.dest.peer()
     }
 
-    /// The number of sequence numbers that the segment occupies: payload, SYN and FIN (RFC 9293
-    /// §3.4).
+    /// The length in the sequence space: payload, SYN and FIN (RFC 9293 §3.4).
     pub const fn seq_len(&self) -> u32 {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
@@ -512,7 +507,7 @@ impl Segment {
     }
 
     /// ns-2's stamp: when the segment was sent or, in an ACK, the stamp that the ACK echoes. The
-    /// stamp takes no octets on the wire, because ns-2 has both in every packet.
+    /// stamp takes no octets on the wire (ns-2 has both in every packet).
     pub const fn stamp(&self) -> Time {
         let [.., SackBlock { left, right }] = self.option_area;
         Time::from_nanos((left as u64) << 32 | right as u64)

@@ -21,8 +21,8 @@ pub trait Frame: Copy {
     fn dest(&self) -> EndId;
     /// Octets of payload.
     fn payload_bytes(&self) -> u16;
-    /// The packet's number in its flow, from 1, if it has one; `packets` says how the flow's octets
-    /// are divided.
+    /// The packet's number in its flow, from 1, if it has one. `packetization` is the rule by which
+    /// the flow's octets are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
     /// A number that all frames of one flow in one direction share. Few other flows have the same.
     fn flow_hash(&self) -> u64;

@@ -53,8 +53,8 @@ impl PingRounds {
         self.pending
     }
 
-    /// Returns the number of a probe whose line says `raw`. Numbers that begin again continue
-    /// behind `highest`.
+    /// Returns the number of a probe whose line has the number `raw`. Numbers that begin again
+    /// continue behind `highest`.
     pub fn number(&mut self, raw: u64, highest: Option<u64>) -> u64 {
         if self.going && self.pending.is_some() && self.raw.is_some_and(|last| raw <= last) {
             self.offset = highest.map_or(0, |highest| (highest + 1).saturating_sub(raw));

@@ -71,7 +71,7 @@ impl Malformed {
     }
 }
 
-/// What was read from a file.
+/// The recordings and the malformed lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The recordings, in the order in which they begin in the file.
@@ -87,9 +87,9 @@ pub struct RecordingError {
     pub file: String,
     /// The number of the line, from 1, if the error has a place.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What the user can do.
+    /// The fix: an action of the user.
     pub fix: String,
 }
 

@@ -77,7 +77,7 @@ impl Probe {
 /// trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfDelays {
-    /// The recording says nothing about the directions.
+    /// The recording has no facts about the directions.
     Unknown,
     /// The delay of the request in nanoseconds, by the clocks of both ends. It is negative if the
     /// clocks differ by more than the delay.
@@ -153,7 +153,7 @@ impl Delays {
     }
 
     /// Counts each probe whose reply was later than `limit` as lost. RFC 889 §2 did so after half a
-    /// minute. A note says how many probes these are.
+    /// minute. A note has the number of these probes.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

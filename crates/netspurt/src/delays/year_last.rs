@@ -29,7 +29,7 @@ pub(super) struct YearLast {
     dotted: bool,
 }
 
-/// What a date shows about the order of day and month.
+/// The evidence of a date about the order of day and month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DateOrderEvidence {
     /// The date is possible in this order only.

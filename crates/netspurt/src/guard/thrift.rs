@@ -37,9 +37,9 @@ impl Holds {
 
 /// A walk through octets of the protocol, and the octets that are left.
 ///
-/// A list says how many elements it has, and elements of some types take no octets. A decoder that
-/// skips such elements one by one may need years for a hundred octets. The walk therefore refuses a
-/// list with more elements than octets follow, and a list whose elements take no octets.
+/// A list gives the number of its elements, and elements of some types take no octets. A decoder
+/// that skips such elements one by one may need years for a hundred octets. The walk therefore
+/// refuses a list with more elements than octets follow, and a list whose elements take no octets.
 ///
 /// A decoder reads a known field by its definition, whatever type the file gives. If the file gives
 /// another type, the decoder and the walk would read different octets. The walk therefore refuses

@@ -4,7 +4,7 @@ use crate::segment::{IPV4_HEADER_BYTES, Part};
 use crate::stage::Frame;
 
 /// The octets of payload in a fragment other than the last, on a link with an MTU of `mtu_bytes`.
-/// They are a multiple of eight.
+/// The number is a multiple of eight.
 pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }

@@ -13,7 +13,7 @@ use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-/// What an algorithm learns in addition to its samples.
+/// The facts that an algorithm learns in addition to its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
     /// The algorithm gets only samples. Every reply is an unambiguous sample, as in RFC 889 and as
@@ -53,7 +53,7 @@ pub struct Replay {
     pub order: ProbeOrder,
     /// The clock of the host: how it measures round trips, and when its timers fire.
     pub clock: Clock,
-    /// What the algorithm learns in addition to its samples.
+    /// The facts that the algorithm learns in addition to its samples.
     pub told: Notice,
 }
 

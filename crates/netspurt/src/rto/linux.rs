@@ -35,9 +35,9 @@ pub struct LinuxConfig {
 impl LinuxConfig {
     /// The most retransmissions of a SYN, and the span since the first SYN, if the sysctl allows
     /// `retries` retransmissions (`tcp_write_timeout`, `tcp_model_timeout`). The kernel gives up at
-    /// the first timeout after so many retransmissions or after this span. The number is the sum of
-    /// `retries` and the linear timeouts. The span is computed as if the timer doubled from the
-    /// first timeout on.
+    /// the first timeout after this number of retransmissions or after this span. The number is the
+    /// sum of `retries` and the linear timeouts. The span is computed as if the timer doubled from
+    /// the first timeout on.
     pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
         let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
         let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);

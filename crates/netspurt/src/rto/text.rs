@@ -195,7 +195,7 @@ impl EstimatorConfig {
         Bounds { initial, min, max }
     }
 
-    /// Returns the same timer with those of `bounds` that are given.
+    /// Returns the same timer with the given ones of `bounds`.
     ///
     /// # Errors
     /// The name of a bound that the algorithm does not have: `initial`, `min` or `max`.

@@ -101,7 +101,8 @@ pub enum SurrogateError {
 }
 
 impl Row {
-    /// Makes a recording that fits this row. `structure` says how its delays follow each other.
+    /// Makes a recording that fits this row. `structure` is the model of the way in which its
+    /// delays follow each other.
     ///
     /// The recording has the row's mean and coefficient of variation, up to the rounding of
     /// nanoseconds, and exactly the row's number of losses. The same row, structure and seed give

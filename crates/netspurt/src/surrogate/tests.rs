@@ -29,7 +29,7 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 fn every_structure_fits_the_row_and_they_differ() {
     // From RFC 889's second table: the row with the least spread, the one with the greatest spread
     // and the one with the most losses. In the last row here the mixed lengths alone spread the
-    // delays further than the row says.
+    // delays further than the row allows.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {
         let row = mixed(mean, cov, lost);
         let made: Vec<Delays> =

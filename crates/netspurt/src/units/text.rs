@@ -49,25 +49,25 @@ pub enum UnitError {
     /// The text is a number without a unit.
     #[error("`{text}` has no unit: write {fix}")]
     MissingUnit {
-        /// What was written.
+        /// The text as it was written.
         text: String,
-        /// What to write.
+        /// The text to write instead.
         fix: String,
     },
     /// The unit belongs to another kind of quantity, or is unknown.
     #[error("`{text}` is not {what}: write {hint}")]
     WrongUnit {
-        /// What was written.
+        /// The text as it was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// What to write.
+        /// The text to write instead.
         hint: String,
     },
     /// The text before the unit is not a number.
     #[error("`{text}` is not {what}: write a plain decimal number and a unit, as in `{example}`")]
     NotANumber {
-        /// What was written.
+        /// The text as it was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
@@ -77,7 +77,7 @@ pub enum UnitError {
     /// The number is negative, zero where zero is not allowed, or too large.
     #[error("`{text}` is not {what}: write {bound}")]
     OutOfRange {
-        /// What was written.
+        /// The text as it was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,

@@ -30,8 +30,8 @@ impl CapturedOptions {
     /// The most SACK blocks of a header.
     pub const MAX_BLOCKS: usize = 4;
 
-    /// Reads options; `syn` says whether they belong to a SYN, and `missing` how many octets of
-    /// them were not captured.
+    /// Reads options. `syn` shows whether they belong to a SYN, and `missing` is the number of
+    /// their octets that were not captured.
     #[inline]
     fn read(octets: &[u8], syn: bool, missing: usize) -> Self {
         let timestamps = timestamps_alone(octets);

@@ -75,7 +75,7 @@ impl<'a> CapturedPart<'a> {
     fn of_ipv6(packet: &'a [u8], head: IpHead<'a>, extension: Extension<'a>) -> Self {
         let Extension { at, named_at, octets, .. } = extension;
         let next = octets[0];
-        // Offsets are in the upper 13 bits, and the lowest bit says whether more follow.
+        // Offsets are in the upper 13 bits, and the lowest bit shows whether more fragments follow.
         let bits = u16::from_be_bytes([octets[2], octets[3]]);
         let part = Part::new(u32::from(bits & !7), bits & 1 != 0);
         if part.is_whole() || next != TCP && !is_extension(next) {
