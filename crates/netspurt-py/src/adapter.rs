@@ -88,7 +88,7 @@ impl Adapter {
         Self::named(object, &Arc::from(""), on_failure)
     }
 
-    /// As [`new`](Self::new), for an object whose class `text` names.
+    /// Wraps an object as [`new`](Self::new) does. `text` names the class of the object.
     ///
     /// # Errors
     /// As [`new`](Self::new).

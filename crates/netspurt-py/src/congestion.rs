@@ -79,7 +79,8 @@ impl PyWindow {
 pub struct PyRate {
     /// The octets that were delivered in the interval.
     delivered_bytes: u64,
-    /// The longer of the time of sending and the time of acknowledging, in seconds.
+    /// The interval of the sample in seconds: the longer of the time of sending and the time of
+    /// acknowledging.
     interval: f64,
     /// The octets that the connection had delivered when the newest acknowledged segment was sent.
     prior_delivered_bytes: u64,
@@ -101,7 +102,7 @@ impl From<RateSample> for PyRate {
     }
 }
 
-/// The data on one ACK for the algorithm. Times are in seconds.
+/// The facts about one ACK that the algorithm gets. Times are in seconds.
 #[pyclass(frozen, name = "Ack", module = "netspurt._core")]
 pub struct PyAck(AckInfo);
 
@@ -308,7 +309,7 @@ impl PyCongestion {
         Ok(self.algorithm.on_congestion(instant(now)?, *kind, flight_bytes, smss, &window.0))
     }
 
-    /// Takes notice that a timeout begins a repair of all that is outstanding, up to octet `nxt`.
+    /// Takes notice that a timeout begins a repair of all outstanding octets, up to octet `nxt`.
     fn on_timeout(&mut self, now: f64, nxt: u64) -> PyResult<()> {
         self.algorithm.on_timeout(instant(now)?, nxt);
         Ok(())
@@ -369,7 +370,8 @@ pub struct CongestionAdapter {
     pacing_rate: Option<Py<PyAny>>,
     owns_window: bool,
     wants_rate: bool,
-    /// The window object that the methods get. Only one call is under way at a time.
+    /// The window object that the methods get. Only one method is called at a time, so one object
+    /// is enough.
     shown: Py<PyWindow>,
     rate: Option<BitRate>,
     /// The sender's maximum segment size; 0 before the first ACK.

@@ -17,7 +17,7 @@ use crate::errors::delays_error;
 #[derive(Clone)]
 pub struct PyDelays(pub Arc<core::Delays>);
 
-/// The malformed lines of a file: number, text and mistake of each.
+/// The malformed lines of a file, each with its number, its text and its mistake.
 type MalformedLines = Vec<(usize, String, String)>;
 
 pub fn order_named(name: &str) -> PyResult<ProbeOrder> {
@@ -39,8 +39,8 @@ pub const fn order_name(order: ProbeOrder) -> &'static str {
 
 #[pymethods]
 impl PyDelays {
-    /// Makes a recording from columns: the delays in nanoseconds, below zero for lost probes; the
-    /// times of sending in nanoseconds, if they are known; the octets on the wire.
+    /// Makes a recording from columns: the delays in nanoseconds, which are negative for lost
+    /// probes; the times of sending in nanoseconds, if they are known; and the octets on the wire.
     #[new]
     #[pyo3(signature = (name, rtt_ns, sent_ns, wire_bytes, order))]
     fn new(
@@ -77,7 +77,7 @@ impl PyDelays {
         &self.0.format
     }
 
-    /// The kind of its delays: `round-trip`, `one-way` or `smoothed`.
+    /// The kind of the recording's delays: `round-trip`, `one-way` or `smoothed`.
     #[getter]
     fn measure(&self) -> &'static str {
         match self.0.measure {
@@ -87,7 +87,7 @@ impl PyDelays {
         }
     }
 
-    /// The order in which its probes followed each other: `sequence` or `causal`.
+    /// The order in which the probes followed each other: `sequence` or `causal`.
     #[getter]
     fn order(&self) -> &'static str {
         order_name(self.0.order)
@@ -104,7 +104,7 @@ impl PyDelays {
     }
 
     /// When the first probe left: nanoseconds since 1970, and whether this is a local time without
-    /// a time zone. `None` if the file does not say.
+    /// a time zone. `None` if the file does not have this time.
     #[getter]
     fn began(&self) -> Option<(i64, bool)> {
         self.0.began.map(|began| (began.unix_ns, began.local))
@@ -163,7 +163,7 @@ impl PyDelays {
     }
 
     /// The direction that lost each probe: 1 for forward, 2 for reverse, 0 for neither or unknown.
-    /// `None` if the file does not tell directions.
+    /// `None` if the file has no directions.
     fn lost_way<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.told(py, |told| match told {
             HalfDelays::RequestLost => 1_u8,

@@ -102,7 +102,8 @@ impl Estimator {
     /// The minimum and the maximum timer in seconds; 0 and infinity if the algorithm has no bounds.
     #[getter]
     fn bounds(&self) -> (f64, f64) {
-        // Linux's minimum applies to the variation, and the sum with srtt is at least that.
+        // Linux's minimum applies to the variation. The timer is the sum of srtt and the variation,
+        // so the same minimum holds for the timer.
         let bounds = self.config.bounds();
         let most = bounds.max.map_or(f64::INFINITY, Duration::as_secs_f64);
         (bounds.min.unwrap_or_default().as_secs_f64(), most)

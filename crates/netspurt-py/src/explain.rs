@@ -24,7 +24,8 @@ pub struct PyExplanation {
     fault: Option<String>,
 }
 
-/// The faults of captures that could not be read to the end, with their names if there are several.
+/// The faults of captures that could not be read to the end. If there are several captures, each
+/// fault has the name of its capture.
 fn fault_of(names: &[String], faults: &[(usize, CaptureFault)]) -> Option<String> {
     let named = |(place, fault): &(usize, CaptureFault)| match names {
         [_] => fault.to_string(),
@@ -74,7 +75,7 @@ impl PyExplanation {
         self.explanation.start.as_nanos()
     }
 
-    /// Where and why the reading stopped early; `None` if it did not.
+    /// The place and the cause of an early end of the reading; `None` if there was none.
     #[getter]
     fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
@@ -86,7 +87,8 @@ impl PyExplanation {
         self.explanation.notes.lines()
     }
 
-    /// The numbers of packets: all, those of TCP, those without IP, fragments, and others.
+    /// The numbers of all packets, of TCP packets, of packets without IP, of fragments, and of
+    /// other packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         told(self.explanation.passed)
@@ -102,7 +104,8 @@ type CaptureSource = Box<dyn Read + Send + Sync>;
 /// The exception that a signal's handler raised while a source was read.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// A source whose reading stops if a signal's handler raises. A pipe may send nothing for any time.
+/// A source whose reading stops if a signal's handler raises an exception. A pipe may send
+/// nothing for any length of time.
 struct Interruptible {
     source: CaptureSource,
     raised: Raised,
@@ -141,8 +144,8 @@ impl PyExplaining {
 #[pymethods]
 impl PyExplaining {
     /// Opens the captures at `paths`, which may be compressed; `-` is the standard input. With
-    /// `segments`, the packets are kept: those of all connections, or those of the connection with
-    /// the number `connection`.
+    /// `segments`, the packets of all connections are kept, or only the packets of the connection
+    /// with the number `connection`.
     #[new]
     #[pyo3(signature = (paths, *, segments=false, connection=None))]
     fn new(
@@ -202,7 +205,7 @@ impl PyExplaining {
         self.explainer.span().as_nanos()
     }
 
-    /// Where and why the reading stopped early; `None` if it did not.
+    /// The place and the cause of an early end of the reading; `None` if there was none.
     #[getter]
     fn fault(&self) -> Option<String> {
         fault_of(&self.names, self.captures.faults())
@@ -214,7 +217,8 @@ impl PyExplaining {
         self.explainer.notes().lines()
     }
 
-    /// The numbers of packets so far: all, those of TCP, those without IP, fragments, and others.
+    /// The numbers so far of all packets, of TCP packets, of packets without IP, of fragments, and
+    /// of other packets.
     #[getter]
     fn passed(&self) -> (u64, u64, u64, u64, u64) {
         told(self.explainer.passed())

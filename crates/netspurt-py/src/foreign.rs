@@ -62,7 +62,7 @@ fn congestion(text: &str) -> Lookup<dyn ForeignCongestion> {
     Some(found.map(|algorithm| algorithm as &'static dyn ForeignCongestion))
 }
 
-/// The class that `text` names; `tried` says whether an instance has what it needs.
+/// The class that `text` names. `tried` checks whether an instance has all methods that it needs.
 fn find(
     known: &KnownAlgorithms,
     kind: &str,
@@ -97,7 +97,8 @@ fn find(
     looked_up.map_err(|error: PyErr| mistake(text, &error)).transpose()
 }
 
-/// The mistake of a text that names no algorithm, or one that cannot be used.
+/// The mistake of a text that does not name an algorithm, or names an algorithm that cannot be
+/// used.
 fn mistake(text: &str, error: &PyErr) -> ForeignError {
     Python::attach(|py| {
         let value = error.value(py);
@@ -113,7 +114,7 @@ fn mistake(text: &str, error: &PyErr) -> ForeignError {
 }
 
 impl PyAlgorithm {
-    /// An instance, made an algorithm of the core by `adapt`.
+    /// Makes an instance of the class. `adapt` converts it to an algorithm of the core.
     fn instance<A>(&self, adapt: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<A>) -> A {
         let made = Python::attach(|py| {
             let made = self.make.bind(py).call0().and_then(|made| adapt(&made));

@@ -62,9 +62,9 @@ impl Instance {
         fail(fault)
     }
 
-    /// An exception that a method raised, with the class, the method and the line.
+    /// Returns an exception that a method raised, with the class, the method and the line added.
     pub fn told(&self, py: Python<'_>, method: &str, error: PyErr) -> PyErr {
-        // This keeps the traceback, which `value` would not have.
+        // `into_value` keeps the traceback, and `value` does not.
         let error = error.into_value(py);
         let told = || -> PyResult<PyErr> {
             let arguments = (&*self.text, method, &self.object, &error);

@@ -60,7 +60,8 @@ fn quantity(text: &str) -> PyResult<(&'static str, u64)> {
         .ok_or_else(none)
 }
 
-/// The capabilities of the machine, each as (name, whether available, what was found, purpose).
+/// The capabilities of the machine. Each is a tuple: its name, whether it is available, the finding
+/// of the check, and its purpose.
 #[pyfunction]
 fn capabilities() -> Vec<(&'static str, bool, String, &'static str)> {
     let row = |c: Capability| (c.name, c.available, c.found, c.purpose);

@@ -38,7 +38,7 @@ pub struct PyReplayed {
 /// Replays an estimator on a recording. `estimator` is the text or the object of a core's
 /// estimator, which starts in its initial state, or a Python object, which starts in its current
 /// state. `name` is the name in the results. `order` is by default that of the recording. `clock`
-/// is the host's clock. With `told`, the algorithm learns of its timeouts.
+/// is the host's clock. If `told` is set, the algorithm learns of its timeouts.
 #[pyfunction]
 #[pyo3(signature = (delays, estimator, name=None, *, order=None, clock="exact", told=false))]
 pub fn replay(
@@ -155,12 +155,13 @@ pub fn replay_records(py: Python<'_>, replays: Vec<PyRef<'_, PyReplayed>>) -> Py
     py.detach(|| PyTable::of(replay_table(&algorithms)))
 }
 
-/// A setting: the weights F1 and F2, the factor G, the number of spurious retransmissions, and in
-/// nanoseconds their delays, the waits for lost probes, and the sum of all timers.
+/// A setting: the weights F1 and F2, the factor G, the number of spurious retransmissions, and
+/// three sums in nanoseconds. The sums are of the delays of the probes that were retransmitted
+/// spuriously, of the waits for lost probes, and of all timers.
 type GridRow = (f64, f64, f64, u64, f64, f64, f64);
 
 /// Replays RFC 889's two-gain filter with every combination of weights and factors. Returns the
-/// settings that no other setting beats, and the number of settings.
+/// best settings, which are those that no other setting beats, and the number of all settings.
 #[pyfunction]
 #[pyo3(signature = (delays, falling, rising, g, *, order=None))]
 pub fn two_gain_front(

@@ -19,7 +19,7 @@ pub fn kind_name(kind: TimeoutKind) -> &'static str {
     KINDS[kind as usize].1
 }
 
-/// The longest span in seconds. Tables have no room for more.
+/// The longest span in seconds. Tables cannot hold longer spans.
 const SECONDS_MAX: f64 = 9e9;
 
 /// Converts seconds to a span; `None` if they are below zero or above [`SECONDS_MAX`].
@@ -114,7 +114,7 @@ impl Sample {
         self.0.ambiguous
     }
 
-    /// How the sample was measured.
+    /// The way in which the sample was measured.
     #[getter]
     fn source(&self) -> &'static str {
         SOURCES.iter().find(|(source, _)| *source == self.0.source).map_or("", |(_, name)| name)
@@ -150,7 +150,7 @@ impl Sample {
         self.0.retransmissions
     }
 
-    /// How long the peer delayed the acknowledgment, as it reports, in seconds.
+    /// The time in seconds for which the peer delayed the acknowledgment, as the peer reports it.
     #[getter]
     fn ack_delay(&self) -> f64 {
         self.0.ack_delay.as_secs_f64()

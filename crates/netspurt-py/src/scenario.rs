@@ -145,7 +145,7 @@ impl PyScenario {
         self.0.algorithms().into_iter().map(parts).collect()
     }
 
-    /// The name of the first flow with an end of the kernel's; `None` if there is none.
+    /// The name of the first flow with an end that the kernel plays; `None` if there is none.
     fn kernel_flow(&self) -> Option<&str> {
         self.0.kernel_flow()
     }

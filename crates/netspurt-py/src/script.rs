@@ -46,13 +46,15 @@ impl PyScript {
         self.0.options.clauses.iter().map(|clause| &**clause).collect()
     }
 
-    /// The changes of switches, each of which alone must make the script fail: paths and values.
+    /// The changes of switches, each as a path and a value. Each change alone must make the script
+    /// fail.
     #[getter]
     fn fails_with(&self) -> Vec<(&str, &str)> {
         self.0.options.fails_with.iter().map(|set| (&*set.path, &*set.value)).collect()
     }
 
-    /// Plays the script against our connection. `values` override its switches.
+    /// Plays the script against the core's connection. `values` override the switches of the
+    /// script.
     #[pyo3(signature = (values, profile=None))]
     fn play(
         &self,
@@ -68,8 +70,8 @@ impl PyScript {
         played.map(Played).map_err(|fault| raised(*fault))
     }
 
-    /// The `fails_with` changes that do not make the script fail: line, path and value of each. An
-    /// invalid change is an error.
+    /// The changes in `fails_with` that do not make the script fail, each with its line, path and
+    /// value. An invalid change is an error.
     fn ineffective_changes(&self, py: Python<'_>) -> PyResult<Vec<(usize, &str, &str)>> {
         let found = self.0.ineffective_changes().map_err(|e| script_error(py, &e))?;
         Ok(found.into_iter().map(|set| (set.line, &*set.path, &*set.value)).collect())

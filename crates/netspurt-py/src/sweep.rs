@@ -49,8 +49,9 @@ impl From<PyLabel> for Label {
     }
 }
 
-/// The outcome of a chunk: the octets of its Parquet file; the numbers of cases done, cut, late and
-/// with errors; case and message of the first error; the seconds that the cases took.
+/// The outcome of a chunk: the octets of its Parquet file; the numbers of cases that are done, cut,
+/// late, and with errors; the case and the message of the first error; and the seconds that the
+/// cases took.
 type ChunkOutcome<'py> = (Bound<'py, PyBytes>, u64, u64, u64, u64, Option<(u64, String)>, f64);
 
 fn outcome(py: Python<'_>, done: Done) -> ChunkOutcome<'_> {
@@ -137,12 +138,12 @@ impl PySweep {
         self.0.drawn().iter().map(|axis| axis.name().to_owned()).collect()
     }
 
-    /// Raises an error if a case has an end of the kernel's.
+    /// Raises an error if a case has an end that the kernel plays.
     fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
         self.0.kernel().map_or(Ok(()), |error| Err(scenario_error(py, error)))
     }
 
-    /// Whether a case has an end of the kernel's.
+    /// Whether a case has an end that the kernel plays.
     #[getter]
     fn is_live(&self) -> bool {
         self.0.kernel().is_some()
@@ -251,8 +252,8 @@ impl SweepEngine {
         Ok(done.map(|done| (done.chunk.first, outcome(py, done))))
     }
 
-    /// Stops every chunk, and waits for them at most some seconds. A thread that calls an algorithm
-    /// in Python must not outlive the interpreter.
+    /// Stops all chunks, and waits for their threads for at most some seconds. A thread that calls
+    /// an algorithm in Python must not outlive the interpreter.
     fn cancel(&self, py: Python<'_>) {
         py.detach(|| {
             let mut engine = self.lock();

@@ -85,7 +85,7 @@ impl PyTable {
     /// Returns a column as (values, texts, valid).
     ///
     /// If `texts` is not `None`, the values are indices into that list. If `valid` is not `None`,
-    /// it says which values exist.
+    /// it shows which values exist.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<PyColumn<'py>> {
         let Some(data) = self.table().column(name) else {
             return Err(PyKeyError::new_err(name.to_owned()));

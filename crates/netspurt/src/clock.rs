@@ -4,10 +4,10 @@ use core::str::FromStr;
 
 use crate::units::{Duration, Time};
 
-/// A host's clock. It has two functions, and a host may take them from two clocks:
-/// [`elapsed`](Self::elapsed) measures a round trip, [`expiry`](Self::expiry) says when a timer
-/// actually fires. ns-2 measures in ticks and fires exactly; 4.4BSD does both by its ticks; Linux
-/// measures in microseconds and fires by jiffies and a timer wheel.
+/// A host's clock. A clock has two functions, and a host may take them from two clocks:
+/// [`elapsed`](Self::elapsed) measures a round trip, and [`expiry`](Self::expiry) returns the
+/// instant at which a timer fires. ns-2 measures in ticks and fires exactly. 4.4BSD does both by
+/// its ticks. Linux measures in microseconds, and fires by jiffies and a timer wheel.
 ///
 /// ```
 /// use netspurt::clock::Clock;
@@ -68,7 +68,7 @@ impl Clock {
     /// A clock without granularity.
     pub const EXACT: Clock = Clock(ClockKind::Exact);
 
-    /// Linux with 250 jiffies a second, the first of which begins with the run.
+    /// Linux with 250 jiffies a second. The first jiffy begins with the run.
     pub const LINUX_HZ250: Clock =
         Clock(ClockKind::Linux { jiffy: Duration::from_millis(4), phase: Duration::ZERO });
 
@@ -104,14 +104,14 @@ impl Clock {
     /// Linux with jiffies of this length, counted from 0 at `phase` before the start of the run;
     /// `None` if the jiffy is zero.
     ///
-    /// The phase may be longer than a jiffy: the buckets of the timer wheel are aligned to the
-    /// count, so the count's remainders by 8, 64 ... jiffies matter as well.
+    /// The phase may be longer than a jiffy. The buckets of the timer wheel are aligned to the
+    /// count, so the remainders of the count divided by 8, 64 and so on matter as well.
     pub fn linux(jiffy: Duration, phase: Duration) -> Option<Clock> {
         (!jiffy.is_zero()).then_some(Clock(ClockKind::Linux { jiffy, phase }))
     }
 
-    /// The same clock, its first jiffy begun `phase` before the start of the run, for Linux's; another
-    /// stays as it is.
+    /// Returns this clock with a first jiffy that began `phase` before the start of the run. A
+    /// clock other than Linux's is returned unchanged.
     #[must_use]
     pub fn with_jiffies_from(self, phase: Duration) -> Clock {
         self.jiffy().map_or(self, |jiffy| Clock(ClockKind::Linux { jiffy, phase }))
@@ -145,8 +145,8 @@ impl Clock {
 
     /// The span from `sent` to `now` as this clock reads it.
     ///
-    /// A ticking clock counts the ticks that began in between, which may be none. Linux subtracts
-    /// two readings in whole microseconds.
+    /// A ticking clock counts the ticks that began between the two instants; the count may be zero.
+    /// Linux subtracts two readings in whole microseconds.
     pub fn elapsed(self, sent: Time, now: Time) -> Duration {
         match self.0 {
             ClockKind::Exact => now - sent,
@@ -169,7 +169,8 @@ impl Clock {
         self.ticks().map_or(reading, |(tick, _)| reading.max(tick))
     }
 
-    /// The span between two instants as Linux counts it in jiffies; another clock's is exact.
+    /// The span between two instants in whole jiffies, as Linux counts it. Other clocks return the
+    /// exact span.
     pub fn jiffies_between(self, from: Time, to: Time) -> Duration {
         match self.0 {
             ClockKind::Linux { jiffy, phase } => {
@@ -180,17 +181,17 @@ impl Clock {
         }
     }
 
-    /// As much of a span as is whole jiffies, for Linux's clock; for another all of it.
+    /// The whole jiffies of a span, for Linux's clock. Other clocks return the whole span.
     pub fn whole_jiffies(self, span: Duration) -> Duration {
         self.jiffy().map_or(span, |jiffy| jiffy * span.whole(jiffy))
     }
 
-    /// When a timer that is armed at `now` for `after` fires.
+    /// The instant at which a timer fires that is armed at `now` for `after`.
     ///
     /// A ticking clock checks its timers when a tick begins, like the slow timeout of 4.4BSD
-    /// (`tcp_slowtimo`): `after` is rounded to a whole number of ticks, at least one, and the timer
-    /// fires when that many have begun. The rest of the current tick counts as a whole one, so the
-    /// timer fires up to a tick early.
+    /// (`tcp_slowtimo`). `after` is rounded to a whole number of ticks, at least one, and the timer
+    /// fires when this number of ticks has begun. The rest of the current tick counts as a whole
+    /// tick, so the timer may fire up to a tick early.
     ///
     /// Linux rounds `after` up to whole jiffies (`usecs_to_jiffies`), adds them to the current
     /// count, and passes the sum to its timer wheel (`kernel/time/timer.c`, since 4.8). The wheel
@@ -217,7 +218,7 @@ fn expiry_by_jiffies(now: Time, after: Duration, jiffy: Duration, phase: Duratio
     began(jiffy * wheel(jiffies, after), phase)
 }
 
-/// How long the clock has been counting at `t`.
+/// The span for which the clock has been counting at `t`.
 fn age(t: Time, phase: Duration) -> Duration {
     (t - Time::ZERO) + phase
 }
@@ -229,7 +230,8 @@ fn began(age: Duration, phase: Duration) -> Time {
 
 /// Each level of the wheel has 64 buckets ...
 const LEVEL_BUCKETS: u64 = 64;
-/// ... eight times as wide as those of the level below, so the shift is 3 bits per level.
+/// ... and they are eight times as wide as the buckets of the level below, so the shift is 3 bits
+/// per level.
 const LEVEL_SHIFT: u32 = 3;
 /// The levels above the first, for 250 jiffies a second.
 const TOP_LEVEL: u32 = 8;
@@ -241,9 +243,9 @@ const fn level_start(n: u32) -> u64 {
     (LEVEL_BUCKETS - 1) << ((n - 1) * LEVEL_SHIFT)
 }
 
-/// The jiffy at which Linux's timer wheel runs a timer armed at jiffy `now` for `after` jiffies:
-/// the beginning of the bucket *after* the one in which it is due. Buckets of level n are 8^n
-/// jiffies wide and aligned to the count.
+/// The jiffy at which Linux's timer wheel runs a timer that is armed at jiffy `now` for `after`
+/// jiffies. This is the beginning of the bucket *after* the bucket in which the timer is due.
+/// Buckets of level n are 8^n jiffies wide and aligned to the count.
 fn wheel(now: u64, after: u64) -> u64 {
     let after = after.min(REACH);
     let level = (1..=TOP_LEVEL).rev().find(|n| after >= level_start(*n)).unwrap_or(0);
@@ -295,7 +297,8 @@ mod tests {
         assert!(Clock::linux(ms(4), ms(100)).is_some(), "here it is a count of jiffies, too");
     }
 
-    /// 4.4BSD's timers are counters of 500 ms ticks: one set to 2 fires with the second tick.
+    /// 4.4BSD's timers are counters of ticks of 500 ms. A timer that is set to 2 fires with the
+    /// second tick.
     #[test]
     fn a_ticking_clock_fires_as_that_many_ticks_have_begun() {
         let clock = Clock::ticking(ms(500), ms(100)).unwrap();
@@ -328,8 +331,9 @@ mod tests {
         assert_eq!(Clock::LINUX_HZ250.elapsed(at(1), at(31)), ms(30));
     }
 
-    /// Worked by hand from the rule: level 0 holds delays below 63 jiffies, in buckets of one;
-    /// level 1 those below 504, in buckets of 8; level 2 those below 4032, in buckets of 64.
+    /// Computed by hand from the rule. Level 0 holds delays below 63 jiffies, in buckets of one
+    /// jiffy. Level 1 holds delays below 504 jiffies, in buckets of 8. Level 2 holds delays below
+    /// 4032 jiffies, in buckets of 64.
     #[test]
     fn the_wheel_runs_a_timer_in_the_bucket_after_its_own() {
         assert_eq!(wheel(1000, 0), 1001);
@@ -342,17 +346,17 @@ mod tests {
         assert_eq!(wheel(0, u64::MAX), REACH + (1 << 24), "no timer is longer than the wheel");
     }
 
-    /// Gaps in ms between copies of a segment that Linux 6 sent into a path that lost everything,
-    /// by its timers (measured for this project; HZ 250): the default minimum, a minimum of 16 ms
-    /// set by TCP_RTO_MIN_US, and a maximum of 1000 ms.
+    /// Gaps in ms between retransmissions of a segment that Linux 6 sent into a path that lost
+    /// everything (measured for this project; HZ 250). The timers have the default minimum, a
+    /// minimum of 16 ms set by TCP_RTO_MIN_US, and a maximum of 1000 ms.
     const MEASURED: [&[(u64, u64)]; 3] = [
         &[(204, 208), (408, 420), (816, 832), (1632, 1664)],
         &[(16, 20), (32, 36), (64, 68), (128, 132)],
         &[(1000, 1024), (1000, 1024), (1000, 1024)],
     ];
 
-    /// The gaps of these timers, each armed when the one before it fires, the first `start` after a
-    /// jiffy began.
+    /// The gaps of these timers. Each timer is armed when the one before it fires, and the first is
+    /// armed `start` after a jiffy began.
     fn gaps(jiffies: u64, start: Duration, timers: &[(u64, u64)]) -> Vec<Duration> {
         let mut now = at(4 * jiffies) + start;
         let gap = |timer: &(u64, u64)| {
@@ -364,9 +368,10 @@ mod tests {
         timers.iter().map(gap).collect()
     }
 
-    /// For a timer armed at an unknown phase of jiffy and bucket the rule gives a range and not a
-    /// number. A timer fires at the beginning of a jiffy, and one of the second level at the
-    /// beginning of a bucket, so in a series of doublings the later gaps have a single value.
+    /// If a timer is armed at an unknown phase of the jiffy and the bucket, the rule gives a range
+    /// of gaps. A timer fires at the beginning of a jiffy, and a timer of the second level fires at
+    /// the beginning of a bucket. In a series of doublings the later gaps therefore have a single
+    /// value.
     #[test]
     fn the_wheel_gives_the_gaps_measured_on_linux() {
         let (mut seen_208, mut seen_420) = (false, false);
@@ -395,10 +400,11 @@ mod tests {
     #[test]
     fn the_phase_of_linux_moves_jiffies_and_buckets() {
         let shifted = Clock::linux(ms(4), ms(9)).unwrap();
-        // Jiffies begin at 3, 7, 11 ms ...; the third is under way as the run starts.
+        // Jiffies begin at 3, 7 and 11 ms and so on. The third jiffy has begun before the run
+        // starts.
         assert_eq!(shifted.expiry(at(0), ms(4)), at(7));
         assert_eq!(Clock::LINUX_HZ250.expiry(at(0), ms(4)), at(8));
-        // Due in jiffy 2 + 63 = 65, whose bucket ends with jiffy 71.
+        // The timer is due in jiffy 2 + 63 = 65. The bucket of this jiffy ends with jiffy 71.
         assert_eq!(shifted.expiry(at(0), ms(252)), at(72 * 4 - 9));
         assert_eq!(Clock::LINUX_HZ250.expiry(at(0), ms(252)), at(64 * 4));
     }

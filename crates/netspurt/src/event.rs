@@ -3,7 +3,7 @@
 use crate::ids::EndId;
 use crate::units::{Duration, Time};
 
-/// How a frame passed a point of observation.
+/// The way in which a frame passed a point of observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Way {
@@ -15,7 +15,8 @@ pub enum Way {
     Through,
 }
 
-/// Why a frame went no further. A *drop* is made by a queue or a host, a *loss* by the link.
+/// The reason why a frame went no further. A queue or a host *drops* a frame, and a link *loses*
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
@@ -28,8 +29,8 @@ pub enum DropReason {
     /// The frame is larger than the link's MTU, and the link does not fragment.
     TooBig,
     /// Fragments of a datagram were missing at its destination when the reassembly timer fired. The
-    /// frame stands for the datagram. Its size is that of the parts that had arrived, with one
-    /// header.
+    /// frame stands for the datagram. The size of the frame is that of the parts that had arrived,
+    /// with one header.
     Reassembly,
     /// A handover dropped the frame: the link transmitted nothing, its queue was flushed, or the
     /// old path ended.
@@ -66,16 +67,16 @@ pub struct CwndState {
     pub in_recovery: bool,
 }
 
-/// One event; `F` is the frame the links carry.
+/// One event. `F` is the type of the frames that links carry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event<F> {
-    /// When it happened, in the logical time of its stage.
+    /// When the event happened, in the logical time of its stage.
     pub at: Time,
-    /// What happened.
+    /// The kind of the event, with its data.
     pub what: What<F>,
 }
 
-/// What an [`Event`] reports.
+/// The kinds of events, each with its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum What<F> {
     /// A frame was seen at a node under observation.
@@ -125,7 +126,7 @@ pub enum What<F> {
         end: EndId,
         /// When the timed octets left.
         sent: Time,
-        /// The reading.
+        /// The round trip as the sender's clock read it.
         rtt: Duration,
     },
     /// A sender's retransmission timer changed or fired.
@@ -181,7 +182,7 @@ impl<F> Events<F> {
         Self { wanted, buffer: Vec::new() }
     }
 
-    /// The kinds to report; reporting others would only cost time.
+    /// The kinds of events to report. A report of another kind would only cost time.
     pub fn wanted(&self) -> &Wanted {
         &self.wanted
     }

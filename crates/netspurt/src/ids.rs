@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-/// A flow, by its number among those of its run, from 0.
+/// A flow, by its number among the flows of its run, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -129,7 +129,7 @@ impl EndId {
         FlowId(self.0 >> 1)
     }
 
-    /// Its side of the flow.
+    /// The side of the flow on which the end is.
     pub const fn side(self) -> Side {
         if self.0 & 1 == 0 { Side::From } else { Side::To }
     }
@@ -181,7 +181,7 @@ impl TransmissionId {
         Self::new(sender, packet * Self::COPIES)
     }
 
-    /// The end that sent it.
+    /// The end that sent the transmission.
     pub const fn sender(self) -> EndId {
         EndId((self.0 >> Self::COUNT_BITS) as u32)
     }

@@ -1,4 +1,5 @@
-//! State as octets, so that resting connections take little memory: small numbers take few octets.
+//! State as octets, in which small numbers take few octets. Resting connections therefore take
+//! little memory.
 //!
 //! A part of a connection packs its fields one after another. To unpack them, the caller makes a
 //! new part with the same configuration and unpacks the octets over it. Fields that the configuration
@@ -58,14 +59,14 @@ const OTHER: &str = "the octets are those that were packed";
 
 /// Numbers below this take one octet.
 const ONE_OCTET: u8 = 192;
-/// First octets from [`ONE_OCTET`] to below this begin two octets. The others say how many octets of
-/// the number follow, less one.
+/// A first octet from [`ONE_OCTET`] to below this begins a number of two octets. A greater first
+/// octet gives the number of octets that follow, minus one.
 const TWO_OCTETS: u8 = 248;
 /// The number of values of two octets.
 const PAIRS: u64 = ((TWO_OCTETS - ONE_OCTET) as u64) << 8;
 
 impl PackedValue for u64 {
-    /// One octet, two, or the number of octets and these, the lowest first.
+    /// Writes one octet, two octets, or the number of octets and then the octets, the lowest first.
     #[inline]
     fn put(&self, into: &mut Vec<u8>) {
         let [low, high, ..] = self.to_le_bytes();
@@ -76,7 +77,8 @@ impl PackedValue for u64 {
         } else {
             let many = u64::BITS.div_ceil(8) - self.leading_zeros() / 8;
             let end = into.len() + 1 + many as usize;
-            // A copy of a fixed length takes a few instructions, one of a variable length a call.
+            // A copy of a fixed length takes a few instructions. A copy of a variable length takes
+            // a call.
             let mut octets = [TWO_OCTETS + (many - 1) as u8; 9];
             octets[1..].copy_from_slice(&self.to_le_bytes());
             into.extend_from_slice(&octets);
@@ -133,7 +135,7 @@ impl PackedValue for u128 {
 }
 
 impl PackedValue for f64 {
-    /// The octets are reversed, because those of round numbers end in zeros.
+    /// The octets are reversed, because the octets of round numbers end in zeros.
     fn put(&self, into: &mut Vec<u8>) {
         self.to_bits().swap_bytes().put(into);
     }
@@ -235,7 +237,8 @@ impl PackedValue for Ranges {
     }
 }
 
-/// Octets without their zeros. For each eight octets, one octet of bits says which are not zero.
+/// Returns `octets` without their zeros. For each eight octets, one octet of bits shows which of
+/// them are not zero.
 ///
 /// ```
 /// use netspurt::packed::{without_zeros, with_zeros};
@@ -277,8 +280,8 @@ pub fn with_zeros(mut left: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Packs a struct by its fields. The configuration fixes the fields behind `keeps`. A field that is
-/// not named at all does not compile.
+/// Packs a struct by its fields. The configuration fixes the fields behind `keeps`. If a field is
+/// named in neither list, the code does not compile.
 macro_rules! packed {
     ($name:ty { $($field:ident),+ $(,)? } $(keeps { $($kept:ident),+ })?) => {
         impl $crate::packed::Packed for $name {
@@ -396,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_that_never_comes_takes_one_octet() {
+    fn an_instant_that_is_never_reached_takes_one_octet() {
         let mut octets = Vec::new();
         (Time::NEVER, Time::ZERO).pack(&mut octets);
         assert_eq!(octets, [0, 1]);

@@ -47,7 +47,7 @@ impl Place {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
         write!(f, "\n {gutter} --> {file}:{}:{}", self.line, self.column)?;
-        // Of a long line, only the part around the place is shown.
+        // If the line is long, only the part around the place is shown.
         let first = (self.column - 1).saturating_sub(SHOWN_BEFORE);
         let total = self.text.chars().count();
         let shown: String = self.text.chars().skip(first).take(SHOWN).collect();
@@ -74,7 +74,7 @@ pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The text below a message without a place in `file`.
+/// The text below a message if the mistake has no place in `file`.
 pub(crate) fn show_placeless(f: &mut fmt::Formatter<'_>, file: &str, fix: &str) -> fmt::Result {
     write!(f, "\n   --> {file}")?;
     if fix.is_empty() { Ok(()) } else { write!(f, "\n    = {fix}") }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_line_what_stands_around_the_place_is_shown() {
+    fn only_the_part_of_a_long_line_around_the_place_is_shown() {
         let text = format!("{}here{}", "a".repeat(500), "b".repeat(500));
         let shown = lines(&text, 500..504);
         let marked: Vec<char> = shown[2].chars().collect();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_no_longer_than_what_is_shown_of_its_line() {
+    fn a_mark_is_no_longer_than_the_shown_part_of_its_line() {
         let shown = lines(&"x".repeat(10_000), 0..10_000);
         assert_eq!(shown[3].matches('^').count(), SHOWN);
         assert_eq!(lines("a = 1\n\tb = x", 11..12)[2..], [" 2 | \tb = x", "   | \t    ^ fix"]);

@@ -1,9 +1,9 @@
 //! A set of octets, as disjoint ranges in order.
 
-/// Octets from `left` up to, not including, `right`.
+/// The octets from `left` up to `right`, which is not included.
 pub type Range = (u64, u64);
 
-/// Disjoint ranges, not touching, in ascending order.
+/// Disjoint ranges in ascending order. Ranges that touch are joined.
 ///
 /// ```
 /// use netspurt::ranges::Ranges;
@@ -25,7 +25,7 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// How many octets are in the set.
+    /// The number of octets in the set.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -53,7 +53,8 @@ impl Ranges {
     /// Adds `left..right`, which does not begin where the last range ends.
     #[inline(never)]
     fn insert_elsewhere(&mut self, left: u64, right: u64) -> Range {
-        // The next most common case: a range behind all others, or touching the last one.
+        // The second most common case is a range that is behind all others, or touches the last
+        // one.
         let first = match self.ranges.last() {
             Some(last) if last.1 < left => self.ranges.len(),
             Some(last) if last.0 <= left => self.ranges.len() - 1,

@@ -29,19 +29,19 @@ impl<T: Default> Default for Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// How many values wait.
+    /// The number of values in the queue.
     #[inline]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether none waits.
+    /// Whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The value that has waited longest.
+    /// The value that has been in the queue for the longest time.
     #[inline]
     pub fn first(&self) -> Option<&T> {
         if self.len == 0 { None } else { Some(&self.first) }
@@ -63,7 +63,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
-    /// Removes the value that has waited longest.
+    /// Removes the value that has been in the queue for the longest time.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.len == 0 {

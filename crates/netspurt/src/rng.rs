@@ -1,7 +1,8 @@
 //! Named random streams: every draw comes from a stream named after the user of the draw.
 //!
-//! A stream depends only on the run's seed and its name. So an additional stage leaves the other
-//! streams unchanged, and two algorithms compared with one seed have the same losses.
+//! A stream depends only on the run's seed and its name. An additional stage therefore does not
+//! change the other streams, and two algorithms that are compared with the same seed have the same
+//! losses.
 
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
@@ -58,9 +59,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_the_same_for_ever() {
-        // Computed independently of this code, with SHA-256 and PCG XSL-RR 128/64 (MCG) from their
-        // definitions. A change here invalidates every saved digest.
+    fn a_stream_never_changes() {
+        // The expected values were computed independently of this code, with SHA-256 and PCG XSL-RR
+        // 128/64 (MCG) from their definitions. A change of them invalidates every saved digest.
         let mut s = Stream::named(1, "links.modem.there/loss");
         let first: Vec<u64> = (0..3).map(|_| s.bits()).collect();
         assert_eq!(first, FIRST);

@@ -2,7 +2,7 @@
 
 use crate::units::{Duration, Time};
 
-/// How a sample was taken.
+/// The way in which a sample was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SampleSource {
     /// The sender times one segment at a time, which gives about one sample per window of data.
@@ -10,14 +10,15 @@ pub enum SampleSource {
     TimedSegment,
     /// The sender's scoreboard times every segment.
     EachSegment,
-    /// An echoed time stamp (RFC 7323 §4).
+    /// The ACK echoed a time stamp (RFC 7323 §4).
     Echo,
-    /// The answer to a probe outside of any stream: an echo request, or a packet of a measuring
-    /// tool.
+    /// The sample is the answer to a probe outside of any stream: an echo request, or a packet of a
+    /// measuring tool.
     Probe,
 }
 
-/// A round-trip time and its circumstances. Producers label; estimators judge.
+/// A round-trip time and its circumstances. The producer of a sample sets the labels, and the
+/// estimator decides how to use the sample.
 ///
 /// A label that a producer does not know keeps its default, zero or `false`.
 ///
@@ -43,19 +44,20 @@ pub struct RttSample {
     pub rtt: Duration,
     /// Whether the acknowledgment may answer another copy of the segment (Karn and Partridge 1987).
     pub ambiguous: bool,
-    /// How it was taken.
+    /// The way in which the sample was measured.
     pub source: SampleSource,
-    /// Octets on the wire of the segment that was timed, headers included.
+    /// Octets on the wire of the timed segment, including headers.
     pub wire_bytes: u32,
-    /// Octets acknowledged by that acknowledgment.
+    /// Octets that the acknowledgment newly acknowledged.
     pub acked_bytes: u64,
-    /// Octets outstanding after it.
+    /// Octets outstanding after the acknowledgment.
     pub flight_bytes: u64,
     /// Octets of payload in a full segment of this sender (SMSS of RFC 5681 §2).
     pub smss_bytes: u32,
-    /// How often the timed segment was retransmitted.
+    /// The number of retransmissions of the timed segment.
     pub retransmissions: u8,
-    /// How long the peer says it delayed the acknowledgment; zero if it says nothing.
+    /// The time for which the peer delayed the acknowledgment, as the peer reports it; zero without
+    /// a report.
     pub ack_delay: Duration,
     /// The number of rounds so far. When a round begins, the next octet to be sent is noted. The
     /// first sample of data from that octet on begins the next round (Linux's `rtt_seq`).

@@ -6,17 +6,17 @@ use core::ops::Range;
 use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::units::Time;
 
-/// Octets of an IPv4 header without options; simulated datagrams have no others.
+/// Octets of an IPv4 header without options. Simulated datagrams have only such headers.
 pub const IPV4_HEADER_BYTES: u16 = 20;
 
-/// Why a segment was retransmitted.
+/// The cause of a retransmission.
 ///
 /// The model's sender, the kernel's and captures use the same causes, so that every table and plot
 /// can compare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// Third duplicate ACK (RFC 5681 §3.2), and partial ACKs that follow it (RFC 6582).
+    /// The third duplicate ACK (RFC 5681 §3.2), or a partial ACK that follows it (RFC 6582).
     Fast,
     /// A hole reported by SACK during recovery (RFC 6675).
     SackRecovery,
@@ -28,9 +28,9 @@ pub enum Cause {
     Tlp,
     /// Super Fast Retransmit (Tarr and Ghita 2005, §5).
     Sfr,
-    /// Retransmitted in order after a timeout, or Tahoe's fast retransmit, set snd_nxt back.
+    /// Retransmission in order, after a timeout or Tahoe's fast retransmit set snd_nxt back.
     GoBackN,
-    /// A SYN or SYN-ACK retransmitted.
+    /// The retransmitted segment is a SYN or SYN-ACK.
     Syn,
     /// The timer of a shim at the host's edge fired.
     Shim,
@@ -74,14 +74,14 @@ impl Cause {
     }
 }
 
-/// An `Option<Cause>` in a byte that may have any value. So the compiler copies a segment as four
-/// words of 16 bytes. With an enum, which has invalid values, it would copy small pieces, and the
-/// simulator would take twice as long.
+/// An `Option<Cause>` in a byte that may have any value, so that the compiler copies a segment as
+/// four words of 16 bytes. With an enum, which has invalid values, the compiler would copy small
+/// pieces, and the simulator would take twice as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CauseCode(u8);
 
 impl CauseCode {
-    /// The cause of a code of a table, if it stands for one.
+    /// The cause that a code in a table stands for; `None` if it stands for no cause.
     pub fn of(code: u8) -> Option<Cause> {
         Self(code).get()
     }
@@ -109,7 +109,7 @@ impl From<Option<Cause>> for CauseCode {
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// No more data from the sender.
+    /// The sender has no more data.
     pub const FIN: Flags = Flags(0x01);
     /// Synchronise sequence numbers.
     pub const SYN: Flags = Flags(0x02);
@@ -131,13 +131,13 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The bits of both.
+    /// The bits that are set in `self` or in `other`.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 
-    /// The bits that are not among those of `other`.
+    /// The bits of `self` that are not set in `other`.
     #[must_use]
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
@@ -151,9 +151,9 @@ pub struct Ecn(u8);
 impl Ecn {
     /// The transport is not ECN-capable.
     pub const NOT_ECT: Ecn = Ecn(0);
-    /// ECN-capable, with the codepoint of RFC 9331's low-latency senders.
+    /// The transport is ECN-capable and uses the codepoint of RFC 9331's low-latency senders.
     pub const ECT1: Ecn = Ecn(1);
-    /// ECN-capable.
+    /// The transport is ECN-capable.
     pub const ECT0: Ecn = Ecn(2);
     /// A queue marked the packet.
     pub const CE: Ecn = Ecn(3);
@@ -197,7 +197,7 @@ impl Part {
     /// The part that begins `offset_bytes` into the payload.
     ///
     /// # Panics
-    /// When that is not a multiple of eight octets, or does not fit into 13 bits.
+    /// When `offset_bytes` is not a multiple of eight, or has too many units for 13 bits.
     pub fn new(offset_bytes: u32, more_follow: bool) -> Part {
         let units = u16::try_from(offset_bytes / Self::UNIT_BYTES).unwrap_or(u16::MAX);
         let counted = offset_bytes.is_multiple_of(Self::UNIT_BYTES) && units <= Self::OFFSET;
@@ -205,17 +205,17 @@ impl Part {
         Part(units | if more_follow { Self::MORE } else { 0 })
     }
 
-    /// The part that a header's word describes; the flag against fragmenting is ignored.
+    /// The part that a word of the IP header describes. The flag "don't fragment" is ignored.
     pub const fn from_bits(bits: u16) -> Part {
         Part(bits & (Self::MORE | Self::OFFSET))
     }
 
-    /// Whether it is the whole datagram.
+    /// Whether the part is the whole datagram.
     pub const fn is_whole(self) -> bool {
         self.0 == 0
     }
 
-    /// Its offset in the datagram's payload.
+    /// The offset of the part in the datagram's payload.
     pub const fn offset_bytes(self) -> u32 {
         (self.0 & Self::OFFSET) as u32 * Self::UNIT_BYTES
     }
@@ -225,23 +225,23 @@ impl Part {
         self.0 & Self::MORE != 0
     }
 
-    /// The word of the header; the flag against fragmenting is never set.
+    /// The word of the IP header. The flag "don't fragment" is never set.
     pub const fn bits(self) -> u16 {
         self.0
     }
 }
 
-/// A SACK block: the octets from `left` up to, not including, `right` have arrived.
+/// A SACK block: the octets from `left` up to `right`, which is not included, have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: u32,
-    /// The sequence number after the last.
+    /// The sequence number after the last one of the block.
     pub right: u32,
 }
 
-/// The SACK blocks of one segment, at most four, or three beside time stamps: as many as fit
-/// (RFC 2018 §3).
+/// The SACK blocks of one segment. At most four blocks fit, or three beside time stamps (RFC 2018
+/// §3).
 ///
 /// ```
 /// use netspurt::segment::{SackBlock, SackBlocks};
@@ -258,19 +258,19 @@ pub struct SackBlocks {
 impl SackBlocks {
     /// The most blocks that fit.
     pub const MAX: usize = 4;
-    /// The most that fit beside time stamps.
+    /// The most blocks that fit beside time stamps.
     pub const MAX_STAMPED: usize = 3;
 
     /// Appends a block.
     ///
     /// # Panics
-    /// When it is full.
+    /// When the list is full.
     pub fn add(&mut self, block: SackBlock) {
         self.blocks[usize::from(self.count)] = block;
         self.count += 1;
     }
 
-    /// Whether it is full.
+    /// Whether the list is full.
     pub const fn is_full(&self) -> bool {
         self.count as usize == Self::MAX
     }
@@ -315,11 +315,11 @@ pub struct Present(u8);
 
 impl Present {
     const TIMESTAMPS: u8 = 1;
-    /// An echo request or reply, not TCP.
+    /// The segment is an echo request or reply, not TCP.
     const ECHO: u8 = 2;
-    /// Neither TCP nor an echo.
+    /// The segment is neither TCP nor an echo.
     const OTHER: u8 = 4;
-    /// Four bits say what the option area holds: a number of SACK blocks, or which options of a SYN.
+    /// These four bits hold the number of SACK blocks, or show which options of a SYN exist.
     const AREA: u8 = 0xf0;
     const AREA_SHIFT: u32 = 4;
     const OF_SYN: u8 = 0x80;
@@ -346,8 +346,8 @@ impl Present {
 
 /// One transmission of a segment: 64 bytes, copied from hop to hop.
 ///
-/// Options that no segment carries together share room: ns-2's stamp, time stamps and a fourth SACK
-/// block, and a SYN's options and the other SACK blocks.
+/// Options that no segment carries together share memory. ns-2's stamp, time stamps and the fourth
+/// SACK block share one place. A SYN's options and the other SACK blocks share another.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -358,7 +358,7 @@ impl Present {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Unique to this transmission in its run; two transmissions of an octet have different ids.
+    /// The id of the transmission, unique in the run. A retransmission has an id of its own.
     pub id: TransmissionId,
     /// The destination end.
     pub dest: EndId,
@@ -374,7 +374,7 @@ pub struct Segment {
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Why it was retransmitted; none for the first transmission.
+    /// The cause of the retransmission; none for the first transmission.
     pub cause: CauseCode,
     /// SACK blocks, or a SYN's options and a stamp: see [`sack`](Self::sack),
     /// [`syn_options`](Self::syn_options), [`stamp`](Self::stamp) and
@@ -389,7 +389,7 @@ pub struct Segment {
     pub part: Part,
 }
 
-/// How the octets that an end of a flow writes are divided into packets.
+/// The rule by which the octets that an end of a flow writes are divided into packets.
 ///
 /// ```
 /// use netspurt::segment::Packetization;
@@ -435,17 +435,17 @@ const _: () = assert!(size_of::<Segment>() <= 64, "a segment is at most one cach
 const _: () = assert!(size_of::<Option<Segment>>() > size_of::<Segment>(), "no spare bit patterns");
 
 impl Segment {
-    /// The flow this segment belongs to.
+    /// The flow to which this segment belongs.
     pub const fn flow(&self) -> FlowId {
         self.dest.flow()
     }
 
-    /// The end that sent it.
+    /// The end that sent the segment.
     pub const fn source(&self) -> EndId {
         self.dest.peer()
     }
 
-    /// The sequence numbers that it occupies: payload, SYN and FIN (RFC 9293 §3.4).
+    /// The length in the sequence space: payload, SYN and FIN (RFC 9293 §3.4).
     pub const fn seq_len(&self) -> u32 {
         self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
@@ -459,8 +459,8 @@ impl Segment {
         (self.len > 0).then(|| packetization.packet_of(self.seq.wrapping_sub(1).into()))
     }
 
-    /// Whether the segment is an echo request or reply instead of TCP. Then `seq` counts requests,
-    /// and `len` is the number of octets behind the headers.
+    /// Whether the segment is an echo request or reply instead of TCP. In an echo, `seq` counts
+    /// requests, and `len` is the number of octets behind the headers.
     pub const fn is_echo(&self) -> bool {
         self.present.has(Present::ECHO)
     }
@@ -470,8 +470,8 @@ impl Segment {
         self.present.set(Present::ECHO);
     }
 
-    /// Whether the segment is a packet of another protocol, or TCP that cannot be read. Then only
-    /// `size_bytes` has a meaning.
+    /// Whether the segment is a packet of another protocol, or TCP that cannot be read. In such a
+    /// packet, only `size_bytes` has a meaning.
     pub const fn is_other(&self) -> bool {
         self.present.has(Present::OTHER)
     }
@@ -500,7 +500,7 @@ impl Segment {
     /// The whole datagram of `size_bytes` octets to which this fragment belongs.
     ///
     /// # Panics
-    /// When a datagram cannot be that long.
+    /// When `size_bytes` exceeds the largest datagram.
     #[must_use]
     pub fn reassembled(self, size_bytes: u32) -> Segment {
         Segment { size_bytes: octets(size_bytes), part: Part::WHOLE, ..self }

@@ -1,4 +1,4 @@
-//! Sequence numbers: 32 bits on the wire, 64 inside.
+//! Sequence numbers: 32 bits on the wire, and 64 bits inside the program.
 //!
 //! A connection counts the octets of its sequence space from its initial sequence number: the
 //! SYN is 0, the first octet of data 1. On the wire only the low 32 bits of

@@ -10,8 +10,8 @@ use crate::units::Time;
 /// A port of a stage. A link has an entry and an exit; a path has two ends.
 pub type Port = usize;
 
-/// What links know of the frames that they carry. Simulated segments and handles to real octets are
-/// both frames; a link treats both in the same way.
+/// The properties of frames that links use. Simulated segments and handles to real octets are both
+/// frames; a link treats both in the same way.
 pub trait Frame: Copy {
     /// Octets of the IP datagram, without the link's framing.
     fn size_bytes(&self) -> u32;
@@ -21,8 +21,8 @@ pub trait Frame: Copy {
     fn dest(&self) -> EndId;
     /// Octets of payload.
     fn payload_bytes(&self) -> u16;
-    /// The packet's number in its flow, from 1, if it has one; `packets` says how the flow's octets
-    /// are divided.
+    /// The packet's number in its flow, from 1, if it has one. `packetization` is the rule by which
+    /// the flow's octets are divided.
     fn packet_number(&self, packetization: Packetization) -> Option<u64>;
     /// A number that all frames of one flow in one direction share. Few other flows have the same.
     fn flow_hash(&self) -> u64;
@@ -42,23 +42,26 @@ pub trait Frame: Copy {
     fn reassembled(self, size_bytes: u32) -> Self;
 }
 
-/// When a stage has something to do, and how it is ordered among other things at that instant.
+/// The instant at which a stage has something to do, and its order among other appointments at that
+/// instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Appointment {
     /// The instant.
     pub at: Time,
     /// When the appointment was made.
     pub since: Time,
-    /// The event that caused it: when that event was due, and when that appointment was made.
+    /// The event that caused the appointment: when that event was due, and when its own appointment
+    /// was made.
     pub by: (Time, Time),
 }
 
 /// Anything that frames pass through, or at which they end.
 ///
-/// A stage acts at instants of its own: `next_wakeup` returns the earliest, and the driver calls
-/// `pop` then, or later. A frame that `pop` returns carries the *logical* time of its departure.
-/// The next stage is pushed with that time, never with the driver's. So the same stages run in
-/// virtual time and in real time, and give the same results for the same arrivals.
+/// A stage acts at instants of its own. `next_wakeup` returns the earliest of them, and the driver
+/// calls `pop` at that instant or later. `pop` returns a frame with the *logical* time of its
+/// departure. The driver pushes the frame into the next stage with that time, and never with its
+/// own time. The same stages can therefore run in virtual time and in real time, and give the same
+/// results for the same arrivals.
 pub trait Stage<F: Frame> {
     /// Takes `frame` at `port` at the instant `now`.
     ///
@@ -77,16 +80,17 @@ pub trait Stage<F: Frame> {
 /// A stage at which frames end.
 pub trait Host<F: Frame>: Stage<F> {
     /// Inspects a frame that reaches the host at `now`, before it is pushed, and returns the frame
-    /// to push, if any. That is the same frame, except at a host that reassembles fragments.
+    /// to push, if any. The returned frame is the same frame, except at a host that reassembles
+    /// fragments.
     #[inline]
     fn gather(&mut self, now: Time, frame: F, events: &mut Events<F>) -> Option<F> {
         let _ = (now, events);
         Some(frame)
     }
 
-    /// Carries out what is due before an arrival at `now`; that arrival was scheduled at `since`.
-    /// Both are at the same instant, except for the fractions of nanoseconds that idle lines lose.
-    /// The push of the arrival follows this call.
+    /// Carries out all actions that are due before an arrival at `now`. That arrival was scheduled
+    /// at `since`. The actions and the arrival are at the same instant, except for the fractions of
+    /// nanoseconds that idle lines lose. The push of the arrival follows this call.
     #[inline]
     fn precede(&mut self, now: Time, since: Time, events: &mut Events<F>) {
         let _ = (now, since, events);

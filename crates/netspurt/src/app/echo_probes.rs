@@ -18,7 +18,7 @@ pub struct EchoProbePlan {
     pub count: u32,
     /// The give-up time for a reply. After it the echo probe counts as lost.
     pub timeout: Duration,
-    /// How long after a reply, or a loss, the next request leaves.
+    /// The time from a reply, or from a loss, until the next request leaves.
     pub pause: Duration,
 }
 
@@ -26,8 +26,8 @@ impl EchoProbePlan {
     /// The give-up time in RFC 889's experiments.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// The octets of the headers of IPv4 and of an ICMP echo (RFC 792), which are the shortest
-    /// datagram.
+    /// The octets of the headers of IPv4 and of an ICMP echo (RFC 792). The shortest datagram has
+    /// only these.
     pub const HEADER_BYTES: u16 = IPV4_HEADER_BYTES + 8;
 }
 
@@ -105,7 +105,7 @@ impl EchoProbes {
     /// Counts an unexpected reply as late or as a duplicate.
     fn stray(&mut self, now: Time, number: u32, in_flight: Option<Time>) {
         if let Some(sent) = in_flight.filter(|_| number == self.number()) {
-            // The reply arrives exactly at the deadline, which comes first.
+            // The reply arrives exactly at the deadline. The deadline comes first.
             self.finish(sent, None);
         }
         let Some(echo_probe) = self.done.get_mut(number.wrapping_sub(1) as usize) else { return };

@@ -27,8 +27,8 @@ pub enum Task {
 }
 
 impl Task {
-    /// The octets that the initiator writes, and the octets that the other end writes. `None` for a
-    /// transfer that never ends.
+    /// The octets that the initiator writes, and the octets that the other end writes. `None`
+    /// stands for a transfer that never ends.
     pub fn octets(&self) -> [Option<u64>; 2] {
         match self {
             Self::Bulk(bulk) => [bulk.octets, Some(0)],

@@ -10,13 +10,13 @@ use crate::units::{Duration, Time};
 
 use super::FlowResult;
 
-/// The plan of a flow whose one end sends requests, and whose other end answers them.
+/// The plan of a flow in which one end sends requests and the other end answers them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestPlan {
     /// When the connection is opened.
     pub start: Time,
-    /// The first request is written this long after the connection is open. With zero it is written
-    /// when the client opens the connection.
+    /// The time from the opening of the connection until the first request is written. If the time
+    /// is zero, the request is written when the client opens the connection.
     pub pause: Duration,
     /// The first request, and every later one that is not in `later`.
     pub each: PlannedRequest,
@@ -63,7 +63,8 @@ impl RequestPlan {
 /// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the request was written. If the connection was opened for it, when the opening began.
+    /// When the request was written. If the connection was opened for this request, the instant at
+    /// which the opening began.
     pub asked: Time,
     /// When the first octet of its reply was read.
     pub began: Option<Time>,

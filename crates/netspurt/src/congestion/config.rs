@@ -61,7 +61,7 @@ impl CongestionConfig {
         }
     }
 
-    /// The foreign algorithm that `text` names; `None` if it names none.
+    /// The foreign algorithm that `text` names; `None` if `text` does not name a foreign algorithm.
     ///
     /// # Errors
     /// When `text` names a place where there is no algorithm.

@@ -5,7 +5,7 @@ use crate::units::{BitRate, Duration, Time};
 
 use super::window::Window;
 
-/// The data on one ACK for the algorithm.
+/// The facts about one ACK that the algorithm gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckInfo {
     /// When the ACK arrived.
@@ -77,8 +77,9 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// window.
     fn on_ack(&mut self, ack: &AckInfo, window: &mut Window);
 
-    /// Takes the round trip of an ACK that may not open the window: of a duplicate, or during a
-    /// recovery that controls the window. It is not called for an algorithm that owns the window.
+    /// Takes the round trip of an ACK that may not open the window: a duplicate ACK, or any ACK
+    /// during a recovery that controls the window. It is not called for an algorithm that owns the
+    /// window.
     fn on_round_trip(&mut self, now: Time, rtt: Duration) {
         let _ = (now, rtt);
     }
@@ -100,8 +101,8 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
         window: &Window,
     ) -> u64;
 
-    /// Takes notice that a timeout at `now` begins a repair of all that is outstanding, up to `nxt`;
-    /// after [`on_congestion`](Self::on_congestion), where the threshold was cut.
+    /// Takes notice that a timeout at `now` begins a repair of all outstanding octets, up to `nxt`.
+    /// If the threshold was cut, [`on_congestion`](Self::on_congestion) was called before.
     fn on_timeout(&mut self, now: Time, nxt: u64) {
         let _ = (now, nxt);
     }
@@ -109,7 +110,7 @@ pub trait CongestionControl: Packed + core::fmt::Debug + Send + Sync {
     /// Takes notice that the congestion was not real. The sender has already restored `window`.
     fn on_undo(&mut self, now: Time, window: &mut Window);
 
-    /// Takes notice that recovery has ended. `window` is as recovery left it.
+    /// Takes notice that recovery has ended. `window` is the window at its end.
     fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
         let _ = (now, window);
     }

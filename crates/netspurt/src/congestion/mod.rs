@@ -1,10 +1,10 @@
 //! Congestion control algorithms, which set the size of the window and its growth.
 //!
-//! An algorithm does not know how losses are found or repaired. The sender tells it what an ACK
-//! acknowledged, and when a window of data met congestion. One trait serves two kinds of
+//! An algorithm does not know how losses are found or repaired. The sender reports the octets that
+//! an ACK acknowledged, and each window of data that met congestion. One trait serves two kinds of
 //! algorithms. Most algorithms only let the window grow, and decide how far it is cut; in between,
 //! the sender's loss recovery sets the window (RFC 9937). An algorithm that [owns the
-//! window](CongestionControl::owns_window), as BBR does, is told of all events and decides alone.
+//! window](CongestionControl::owns_window), as BBR does, gets all events and decides alone.
 
 mod bbr;
 mod config;

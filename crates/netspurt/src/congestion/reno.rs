@@ -107,7 +107,8 @@ mod tests {
         Window { cwnd, ssthresh }
     }
 
-    /// RFC 3465 §2.2: at most L segments an ACK in slow start; §2.3: one after a timeout.
+    /// RFC 3465 §2.2: an ACK opens the window by at most L segments in slow start. §2.3: it opens
+    /// the window by one segment after a timeout.
     #[test]
     fn slow_start_counts_octets_up_to_the_limit() {
         let mut reno = Reno::new(RenoConfig::default());
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(seen, [4000, 4000, 4000, 5000, 5000, 5000, 5000, 5000, 6000]);
     }
 
-    /// RFC 5681 §3.1, equation 4: half the flight, two segments at least.
+    /// RFC 5681 §3.1, equation 4: the threshold is half the flight, and at least two segments.
     #[test]
     fn a_loss_leaves_half_the_flight_and_two_segments_at_least() {
         let mut reno = Reno::new(RenoConfig::default());
@@ -143,10 +144,10 @@ mod tests {
         assert_eq!((cut(15_000), cut(3000)), (7500, 2000));
     }
 
-    /// HyStart++ has a limit of its own in the first slow start, eight segments an ACK; later ones
-    /// are as ever (RFC 9406 §4.3).
+    /// In the first slow start HyStart++ has a limit of its own: eight segments for each ACK. Later
+    /// slow starts have the usual limit (RFC 9406 §4.3).
     #[test]
-    fn an_exit_algorithm_has_its_say_in_the_first_slow_start() {
+    fn an_exit_algorithm_sets_the_limit_in_the_first_slow_start() {
         let slow_start_exit = SlowStartExit::default();
         let mut reno = Reno::new(RenoConfig { slow_start_exit, ..RenoConfig::default() });
         for (ssthresh, grown) in [(Window::NO_THRESHOLD, 8000), (50_000, 2000)] {

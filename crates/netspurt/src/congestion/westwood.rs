@@ -1,8 +1,8 @@
 //! Westwood+ (Grieco and Mascolo 2004): for paths with losses that are not caused by congestion.
 //!
-//! A loss does not halve the window. It sets the threshold to the octets that the path delivered in
-//! its minimum round trip. So a loss on a path that is not full costs nothing, and a loss at a full
-//! queue costs the queue.
+//! A loss does not halve the window. Instead, the threshold becomes the number of octets that the
+//! path delivered in its minimum round trip. On a path that is not full, a loss therefore does not
+//! shrink the window. At a full queue, the window shrinks by the octets in the queue.
 
 use crate::packed::packed;
 use crate::units::{Duration, Time};
@@ -134,21 +134,22 @@ mod tests {
         algorithm.on_congestion(Time::ZERO, Congestion::Loss, flight, 1000, &window)
     }
 
-    /// A full queue: twice the least round trip, so half of the flight stands in the queue.
+    /// The queue is full: the round trip is twice the minimum, so half of the flight is in the
+    /// queue.
     #[test]
-    fn at_a_full_queue_the_queue_is_given_up() {
+    fn at_a_full_queue_the_window_shrinks_by_the_queue() {
         let mut algorithm = fed(80_000, Duration::from_millis(100));
         assert_eq!(cut(&mut algorithm, 80_000), 40_000);
     }
 
     #[test]
-    fn on_a_path_that_is_not_full_a_loss_costs_nothing() {
+    fn on_a_path_that_is_not_full_a_loss_does_not_shrink_the_window() {
         let mut algorithm = fed(20_000, Duration::from_millis(50));
         assert_eq!(cut(&mut algorithm, 20_000), 20_000);
     }
 
     #[test]
-    fn before_any_estimate_a_loss_halves_and_two_segments_are_left_at_least() {
+    fn before_any_estimate_a_loss_halves_the_window_to_at_least_two_segments() {
         let mut algorithm = Westwood::new(WestwoodConfig::default());
         assert_eq!(cut(&mut algorithm, 20_000), 10_000);
         let mut slow = fed(10, Duration::from_millis(50));

@@ -18,7 +18,8 @@ struct AtlasPath {
     delays: Delays,
     /// When the first result began, in seconds since 1970.
     start: u64,
-    /// The number of bursts, and of bursts whose counts differ from their entries.
+    /// The number of bursts, and the number of those bursts that have counts different from their
+    /// entries.
     bursts: u64,
     contradictions: u64,
 }

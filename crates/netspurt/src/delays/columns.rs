@@ -1,5 +1,5 @@
-//! Finds out what each column of a table holds: from its name, from the shape of the rows, or as
-//! the user says.
+//! Finds out the contents of each column of a table: from its name, from the shape of the rows, or
+//! from the user.
 
 use std::net::IpAddr;
 
@@ -17,14 +17,14 @@ pub(super) struct SourceColumn {
     pub unit: Option<u64>,
 }
 
-/// What the columns of a table hold. Each index is the place of a column, from 0.
+/// The contents of the columns of a table. Each index is the place of a column, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TablePlan {
     pub rtt: Option<SourceColumn>,
     pub sent: Option<SourceColumn>,
     /// The column with the date, if `sent` has only times of day.
     pub date: Option<usize>,
-    /// Whether the day or the month comes first in dates such as 10/11/2024, if the user says so.
+    /// Whether the day or the month comes first in dates such as 10/11/2024, if the user gives it.
     pub dates: Option<DateOrder>,
     pub received: Option<SourceColumn>,
     /// The delay of a reply that came after the give-up time.
@@ -53,7 +53,8 @@ pub(super) struct TablePlan {
     pub one_way: bool,
     /// Whether this is our own table of echo probes, where one probe is in flight at a time.
     pub echo_probes: bool,
-    /// The table has a single column of whole numbers: one-way delays at fixed intervals.
+    /// Whether the table has a single column of whole numbers. They are one-way delays at fixed
+    /// intervals.
     pub paced: bool,
 }
 
@@ -218,7 +219,8 @@ fn named_unit(text: Option<&String>) -> Result<Option<u64>, RecordingError> {
     }
 }
 
-/// Finds out what the columns called `names` hold. What the user says in `columns` comes first.
+/// Finds out the contents of the columns called `names`. The hints of the user in `columns` come
+/// first.
 ///
 /// # Errors
 /// When the user names a column that does not exist, or an unknown unit.
@@ -349,8 +351,8 @@ fn place(names: &[String], said: &str) -> Result<usize, RecordingError> {
     })
 }
 
-/// Finds out what the columns hold if they have no names, from the shape of the rows. `None` if the
-/// shape is unknown.
+/// Finds out the contents of columns without names, from the shape of the rows. `None` if the shape
+/// is unknown.
 ///
 /// # Errors
 /// When a named column does not exist.

@@ -5,7 +5,7 @@
 pub(super) struct RowOrder {
     last: Option<i64>,
     fell: bool,
-    /// Whether a row has no time, or a later one than the row before it.
+    /// Whether some row has no time, or has a later time than the row before it.
     rose: bool,
 }
 
@@ -17,7 +17,7 @@ impl RowOrder {
         self.last = sent;
     }
 
-    /// Whether times fell, and none rose or was missing.
+    /// Whether times fell, and no time rose or was missing.
     pub fn is_descending(self) -> bool {
         self.fell && !self.rose
     }

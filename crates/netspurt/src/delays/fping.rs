@@ -112,7 +112,7 @@ fn row(text: &str) -> Option<Vec<Option<Duration>>> {
     (!cells.is_empty()).then_some(cells)
 }
 
-/// What the lines about one target say.
+/// The results of the lines about one target.
 #[derive(Debug, Default)]
 struct Target {
     tally: Tally,
@@ -194,7 +194,7 @@ fn wire(bytes: u32, target: &str) -> u32 {
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
     let mut targets: IndexMap<(&str, usize), Target> = IndexMap::new();
-    // How often each target began a further run. A run ends with its counts.
+    // The number of further runs that each target began. A run ends with its counts.
     let mut runs: IndexMap<&str, usize> = IndexMap::new();
     let mut clock = LogClock::default();
     for (number, whole) in lines(text) {

@@ -107,7 +107,7 @@ mod tests {
         };
         assert_eq!(pass(&[DAY - 2, DAY - 1, 0, 1]), [DAY - 2, DAY - 1, DAY, DAY + 1]);
         assert_eq!(pass(&[2, 1, DAY - 1, DAY - 2, 5]), [2, 1, -1, -2, 5 - DAY]);
-        // A gap of a night in a log that goes on is no midnight backwards.
+        // A long pause in a log whose times rise is not a midnight passed backwards.
         assert_eq!(pass(&[1, 2, DAY - 1]), [1, 2, DAY - 1]);
     }
 

@@ -81,8 +81,8 @@ pub(super) fn parse(
     Ok(())
 }
 
-/// Returns what a round trip says about its directions: the delay of the request, or the direction
-/// in which the probe was lost. irtt knows the delay only if the server stamps what it receives.
+/// Returns the delay of the request of a round trip, or the direction in which the probe was lost.
+/// irtt knows this delay only if the server stamps the requests that it receives.
 fn told_of_directions(trip: &serde_json::Value) -> HalfDelays {
     match &*label(&trip["lost"]) {
         "true_up" => HalfDelays::RequestLost,

@@ -1,4 +1,4 @@
-//! What `irtt client` prints for people: a line for each answer, and statistics at the end.
+//! The text that `irtt client` prints: a line for each answer, and statistics at the end.
 
 use std::collections::HashMap;
 
@@ -10,22 +10,22 @@ use super::tally::Tally;
 use super::text::{MICROSECOND, MILLISECOND, SECOND, decimal, integer, lines};
 use super::{Delays, HalfDelays};
 
-/// An answer: `seq=1 rtt=64.95ms rd=33.44ms sd=31.51ms ipdv=4.6ms`, at the end `(LATE)` if a later
-/// one came before it.
+/// An answer, as `seq=1 rtt=64.95ms rd=33.44ms sd=31.51ms ipdv=4.6ms`. The line ends with `(LATE)`
+/// if the answer to a later probe came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Answer {
     number: u64,
     rtt: Duration,
-    /// The delay of the request, if the server stamps what it receives.
+    /// The delay of the request, if the server stamps the requests that it receives.
     forward: Option<i64>,
 }
 
-/// What the statistics and the first lines say about the whole run.
+/// The facts about the whole run, which are in the first lines and in the statistics.
 #[derive(Clone, Copy, Debug, Default)]
 struct Whole {
     /// How many probes were sent and how many were answered.
     counts: Option<(u64, u64)>,
-    /// The duration of the run, and of the wait for the last answers in it.
+    /// The duration of the run, and the part of it that was a wait for the last answers.
     lasted: Option<(i64, i64)>,
     /// The octets of a probe behind the header of UDP.
     length: Option<u32>,
@@ -56,8 +56,8 @@ impl Whole {
         self.length.map_or(0, |octets| octets.saturating_add(if self.v6 { 48 } else { 28 }))
     }
 
-    /// Returns the interval between probes in nanoseconds. The last one left as the wait began.
-    /// Three digits are kept, since irtt prints no more of the duration.
+    /// Returns the interval between probes in nanoseconds. The last probe left when the wait began.
+    /// Three digits are kept, because irtt prints no more digits of the duration.
     fn interval(&self) -> Option<Duration> {
         let ((sent, _), (whole, wait)) = (self.counts?, self.lasted?);
         let gaps = sent.checked_sub(1).filter(|gaps| *gaps > 0)?;
@@ -99,7 +99,8 @@ fn span(text: &str) -> Option<i64> {
     Some(if negative { -sum } else { sum })
 }
 
-/// Reads the line of an answer. `Err` if it begins as one and goes on otherwise.
+/// Reads the line of an answer. `Err` if the line begins like an answer but does not continue like
+/// one.
 fn answer(line: &str) -> Option<Result<Answer, &'static str>> {
     let (number, rest) = integer(line.strip_prefix("seq=")?)?;
     let mut words = rest.strip_prefix(' ')?.split(' ');
@@ -120,7 +121,7 @@ fn answer(line: &str) -> Option<Result<Answer, &'static str>> {
     Some(if whole { Ok(read) } else { Err("the line ends within the answer") })
 }
 
-/// Whether irtt prints such a line besides those of answers.
+/// Whether the line is one that irtt prints and that is not an answer.
 fn is_ordinary(line: &str) -> bool {
     const PARTS: [&str; 9] = [
         "duration: ",
@@ -133,7 +134,7 @@ fn is_ordinary(line: &str) -> bool {
         "(out-of-order) pkts: ",
         "Terminated due to ",
     ];
-    // Rows of the table of statistics; a signal that ended the run.
+    // Rows of the table of statistics, and the report of a signal that ended the run.
     const STARTS: [&str; 12] = [
         "[",
         "Min ",

@@ -49,8 +49,8 @@ pub(super) struct UnreadStamps {
 }
 
 impl UnreadStamps {
-    /// Counts a reply with the text `before` it, if that looks like a stamp. `why` says why it is
-    /// not used.
+    /// Counts a reply with the text `before` it, if that looks like a stamp. `why` is the reason
+    /// why the stamp is not used.
     pub fn saw(&mut self, before: &str, why: &'static str) {
         let digits = before.bytes().filter(u8::is_ascii_digit).count();
         if digits < FEWEST_DIGITS {

@@ -11,7 +11,7 @@ fn compact(text: &str) -> String {
         .collect()
 }
 
-/// Whether a word says that no reply came. The words are those of .NET's `IPStatus` (which
+/// Whether a word means that no reply came. The words are those of .NET's `IPStatus` (which
 /// PowerShell's `Test-Connection` prints), of ping on Windows and Linux, of fping, and of
 /// monitoring tools.
 pub(super) fn says_lost(text: &str) -> bool {
@@ -39,7 +39,7 @@ pub(super) fn says_lost(text: &str) -> bool {
 const LONGEST: usize = 48;
 
 /// Whether a probe was answered: the cell holds a truth value, a count, an instant, or a word for
-/// the outcome. `None` if the cell does not say it, as numbers do if they are codes.
+/// the outcome. `None` if the cell does not show this. A number does not show it if it is a code.
 pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     if let Some((value, "")) = decimal(text, 1) {
         return (!coded).then_some(value > 0);
@@ -81,7 +81,8 @@ pub(super) fn success(text: &str, coded: bool) -> Option<bool> {
     }
 }
 
-/// Whether a probe was lost, as a cell in a column of losses says; `None` if it does not say.
+/// Whether a probe was lost, as shown by a cell in a column of losses; `None` if the cell does not
+/// show it.
 pub(super) fn lost(text: &str) -> Option<bool> {
     match &*compact(text) {
         "1" | "true" | "yes" | "y" | "t" | "lost" | "100%" | "100%loss" => Some(true),

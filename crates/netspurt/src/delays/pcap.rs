@@ -92,7 +92,7 @@ impl Trips {
     }
 }
 
-/// What the echoes of one prober have in common: source, destination and identifier.
+/// The values that all echoes of one prober share: source, destination and identifier.
 type Prober = (IpAddr, IpAddr, u16);
 
 /// The echo requests of one prober and their replies.
@@ -124,7 +124,7 @@ impl Echoes {
     }
 }
 
-/// What was read from a capture.
+/// The connections, echoes and counts that were read from a capture.
 struct Contents {
     flows: Flows<Conversation>,
     /// The number of directions of connections.

@@ -27,7 +27,7 @@ const fn ip_header(v6: bool) -> u32 {
     if v6 { 40 } else { 20 }
 }
 
-/// What was read of one run of ping.
+/// The facts about one run of ping that the lines so far give.
 #[derive(Clone, Debug, Default)]
 struct PingRun {
     header: Option<Header>,
@@ -378,11 +378,11 @@ fn rounded(ns: u64) -> u64 {
 /// How the interval between probes is known if their times of sending are not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paced {
-    /// The user gave it.
+    /// The user gave the interval.
     AsGiven,
-    /// It was computed from the statistics line.
+    /// The interval was computed from the statistics line.
     ByStatistics,
-    /// It is a guess: the usual interval of this tool.
+    /// The interval is a guess: the usual interval of this tool.
     Usual(&'static str),
 }
 
@@ -417,7 +417,7 @@ impl Paced {
     }
 }
 
-/// Makes a recording of which only the counts are known.
+/// Makes a recording for which only the counts are known.
 ///
 /// # Errors
 /// When more probes are lost than the limit allows.

@@ -96,7 +96,7 @@ impl Reply<'_> {
     }
 }
 
-/// Finds the meaning of `line`, from which any stamp was taken.
+/// Finds the meaning of `line`. A stamp before the line must already be removed.
 pub(super) fn read(line: &str) -> PingLine<'_> {
     // Toybox writes `Ping a (10.0.0.1): 56(84) bytes.`
     let toybox = line.starts_with("Ping ") && line.contains('(') && line.ends_with(" bytes.");
@@ -356,7 +356,7 @@ fn is_icmp_error(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word))
 }
 
-/// Whether ping writes such a line about something other than a single probe.
+/// Whether the line is one that ping writes and that is not about a single probe.
 fn is_ordinary(line: &str) -> bool {
     const STARTS: [&str; 24] = [
         "---",

@@ -1,16 +1,16 @@
 //! Lines that hold only a stamp, as a loop of `date` and `ping -c 1` writes them. A stamp is the
-//! time of sending of the next probe. Where the numbers begin again, a round of the loop begins.
+//! time of sending of the next probe. A round of the loop begins where the numbers begin again.
 
 /// The rounds of the loop within one recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PingRounds {
-    /// The last stamp, if the probe that left then was not read yet.
+    /// The last stamp, if the line of the probe that left at that time was not read yet.
     pending: Option<i64>,
     /// Whether the run began with a stamp.
     first: bool,
     /// Whether each stamp begins a round.
     going: bool,
-    /// The last number as written, and what is added to numbers so that they continue.
+    /// The last number as written, and the number that is added to numbers so that they continue.
     raw: Option<u64>,
     offset: u64,
     /// Whether a stamp was used as a probe's time of sending.
@@ -53,8 +53,8 @@ impl PingRounds {
         self.pending
     }
 
-    /// Returns the number of a probe whose line says `raw`. Numbers that begin again continue
-    /// behind `highest`.
+    /// Returns the number of a probe whose line has the number `raw`. Numbers that begin again
+    /// continue behind `highest`.
     pub fn number(&mut self, raw: u64, highest: Option<u64>) -> u64 {
         if self.going && self.pending.is_some() && self.raw.is_some_and(|last| raw <= last) {
             self.offset = highest.map_or(0, |highest| (highest + 1).saturating_sub(raw));
@@ -63,8 +63,8 @@ impl PingRounds {
         raw.saturating_add(self.offset)
     }
 
-    /// Notes that a round ended whose probe was lost. The number of that probe is not known. The
-    /// next probe's number continues behind it.
+    /// Notes that a round ended and that its probe was lost. The number of that probe is not known.
+    /// The next probe's number continues behind it.
     pub fn lose(&mut self) {
         self.raw.get_or_insert(u64::MAX);
     }

@@ -1,5 +1,5 @@
-//! The result of reading a file: recordings and malformed lines, or an error. Also what users may
-//! say about a file.
+//! The result of reading a file: recordings and malformed lines, or an error. Also the hints that
+//! users may give about a file.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use crate::units::Duration;
 use super::Delays;
 use super::format::Format;
 
-/// What the user says about a file and the file itself does not.
+/// Facts about a file that the file itself does not contain, so the user gives them.
 ///
 /// ```
 /// use netspurt::delays::{Format, Hints};
@@ -71,7 +71,7 @@ impl Malformed {
     }
 }
 
-/// What was read from a file.
+/// The recordings and the malformed lines of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The recordings, in the order in which they begin in the file.
@@ -87,9 +87,9 @@ pub struct RecordingError {
     pub file: String,
     /// The number of the line, from 1, if the error has a place.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What the user can do.
+    /// The fix: an action of the user.
     pub fix: String,
 }
 

@@ -73,10 +73,11 @@ impl Probe {
     }
 }
 
-/// What a recording says about the two directions of a probe, beside its round trip.
+/// The facts about the two directions of a probe that a recording has in addition to the round
+/// trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfDelays {
-    /// The recording says nothing about the directions.
+    /// The recording has no facts about the directions.
     Unknown,
     /// The delay of the request in nanoseconds, by the clocks of both ends. It is negative if the
     /// clocks differ by more than the delay.
@@ -100,18 +101,18 @@ pub struct Delays {
     pub order: ProbeOrder,
     /// The source of the times of sending.
     pub send_times: SendTimeSource,
-    /// When the first probe left by the calendar, if the file says so.
+    /// The calendar time at which the first probe left, if the file contains it.
     pub began: Option<Began>,
     /// The probes, in the order of sending.
     pub probes: Vec<Probe>,
-    /// What is known about the directions of each probe; empty if nothing is known about any.
+    /// The facts about the directions of each probe; empty if no direction of any probe is known.
     pub one_way: Vec<HalfDelays>,
     /// The number of probes that were answered, but whose delays were not recorded. They are not
     /// among [`probes`](Delays::probes).
     pub untimed: u64,
-    /// Replies beyond the first to a probe.
+    /// The number of further replies to probes that already had a reply.
     pub duplicates: u64,
-    /// What was assumed or left out, one note for each thing.
+    /// Notes for the user. Each names an assumption or an omission.
     pub notes: Vec<String>,
 }
 
@@ -152,7 +153,7 @@ impl Delays {
     }
 
     /// Counts each probe whose reply was later than `limit` as lost. RFC 889 §2 did so after half a
-    /// minute. A note says how many probes these are.
+    /// minute. A note has the number of these probes.
     ///
     /// ```
     /// use netspurt::delays::{Delays, Probe};

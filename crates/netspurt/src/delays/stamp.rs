@@ -136,7 +136,8 @@ fn with_month(text: &str) -> Option<(Stamp, &str)> {
     weekday.and_then(|rest| dated(rest, true)).or_else(|| dated(text, false))
 }
 
-/// Reads such a stamp from the date on. `after_weekday` says that a weekday came before it.
+/// Reads a stamp whose month is a word, beginning with its date. `after_weekday` says that a
+/// weekday came before it.
 fn dated(rest: &str, after_weekday: bool) -> Option<(Stamp, &str)> {
     let (month, day, mut year, rest) = match month(rest) {
         Some((month, rest)) => {

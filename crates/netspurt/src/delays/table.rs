@@ -136,7 +136,8 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     };
     let mut rows =
         TableRows::new(TablePlan { dates: order_of_dates(text, &layout)?, ..layout.plan });
-    // Empty lines between rows; those above and below are nobody's probes.
+    // Only empty lines between rows are counted. Empty lines above and below the rows are not
+    // probes.
     let (mut begun, mut empty, mut left_out) = (false, 0_u64, 0);
     for (number, line) in lines(text) {
         if line.trim().is_empty() {
@@ -286,7 +287,7 @@ struct Group {
     duplicates: u64,
     /// The algorithm whose rows are read, in a table of replays.
     estimator: Option<String>,
-    /// What the table itself says about its recordings.
+    /// The order of the probes and the kind of the delays, if the table has columns for them.
     order: Option<ProbeOrder>,
     measure: Option<Measure>,
 }

@@ -111,7 +111,8 @@ impl Tally {
 
     /// Adds the probes of `range`, from the first to the last number, to `delays`. A number without
     /// a line is a lost probe. If some times of sending are recorded, the missing ones are computed
-    /// from these. If none is, all are computed from `interval`; without it they are unknown.
+    /// from these. If no time is recorded, all are computed from `interval`. Without an interval
+    /// they are unknown.
     ///
     /// # Errors
     /// When more numbers are missing than the limit allows.
@@ -237,7 +238,8 @@ fn pace(known: &[(u64, i64)], interval: Option<Duration>) -> f64 {
     given.or_else(|| steps.get(steps.len() / 2).copied()).unwrap_or(1.0).max(0.0)
 }
 
-/// Converts times to instants since the first one. None is earlier than the one before it.
+/// Converts times to instants since the first one. No instant is earlier than the instant before
+/// it.
 #[derive(Default)]
 struct InOrder {
     start: Option<i64>,

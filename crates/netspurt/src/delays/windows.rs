@@ -200,7 +200,7 @@ fn statistics(text: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// Whether Windows's ping writes such a line: a reply, a header or a line of statistics.
+/// Whether the line is one that ping on Windows writes: a reply, a header or a line of statistics.
 pub(super) fn knows(line: &str) -> bool {
     let (_, line) = of_line(line);
     let reply = match read(line) {
@@ -254,9 +254,9 @@ impl WindowsRun {
         self.probes.push(WindowsProbe { rtt: Some(rtt), wire_bytes, sent_ns, text: None });
     }
 
-    /// Decides what the lines are that were not understood. They are lost probes if the statistics
-    /// count them as probes, or if there are no statistics and the lines repeat one text. Otherwise
-    /// they are malformed.
+    /// Decides the meaning of the lines that were not understood. They are lost probes if the
+    /// statistics count them as probes, or if there are no statistics and the lines repeat one
+    /// text. Otherwise they are malformed.
     fn judge(&mut self, malformed: &mut Vec<Malformed>, notes: &mut Vec<String>) {
         let unknown = self.probes.iter().filter(|one| one.text.is_some()).count() as u64;
         if unknown == 0 {

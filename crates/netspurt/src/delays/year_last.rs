@@ -29,7 +29,7 @@ pub(super) struct YearLast {
     dotted: bool,
 }
 
-/// What a date shows about the order of day and month.
+/// The evidence of a date about the order of day and month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DateOrderEvidence {
     /// The date is possible in this order only.
@@ -86,8 +86,8 @@ impl YearLast {
     }
 }
 
-/// Returns what a cell that begins with a date shows about the order of day and month. `None` if
-/// the cell has no such date, or if both orders give the same day.
+/// Returns the evidence about the order of day and month in a cell that begins with a date. `None`
+/// if the cell has no such date, or if both orders give the same day.
 pub(super) fn evidence(cell: &str) -> Option<DateOrderEvidence> {
     YearLast::read(cell)?.0.evidence()
 }

@@ -7,7 +7,8 @@ pub(super) enum Zone {
     Unnamed,
     /// Seconds east of Greenwich.
     East(i64),
-    /// An abbreviation that several zones share, with the message that says what to write instead.
+    /// An abbreviation that several zones share, with a message that names the text to write
+    /// instead.
     Ambiguous(&'static str),
 }
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::place::did_you_mean;
 
-/// What is wrong with a distribution, and what to write.
+/// A mistake in the text or the values of a distribution, and the fix.
 ///
 /// ```
 /// use netspurt::distribution::{Distribution, DistributionUnit};
@@ -20,9 +20,9 @@ pub struct DistributionError {
     pub key: String,
     /// The value of that key as written; empty if there is none.
     pub value: String,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to write.
+    /// The fix: the text to write instead.
     pub fix: String,
 }
 

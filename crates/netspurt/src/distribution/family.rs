@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::DistributionError;
 
-/// What the values of a distribution are.
+/// The kind of the values of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DistributionUnit {
     /// Sizes, drawn in octets.
@@ -40,7 +40,7 @@ impl DistributionUnit {
     }
 }
 
-/// How sizes, times, counts or arrivals are distributed.
+/// A distribution of sizes, times, counts or arrivals.
 ///
 /// ```
 /// use netspurt::distribution::{Distribution, DistributionUnit, Sampler};

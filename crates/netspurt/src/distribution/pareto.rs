@@ -1,7 +1,7 @@
 //! The Pareto distribution, whole or truncated.
 //!
 //! With the shape *a* and the least value *L*, P(X > x) is (L / x)^a. The distribution truncated at
-//! *H* is this one under the condition X <= H.
+//! *H* is the same distribution under the condition X <= H.
 
 use super::family::Start;
 

@@ -32,7 +32,7 @@ pub struct Sampler {
     stream: Stream,
 }
 
-/// What a draw needs: the computed constants of the distribution, and its state.
+/// The values that a draw needs: the computed constants of the distribution, and its state.
 #[derive(Clone, Debug)]
 enum SamplerState {
     Fixed(f64),

@@ -22,7 +22,7 @@ fn draws(text: &str, unit: DistributionUnit) -> Vec<f64> {
 
 const DRAWS: u32 = 100_000;
 
-/// How many standard errors a figure may be off.
+/// The number of standard errors by which a figure may be off.
 const ERRORS: f64 = 4.5;
 
 fn mean(values: &[f64]) -> f64 {
@@ -41,7 +41,8 @@ fn assert_quantiles(text: &str, unit: DistributionUnit, quantile: impl Fn(f64) -
     }
 }
 
-/// Asserts that the mean of the draws is the distribution's, which has the deviation `deviation`.
+/// Asserts that the mean of the draws is that of the distribution, whose standard deviation is
+/// `deviation`.
 fn assert_mean(text: &str, unit: DistributionUnit, expected: f64, deviation: f64) {
     let told = parse(text, unit).mean().unwrap();
     assert!((told / expected - 1.0).abs() < 1e-12, "{text}: {told} instead of {expected}");
@@ -61,7 +62,7 @@ fn a_plain_quantity_is_always_drawn() {
 }
 
 #[test]
-fn a_uniform_distribution_draws_both_ends_as_often_as_what_lies_between() {
+fn a_uniform_distribution_draws_all_values_including_both_ends_equally_often() {
     let mut sampler = sampler("uniform:from=2,to=6", Count);
     let mut drawn = [0_u32; 9];
     (0..DRAWS).for_each(|_| drawn[sampler.count() as usize] += 1);
@@ -81,7 +82,7 @@ fn exponential_times_and_poisson_gaps_have_their_quantiles_and_means() {
 
 #[test]
 fn lognormal_distributions_have_their_quantiles_and_means() {
-    // Of the standard normal distribution.
+    // Quantiles of the standard normal distribution.
     let points = [
         (0.001, -3.090_232_306),
         (0.01, -2.326_347_874),
@@ -121,7 +122,8 @@ fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
         let quantile = |p: f64| 1e3 * (1.0 - kept * p).powf(-1.0 / shape);
         assert_quantiles(&text, Octets, quantile);
         assert!(draws(&text, Octets).iter().all(|octets| (1e3..=100e3 + 1e-6).contains(octets)));
-        // Its mean is the least value and the integral of P(X > x) up to the greatest, here over ln x.
+        // The mean is the sum of the least value and the integral of P(X > x) up to the greatest
+        // value. The integral is taken over ln x.
         let (strips, span) = (50_000_u32, 100_f64.ln());
         let middle = |n: u32| 1e3 * (span * (f64::from(n) + 0.5) / f64::from(strips)).exp();
         let above = |x: f64| 1.0 - (1.0 - (1e3 / x).powf(shape)) / kept;
@@ -136,7 +138,7 @@ fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
 }
 
 #[test]
-fn the_mean_of_a_truncated_pareto_distribution_is_that_of_what_is_drawn() {
+fn the_mean_of_a_truncated_pareto_distribution_is_the_mean_of_its_draws() {
     let text = "pareto:shape=1.2,mean=8 kB,most=100 kB";
     assert_eq!(parse(text, Octets).mean(), Some(8000.0));
     let values = draws(text, Octets);
@@ -146,7 +148,7 @@ fn the_mean_of_a_truncated_pareto_distribution_is_that_of_what_is_drawn() {
 
 #[test]
 fn weibull_distributions_have_their_quantiles_and_means() {
-    // Γ(1 + 1/0.5) = 2 and the variance is Γ(5) - 4 = 20 squares of the scale.
+    // The mean is Γ(1 + 1/0.5) = 2 scales, and the variance is Γ(5) - 4 = 20 squares of the scale.
     let text = "weibull:shape=0.5,mean=20 ms";
     assert_quantiles(text, Span, |p| 1e7 * (1.0 - p).ln().powi(2));
     assert_mean(text, Span, 2e7, 1e7 * 20_f64.sqrt());
@@ -222,7 +224,7 @@ fn the_means_of_packmimes_curves_are_the_sums_of_small_strips() {
         let expected = sum / f64::from(strips);
         assert!((curve.mean() / expected - 1.0).abs() < 1e-6, "{} {expected}", curve.mean());
     }
-    // Over v = log2 u from -200 to 0; 2^v ln 2 dv is du.
+    // The strips are in v = log2 u from -200 to 0, and du is 2^v ln 2 dv.
     for curve in [&DOWNLOADED, &LARGE] {
         let strip = |v: f64| (curve.at(v) + v).exp2() * core::f64::consts::LN_2;
         let sum: f64 = (0..strips).map(|n| strip(middle(n, -200.0))).sum();
@@ -289,7 +291,7 @@ fn a_text_without_fault_reads_as_itself() {
     }
 }
 
-/// Faulty texts, what they are for, and what is said of them.
+/// Faulty texts, the unit with which each is read, and a part of its error.
 const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     (
         "lognormall:mean=1 kB",
@@ -383,7 +385,7 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
 ];
 
 #[test]
-fn a_slip_names_the_distribution_the_key_and_what_to_write() {
+fn an_error_names_the_distribution_the_key_and_the_fix() {
     for (text, unit, message) in SLIPS {
         let slip = Distribution::parse(text, *unit).unwrap_err();
         assert_eq!(slip.to_string(), *message, "{text}");
@@ -404,7 +406,7 @@ fn the_same_stream_gives_the_same_draws() {
     }
 }
 
-/// A text that is right, of one of the units.
+/// A correct text, and its unit.
 fn texts() -> impl Strategy<Value = (String, DistributionUnit)> {
     let unit = prop_oneof![Just(Octets), Just(Span), Just(Count), Just(Gap)];
     let parameters =

@@ -4,9 +4,9 @@ use core::any::Any;
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Why a foreign algorithm cannot go on.
+/// The reason why a foreign algorithm cannot continue.
 pub struct ForeignFault {
-    /// What happened and where, in one line.
+    /// The failure and its place, in one line.
     pub message: String,
     /// Details for code that knows the algorithm's language.
     pub cause: Box<dyn Any + Send>,
@@ -19,8 +19,8 @@ impl fmt::Debug for ForeignFault {
 }
 
 /// Ends the run that called a foreign algorithm. The traits of algorithms cannot return errors,
-/// because the core's own algorithms never fail. So the stack is unwound up to [`watched`]. Nothing
-/// is printed.
+/// because the core's own algorithms never fail. Therefore the stack is unwound up to [`watched`].
+/// Nothing is printed.
 ///
 /// # Panics
 /// Always, but without a message.

@@ -1,9 +1,9 @@
-//! Algorithms from outside the core: how they are named, how they are found, and how they fail.
+//! Algorithms from outside the core: their names, the search for them, and their failures.
 //!
 //! A name is a place, as `timer.py:Peak` or `package.module:Peak`, or a word by which an installed
-//! package offers an algorithm. Constants may follow: `timer.py:Peak:k=3`. The core itself can run
-//! no other language than Rust. A crate that can gives a [`Seam`] a function that finds algorithms
-//! by name.
+//! package offers an algorithm. Constants may follow: `timer.py:Peak:k=3`. The core itself runs
+//! only Rust. A crate that can run another language gives a [`Seam`] a function that finds
+//! algorithms by name.
 
 mod fault;
 mod pin;
@@ -15,24 +15,24 @@ use serde::Serialize;
 pub use fault::{ForeignFault, fail, watched};
 pub use pin::{code_file, fingerprint, has_place, pinned, unpinned};
 
-/// Where an algorithm comes from, for records.
+/// The origin of an algorithm, for records.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Origin {
-    /// The text that names it, with the beginning of the code's fingerprint.
+    /// The text that names the algorithm, with the beginning of the code's fingerprint.
     pub text: String,
-    /// The name of the file with its code, without folders.
+    /// The name of the file with the algorithm's code, without folders.
     pub file: String,
     /// The SHA-256 of that file in hexadecimal.
     pub sha256: String,
 }
 
-/// Why a text names no algorithm.
+/// The reason why a text does not name an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}: {fix}")]
 pub struct ForeignError {
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to write.
+    /// The fix: the text to write instead.
     pub fix: String,
 }
 

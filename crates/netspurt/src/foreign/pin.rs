@@ -33,7 +33,7 @@ pub fn fingerprint(code: &str) -> String {
     Sha256::digest(code).iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-/// Divides a text into the place, its pin, and what follows the colon.
+/// Divides a text into the place, its pin, and the rest after the colon.
 fn parts(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let (place, rest) = text.split_once(':')?;
     let place = place.trim();

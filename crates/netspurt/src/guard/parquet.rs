@@ -9,7 +9,7 @@ use ::parquet::file::reader::{ChunkReader, SerializedFileReader};
 
 use super::thrift::{Holds, Walk};
 
-/// Why a Parquet file could not be opened.
+/// The reason why a Parquet file could not be opened.
 #[derive(Debug)]
 pub enum ParquetFault {
     /// The footer or a page header contradicts the definitions of Parquet.
@@ -85,8 +85,8 @@ fn has_sound_pages(file: &impl ChunkReader, (start, length): (u64, u64)) -> bool
     true
 }
 
-/// Where the page that starts at `at` ends; `None` if its header does not pass the walk, or the
-/// page ends after `end`.
+/// The offset at which the page that starts at `at` ends; `None` if its header does not pass the
+/// walk, or if the page ends after `end`.
 fn page(file: &impl ChunkReader, at: u64, end: u64) -> Option<u64> {
     let mut size = HEADER;
     loop {

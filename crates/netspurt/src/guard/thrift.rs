@@ -9,7 +9,7 @@ const DEPTH_MAX: u32 = 32;
 /// The greatest id of a field. Ids have 16 bits, and decoders ignore higher bits.
 const ID_MAX: u64 = i16::MAX as u64;
 
-/// The type of a field by its definition. A file may say another type.
+/// The type of a field by its definition. A file may give another type.
 pub(super) enum Holds {
     Truth,
     Octet,
@@ -37,13 +37,13 @@ impl Holds {
 
 /// A walk through octets of the protocol, and the octets that are left.
 ///
-/// A list says how many elements it has, and elements of some types take no octets. A decoder that
-/// skips such elements one by one may need years for a hundred octets. The walk therefore refuses a
-/// list with more elements than octets follow, and a list whose elements take no octets.
+/// A list gives the number of its elements, and elements of some types take no octets. A decoder
+/// that skips such elements one by one may need years for a hundred octets. The walk therefore
+/// refuses a list with more elements than octets follow, and a list whose elements take no octets.
 ///
-/// A decoder reads a field that it knows by the definition, whatever type the file says. The walk
-/// therefore refuses such a field if it has another type: otherwise the decoder and the walk would
-/// read different octets.
+/// A decoder reads a known field by its definition, whatever type the file gives. If the file gives
+/// another type, the decoder and the walk would read different octets. The walk therefore refuses
+/// such a field.
 pub(super) struct Walk<'a> {
     left: &'a [u8],
 }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_as_defined_and_unknown_ones_are_walked() {
+    fn defined_fields_and_unknown_fields_pass_the_walk() {
         assert!(ends(&[0x15, 4, 0x19, 0x18, 1, b'a', 0x1c, 0, 0]), "all that are known");
         assert!(ends(&[0xa5, 4, 0]), "field 10 is unknown");
         assert!(ends(&[0x29, 0, 0]), "an empty list says no type");

@@ -4,13 +4,14 @@ use crate::segment::{IPV4_HEADER_BYTES, Part};
 use crate::stage::Frame;
 
 /// The octets of payload in a fragment other than the last, on a link with an MTU of `mtu_bytes`.
-/// They are a multiple of eight.
+/// The number is a multiple of eight.
 pub const fn fragment_payload(mtu_bytes: u32) -> u32 {
     mtu_bytes.saturating_sub(IPV4_HEADER_BYTES as u32) / Part::UNIT_BYTES * Part::UNIT_BYTES
 }
 
-/// The number of fragments before the last one, for a datagram with `payload` octets. Each has as
-/// many whole units of eight octets as fit; the payload of the last one need not be a multiple.
+/// The number of fragments before the last one, for a datagram with `payload` octets. Each of them
+/// has as many whole units of eight octets as fit. The payload of the last fragment need not be a
+/// multiple of eight octets.
 ///
 /// A datagram that fits is not fragmented, as in the procedure of RFC 791 §3.2 and in Linux.
 pub const fn full_fragments(payload: u32, mtu_bytes: u32) -> u32 {
@@ -54,30 +55,33 @@ mod tests {
         Segment { size_bytes, ..Segment::default() }
     }
 
-    /// Sizes, offsets and whether more follow.
+    /// The size and the offset of each packet, and whether more fragments follow.
     fn cuts(frames: impl Iterator<Item = Segment>) -> Vec<(u16, u32, bool)> {
         frames.map(|f| (f.size_bytes, f.part.offset_bytes(), f.part.more_follow())).collect()
     }
 
     #[test]
-    fn the_example_of_rfc_791_is_cut_as_it_shows() {
-        // Appendix A, example 2: 452 octets of data, 280 at most: 256 octets, more fragments;
-        // and 196 at the offset of 32 units.
+    fn the_example_of_rfc_791_is_cut_as_printed() {
+        // Appendix A, example 2: a datagram with 452 octets of data crosses a link with an MTU of
+        // 280. The first fragment has 256 octets, and more follow. The second has 196 octets at the
+        // offset of 32 units.
         let cut = cuts(fragments(datagram(472), 280));
         assert_eq!(cut, [(276, 0, true), (216, 256, false)]);
     }
 
     #[test]
     fn a_fragment_carries_whole_units_of_eight_octets_and_the_last_the_rest() {
-        // 532 octets behind the header, 230 at most: 224 are whole units.
+        // The datagram has 532 octets behind the header. A fragment has room for 230, of which 224
+        // are whole units.
         let cut = cuts(fragments(datagram(552), 250));
         assert_eq!(cut, [(244, 0, true), (244, 224, true), (104, 448, false)]);
         assert_eq!(cuts(fragments(datagram(576), 576)), [(576, 0, false)], "it fits");
         assert_eq!(cuts(fragments(datagram(577), 576)), [(572, 0, true), (25, 552, false)]);
-        // A last fragment may be longer than the others: 230 octets are no whole units, but fit.
+        // The last fragment may be longer than the others. Its 230 octets are not a multiple of
+        // eight, but they fit.
         assert_eq!(cuts(fragments(datagram(474), 250)), [(244, 0, true), (250, 224, false)]);
         assert_eq!(cuts(fragments(datagram(475), 250)).len(), 3);
-        // The least of all links: 48 octets in each.
+        // The least MTU of all links leaves room for 48 octets in each fragment.
         assert_eq!(cuts(fragments(datagram(120), 68)).len(), 3);
     }
 

@@ -11,10 +11,10 @@ use crate::units::{Duration, Time};
 /// A host that reassembles datagrams before it passes them to its inner stage `E`.
 ///
 /// Fragments may come in any order, with duplicates and overlaps. The datagram is passed on when
-/// its last octet has arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives;
-/// its length is constant, as RFC 1122 §3.3.2 requires, and an incomplete datagram is dropped when
-/// it fires. If one fragment has the mark of a congested queue, the datagram has it (RFC 3168
-/// §5.3).
+/// its last octet has arrived (RFC 791 §3.2). The timer runs from the first fragment that arrives,
+/// and its length is constant, as RFC 1122 §3.3.2 requires. An incomplete datagram is dropped when
+/// the timer fires. If one fragment has the mark of a congested queue, the datagram has it (RFC
+/// 3168 §5.3).
 ///
 /// Fragments of one transmission share its id. A copy that arrives when its datagram is complete
 /// begins another datagram, which times out.
@@ -55,8 +55,8 @@ pub struct Reassembling<F, E> {
 struct PartialDatagrams<F> {
     /// The datagrams by the id of their transmission.
     partial: BTreeMap<TransmissionId, Partial<F>>,
-    /// The datagrams' deadlines, in order, with their ids. Those of complete datagrams remain in
-    /// the queue, but not at the front.
+    /// The datagrams' deadlines, in order, with their ids. Deadlines of complete datagrams may
+    /// remain in the queue, but not at its front.
     deadlines: VecDeque<(Time, TransmissionId)>,
     given_up: u64,
 }
@@ -176,7 +176,7 @@ impl<F: Frame> Partial<F> {
         if !fragment.part().more_follow() {
             self.end = Some(to);
         }
-        // Ranges that touch or overlap the new one become one with it.
+        // Ranges that touch or overlap the new one are joined with it.
         let first = self.there.partition_point(|range| range.1 < from);
         let behind = self.there.partition_point(|range| range.0 <= to);
         let joined = self.there[first..behind]

@@ -7,7 +7,7 @@ use crate::segment::{Ecn, Part, Segment};
 use crate::stage::{Frame, Port, Stage};
 use crate::units::{Duration, Time};
 
-/// Stores what it gets.
+/// A stage that stores the frames that it gets.
 #[derive(Debug, Default)]
 struct Heap(Vec<(Time, Segment)>);
 
@@ -59,7 +59,7 @@ fn drops(events: &mut Events<Segment>) -> Vec<(Time, u64, u16)> {
 }
 
 #[test]
-fn the_last_octet_completes_a_datagram_in_whatever_order_it_comes() {
+fn the_last_missing_octet_completes_a_datagram_in_any_order_of_fragments() {
     let whole = datagram(1, 1500);
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]] {
         let (mut host, mut events) = host();
@@ -81,7 +81,7 @@ fn a_whole_datagram_goes_straight_through() {
 }
 
 #[test]
-fn datagrams_under_way_at_once_are_kept_apart_by_their_ids() {
+fn datagrams_in_flight_at_the_same_time_are_distinguished_by_their_ids() {
     let (mut host, mut events) = host();
     let (one, two) = (datagram(1, 1000), datagram(2, 900));
     for part in parts(one, 576).into_iter().zip(parts(two, 576)).flat_map(|(a, b)| [a, b]) {
@@ -92,14 +92,15 @@ fn datagrams_under_way_at_once_are_kept_apart_by_their_ids() {
 
 #[test]
 fn the_timer_runs_from_the_first_fragment_to_come_and_is_not_set_again() {
-    // RFC 1122 §3.3.2: a fixed value, between 60 and 120 seconds.
+    // RFC 1122 §3.3.2: the reassembly time is a fixed value between 60 and 120 seconds.
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1500), 576);
     host.push(at(1), 0, parts[0], &mut events);
     host.push(at(50), 0, parts[1], &mut events);
     assert_eq!(host.next_wakeup(), Some(at(61)));
     assert!(host.pop(at(61), &mut events).is_none());
-    // The parts that had arrived: 552 octets each with a header; together with one header.
+    // Two parts of 552 octets had arrived, each with a header. The dropped frame has the octets of
+    // both and one header.
     assert_eq!((drops(&mut events), host.given_up()), (vec![(at(61), 1, 20 + 2 * 552)], 1));
     assert_eq!(host.next_wakeup(), None);
 }
@@ -115,7 +116,7 @@ fn a_fragment_at_the_instant_of_the_timer_is_too_late_and_begins_another_datagra
 }
 
 #[test]
-fn a_copy_of_a_fragment_adds_nothing_and_after_the_datagram_it_waits_in_vain() {
+fn a_copy_of_a_fragment_adds_nothing_and_after_its_datagram_it_is_dropped_by_the_timer() {
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1000), 576);
     for part in [parts[0], parts[0], parts[1]] {
@@ -133,7 +134,7 @@ fn fragments_of_two_sizes_that_overlap_make_the_datagram() {
     let (mut host, mut events) = host();
     let whole = datagram(1, 1500);
     let (wide, tight) = (parts(whole, 1000), parts(whole, 300));
-    // Octets 0 to 560 and 840 to 1480 in small parts, 0 to 976 in one.
+    // Octets 0 to 560 and 840 to 1480 arrive in small parts, and octets 0 to 976 in one part.
     for part in [tight[0], tight[1], tight[3], tight[4], tight[5], wide[0]] {
         assert!(host.inner().0.is_empty());
         host.push(at(0), 0, part, &mut events);
@@ -143,7 +144,7 @@ fn fragments_of_two_sizes_that_overlap_make_the_datagram() {
 
 #[test]
 fn one_marked_fragment_marks_the_datagram() {
-    // RFC 3168 §5.3: CE on any fragment is CE on the datagram.
+    // RFC 3168 §5.3: if any fragment has CE, the datagram has CE.
     for marked in 0..2 {
         let (mut host, mut events) = host();
         let whole = Segment { ecn: Ecn::ECT0, ..datagram(1, 1000) };
@@ -168,7 +169,7 @@ proptest! {
             parts = parts.into_iter().flat_map(|part| fragments(part, *mtu)).collect();
             prop_assert!(parts.iter().all(|part| u32::from(part.size_bytes) <= *mtu));
         }
-        // Each has one more header, and the octets are those of the datagram, in order.
+        // Each further fragment adds one header. The octets are those of the datagram, in order.
         let mut next = 0;
         for (place, part) in parts.iter().enumerate() {
             prop_assert_eq!(part.part.offset_bytes(), next);
@@ -207,7 +208,7 @@ proptest! {
 }
 
 #[test]
-fn a_part_is_what_the_header_says() {
+fn a_part_has_the_bits_of_the_header() {
     assert_eq!(Part::new(65_528, false).offset_bytes(), 65_528);
     assert!(std::panic::catch_unwind(|| Part::new(12, false)).is_err());
     assert!(std::panic::catch_unwind(|| Part::new(65_536, false)).is_err());

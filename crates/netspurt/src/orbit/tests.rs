@@ -96,7 +96,7 @@ fn a_satellite_in_the_equator_is_hidden_for_the_angle_that_the_earth_covers() {
     let half = libm::acos(EARTH_KM / radius) + libm::acos(EARTH_KM / 42_164.17);
     for pass in passes.iter().filter(|pass| pass.whole()) {
         assert!((pass.seconds() - synodic * half / core::f64::consts::PI).abs() < 0.1);
-        // The distance is between that of a tangent and the least one, at which both are on one
+        // The greatest distance is that of a tangent. The distance is least when both are on one
         // line from the centre.
         let most = chord(radius, 42_164.17, half);
         assert!((pass.km[1] - most).abs() < 1.0 && (pass.km[0] - 42_164.17 + radius).abs() < 0.1);
@@ -165,7 +165,7 @@ fn an_atmosphere_shortens_passes_in_space() {
 }
 
 #[test]
-fn a_path_has_as_many_legs_as_stations_less_one_and_each_must_be_clear() {
+fn a_path_has_one_leg_fewer_than_stations_and_each_must_be_clear() {
     let (ground, relay, other) = (site(32.5, -106.6, 0.0), geo(-174.17), geo(-41.0));
     let now = at(START);
     let leg = |a: &Station, b: &Station| path(&[a.clone(), b.clone()]).at(now).unwrap();
@@ -207,7 +207,8 @@ mod bad_input {
         assert_eq!((set.argument, set.anomaly, set.revolutions), (10.0, 20.0, 15.5));
     }
 
-    /// The text of the error after the columns of one line of a set, counted from 1, are replaced.
+    /// The text of the error that results if the characters of a set from `column` of `line` on are
+    /// replaced by `by`. Lines and columns count from 1.
     fn damaged(line: usize, column: usize, by: &str) -> String {
         let mut lines = [FIRST.to_owned(), SECOND.to_owned()];
         lines[line - 1].replace_range(column - 1..column - 1 + by.len(), by);
@@ -322,7 +323,7 @@ mod bad_input {
     }
 
     #[test]
-    fn paths_and_spans_without_sense_are_refused() {
+    fn impossible_paths_and_spans_are_refused() {
         let refused = |stations: &[Station], margin: f64| {
             OrbitPath::new(stations.to_vec(), margin).unwrap_err().to_string()
         };
@@ -339,7 +340,7 @@ mod bad_input {
     }
 
     #[test]
-    fn stations_in_text_form_say_what_is_wrong_with_them() {
+    fn errors_of_stations_in_text_form_name_the_mistake() {
         let error = |text: &str| Station::of_text(text, 0.0).unwrap_err().to_string();
         let unknown = error("apogee=400,perige=380,inclination=51.6");
         assert!(unknown.contains("orbit:1:12") && unknown.contains("`perigee`"), "{unknown}");
@@ -410,10 +411,10 @@ type PublishedState = (f64, [f64; 3]);
 
 /// Element sets and states [min after the epoch, km] of the verification of SGP4: Vallado,
 /// Crawford, Hujsak, Kelso, Revisiting Spacetrack Report #3, AIAA 2006-6753, `SGP4-VER.TLE` and
-/// `tcppver.out`. Low and eccentric, low and circular, half-day resonance, synchronous with the
-/// Lyddane branch, sun-synchronous, synchronous in the equator; a node that passes zero between
-/// both states, and an orbit whose perigee is inside the Earth. `python/tests/test_orbit.py`
-/// compares all states, where the files are installed.
+/// `tcppver.out`. The orbits are: low and eccentric, low and circular, in half-day resonance,
+/// synchronous with the Lyddane branch, sun-synchronous, and synchronous in the equator. In
+/// another, the node passes zero between both states. The last one has its perigee inside the
+/// Earth. `python/tests/test_orbit.py` compares all states, where the files are installed.
 const VERIFICATION: [(&str, [PublishedState; 2]); 8] = [
     (
         "1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753\n\

@@ -96,9 +96,10 @@ enum Optional<'a> {
 ///
 /// Node *n* has the address 10.x.y.z whose last three octets are *n* + 1. The IP identification
 /// counts an endpoint's transmissions. A link may charge a segment a size that no TCP header can
-/// have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks. Then the packet is
-/// written with valid headers, and its comment states both sizes. Fragments are cut from the whole
-/// packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the identifier.
+/// have, as ns-2 does with 40 + 8*k* octets for an ACK with *k* SACK blocks. In this case the
+/// packet is written with valid headers, and its comment states both sizes. Fragments are cut from
+/// the whole packet. Echo probes are ICMP echoes (RFC 792) with the flow's number as the
+/// identifier.
 ///
 /// # Errors
 /// When writing to `out` fails, or a table lacks a column that the capture needs.

@@ -34,8 +34,8 @@ const BLOCK: usize = 4096;
 
 /// Hashes the differences between successive numbers, one block at a time. A block consists of an
 /// octet with the width of its differences, and the differences in little-endian order. The width
-/// is the least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. No information
-/// is lost, and there is half as much to hash.
+/// is the least of 0, 1, 2, 4 and 8 octets that holds all differences of the block. This loses no
+/// information and halves the number of octets to hash.
 fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> u64) {
     hash.update([kind]);
     hash.update((all.len() as u64).to_le_bytes());
@@ -46,7 +46,8 @@ fn numbers<T: Copy>(hash: &mut Sha256, kind: u8, all: &[T], word: impl Fn(T) -> 
         words[1..].iter_mut().zip(block).for_each(|(held, value)| *held = word(*value));
         let words = &mut words[..=block.len()];
         let steps = words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).cast_signed());
-        // Two unions of bits: of the differences, and of their bits that differ from the sign bit.
+        // Two bitwise ORs: one of the differences, and one of their bits that differ from the sign
+        // bit.
         let bits = steps
             .clone()
             .fold((0, 0), |(any, bits), step| (any | step, bits | (step ^ (step >> 63))));
@@ -123,7 +124,7 @@ mod tests {
     }
 
     proptest! {
-        /// With differences of every size, across the borders of blocks.
+        /// The numbers have differences of every size, and cross the borders of blocks.
         #[test]
         fn a_number_that_differs_changes_the_digest(
             steps in prop::collection::vec((any::<i64>(), 0_u32..64), 1..40),
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_not_zero() {
+    fn an_absent_value_is_not_zero() {
         let of = |value| {
             let column = Column::new("c", Data::OptionalI64(vec![value]));
             digest([&Table::new("t", vec![column])])

@@ -73,8 +73,9 @@ struct Open {
 pub struct SenderVerdict {
     /// The retransmissions of the end, and how many of them were spurious.
     pub retransmissions: Retransmissions,
-    /// The time before each timeout in which the end had neither sent nor received, summed over
-    /// all timeouts. Timeouts of a FIN without data are left out, because nobody waits for them.
+    /// The time before each timeout in which the end had neither sent nor received, summed over all
+    /// timeouts. Timeouts of a FIN without data are left out, because no application waits for
+    /// them.
     pub waited: Duration,
 }
 
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_of_what_was_lost_is_needed() {
+    fn a_retransmission_of_lost_octets_is_needed() {
         let (first, again) = (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Fast)));
         let judge = judge(&[(true, first), (true, again), (false, again)]);
         assert!(judge.spurious().is_empty());
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_of_what_has_arrived_or_will_is_spurious() {
+    fn a_retransmission_of_octets_that_arrived_or_will_arrive_is_spurious() {
         let (first, again) = (segment(1, 1, 10, None), segment(2, 1, 10, Some(Cause::Rto)));
         for steps in [
             [(true, first), (false, first), (true, again)],

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_the_probe_its_timer_and_what_came_of_it() {
+    fn a_row_has_the_probe_its_timer_and_its_outcome() {
         let ms = Duration::from_millis;
         let probes = vec![
             Probe::answered(1, Time::ZERO, ms(20)),

@@ -83,7 +83,7 @@ pub(super) struct SegmentRows {
     syns: Syns,
 }
 
-/// What a node has seen of the segments of an end.
+/// The facts about the segments of an end that a node has seen.
 #[derive(Clone, Copy, Debug)]
 struct SeenSender {
     sequence: Sequence,

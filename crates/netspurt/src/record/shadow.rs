@@ -163,7 +163,7 @@ mod tests {
     /// After the first round trip the timer is three times that round trip (RFC 6298 §2.2). After
     /// the second one, it follows §2.3.
     #[test]
-    fn every_algorithm_is_told_every_sample_and_stands_beside_the_senders_timer() {
+    fn every_algorithm_gets_every_sample_and_is_compared_with_the_senders_timer() {
         let forward = [Direction::Forward; 2];
         let rtt = samples(forward);
         let rto = table("rto", forward, vec![number("rto_ns", [204_000_000, 208_000_000])]);

@@ -38,7 +38,8 @@ pub struct FlowSum {
     pub delivered_bytes: u64,
     /// The number of reductions of cwnd that were undone.
     pub undone: u64,
-    /// How often the receive window held back data that cwnd allowed. Only ns-2's senders count it.
+    /// The number of times that the receive window held back data that cwnd allowed. Only ns-2's
+    /// senders count it.
     pub window_limited: Option<u64>,
     /// The judge's verdict on the sender's retransmissions.
     pub verdict: Retransmissions,

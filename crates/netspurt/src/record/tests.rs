@@ -85,7 +85,7 @@ fn kinds(segments: &[Segment]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_connection_with_a_handshake_is_told_from_end_to_end() {
+fn a_connection_with_a_handshake_is_recorded_from_its_first_to_its_last_segment() {
     let syn = Segment { window: 65_535, ..sent(LISTENER, Flags::SYN, 0, 0) };
     let retransmitted = Segment { cause: Some(Cause::Syn).into(), ..syn };
     let seen = [
@@ -114,29 +114,31 @@ fn a_connection_with_a_handshake_is_told_from_end_to_end() {
 }
 
 #[test]
-fn a_fin_on_the_last_whole_packet_adds_none_to_what_its_ack_covers() {
+fn an_ack_of_a_fin_on_a_full_packet_covers_no_further_packet() {
     let fin = Segment { flags: Flags::ACK.with(Flags::FIN), ..data(LISTENER, 1, SMSS) };
     let tables = record(&[fin, ack(1002)]);
     assert_eq!(longs(table(&tables, "segments"), "packet"), [1, 1]);
 }
 
 #[test]
-fn a_duplicate_ack_repeats_number_and_window_and_carries_nothing() {
-    // RFC 5681 §2: no data, SYN and FIN off, the greatest acknowledgment, the same window.
+fn a_duplicate_ack_repeats_number_and_window_and_carries_no_data() {
+    // RFC 5681 §2: a duplicate ACK has no data, SYN and FIN off, the greatest acknowledgment
+    // number, and the same window.
     let update = Segment { window: 501, ..ack(2001) };
     let fin = sent(OPENER, Flags::ACK.with(Flags::FIN), 1, 2001);
     let seen = [ack(2001), ack(2001), update, update, ack(1001), data(OPENER, 1, 10), fin];
     let expected = ["ack", "dupack", "ack", "dupack", "old-ack", "data", "fin"];
     assert_eq!(kinds(&seen), expected);
-    // ns-2 has no handshake. Without one, data starts at 1, so an ACK of 1 says nothing new.
+    // ns-2 has no handshake. Without a handshake data starts at 1, so an ACK of 1 covers no data.
     assert_eq!(kinds(&[ack(1), ack(1)]), ["dupack", "dupack"]);
-    // Nor does an ACK after a SYN-ACK, whose window is scaled differently.
+    // An ACK of 1 after a SYN-ACK covers no data either. The window of the SYN-ACK is scaled
+    // differently.
     let syn = Segment { window: 9, ..sent(OPENER, Flags::SYN.with(Flags::ACK), 0, 1) };
     assert_eq!(kinds(&[syn, ack(1)]), ["syn", "dupack"]);
 }
 
 #[test]
-fn the_two_directions_of_a_flow_are_apart() {
+fn the_two_directions_of_a_flow_are_counted_separately() {
     let seen = [
         data(LISTENER, 1, SMSS),
         ack(1001),
@@ -163,7 +165,7 @@ fn sequence_numbers_go_on_past_four_gigabytes() {
 }
 
 #[test]
-fn time_stamps_ecn_and_what_syns_offer_have_columns() {
+fn time_stamps_ecn_and_offers_of_syns_have_columns() {
     let mut syn = sent(LISTENER, Flags::SYN.with(Flags::ECE).with(Flags::CWR), 0, 0);
     syn.set_syn_options(SynOptions { mss: Some(1460), window_scale: None, sack: true });
     let mut marked = Segment { ecn: Ecn::CE, ..data(LISTENER, 1, SMSS) };
@@ -181,7 +183,7 @@ fn time_stamps_ecn_and_what_syns_offer_have_columns() {
 }
 
 #[test]
-fn a_column_without_values_takes_no_room() {
+fn a_column_without_values_takes_no_memory() {
     let [two, one] = [2, 1].map(|count| record(&vec![ack(1); count]));
     assert_eq!(table(&two, "segments").column("ts_val"), Some(&Data::MissingI64(2)));
     assert!(write_table(table(&two, "segments"), Vec::new()).is_ok());
@@ -190,7 +192,7 @@ fn a_column_without_values_takes_no_room() {
     assert_ne!(digest(&two), digest(&one));
 }
 
-/// The packets in a pcapng file of ours.
+/// The packets in a pcapng file that this crate wrote.
 fn packets(file: &[u8]) -> Vec<&[u8]> {
     let word = |at: usize| u32::from_le_bytes(*file[at..].first_chunk().unwrap()) as usize;
     let (mut at, mut found) = (0, Vec::new());
@@ -280,7 +282,8 @@ fn echo_probes_are_echoes_in_tables_and_captures() {
     assert_eq!(head(packets[1]), (128, 1, 0, vec![0, 1]));
     let sizes: Vec<usize> = packets[3..].iter().map(|packet| packet.len()).collect();
     assert_eq!(sizes, [68, 68, 32]);
-    // Type, code, checksum, identifier 0, sequence 2: the ones' complement of 2.
+    // The type, the code and the identifier are 0 and the sequence number is 2, so the checksum is
+    // the ones' complement of 2.
     let whole = joined(&packets[3..]);
     assert_eq!(whole[20..28], [0, 0, 0xff, 0xfd, 0, 0, 0, 2]);
     assert_eq!(whole[28..], [0; 100]);
@@ -321,7 +324,7 @@ proptest! {
             prop_assert_eq!(read.segment, on_the_wire);
             prop_assert_eq!(read.source.port() == 5001, frame.dest == OPENER);
         }
-        // Sizes are exact, and no comment says otherwise.
+        // Sizes are exact, so no comment states another size.
         prop_assert!(!String::from_utf8_lossy(&file).contains("charged"));
         let [segments, sack_blocks, syns] =
             ["segments", "sack_blocks", "syns"].map(|name| table(&tables, name));

@@ -29,8 +29,8 @@ pub struct Account {
     pub spurious_time: Duration,
     /// How much too short the timers of those probes were, summed over the probes.
     pub short_by: Duration,
-    /// The sum of the timers of all probes. The sender would have waited so long if every probe had
-    /// been lost.
+    /// The sum of the timers of all probes. The sender would have waited for this span if every
+    /// probe had been lost.
     pub timers: Duration,
     /// The sum of the squares of the delays, in square nanoseconds.
     squares: u128,
@@ -72,8 +72,8 @@ impl Account {
         self.probes - self.lost
     }
 
-    /// RFC 889's total time: the delays, the waits for lost probes, and once more the delays of the
-    /// probes that were retransmitted spuriously.
+    /// RFC 889's total time: the sum of the delays, of the waits for lost probes, and again of the
+    /// delays of the probes that were retransmitted spuriously.
     pub fn total(&self) -> Duration {
         self.good + self.waited + self.spurious_time
     }

@@ -1,4 +1,4 @@
-//! How fast an algorithm follows a path whose delay steps.
+//! The speed at which an algorithm follows a sudden change of a path's delay.
 
 use crate::observe::Rounds;
 use crate::rto::RtoEstimator;
@@ -9,7 +9,7 @@ use crate::units::{Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptation {
     /// The number of samples of the new delay until the timer is no longer below that delay, if
-    /// this ever happens. So many probes are retransmitted spuriously.
+    /// this ever happens. This is also the number of probes that are retransmitted spuriously.
     pub samples_short: u32,
     /// The number of samples of the new delay until the timer stays within a tenth of its final
     /// value.
@@ -18,7 +18,7 @@ pub struct Adaptation {
     pub timers: (Duration, Duration),
 }
 
-/// The number of samples of each delay. No algorithm remembers so many samples.
+/// The number of samples of each delay. No algorithm remembers more samples than this.
 const ENOUGH: u32 = 4000;
 
 /// Gives the algorithm samples of `from` until it settles, and then samples of `to`.

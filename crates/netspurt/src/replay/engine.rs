@@ -13,11 +13,12 @@ use crate::rto::{RtoEstimator, TimeoutKind};
 use crate::sample::{RttSample, SampleSource};
 use crate::units::{Duration, Time};
 
-/// What an algorithm learns in addition to its samples.
+/// The facts that an algorithm learns in addition to its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notice {
-    /// Nothing. Every reply is an unambiguous sample, as in RFC 889 and as for a sender with time
-    /// stamps. The algorithm does not learn of its timeouts, so each probe is judged independently.
+    /// The algorithm gets only samples. Every reply is an unambiguous sample, as in RFC 889 and as
+    /// for a sender with time stamps. The algorithm does not learn of its timeouts, so each probe
+    /// is judged independently.
     #[default]
     Samples,
     /// The algorithm also learns of its timeouts, at most one for each probe, and so it backs off.
@@ -52,7 +53,7 @@ pub struct Replay {
     pub order: ProbeOrder,
     /// The clock of the host: how it measures round trips, and when its timers fire.
     pub clock: Clock,
-    /// What the algorithm learns in addition to its samples.
+    /// The facts that the algorithm learns in addition to its samples.
     pub told: Notice,
 }
 
@@ -89,8 +90,8 @@ pub enum TimerVerdict {
 
 impl TimerVerdict {
     /// Returns the verdict on a timer that fires after `wait`, for a probe that is answered after
-    /// `rtt`, or never. A timer is too short if it is *below* the delay (RFC 889 §3.3). So a reply
-    /// at the same instant is in time.
+    /// `rtt`, or is never answered if that is `None`. A timer is too short if it is *below* the
+    /// delay (RFC 889 §3.3). So a reply at the same instant is in time.
     pub fn of(rtt: Option<Duration>, wait: Duration) -> Self {
         match rtt {
             None => Self::Lost,

@@ -105,7 +105,8 @@ impl Front {
     }
 }
 
-/// The number of settings that are computed side by side. So many fit into a processor's registers.
+/// The number of settings that are computed side by side. The registers of a processor hold this
+/// many.
 const LANES: usize = 4;
 
 /// An event of the replay, which is the same for every setting. Delays are in nanoseconds.

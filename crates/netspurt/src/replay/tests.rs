@@ -40,8 +40,10 @@ fn sequence(delays: &Delays) -> Replay {
     Replay { order: ProbeOrder::Sequence, ..Replay::of(delays) }
 }
 
-/// RFC 889 §3.3 with E = 100 ms at first, by hand: timers 200; E = 75 + 50 = 125, 250; lost, as it
-/// was; E = 117.1875 + 6.25, so 246.875; E = 92.578125 + 75, so 335.15625.
+/// RFC 889 §3.3 by hand. The first estimate E is 100 ms, and the timer is 200. After the first
+/// probe E is 75 + 50 = 125, and the timer 250. The second probe is lost, so neither changes. After
+/// the third E is 117.1875 + 6.25, and the timer 246.875. After the fourth E is 92.578125 + 75, and
+/// the timer 335.15625.
 #[test]
 fn five_probes_are_judged_as_by_hand() {
     let delays = recording(&[Some(200), None, Some(100), Some(300), Some(335)]);
@@ -64,7 +66,7 @@ fn five_probes_are_judged_as_by_hand() {
     assert!((account.efficiency() - 935.0 / 1485.0).abs() < 1e-15);
     assert!((account.bad_share() - 0.5).abs() < 1e-15);
     assert!((account.waited_in_delays() - 1.25).abs() < 1e-6);
-    // Delays 200, 100, 300, 335: mean 233.75, mean square 63056.25.
+    // The delays 200, 100, 300 and 335 have a mean of 233.75 and a mean square of 63056.25.
     let cov = (63_056.25_f64 - 233.75 * 233.75).sqrt() / 233.75;
     assert!((account.coefficient_of_variation() - cov).abs() < 1e-12);
 }
@@ -76,7 +78,8 @@ fn a_sample_is_known_once_its_reply_is_there() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
-    // 1000; then 100 comes at 1.1 s: 937.5 + 6.25 = 943.75; 2.1 s: 891.015625; 2.5 s: the long one.
+    // The first estimate is 1000. A delay of 100 arrives at 1.1 s: 937.5 + 6.25 = 943.75. Another
+    // arrives at 2.1 s: 891.015625. The delay of 2500 arrives at 2.5 s.
     let known = 0.75 * 891.015_625 + 0.25 * 2500.0;
     assert_eq!(causal, [2_000_000, 2_000_000, 1_887_500, (2000.0 * known) as u64]);
     let sequence = waits(&delays, sequence(&delays), config);
@@ -91,7 +94,7 @@ fn a_reply_at_the_instant_of_a_sending_comes_first() {
 }
 
 #[test]
-fn a_algorithm_that_is_told_of_timeouts_backs_off_until_a_clear_sample() {
+fn an_algorithm_that_learns_of_timeouts_backs_off_until_an_unambiguous_sample() {
     let delays = recording(&[Some(100), None, Some(100), Some(900), Some(100), Some(100)]);
     let config = MillsConfig { karn: true, ..MillsConfig::default() };
     for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
@@ -113,13 +116,13 @@ fn a_coarse_clock_reads_and_fires_in_its_ticks() {
     let delays = recording(&[Some(130), Some(130)]);
     let clock = Clock::ticking(ms(100), Duration::ZERO).unwrap();
     let how = Replay { clock, ..Replay::of(&delays) };
-    // 130 ms from the beginning of a tick read as one tick; twice that is two ticks from the next
-    // second on.
+    // The clock reads 130 ms from the beginning of a tick as one tick. The timer is twice this: two
+    // ticks, counted from the next second on.
     assert_eq!(waits(&delays, how, MillsConfig::default()), [3_000_000, 200_000]);
 }
 
 #[test]
-fn what_cannot_be_replayed_says_why() {
+fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
     let mut delays = recording(&[]);
     let run = |delays: &Delays, how: Replay| {
         how.run(delays, &mut Mills::new(MillsConfig::default()), |_| ()).unwrap_err().to_string()

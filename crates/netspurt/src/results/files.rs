@@ -8,7 +8,7 @@ pub const MANIFEST: &str = "run.json";
 /// The resolved scenario.
 pub const SCENARIO: &str = "scenario.toml";
 
-/// The report on a live run besides its tables.
+/// The report on a live run, which has the facts that are not in its tables.
 pub const LIVE: &str = "live.json";
 
 /// The version of this layout, which is in the manifest.

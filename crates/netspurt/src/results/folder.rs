@@ -38,7 +38,7 @@ pub struct RunIdentity<'a> {
     pub title: &'a str,
     /// Where the scenario came from.
     pub source: &'a str,
-    /// The seed of its random draws.
+    /// The seed of the run's random draws.
     pub seed: u64,
     /// The resolved scenario, as TOML.
     pub scenario: &'a str,

@@ -36,7 +36,7 @@ fn names(flows: Vec<FlowName>) -> Names {
     Names::new(["a", "b/c"].map(str::to_owned).to_vec(), Vec::new(), flows)
 }
 
-/// A run of these flows that had a round trip of flow 0 at 30 ms.
+/// A run of these flows. Flow 0 had a sample of its round trip at 30 ms.
 fn ended(flows: Vec<FlowName>) -> EndedRun {
     let mut recorder = Recorder::new(names(flows));
     let at = Time::ZERO + Duration::from_millis(30);
@@ -67,7 +67,7 @@ fn table_names(results: &Results) -> Vec<&str> {
 const SEEN: [&str; 3] = ["segments", "sack_blocks", "syns"];
 
 #[test]
-fn a_run_has_the_tables_that_its_flows_and_its_record_ask_for() {
+fn a_run_has_the_tables_that_its_flows_and_its_recorded_events_need() {
     let sums = ["flows", "retransmissions", "links"];
     let plain = ended(vec![flow("f", false, false)]).finish();
     assert_eq!(table_names(&plain), [&sums[..], &SEEN, &["rtt"]].concat());
@@ -80,7 +80,7 @@ fn a_run_has_the_tables_that_its_flows_and_its_record_ask_for() {
 }
 
 #[test]
-fn shadows_stand_behind_what_they_are_made_from_and_tables_of_the_kind_come_last() {
+fn shadows_follow_the_recorded_tables_and_tables_of_the_kind_of_run_come_last() {
     let shadows = vec![EstimatorConfig::parse("rfc6298").unwrap()];
     let more = vec![Table::new("arrivals", vec![Column::new("t_ns", Data::I64(vec![1]))])];
     let run = EndedRun { shadows, more, ..ended(vec![flow("f", false, false)]) };
@@ -94,7 +94,7 @@ fn shadows_stand_behind_what_they_are_made_from_and_tables_of_the_kind_come_last
 }
 
 #[test]
-fn flows_of_programs_have_no_requests_and_no_addresses_of_the_scenarios() {
+fn flows_of_programs_have_no_requests_and_no_addresses_from_the_scenario() {
     let flows = || vec![flow("own", false, false), flow("web", true, false)];
     let run = EndedRun { programs: Some(FlowId(1)), ..ended(flows()) };
     let results = run.finish();
@@ -106,7 +106,7 @@ fn flows_of_programs_have_no_requests_and_no_addresses_of_the_scenarios() {
 }
 
 #[test]
-fn contents_tell_rows_files_and_addresses() {
+fn contents_list_rows_files_and_addresses() {
     let flows = vec![flow("f", false, false), flow("p", false, true)];
     let contents = ended(flows).finish().contents();
     assert_eq!(contents.stop_ns, 2_000_000_000);
@@ -126,7 +126,7 @@ fn nodes_whose_names_look_alike_have_files_of_their_own() {
     for (nodes, files) in [
         (&["a", "b"][..], &["a", "b"][..]),
         (&["x/y", "x y", "x_y"], &["x_y", "x_y-1", "x_y-2"]),
-        // The second node would get the name of the third one.
+        // Without a check, the second node would get the file name of the third node.
         (&["x/y", "x y", "x_y-1"], &["x_y", "x_y-1", "x_y-1-2"]),
         (&["x_y-1", "x/y", "x y"], &["x_y-1", "x_y", "x_y-2"]),
         (&["..", ".", "/"], &["node", "node-1", "_"]),
@@ -252,7 +252,7 @@ fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_of_all() {
 }
 
 #[test]
-fn what_is_noted_of_a_file_is_the_fingerprint_of_its_octets() {
+fn the_fingerprint_of_an_existing_file_is_that_of_its_octets() {
     let files = Files::default();
     write(MemoryFolder { files: files.clone(), full: None }).unwrap();
     let octets = files.borrow()["flows.parquet"].clone();

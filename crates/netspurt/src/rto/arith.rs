@@ -27,7 +27,8 @@ pub struct Ratio {
 #[error("write a ratio, as in `7/8` or `0.875`, of numbers below a thousand million")]
 pub struct RatioError;
 
-/// The bound of the two numbers of a ratio that is read. Products of such numbers do not overflow.
+/// The largest numerator and denominator of a ratio that is read from text. Products of such
+/// numbers do not overflow.
 const MOST: u64 = 1_000_000_000;
 
 impl FromStr for Ratio {
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_and_its_gain_make_one() {
+    fn a_weight_and_its_gain_add_up_to_one() {
         let weight = Ratio::new(15, 16);
         assert_eq!(weight.rest(), Ratio::new(1, 16));
         assert_eq!(weight.rest().split(3), Ratio::new(1, 48));

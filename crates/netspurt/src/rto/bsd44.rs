@@ -14,7 +14,7 @@ pub struct Bsd44Config {
     /// The tick of BSD's slow timers: `1 / PR_SLOWHZ`.
     pub tick: Duration,
     /// The round-trip time that is assumed before the first sample: `TCPTV_SRTTDFLT`. The first
-    /// timer is twice that.
+    /// timer is twice this time.
     pub default_rtt: Duration,
     /// The minimum timer: `TCPTV_MIN`.
     pub min: Duration,
@@ -209,9 +209,9 @@ mod tests {
     }
 
     /// Worked out by hand from the rules of `tcp_xmit_timer`: mean, deviation and timer after
-    /// samples of 2, 2 and 6 ticks. First the counter reads 3: 24, 6 and 3 + 6 = 9 ticks. Then the
-    /// error is 2 - 3 = -1: 23, 6 + 1 - 1 = 6 and 2 + 6 = 8. Then the error is 6 - 2 = 4: 27,
-    /// 6 + 4 - 1 = 9 and 3 + 9 = 12.
+    /// samples of 2, 2 and 6 ticks. The counter reads 3 for the first sample, which gives 24, 6 and
+    /// 3 + 6 = 9 ticks. The second error is 2 - 3 = -1, which gives 23, 6 + 1 - 1 = 6 and 2 + 6 =
+    /// 8. The third error is 6 - 2 = 4, which gives 27, 6 + 4 - 1 = 9 and 3 + 9 = 12.
     #[test]
     fn the_integers_are_4_4_bsds() {
         assert_eq!(integers(&after(&[])), (0, 24, 12));
@@ -251,7 +251,8 @@ mod tests {
         assert_eq!((ticks[13], timer.shift), (128, 12));
     }
 
-    /// After more than a quarter of the twelve timeouts the mean is given up; the timer stays.
+    /// After more than a quarter of the twelve timeouts, the mean is no longer used. The timer does
+    /// not change.
     #[test]
     fn from_the_fourth_timeout_on_the_next_sample_is_the_first() {
         let mut timer = after(&[2]);
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_timeout_takes_the_backoff_back() {
+    fn a_spurious_timeout_ends_the_backoff() {
         let mut timer = after(&[2]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_algorithm_is_left_as_it_is_while_lengths_are_the_same_or_unknown() {
+    fn the_algorithm_does_not_change_while_lengths_are_the_same_or_unknown() {
         for octets in [0, 40] {
             let mut plain = Mills::new(MillsConfig::default());
             let mut heeding = heeding();
@@ -100,8 +100,9 @@ mod tests {
         }
     }
 
-    /// Half of the samples are of 40 octets and take 1.4 ms, half of 256 and take 3.56 ms: the
-    /// usual length takes 2.48 ms, its timer is 4.96 ms, and either length is 1.08 ms from it.
+    /// Half of the samples have 40 octets and take 1.4 ms. The other half have 256 octets and take
+    /// 3.56 ms. The mean length takes 2.48 ms, its timer is 4.96 ms, and the timer of either length
+    /// differs from it by 1.08 ms.
     #[test]
     fn a_length_adds_to_the_timer_what_it_adds_to_the_delay() {
         let mut algorithm = heeding();
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_on_which_length_costs_nothing_gets_one_timer_for_all() {
+    fn a_path_on_which_length_adds_no_delay_has_one_timer_for_all() {
         let mut algorithm = heeding();
         (0..200).for_each(|n| {
             probe(&mut algorithm, 40 + n % 200, 1000);

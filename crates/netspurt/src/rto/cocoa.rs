@@ -280,10 +280,11 @@ mod tests {
         after(CocoaConfig::default(), samples).rto()
     }
 
-    /// By hand: 2 s at first. Strong, 400 ms: 400 + 4 · 200 = 1200, (2000 + 1200) / 2 = 1600. Weak,
-    /// 2 s: 2000 + 1000 = 3000, 0.75 · 1600 + 0.25 · 3000 = 1950. Strong, 400 ms again: 200 fades
-    /// to 150, 400 + 600 = 1000, (1950 + 1000) / 2 = 1475. A third retransmission counts for
-    /// nothing.
+    /// By hand. The first timer is 2 s. A strong sample of 400 ms gives 400 + 4 · 200 = 1200 and
+    /// (2000 + 1200) / 2 = 1600. A weak sample of 2 s gives 2000 + 1000 = 3000 and 0.75 · 1600 +
+    /// 0.25 · 3000 = 1950. After another strong sample of 400 ms the variation of 200 is 150, which
+    /// gives 400 + 600 = 1000 and (1950 + 1000) / 2 = 1475. A sample after three retransmissions is
+    /// ignored.
     #[test]
     fn the_timer_moves_towards_the_estimator_that_took_the_sample() {
         assert_eq!(rto(&[]), ms(2000));
@@ -293,7 +294,8 @@ mod tests {
         assert_eq!(rto(&[(400, 0), (2000, 3)]), ms(1600));
     }
 
-    /// The factors: 3 below a second, 2 up to three, 1.5 above; 32 s at most.
+    /// The factor is 3 below one second, 2 up to three seconds, and 1.5 above. The timer is at most
+    /// 32 s.
     #[test]
     fn a_short_estimate_backs_off_faster_than_a_long_one() {
         let gaps = |samples: &[(u64, u8)]| {
@@ -305,9 +307,10 @@ mod tests {
             [gap(), gap(), gap()]
         };
         assert_eq!(gaps(&[]), [4000, 8000, 16_000].map(ms));
-        // 6 s: 6 + 4 · 3 = 18 s and 2 s, so 10 s.
+        // A sample of 6 s gives 6 + 4 · 3 = 18 s. The mean of 18 s and 2 s is 10 s.
         assert_eq!(gaps(&[(6000, 0)]), [15_000, 22_500, 32_000].map(ms));
-        // 100 ms twice: 300 and 2000, so 1150; then 100 + 4 · 37.5 = 250 and 1150, so 700.
+        // The first of two samples of 100 ms gives 300, and the mean of 300 and 2000 is 1150. The
+        // second gives 100 + 4 · 37.5 = 250, and the mean of 250 and 1150 is 700.
         let short = [(100, 0), (100, 0)];
         assert_eq!(rto(&short), ms(700));
         assert_eq!(gaps(&short), [2100, 6300, 18_900].map(ms));
@@ -327,8 +330,9 @@ mod tests {
         assert_eq!((timer.rto(), timer.state().backoff), (ms(1950), 1));
     }
 
-    /// By hand: 700 ms, not renewed for 16 · 0.7 = 11.2 s, is 1.4 s, which stays. 10 s becomes 6 s
-    /// after 40 s, 4 s after 24 s more, 3 s after another 16 s.
+    /// By hand: an estimate of 700 ms that no sample renews for 16 · 0.7 = 11.2 s becomes 1.4 s and
+    /// then stays. An estimate of 10 s becomes 6 s after 40 s, 4 s after 24 s more, and 3 s after
+    /// another 16 s.
     #[test]
     fn an_estimate_that_is_not_renewed_ages() {
         let at = |samples: &[(u64, u8)], seconds_tenths: u64| {
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dither_puts_on_up_to_a_half_and_comes_from_its_seed() {
+    fn a_dither_adds_up_to_a_half_and_comes_from_its_seed() {
         let config = CocoaConfig { dither: Some(7), ..CocoaConfig::default() };
         let timers = |config| -> Vec<Duration> {
             let mut timer = Cocoa::new(config);

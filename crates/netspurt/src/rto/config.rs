@@ -72,9 +72,9 @@ macro_rules! algorithms {
                 }
             }
 
-            /// How many timeouts of a SYN, and how long after the first SYN, Linux gives a
-            /// connection up whose SYN may leave again `retries` times; `None` for other timers,
-            /// which have no rule of their own.
+            /// The limits after which Linux gives up a SYN that may be retransmitted `retries`
+            /// times: a number of retransmissions, and a span since the first SYN. `None` for other
+            /// timers, because they have no such rule.
             pub fn syn_limit(&self, retries: u32) -> Option<(u32, Duration)> {
                 if let Self::Linux(config) = self { Some(config.syn_limit(retries)) } else { None }
             }

@@ -7,18 +7,18 @@ use crate::units::{Duration, Time};
 
 use super::{EstimatorConfig, FixedConfig, MillsConfig, Rfc793Config, RtoEstimator, TimeoutKind};
 
-/// An algorithm and what may be expected of it.
+/// An algorithm and its expected behaviour.
 struct Algorithm {
     config: EstimatorConfig,
-    /// The least and the greatest timer it says it has.
+    /// The minimum and the maximum timer that its documentation gives.
     bounds: (Duration, Duration),
-    /// Whether it leaves ambiguous samples.
+    /// Whether it ignores ambiguous samples.
     karn: bool,
     /// Whether timeouts lengthen its timer.
     backs_off: bool,
     /// Whether progress without a sample leaves the backoff alone.
     keeps_backoff: bool,
-    /// Where the timer settles when every sample is the same, before bounds: from, to.
+    /// The range in which the timer settles if all samples are equal, before the bounds apply.
     settles: fn(Duration) -> (Duration, Duration),
 }
 
@@ -28,18 +28,20 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// A span to which fractions of it may be missing, since steps below a unit are lost.
+/// The range up to a microsecond from `span`. Steps below an algorithm's unit are lost, so the
+/// timer may miss the span by a little.
 fn nearly(span: Duration) -> (Duration, Duration) {
     (span - Duration::from_micros(1), span + Duration::from_micros(1))
 }
 
-/// Whole ticks of `unit`, and the three quarters of a deviation that never fade.
+/// The range from the whole ticks of `unit` to three ticks more. Three quarters of a tick of
+/// deviation never fade, and the timer has four deviations.
 fn in_ticks(rtt: Duration, unit: Duration, least: u64) -> (Duration, Duration) {
     let ticks = rtt.whole(unit).max(least);
     (unit * ticks, unit * (ticks + 3))
 }
 
-/// Every algorithm by its name; an algorithm without a line here fails the suite.
+/// Returns the algorithm called `name`. An algorithm without a line here fails the tests.
 fn algorithm(name: &str) -> Algorithm {
     let config = EstimatorConfig::named(name).expect("an algorithm");
     let plain = Algorithm {
@@ -105,7 +107,7 @@ fn algorithm(name: &str) -> Algorithm {
     }
 }
 
-/// The same, of algorithms that came later.
+/// Returns the algorithm called `name` if `algorithm` does not know it.
 fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     match name {
         "freebsd" => Algorithm {
@@ -134,7 +136,7 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             ..plain
         },
         "cocoa" => Algorithm { bounds: (Duration::ZERO, ms(32_000)), karn: false, ..plain },
-        // A fall leaves the variation, and a mean that sinks for ever is one long fall.
+        // A fall does not change the variation, and a mean that sinks for ever is one long fall.
         "eifel" => Algorithm {
             bounds: (Duration::ZERO, ms(60_000)),
             settles: |rtt| (rtt + ms(2), LONGEST),
@@ -145,7 +147,8 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
             settles: |rtt| (rtt + ms(2), rtt + ms(2) + Duration::from_micros(1)),
             ..plain
         },
-        // Guesses lie within 400 ms, whatever the samples are, and four times the rest is added.
+        // No guess is above 400 ms. The distance of a larger sample from the guesses becomes the
+        // variation, which is added four times.
         "experts" => Algorithm {
             bounds: (ms(1000), ms(60_000)),
             settles: |rtt| (rtt, rtt * 5 + ms(2000)),
@@ -155,7 +158,7 @@ fn later_algorithm(name: &str, plain: Algorithm) -> Algorithm {
     }
 }
 
-/// The algorithms, and those that can be switched to Karn's rules under them.
+/// All algorithms, and again those with a switch for Karn's rules, with these rules on.
 fn algorithms() -> Vec<Algorithm> {
     let mut algorithms: Vec<Algorithm> =
         EstimatorConfig::NAMES.iter().map(|name| algorithm(name)).collect();
@@ -177,7 +180,7 @@ fn algorithms() -> Vec<Algorithm> {
     algorithms
 }
 
-/// Anything that can happen to an estimator.
+/// A call of one of an estimator's methods.
 #[derive(Clone, Debug)]
 enum Step {
     Sample(RttSample),
@@ -188,7 +191,7 @@ enum Step {
     Send(u32),
 }
 
-/// From nothing to five hours.
+/// Round trips from zero to five hours.
 fn rtt() -> impl Strategy<Value = Duration> {
     prop_oneof![Just(0), 0..10_000u64, 1_000_000..2_000_000_000u64, 0..18_000_000_000_000u64,]
         .prop_map(Duration::from_nanos)
@@ -253,7 +256,7 @@ fn apply(timer: &mut dyn RtoEstimator, step: &Step) {
     }
 }
 
-/// A timer of this algorithm with a past.
+/// A timer of this algorithm after the steps of `past`.
 fn with_past(algorithm: &Algorithm, past: &[Step]) -> Box<dyn RtoEstimator> {
     let mut timer = algorithm.config.build();
     past.iter().for_each(|step| apply(timer.as_mut(), step));
@@ -313,7 +316,8 @@ proptest! {
             match (algorithm.backs_off, algorithm.bounds.1) {
                 (false, _) => prop_assert_eq!(last, first),
                 (true, LONGEST) => prop_assert!(last >= first * 1_000_000),
-                // Without a floor a round trip of nothing has nothing to double.
+                // Without a minimum, the timer of a round trip of zero is zero, and doubling does
+                // not change it.
                 (true, ceiling) => prop_assert!(
                     last == ceiling || no_floor && last >= first * 1_000_000,
                     "{}", algorithm.config.name()

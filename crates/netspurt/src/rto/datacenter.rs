@@ -27,7 +27,8 @@ pub struct DatacenterConfig {
     pub max: Duration,
     /// The timer before any sample.
     pub initial: Duration,
-    /// The seed of the random part of up to a half by which each timer is longer; `None` for none.
+    /// The seed of the random part, which lengthens each timer by up to a half; `None` for no
+    /// random part.
     pub dither: Option<u64>,
 }
 
@@ -170,8 +171,8 @@ mod tests {
         timer
     }
 
-    /// RFC 6298 §2.3 by hand, in microseconds, samples of 100, 180 and 60: 100 + 4 · 50; 110 + 4 ·
-    /// 57.5; 103.75 + 4 · 55.625; and a floor of 200.
+    /// RFC 6298 §2.3 by hand, in microseconds. Samples of 100, 180 and 60 give timers of 100 + 4 ·
+    /// 50, 110 + 4 · 57.5 and 103.75 + 4 · 55.625. The minimum is 200.
     #[test]
     fn the_standard_rules_hold_in_microseconds() {
         let rto = |samples: &[u64]| after(DatacenterConfig::default(), samples).rto();
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dither_puts_on_up_to_a_half_and_comes_from_its_seed() {
+    fn a_dither_adds_up_to_a_half_and_comes_from_its_seed() {
         let timers = |dither| -> Vec<Duration> {
             let mut timer = after(DatacenterConfig { dither, ..Default::default() }, &[100]);
             let mut next = || {
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backoff_ends_as_rfc_6298_has_it() {
+    fn the_backoff_ends_as_in_rfc_6298() {
         let mut timer = after(DatacenterConfig::default(), &[100]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_timeout(Time::ZERO, TimeoutKind::Probe);

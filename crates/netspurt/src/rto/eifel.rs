@@ -99,7 +99,7 @@ impl Eifel {
         Self { config, estimate: None, flight: 3, last: Duration::ZERO, backoff }
     }
 
-    /// The number of samples in a flight: that of its segments if each segment is timed.
+    /// The number of samples in a flight. If each segment is timed, this is the number of segments.
     fn flight(sample: &RttSample) -> u64 {
         let per_segment = sample.source == SampleSource::EachSegment;
         let samples = samples_in_flight(sample) * if per_segment { 2 } else { 1 };
@@ -192,9 +192,11 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()), us(state.rto))
     }
 
-    /// By hand with a gain of a third, samples of 90, 180, 60 and 130 ms. 90 and 45, so 90 + 135. Δ
-    /// 90 is above 45: 45 + 45/3 = 60, 90 + 30 = 120, 120 + 180. Δ -60: 60 stays, 120 - 20 = 100,
-    /// 100 + 180. Δ 30 is below 60: 60 - 30/9 = 56.667, 100 + 10 = 110, 110 + 170.
+    /// By hand with a gain of 1/3, samples of 90, 180, 60 and 130 ms. The first sample gives 90 and
+    /// 45, and the timer 90 + 135. In the second, Δ = 90 is above 45, so RTTVAR is 45 + 45/3 = 60,
+    /// SRTT is 90 + 30 = 120 and the timer 120 + 180. In the third, Δ is -60, so RTTVAR stays 60,
+    /// SRTT is 120 - 20 = 100 and the timer 100 + 180. In the fourth, Δ = 30 is below 60, so RTTVAR
+    /// is 60 - 30/9 = 56.667, SRTT is 100 + 10 = 110 and the timer 110 + 170.
     #[test]
     fn a_rise_is_followed_and_a_fall_leaves_the_variation() {
         assert_eq!(micros(&after(&[90])), (90_000, 45_000, 225_000));
@@ -203,11 +205,12 @@ mod tests {
         assert_eq!(micros(&after(&[90, 180, 60, 130])), (110_000, 56_667, 280_000));
     }
 
-    /// By hand: ten segments out, each timed: g = 1/10. 90, then 180 ms: 45 + 45/10 = 49.5,
-    /// 90 + 9 = 99, 99 + 495. With an echo for every other segment, g = 1/5: 45 + 9 = 54,
-    /// 90 + 18 = 108, 108 + 270.
+    /// By hand, samples of 90 and 180 ms. If ten segments are outstanding and each is timed, g is
+    /// 1/10, RTTVAR is 45 + 45/10 = 49.5, SRTT is 90 + 9 = 99 and the timer 99 + 495. With an echo
+    /// for every other segment, g is 1/5, RTTVAR is 45 + 9 = 54, SRTT is 90 + 18 = 108 and the
+    /// timer 108 + 270.
     #[test]
-    fn the_gain_is_one_by_the_samples_of_a_flight() {
+    fn the_gain_is_one_divided_by_the_samples_of_a_flight() {
         for (source, expected) in [
             (SampleSource::EachSegment, (99_000, 49_500, 594_000)),
             (SampleSource::Echo, (108_000, 54_000, 378_000)),

@@ -15,8 +15,9 @@ pub enum TimeoutKind {
     Syn,
     /// The retransmission timer of the accepting end, with its SYN-ACK outstanding.
     SynAck,
-    /// A probe timer: that of a tail loss probe (RFC 8985 §7), for which no algorithm of TCP backs
-    /// off, or that of QUIC (RFC 9002 §6.2), which has no other retransmission timer.
+    /// A probe timer. It is the timer of a tail loss probe (RFC 8985 §7), for which no algorithm of
+    /// TCP backs off, or the probe timer of QUIC (RFC 9002 §6.2), which has no other retransmission
+    /// timer.
     Probe,
 }
 
@@ -69,7 +70,7 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     /// The state of the timer, for records.
     fn state(&self) -> RtoState;
 
-    /// The mean deviation of the samples, for people; by default the variation of the state.
+    /// The mean deviation of the samples, for reports; by default the variation of the state.
     fn deviation(&self) -> Option<Duration> {
         self.state().rttvar
     }
@@ -97,8 +98,8 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
         }
     }
 
-    /// Restores the timer from before its backoff. By default it does nothing: for an algorithm
-    /// without a backoff, or one whose backoff only a sample ends.
+    /// Restores the timer from before its backoff. By default it does nothing, which suits an
+    /// algorithm that has no backoff, or has a backoff that only a sample ends.
     fn end_backoff(&mut self) {}
 
     /// Takes notice that an ACK acknowledged new data without giving a sample. `covers_timed` says
@@ -123,13 +124,14 @@ pub trait RtoEstimator: core::fmt::Debug + Send + Sync {
     }
 
     /// The state without the constants, to be packed while the connection rests; `None` if the
-    /// algorithm cannot be packed. The connection then takes as much memory at rest as at work.
+    /// algorithm cannot be packed. The connection then takes as much memory at rest as when it is
+    /// active.
     fn packed(&self) -> Option<&dyn Packed> {
         None
     }
 
-    /// As [`packed`](Self::packed), to be unpacked over the state of a new estimator with the same
-    /// constants.
+    /// The state of [`packed`](Self::packed), into which a packed state is read. The estimator is
+    /// new and has the same constants.
     fn packed_mut(&mut self) -> Option<&mut dyn Packed> {
         None
     }

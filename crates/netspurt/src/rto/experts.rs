@@ -263,14 +263,17 @@ mod tests {
         (us(state.srtt.unwrap()), us(state.rttvar.unwrap()))
     }
 
-    /// By hand, two experts and samples of 400, 100 and 380 ms. 400: losses 0.8 (below) and 0, so
-    /// 0.5 · e^-1.6 = 0.100948 and 0.5, of the sum 0.167981 and 0.832019; after sharing 0.08:
-    /// 0.194543 and 0.805457, and a mean of 387.6190 ms. 100: losses 0.236359² = 0.055865 and 0.09,
-    /// so 0.194543 · e^-0.111731 = 0.173977 and 0.805457 · e^-0.18 = 0.672774, of the sum 0.205464
-    /// and 0.794536; shared 0.229027 and 0.770973: 385.4244. RTTVAR 0.75 · 200 + 0.25 · 287.6190 =
-    /// 221.9047. 380: losses 0.76 and 0.0004: 0.229027 · e^-1.52 = 0.050091 and 0.770973 ·
-    /// e^-0.0008 = 0.770356, of the sum 0.061053 and 0.938947; shared 0.096169 and 0.903831:
-    /// 393.8797. RTTVAR 0.75 · 221.9047 + 0.25 · 5.4244 = 167.7847.
+    /// By hand, two experts and samples of 400, 100 and 380 ms. The sample of 400 ms causes losses
+    /// of 0.8 (the guess is below it) and 0. The weights become 0.5 · e^-1.6 = 0.100948 and 0.5.
+    /// Divided by their sum they are 0.167981 and 0.832019, and after sharing 0.08 they are
+    /// 0.194543 and 0.805457. The mean is 387.6190 ms. The sample of 100 ms causes losses of
+    /// 0.236359² = 0.055865 and 0.09. The weights become 0.194543 · e^-0.111731 = 0.173977 and
+    /// 0.805457 · e^-0.18 = 0.672774, divided by their sum 0.205464 and 0.794536, and after sharing
+    /// 0.229027 and 0.770973. The mean is 385.4244 and RTTVAR is 0.75 · 200 + 0.25 · 287.6190 =
+    /// 221.9047. The sample of 380 ms causes losses of 0.76 and 0.0004. The weights become 0.229027
+    /// · e^-1.52 = 0.050091 and 0.770973 · e^-0.0008 = 0.770356, divided by their sum 0.061053 and
+    /// 0.938947, and after sharing 0.096169 and 0.903831. The mean is 393.8797 and RTTVAR is 0.75 ·
+    /// 221.9047 + 0.25 · 5.4244 = 167.7847.
     #[test]
     fn weights_fall_with_the_loss_and_are_shared() {
         let mut timer = two();
@@ -284,7 +287,8 @@ mod tests {
         assert!((timer.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
-    /// The same bits on every machine, whatever its own library says of exponentials.
+    /// The mean has the same bits on every machine, because the exponentials do not come from the
+    /// machine's own library.
     #[test]
     fn the_mean_has_the_same_bits_everywhere() {
         let mut timer = Experts::new(ExpertsConfig::default());

@@ -57,8 +57,8 @@ impl Keys for FreeBsdConfig {
 ///
 /// srtt has five bits below the tick and rttvar four, with the gains of 4.4BSD. Round trips are
 /// counted as with time stamps: one tick is added to each, and subtracted again except from the
-/// first sample. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, and 200 ms of
-/// slop. After a sample R it is at least R + 2 ticks. Timeouts of the handshake multiply the
+/// first sample. The timer is max(min, S + 4V) times the backoff 1, 2, 4 ... 512, plus 200 ms of
+/// slop. After a sample R the timer is at least R + 2 ticks. Timeouts of the handshake multiply the
 /// initial timer. After more than three timeouts, the next sample counts as the first.
 ///
 /// The backoff ends with an unambiguous sample (Karn and Partridge 1987), or when a timeout proves
@@ -206,9 +206,10 @@ mod tests {
     }
 
     /// By hand from the rules of `tcp_xmit_timer`, samples of 99, 180 and 60 ticks. The first
-    /// counts 100: 3200, 800 and (400 + 800) / 4 + 200 = 500. Then delta = 720 - 400 = 320: srtt
-    /// 3520, rttvar 800 + 320 - 200 = 920, (440 + 920) / 4 + 200 = 540. Then delta = 240 - 440 =
-    /// -200: srtt 3320, rttvar 920 + 200 - 230 = 890, (415 + 890) / 4 + 200 = 526.
+    /// sample counts as 100 and gives srtt 3200, rttvar 800 and a timer of (400 + 800) / 4 + 200 =
+    /// 500. In the second, delta is 720 - 400 = 320, so srtt is 3520, rttvar is 800 + 320 - 200 =
+    /// 920 and the timer (440 + 920) / 4 + 200 = 540. In the third, delta is 240 - 440 = -200, so
+    /// srtt is 3320, rttvar is 920 + 200 - 230 = 890 and the timer (415 + 890) / 4 + 200 = 526.
     #[test]
     fn the_integers_are_freebsds() {
         assert_eq!(integers(&after(&[])), (0, 8000, 1000));
@@ -217,17 +218,17 @@ mod tests {
         assert_eq!(integers(&after(&[99, 180, 60])), (3320, 890, 526));
     }
 
-    /// 30 ms is the least before the slop, so no timer is below 230 ms.
+    /// The minimum before the slop is 30 ms, so no timer is below 230 ms.
     #[test]
-    fn a_quick_path_keeps_the_least_and_the_slop() {
+    fn a_quick_path_keeps_the_minimum_and_the_slop() {
         assert_eq!(after(&[0; 300]).current, 230);
         assert_eq!(after(&[1; 300]).current, 230);
     }
 
-    /// By hand: S + 4V is 300 after a sample of 99, and the slop is put on once: 800, 1400, 2600
-    /// ...
+    /// By hand: S + 4V is 300 after a sample of 99. The slop of 200 is added once to each doubled
+    /// timer, which gives 800, 1400, 2600 and so on.
     #[test]
-    fn the_slop_is_put_on_after_the_factor() {
+    fn the_slop_is_added_after_the_factor() {
         let mut timer = after(&[99]);
         let ticks: Vec<u64> = (0..4).map(|_| time_out(&mut timer, TimeoutKind::Rto)).collect();
         assert_eq!(ticks, [800, 1400, 2600, 5000]);
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_timeout_takes_the_backoff_back() {
+    fn a_spurious_timeout_ends_the_backoff() {
         let mut timer = after(&[99]);
         time_out(&mut timer, TimeoutKind::Rto);
         timer.on_spurious(None);

@@ -57,8 +57,8 @@ impl Keys for Jacobson88Config {
 /// The timer of V. Jacobson, "Congestion Avoidance and Control", SIGCOMM '88, appendix A.
 ///
 /// The mean is kept in eighths of a tick and the mean deviation in quarters, with gains of 1/8 and
-/// 1/4. So an update takes two shifts and a few sums. Samples are whole ticks, rounded down. The
-/// first sample R sets the mean to R and the deviation to R/2, as in BSD; the appendix does not
+/// 1/4. An update therefore takes two shifts and a few sums. Samples are whole ticks, rounded down.
+/// The first sample R sets the mean to R and the deviation to R/2, as in BSD; the appendix does not
 /// define the start. Timeouts double the timer. The backoff ends with an unambiguous sample (Karn
 /// and Partridge 1987), or when a timeout proves spurious.
 ///
@@ -157,9 +157,11 @@ mod tests {
         timer
     }
 
-    /// Appendix A: the error moves the scaled mean in full, and its size less a quarter of the
-    /// scaled deviation moves that. By hand, samples of 4, 8 and 2 ticks:
-    /// sa 32, sv 8; error 4: sa 36, sv 8 + 4 - 2 = 10; error 2 - 4: sa 34, sv 10 + 2 - 2 = 10.
+    /// Appendix A: the whole error is added to the scaled mean. The size of the error, minus a
+    /// quarter of the scaled deviation, is added to the scaled deviation. By hand, samples of 4, 8
+    /// and 2 ticks: the first gives sa 32 and sv 8. The second has an error of 4 and gives sa 36
+    /// and sv 8 + 4 - 2 = 10. The third has an error of 2 - 4 and gives sa 34 and sv 10 + 2 - 2 =
+    /// 10.
     #[test]
     fn the_integers_are_the_appendixs() {
         let scaled = |samples: &[u64]| after(Deviations::Four, samples).scaled;
@@ -168,13 +170,15 @@ mod tests {
         assert_eq!(scaled(&[4, 8, 2]), Some((34, 10)));
     }
 
-    /// By hand: of 1988 ((36 / 4) + 10) / 2 = 9 ticks, of 1990 (36 / 8) + 10 = 14.
+    /// By hand: the paper of 1988 gives ((36 / 4) + 10) / 2 = 9 ticks, and that of 1990 gives (36 /
+    /// 8) + 10 = 14.
     #[test]
     fn two_deviations_in_1988_became_four_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8]).rto(), ticks(14));
-        // (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 = 14, all rounded down; and of sa 37, sv 9 the
-        // halves are summed first: (9 + 9) / 2.
+        // With sa 34 and sv 10, (34 / 4 + 10) / 2 = 9 and 34 / 8 + 10 = 14, where each quotient is
+        // rounded down. With sa 37 and sv 9, the two terms are added before they are halved: (9 +
+        // 9) / 2.
         assert_eq!(after(Deviations::Two, &[4, 8, 2]).rto(), ticks(9));
         assert_eq!(after(Deviations::Four, &[4, 8, 2]).rto(), ticks(14));
         assert_eq!(after(Deviations::Two, &[4, 8, 5]).rto(), ticks(9));

@@ -1,5 +1,5 @@
-//! The keys of an algorithm: its constants by name, their text forms, and the checks that they do
-//! not contradict each other.
+//! The keys of an algorithm: its constants by name, the texts of their values, and the checks that
+//! the values do not contradict each other.
 
 use core::fmt;
 
@@ -100,7 +100,7 @@ pub(super) trait Keys {
     fn check(&self) -> Result<(), Contradiction>;
 }
 
-/// The mistake of constants that contradict each other: the key with the wrong value, the mistake,
+/// A mistake in constants that contradict each other: the key with the wrong value, the mistake,
 /// and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contradiction {
@@ -168,7 +168,7 @@ impl Constant<'_> {
     /// Reads the constant from text.
     ///
     /// # Errors
-    /// What to write instead.
+    /// The valid form of the text.
     pub(super) fn read(&mut self, text: &str) -> Result<(), String> {
         match self {
             Self::Span(span) => **span = text.parse().map_err(|e| format!("{e}"))?,

@@ -33,9 +33,11 @@ pub struct LinuxConfig {
 }
 
 impl LinuxConfig {
-    /// A SYN that may leave again `retries` times is given up at the timeout after so many, or at
-    /// the first one after so long (`tcp_write_timeout`, `tcp_model_timeout`): the linear timeouts
-    /// are added to the retries, but the time is that of timers that double from the first on.
+    /// The most retransmissions of a SYN, and the span since the first SYN, if the sysctl allows
+    /// `retries` retransmissions (`tcp_write_timeout`, `tcp_model_timeout`). The kernel gives up at
+    /// the first timeout after this number of retransmissions or after this span. The number is the
+    /// sum of `retries` and the linear timeouts. The span is computed as if the timer doubled from
+    /// the first timeout on.
     pub fn syn_limit(&self, retries: u32) -> (u32, Duration) {
         let doublings = (self.rto_max.as_nanos() / self.initial.as_nanos().max(1)).max(1).ilog2();
         let doubled = self.initial * ((2 << retries.min(doublings).min(62)) - 1);
@@ -301,7 +303,7 @@ mod tests {
         RttSample { rtt: Duration::from_micros(rtt_us), round, ..RttSample::default() }
     }
 
-    /// After samples of these microseconds in these rounds.
+    /// A timer after `samples`. Each is a round trip in microseconds, with the number of its round.
     fn after(samples: &[(u64, u64)]) -> Linux {
         let mut timer = Linux::new(LinuxConfig::default());
         samples.iter().for_each(|(rtt, round)| timer.on_sample(&sample(*rtt, *round)));
@@ -317,8 +319,9 @@ mod tests {
         timer.rto().whole(MICROSECOND)
     }
 
-    /// The first sample is the mean and twice it the fourfold deviation, but rttvar is 200 ms at
-    /// the least. By hand: 30 ms gives 30 + 200; 150 ms gives 150 + 300, three round trips.
+    /// The first sample becomes the mean, and twice the sample becomes the fourfold deviation, but
+    /// rttvar is at least 200 ms. By hand: 30 ms gives 30 + 200, and 150 ms gives 150 + 300, which
+    /// is three round trips.
     #[test]
     fn the_floor_is_on_the_variation_of_the_first_sample() {
         let timer = after(&[(30_000, 0)]);
@@ -329,9 +332,9 @@ mod tests {
         assert_eq!(micros(&after(&[(150_000, 0)])), 450_000);
     }
 
-    /// A rise, by hand: 150, then 550 ms in the same round. error 400 000; srtt 1 200 000 +
-    /// 400 000; mdev 300 000 + 400 000 - 75 000 = 625 000, at once the new rttvar. RTO
-    /// 200 000 + 625 000.
+    /// A rise, by hand: samples of 150 and 550 ms in the same round. The error is 400 000 and srtt
+    /// is 1 200 000 + 400 000. mdev is 300 000 + 400 000 - 75 000 = 625 000, and rttvar takes this
+    /// value at once. The timer is 200 000 + 625 000.
     #[test]
     fn a_rise_lifts_the_variation_at_once() {
         let timer = after(&[(150_000, 0), (550_000, 0)]);
@@ -339,9 +342,9 @@ mod tests {
         assert_eq!(micros(&timer), 825_000);
     }
 
-    /// A fall, by hand: 400, then 100 ms. error -300 000; srtt 3 200 000 - 300 000; the deviation
-    /// would grow by 300 000 - 200 000, of which an eighth is left: mdev 812 500. RTO
-    /// 362 500 + 812 500.
+    /// A fall, by hand: samples of 400 and 100 ms. The error is -300 000 and srtt is 3 200 000 -
+    /// 300 000. The deviation would grow by 300 000 - 200 000, but only an eighth of this is added,
+    /// so mdev is 812 500. The timer is 362 500 + 812 500.
     #[test]
     fn a_fall_lifts_the_deviation_by_an_eighth_of_what_a_rise_would() {
         let timer = after(&[(400_000, 0), (100_000, 0)]);
@@ -349,8 +352,9 @@ mod tests {
         assert_eq!(micros(&timer), 1_175_000);
     }
 
-    /// A small fall: 400, then 300 ms. 100 000 - 200 000 is no growth, and is taken in full: mdev
-    /// 700 000, while mdev_max and rttvar stay. RTO 387 500 + 800 000.
+    /// A small fall, by hand: samples of 400 and 300 ms. The change 100 000 - 200 000 is not a
+    /// growth, so it counts in full: mdev is 700 000, while mdev_max and rttvar do not change. The
+    /// timer is 387 500 + 800 000.
     #[test]
     fn a_small_fall_lowers_the_deviation_as_a_small_rise_does() {
         let timer = after(&[(400_000, 0), (300_000, 0)]);
@@ -360,10 +364,10 @@ mod tests {
         assert_eq!(fields(&timer), (3_300_000, 700_000, 800_000, 800_000));
     }
 
-    /// Decay, by hand: samples of 400 ms, always. mdev 800, 600, 450, 337.5, 253.125 ms. The
-    /// first new round still has mdev_max 800, so rttvar stays and mdev_max starts anew at 200.
-    /// In the second it is 450, so rttvar 800 - 350/4 = 712.5; in the third 337.5, so 712.5 -
-    /// 375/4 = 618.75.
+    /// Decay, by hand: all samples are 400 ms. mdev is 800, 600, 450, 337.5 and 253.125 ms. At the
+    /// first new round mdev_max is still 800, so rttvar does not change and mdev_max is set to 200.
+    /// At the second mdev_max is 450, so rttvar is 800 - 350/4 = 712.5. At the third mdev_max is
+    /// 337.5, so rttvar is 712.5 - 375/4 = 618.75.
     #[test]
     fn the_variation_comes_down_once_in_a_round() {
         let steps = [(0, 800_000), (1, 800_000), (2, 712_500), (3, 618_750)];
@@ -374,7 +378,7 @@ mod tests {
             assert_eq!(micros(&timer), 400_000 + rttvar);
         }
         assert_eq!(fields(&timer).2, RTO_MIN);
-        // Later samples of the same round lower mdev and leave rttvar.
+        // Later samples of the same round lower mdev and do not change rttvar.
         timer.on_sample(&sample(400_000, 3));
         assert_eq!(fields(&timer), (3_200_000, 253_125, 253_125, 618_750));
     }
@@ -397,8 +401,8 @@ mod tests {
         assert_eq!(timer.rto(), ms(120_000));
     }
 
-    /// Measured on Linux 6.18 with `TCP_SYNCNT` of 1 and 2: two SYNs more until 3 s, and five until
-    /// 7 s.
+    /// Measured on Linux 6.18. With `TCP_SYNCNT` of 1 the kernel sends two more SYNs and gives up
+    /// after 3 s. With 2 it sends five more and gives up after 7 s.
     #[test]
     fn a_syn_is_given_up_by_the_time_of_timers_that_double() {
         let limit = |retries| LinuxConfig::default().syn_limit(retries);
@@ -407,8 +411,8 @@ mod tests {
         assert_eq!(limit(8), (12, s(127 + 240)));
     }
 
-    /// The documentation of `tcp_syn_linear_timeouts`: with 1 s and four linear timeouts a SYN
-    /// waits 1, 1, 1, 1, 1, 2, 4 s.
+    /// The documentation of `tcp_syn_linear_timeouts` gives this example: with a first timer of 1 s
+    /// and four linear timeouts, the timers of a SYN are 1, 1, 1, 1, 1, 2 and 4 s.
     #[test]
     fn a_syn_is_repeated_each_second_before_it_doubles() {
         let mut timer = after(&[]);
@@ -420,9 +424,9 @@ mod tests {
         assert_eq!(gaps, [1000, 1000, 1000, 1000, 1000, 2000, 4000].map(ms));
     }
 
-    /// RFC 6298 §5.7 has data wait 3 s after a handshake that had to be repeated; Linux where
-    /// it gave no sample. The RFC 2416 path: a handshake of 425.3 ms makes the first timer
-    /// three times that (1.276 s measured).
+    /// RFC 6298 §5.7: the first timer for data is 3 s if a SYN was retransmitted. Linux uses 3 s
+    /// only if the handshake gave no sample. On the RFC 2416 path a handshake of 425.3 ms makes the
+    /// first timer three times as long (1.276 s measured).
     #[test]
     fn the_handshake_gives_the_first_timer_or_three_seconds() {
         let mut timer = after(&[]);
@@ -436,8 +440,8 @@ mod tests {
         assert_eq!(micros(&timer), 1_275_900);
     }
 
-    /// Six linear timeouts while fewer than four segments are out, then doublings; progress
-    /// starts the count again.
+    /// The first six timeouts are linear while fewer than four segments are outstanding; later ones
+    /// double the timer. Progress sets the count to zero.
     #[test]
     fn a_thin_flow_does_not_double_for_six_timeouts() {
         let config = LinuxConfig { thin_linear: true, ..LinuxConfig::default() };
@@ -457,12 +461,13 @@ mod tests {
         assert_eq!(wait(&after(&[(30_000, 0)]), 3), ms(230));
     }
 
-    /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` 204 ms, then copies after 208, 420,
-    /// 832 and 1664 ms. The second gap depends on where in its bucket the first timer fired:
-    /// 412 to 440 ms, and 420 where its count of jiffies leaves 7 by 8, so that this one is armed
-    /// at a count that leaves 3.
+    /// Measured on Linux 6.18 over a veth pair: `tcpi_rto` is 204 ms, and the retransmissions leave
+    /// after 208, 420, 832 and 1664 ms. The second gap is between 412 and 440 ms. It depends on the
+    /// place in the bucket of the timer wheel where the first timer fired. It is 420 ms if that
+    /// timer fired at a count of jiffies that is 7 modulo 8. The test therefore arms the first
+    /// timer at a count that is 3 modulo 8.
     #[test]
-    fn in_jiffies_a_short_path_repeats_as_measured() {
+    fn in_jiffies_a_short_path_retransmits_as_measured() {
         let mut timer = Linux::new(LinuxConfig { jiffy: ms(4), ..LinuxConfig::default() });
         timer.on_sample(&sample(60, 0));
         assert_eq!(timer.rto(), ms(204));

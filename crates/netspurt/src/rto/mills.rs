@@ -28,8 +28,8 @@ pub struct MillsConfig {
     pub min: Option<Duration>,
     /// The maximum timer, if there is one.
     pub max: Option<Duration>,
-    /// Whether the rules of Karn and Partridge 1987 apply, which are later than RFC 889: ambiguous
-    /// samples are ignored, and timeouts double the timer.
+    /// Whether ambiguous samples are ignored and timeouts double the timer. These rules of Karn and
+    /// Partridge 1987 are later than RFC 889.
     pub karn: bool,
     /// Whether the timer depends on the length of the packet, which RFC 889 §2.2 suggests but does
     /// not try. The cost of a packet's length is learned, subtracted from the samples of the
@@ -214,9 +214,10 @@ mod tests {
         Mills::new(MillsConfig { initial: Some(ms(1000)), ..config })
     }
 
-    /// RFC 889 §3.3: an estimate that rises with weight 3/4 and falls with 15/16, and a timer of
-    /// twice the estimate. By hand: 750 + 500 = 1250; 1171.875 + 15.625 = 1187.5; and equal is
-    /// not below, so the weight of rising would hold, to no effect.
+    /// RFC 889 §3.3: the estimate rises with weight 3/4 and falls with 15/16, and the timer is
+    /// twice the estimate. By hand: 750 + 500 = 1250, and 1171.875 + 15.625 = 1187.5. A sample
+    /// equal to the estimate is not below it, so the weight of a rise applies, but the estimate
+    /// does not change.
     #[test]
     fn the_estimate_rises_by_a_quarter_and_falls_by_a_sixteenth() {
         let mut timer = started(MillsConfig::default());
@@ -239,8 +240,8 @@ mod tests {
         assert_eq!(timer.rto(), Duration::from_micros(2_031_250));
     }
 
-    /// RFC 889 §3.3 says how fast each weight learns: a step is followed to 1/e after 15.5
-    /// samples down and 3.5 up.
+    /// RFC 889 §3.3 gives the speed of each weight: after a step, 1/e of the distance is left after
+    /// 15.5 samples down or 3.5 samples up.
     #[test]
     fn the_time_constants_are_the_rfcs() {
         let left = |from: u64, to: u64, samples: u32| {
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rfc_leaves_open_is_a_switch() {
+    fn values_that_the_rfc_leaves_open_are_switches() {
         let mut bare = Mills::new(MillsConfig::default());
         assert_eq!(bare.rto(), ms(3000));
         bare.on_sample(&sample(ms(400)));

@@ -2,8 +2,8 @@
 //!
 //! An estimator contains the whole algorithm: gains, minimum and maximum, backoff, and the use of
 //! ambiguous samples. So one object serves a sender, a replay, and a shadow beside a real
-//! connection. An estimator does not know how time is read and when timers fire; a
-//! [`Clock`](crate::clock::Clock) knows that.
+//! connection. A [`Clock`](crate::clock::Clock) decides how time is read and when timers fire. An
+//! estimator does not know it.
 
 mod arith;
 mod backoff;

@@ -184,8 +184,8 @@ mod tests {
         RttSample { at: Time::ZERO + rtt, rtt, ..RttSample::default() }
     }
 
-    /// The srtt, rttvar and rto columns of ns-2.35's trace of RFC 2416, tahoe, initial window 1
-    /// (authorities/ns2): samples of 1.22, 1.22 and 1.67 s.
+    /// The expected values are the columns srtt, rttvar and rto of ns-2.35's trace of RFC 2416 with
+    /// tahoe and an initial window of 1 (authorities/ns2). The samples are 1.22, 1.22 and 1.67 s.
     #[test]
     fn the_integers_are_ns2s() {
         let mut timer = timer();

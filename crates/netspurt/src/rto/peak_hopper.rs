@@ -208,15 +208,16 @@ mod tests {
         timer
     }
 
-    /// In microseconds; boosts are cut to 2^-20, so a few nanoseconds are missing.
+    /// The timer after `samples`, both in microseconds. Boosts are cut to 2^-20, so a few
+    /// nanoseconds are missing.
     fn micros(samples: &[u64]) -> u64 {
         (after(samples).rto().as_nanos() + 500) / 1000
     }
 
-    /// By hand with F = 24, samples of 100, 120, 60 and 60 ms. 1.75 · 100. δ = 0.2, B = 0.4: 1.4 ·
-    /// 120 = 168 is above 175 · 23/24 = 167.708. Then B = 0.4 · 23/24 = 0.38333: 1.38333 · 120 =
-    /// 166 is above 168 · 23/24 = 161. Then B = 0.36736: 1.36736 · 60 = 82.04 is below 166 · 23/24
-    /// = 159.083.
+    /// By hand with F = 24, samples of 100, 120, 60 and 60 ms. The first timer is 1.75 · 100. The
+    /// second sample has δ = 0.2 and B = 0.4, and 1.4 · 120 = 168 is above 175 · 23/24 = 167.708.
+    /// The third has B = 0.4 · 23/24 = 0.38333, and 1.38333 · 120 = 166 is above 168 · 23/24 = 161.
+    /// The fourth has B = 0.36736, and 1.36736 · 60 = 82.04 is below 166 · 23/24 = 159.083.
     #[test]
     fn the_timer_hops_onto_peaks_and_fades() {
         assert_eq!(micros(&[100]), 175_000);
@@ -232,7 +233,8 @@ mod tests {
         assert_eq!(micros(&[0, 900]), 1_800_000);
     }
 
-    /// By hand: ten segments outstanding, five samples a round trip: 175 · 119/120.
+    /// By hand: ten outstanding segments give five samples in a round trip, so the timer is 175 ·
+    /// 119/120.
     #[test]
     fn many_samples_in_a_round_trip_fade_slowly() {
         let mut timer = after(&[100]);

@@ -189,12 +189,12 @@ mod tests {
         (s.min_rtt, s.srtt.span(), s.rttvar.span())
     }
 
-    /// RFC 9002 §5.3, by hand: 100 ms gives 100 and 50. 140 ms, of which the peer held back 20:
-    /// 120, for 140 >= 100 + 20; rttvar (150 + 20) / 4 = 42.5, srtt 87.5 + 15 = 102.5. 110 ms
-    /// with 20 would fall below min_rtt, so it counts in full: rttvar (127.5 + 7.5) / 4 = 33.75,
-    /// srtt 89.6875 + 13.75 = 103.4375.
+    /// RFC 9002 §5.3, by hand: 100 ms gives 100 and 50. A sample of 140 ms with a delay of 20 ms at
+    /// the peer counts as 120, because 140 >= 100 + 20; rttvar is (150 + 20) / 4 = 42.5 and srtt
+    /// 87.5 + 15 = 102.5. A sample of 110 ms with a delay of 20 ms would fall below min_rtt, so it
+    /// counts in full; rttvar is (127.5 + 7.5) / 4 = 33.75 and srtt 89.6875 + 13.75 = 103.4375.
     #[test]
-    fn the_peers_delay_is_taken_off_as_far_as_min_rtt_allows() {
+    fn the_peers_delay_is_subtracted_as_far_as_min_rtt_allows() {
         let us = Duration::from_micros;
         assert_eq!(fields(&after(&[(100, 20)])), (ms(100), ms(100), ms(50)));
         let two = after(&[(100, 0), (140, 20)]);
@@ -204,10 +204,10 @@ mod tests {
         assert_eq!(fields(&three), (ms(100), Duration::from_nanos(103_437_500), us(33_750)));
     }
 
-    /// RFC 9002 §5.3: once the handshake is confirmed, no more than max_ack_delay is believed;
-    /// before, the report is taken as it is.
+    /// RFC 9002 §5.3: once the handshake is confirmed, a reported delay counts up to max_ack_delay.
+    /// Before that, it counts in full.
     #[test]
-    fn no_more_than_max_ack_delay_is_believed_of_data() {
+    fn a_reported_delay_of_data_counts_up_to_max_ack_delay() {
         let mut data = after(&[(100, 0)]);
         data.on_sample(&sample(200, 80));
         let mut same = after(&[(100, 0)]);
@@ -223,8 +223,9 @@ mod tests {
         assert!(early.handshake_done);
     }
 
-    /// RFC 9002 §6.2.2: 333 ms make the first timer about a second; §6.2.1: it doubles each
-    /// time, and an acknowledgment that makes progress ends that.
+    /// RFC 9002 §6.2.2: with an initial round trip of 333 ms the first timer is about a second.
+    /// §6.2.1: each expiry doubles the timer, and an acknowledgment that makes progress ends the
+    /// backoff.
     #[test]
     fn the_timeout_doubles_until_any_progress() {
         let mut timer = Quic::new(QuicConfig::default());

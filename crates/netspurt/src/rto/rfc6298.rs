@@ -283,10 +283,11 @@ mod tests {
         (state.srtt.unwrap(), state.rttvar.unwrap(), state.rto)
     }
 
-    /// RFC 6298 §2.2 and §2.3: the first sample and half of it; then the variation moves first,
-    /// by a quarter, and against the old mean, and the mean by an eighth. By hand, 100, 180 and
-    /// 60 ms: 100, 50, 300; 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110, 110 + 230 = 340;
-    /// 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75, 103.75 + 222.5 = 326.25.
+    /// RFC 6298 §2.2: the first sample becomes the mean, and half of it the variation. §2.3: with a
+    /// later sample the variation moves first, by a quarter and against the old mean; then the mean
+    /// moves by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. 180 ms gives 0.75 · 50
+    /// + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340. 60 ms gives 0.75 ·
+    /// 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75 and a timer of 103.75 + 222.5 = 326.25.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));
@@ -295,8 +296,8 @@ mod tests {
         assert_eq!(at(&[100, 180, 60]), (us(103_750), us(55_625), us(326_250)));
     }
 
-    /// §2.4: a timer below a second is rounded up to one; §2.5: a maximum of at least 60 s may be
-    /// set; §2.3: G stands in for a smaller variation.
+    /// §2.4: a timer below one second becomes one second. §2.5: a maximum of at least 60 s may be
+    /// set. §2.3: G replaces a smaller variation.
     #[test]
     fn the_timer_keeps_its_bounds_and_the_granularity() {
         assert_eq!(after(Rfc6298Config::default(), &[100]).rto(), ms(1000));
@@ -306,8 +307,8 @@ mod tests {
         assert_eq!(after(coarse, &[100]).rto(), ms(600));
     }
 
-    /// §5.5: the timer doubles; the note to §3 (Karn): an ambiguous sample counts for nothing;
-    /// §5: the timer computed from an unambiguous one replaces the doubled one.
+    /// §5.5: a timeout doubles the timer. The note to §3 (Karn): an ambiguous sample is ignored.
+    /// §5: the timer computed from an unambiguous sample replaces the doubled timer.
     #[test]
     fn the_backoff_stays_until_an_unambiguous_sample() {
         let mut timer = after(Rfc6298Config::default(), &[600]);
@@ -323,8 +324,8 @@ mod tests {
         assert_eq!(timer.rto(), ms(600 + 4 * 225));
     }
 
-    /// §2.1: 1 s before any sample; §5.7: if a SYN times out under less than 3 s, it is 3 s when
-    /// data begins. RFC 2988 §2.1: 3 s from the start.
+    /// §2.1: the timer is 1 s before any sample. §5.7: if a SYN timed out with a timer below 3 s,
+    /// the timer is 3 s when data begins. RFC 2988 §2.1: the timer is 3 s from the start.
     #[test]
     fn after_a_lost_syn_data_starts_at_three_seconds() {
         let mut timer = after(Rfc6298Config::default(), &[]);
@@ -356,8 +357,8 @@ mod tests {
     }
 
     /// RFC 7323 appendix G: with E = ceiling(FlightSize / (2 SMSS)) samples expected, alpha / E and
-    /// beta / E. By hand: 9 segments out, so E = 5; 100, then 180 ms: srtt 100 + 80 / 40 = 102,
-    /// rttvar 50 + (80 - 50) / 20 = 51.5.
+    /// beta / E. By hand: 9 segments are outstanding, so E = 5. Samples of 100 and 180 ms give srtt
+    /// 100 + 80 / 40 = 102 and rttvar 50 + (80 - 50) / 20 = 51.5.
     #[test]
     fn many_samples_in_a_window_have_small_gains() {
         let stamped = |source| RttSample {
@@ -384,9 +385,11 @@ mod tests {
         Time::ZERO + ms(n)
     }
 
-    /// RFC 4015 §3.2: the greater of before and now, for mean (2 G added) and variation. By hand:
-    /// 100 and 50 ms before; R = 400 gives 400, 200 and 1200; R = 60 gives 102, 50 and 302. §3.5: without
-    /// a sample of the proving ACK the timer stays doubled.
+    /// RFC 4015 §3.2: the mean becomes the greater of the mean before the timeout, plus 2 G, and
+    /// the new sample. The variation likewise becomes the greater of the old and the new one. By
+    /// hand, with 100 and 50 ms before the timeout: R = 400 gives 400, 200 and a timer of 1200, and
+    /// R = 60 gives 102, 50 and a timer of 302. §3.5: if the ACK that proves the timeout spurious
+    /// gives no sample, the timer stays doubled.
     #[test]
     fn a_spurious_timeout_is_answered_by_the_first_sample_of_new_data() {
         for (rtt, answer) in [(400, (ms(400), ms(200), ms(1200))), (60, (ms(102), ms(50), ms(302)))]
@@ -401,9 +404,10 @@ mod tests {
         }
     }
 
-    /// RFC 4015 §3.5: the proving ACK answers data sent before the timeout, so that its sample counts as
-    /// any other. By hand: 100 and 50 ms; 400 gives 50 + (300 - 50) / 4 = 112.5, 100 + 300 / 8 = 137.5.
-    /// The next sample is of new data: max(102, 400) and max(50, 200).
+    /// RFC 4015 §3.5: the ACK that proves the timeout spurious answers data sent before the
+    /// timeout, so its sample counts as usual. By hand, with 100 and 50 ms before: 400 gives 50 +
+    /// (300 - 50) / 4 = 112.5 and 100 + 300 / 8 = 137.5. The next sample is of new data and gives
+    /// max(102, 400) and max(50, 200).
     #[test]
     fn the_sample_of_the_proving_ack_counts_as_usual_and_ends_the_backoff() {
         let mut timer = after(without_floor(), &[100]);
@@ -416,7 +420,7 @@ mod tests {
         assert_eq!(fields(&timer), (ms(400), ms(150), ms(1000)), "and once only");
     }
 
-    /// A timeout while the response is due begins anew: it may have been needed.
+    /// A timeout cancels a response that is still due, because this timeout may not be spurious.
     #[test]
     fn another_timeout_cancels_the_response_to_the_one_before() {
         let mut timer = after(without_floor(), &[100]);

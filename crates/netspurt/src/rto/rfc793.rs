@@ -143,9 +143,10 @@ mod tests {
         RttSample { rtt, ..RttSample::default() }
     }
 
-    /// RFC 793 p. 41: the smoothed value is alpha parts old and 1 - alpha parts new; the timer is
-    /// beta times it, but not outside the bounds. By hand with 0.8 and 1.5:
-    /// 1000; 0.8 · 1000 + 0.2 · 2000 = 1200; 0.8 · 1200 + 0.2 · 200 = 1000.
+    /// RFC 793 p. 41: the new smoothed value is alpha times the old one plus 1 - alpha times the
+    /// sample. The timer is beta times the smoothed value, within the bounds. By hand with 0.8 and
+    /// 1.5, the smoothed values are 1000, then 0.8 · 1000 + 0.2 · 2000 = 1200, then 0.8 · 1200 +
+    /// 0.2 · 200 = 1000.
     #[test]
     fn the_smoothed_value_is_weighted_and_the_timer_a_multiple_of_it() {
         let config = Rfc793Config {

@@ -64,8 +64,9 @@ impl Keys for SctpConfig {
 /// 6298. A variation of zero is replaced by G.
 ///
 /// Timeouts double the timer (§6.3.3). The backoff ends with an unambiguous sample (Karn and
-/// Partridge 1987), or when a timeout proves spurious. There is no rule for handshakes, and no rule
-/// for several samples in a window: §6.3.1 has one sample in a round trip.
+/// Partridge 1987), or when a timeout proves spurious. The RFC has no rule for handshakes. It has
+/// no rule for several samples in a window either, because §6.3.1 allows one sample in a round
+/// trip.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Sctp, SctpConfig};
@@ -151,8 +152,10 @@ mod tests {
         timer
     }
 
-    /// RFC 9260 §6.3.1, by hand, samples of 800, 1600 and 400 ms: 800 and 400, 2400; 0.75 · 400 +
-    /// 0.25 · 800 = 500, 700 + 200 = 900, 2900; 375 + 125 = 500, 787.5 + 50 = 837.5, 2837.5.
+    /// RFC 9260 §6.3.1, by hand. 800 ms gives a mean of 800, a variation of 400 and a timer of
+    /// 2400. 1600 ms gives a variation of 0.75 · 400 + 0.25 · 800 = 500, a mean of 700 + 200 = 900
+    /// and a timer of 2900. 400 ms gives a variation of 375 + 125 = 500, a mean of 787.5 + 50 =
+    /// 837.5 and a timer of 2837.5.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let rto = |samples: &[u64]| after(SctpConfig::default(), samples).rto();
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variation_of_nothing_counts_as_the_granularity() {
+    fn a_variation_of_zero_counts_as_the_granularity() {
         let config =
             SctpConfig { min: Duration::ZERO, granularity: ms(10), ..SctpConfig::default() };
         assert_eq!(after(config, &[0]).rto(), ms(40));

@@ -54,9 +54,9 @@ impl Keys for SmoltcpConfig {
 /// The timer of smoltcp (`RttEstimator` of `socket/tcp.rs`), in whole milliseconds.
 ///
 /// The mean and the variation are those of RFC 6298, but quotients are rounded up. A timeout
-/// doubles the timer itself. After three timeouts in a row, the next sample counts as the first. An
-/// unambiguous sample computes the timer anew. A spurious timeout does so, too, although smoltcp
-/// does not detect such timeouts.
+/// doubles the timer itself. After three timeouts in a row, the next sample counts as the first.
+/// After an unambiguous sample, the timer is computed from the estimate again. This also happens
+/// after a spurious timeout, although smoltcp does not detect such timeouts.
 ///
 /// ```
 /// use netspurt::rto::{RtoEstimator, Smoltcp, SmoltcpConfig};
@@ -163,9 +163,9 @@ mod tests {
         timer
     }
 
-    /// By hand, samples of 101, 180 and 60 ms: 101 and 50; (707 + 180) / 8 = 110.9, so 111, and
-    /// (150 + 79) / 4 = 57.25, so 58; (777 + 60) / 8 = 104.6, so 105, and (174 + 51) / 4 = 56.25,
-    /// so 57.
+    /// By hand. 101 ms gives a mean of 101 and a variation of 50. 180 ms gives (707 + 180) / 8 =
+    /// 110.9, rounded up to 111, and (150 + 79) / 4 = 57.25, rounded up to 58. 60 ms gives (777 +
+    /// 60) / 8 = 104.6, rounded up to 105, and (174 + 51) / 4 = 56.25, rounded up to 57.
     #[test]
     fn quotients_are_rounded_up() {
         let at = |samples: &[u64]| after(SmoltcpConfig::default(), samples).estimate.unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_timeout_works_the_timer_out_anew() {
+    fn a_spurious_timeout_computes_the_timer_again() {
         let mut timer = after(SmoltcpConfig::default(), &[600]);
         timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
         timer.on_sample(&RttSample { ambiguous: true, ..RttSample::default() });

@@ -24,7 +24,7 @@ pub struct SolarisConfig {
     pub grace: Duration,
     /// The minimum of four deviations: `TCP_SD_MIN`.
     pub sd_min: Duration,
-    /// The time without an answer after which the mean is given up: `tcp_ip_notify_interval`.
+    /// The time without an answer after which the mean is no longer used: `tcp_ip_notify_interval`.
     pub notify: Duration,
 }
 
@@ -64,11 +64,11 @@ impl Keys for SolarisConfig {
 /// `tcp_timer` of `tcp_timers.c`), in whole milliseconds.
 ///
 /// The mean is kept in eighths and the deviation in quarters, with Jacobson's gains. Three rules
-/// are its own. First, four deviations are at least 400 ms. Second, a quarter of the mean is added
-/// to the timer, for ACKs of bursts. Third, a new connection has an estimate that the first sample
-/// does not replace. If the sum is below the minimum, the minimum is doubled instead. After ten
-/// seconds without an answer, the mean is added to the deviation, and the next sample counts as the
-/// first.
+/// are particular to illumos. First, four deviations are at least 400 ms. Second, a quarter of the
+/// mean is added to the timer, for ACKs of bursts. Third, a new connection has an estimate that the
+/// first sample does not replace. If the sum is below the minimum, the minimum is doubled instead.
+/// After ten seconds without an answer, the mean is added to the deviation, and the next sample
+/// counts as the first.
 ///
 /// The backoff ends with an unambiguous sample, or when a timeout proves spurious.
 ///
@@ -206,9 +206,10 @@ mod tests {
     }
 
     /// By hand from the rules of `tcp_set_rto`, samples of 100, 800 and 500 ms. A new connection
-    /// has 4000 and 500, so 500 + 500 + 125. Error 100 - 500: 3600, 500 + 400 - 125 = 775, and
-    /// 450 + 775 + 112. Error 800 - 450: 3950, 775 + 350 - 193 = 932, 493 + 932 + 123. Error 500 - 493:
-    /// 3957, 932 + 7 - 233 = 706, 494 + 706 + 123.
+    /// has sa 4000 and sd 500, so the timer is 500 + 500 + 125. The error 100 - 500 gives sa 3600,
+    /// sd 500 + 400 - 125 = 775 and a timer of 450 + 775 + 112. The error 800 - 450 gives sa 3950,
+    /// sd 775 + 350 - 193 = 932 and a timer of 493 + 932 + 123. The error 500 - 493 gives sa 3957,
+    /// sd 932 + 7 - 233 = 706 and a timer of 494 + 706 + 123.
     #[test]
     fn the_integers_are_illumoss() {
         assert_eq!(integers(&after(&[])), (4000, 500, 1125));
@@ -217,7 +218,8 @@ mod tests {
         assert_eq!(integers(&after(&[100, 800, 500])), (3957, 706, 1323));
     }
 
-    /// On a steady path of 100 ms the deviation rests at its floor: 100 + 400 + 25.
+    /// On a steady path of 100 ms the deviation stays at its minimum, so the timer is 100 + 400 +
+    /// 25.
     #[test]
     fn four_deviations_are_no_less_than_400_ms() {
         let steady = after(&[100; 100]);
@@ -226,11 +228,11 @@ mod tests {
         assert_eq!(integers(&quick), (7, 400, 400));
     }
 
-    /// By hand, from 1337 ms: 2674, 5348, 10696; then 18.7 s have been waited for, the mean goes
-    /// into the deviation, 775 + 450 + 112, and the timer goes on: 21392. The next sample is a
-    /// first one.
+    /// By hand: the timer of 1337 ms doubles to 2674, 5348 and 10696. The connection has then
+    /// waited for 18.7 s, so the mean is added to the deviation, 775 + 450 + 112, and the timer
+    /// doubles to 21392. The next sample counts as the first.
     #[test]
-    fn a_mean_that_is_not_answered_for_ten_seconds_is_given_up() {
+    fn after_ten_seconds_without_an_answer_the_mean_is_no_longer_used() {
         let mut timer = after(&[100]);
         for (rto, sa) in [(2674, 3600), (5348, 3600), (10_696, 3600), (21_392, 0), (42_784, 0)] {
             timer.on_timeout(Time::ZERO, TimeoutKind::Rto);
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn doublings_begin_from_the_floor_and_an_ambiguous_sample_leaves_them() {
+    fn doublings_begin_from_the_minimum_and_an_ambiguous_sample_does_not_end_them() {
         let mut timer = after(&[0; 200]);
         for rto in [800, 1600] {
             timer.on_timeout(Time::ZERO, TimeoutKind::Rto);

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_over_once_so_many_octets_were_acknowledged() {
+    fn the_timer_stops_after_the_given_number_of_acknowledged_octets() {
         let algorithm = SfrConfig::parse("sfr:cutout=2kB").unwrap();
         assert_eq!([1999, 2000].map(|octets| algorithm.is_over(octets)), [false, true]);
         assert!(!SfrConfig::parse("sfr:cutout=none").unwrap().is_over(u64::MAX));

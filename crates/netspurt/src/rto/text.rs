@@ -34,16 +34,16 @@ impl EstimatorConfig {
         }
     }
 
-    /// The algorithm called `name` with its published constants, or those that the alias `name`
-    /// has.
+    /// The algorithm called `name` with its published constants, or with the constants of the alias
+    /// `name`.
     fn published(name: &str) -> Option<Self> {
         Self::named(name).or_else(|| Self::aliased(name))
     }
 
     /// Reads a timer: a name, and constants under the names of their fields.
     ///
-    /// Times are written with their unit, and ratios as `7/8` or `0.875`. A constant that may be
-    /// absent is then written as `none`.
+    /// Times are written with their unit, and ratios as `7/8` or `0.875`. The value of an absent
+    /// constant is written as `none`.
     ///
     /// ```
     /// use netspurt::rto::{EstimatorConfig, FixedConfig};
@@ -124,8 +124,9 @@ impl EstimatorConfig {
         }
     }
 
-    /// Returns the same algorithm for a host whose timers fire by `timer_clock`. Its unit, or its G
-    /// of RFC 6298 §2.3, is set to the jiffy or the tick of that clock, if it has such a key.
+    /// Returns the same algorithm for a host whose timers fire by `timer_clock`. If the algorithm
+    /// has a key for its unit, or for the G of RFC 6298 §2.3, this key is set to the jiffy or the
+    /// tick of that clock.
     ///
     /// ```
     /// use netspurt::clock::Clock;
@@ -194,7 +195,7 @@ impl EstimatorConfig {
         Bounds { initial, min, max }
     }
 
-    /// Returns the same timer with those of `bounds` that are given.
+    /// Returns the same timer with the given ones of `bounds`.
     ///
     /// # Errors
     /// The name of a bound that the algorithm does not have: `initial`, `min` or `max`.
@@ -257,8 +258,8 @@ impl EstimatorConfig {
     }
 }
 
-/// Refuses a first timer or a maximum of zero, with which the timer would fire at once again and
-/// again.
+/// Refuses a first timer or a maximum of zero, because such a timer would fire repeatedly at the
+/// same instant.
 fn fires(keys: &mut dyn Keys) -> Result<(), Contradiction> {
     let [initial, _, max] = keys.bounds();
     let constants = keys.keys();
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_is_what_is_published_under_it() {
+    fn a_name_alone_means_the_published_constants() {
         for name in names() {
             let published = parse(name);
             assert_eq!(published.to_string(), name);
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_published_under_another_name_is_called_by_it() {
+    fn published_constants_with_an_alias_are_written_as_the_alias() {
         let old = parse("rfc6298:initial=3 s,spread_gains=false");
         assert_eq!(old.to_string(), "rfc2988");
         assert_eq!(parse("rfc2988:max=64 s").to_string(), "rfc2988:max=64s");
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_names_the_algorithm_the_key_the_value_and_what_to_write() {
+    fn an_error_names_the_algorithm_the_key_the_value_and_the_fix() {
         for (text, message) in [
             ("linus", "no timer is called `linus`: did you mean `linux`?"),
             ("mills:fallin=1/2", "mills: no key `fallin`: did you mean `falling`?"),
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_gives_the_algorithms_of_its_host_their_unit() {
+    fn a_clock_sets_the_unit_of_the_algorithms_of_its_host() {
         let tick = Duration::from_millis(100);
         let ticking = Clock::ticking(tick, Duration::ZERO).unwrap();
         let on = |text, clock| EstimatorConfig::parse_on(text, clock).unwrap().to_string();
@@ -420,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_found_and_set_whatever_the_algorithm_calls_them() {
+    fn bounds_are_found_and_set_under_any_name_that_the_algorithm_gives_them() {
         let ms = |n| Some(Duration::from_millis(n));
         let bounds = Bounds { initial: ms(500), min: ms(20), max: ms(9000) };
         let missing = [("bsd44", "initial"), ("quic", "min"), ("fixed", "min"), ("cocoa", "min")];
@@ -437,7 +438,7 @@ mod tests {
         }
     }
 
-    /// Puts random constants into every key, most of them sensible.
+    /// Sets every key to a random value. Most values are valid.
     fn scramble(config: &mut EstimatorConfig, rng: &mut TestRng) {
         for (_, mut constant) in config.keys_mut().keys() {
             let n = rng.next_u64();

@@ -36,9 +36,9 @@ impl ShimConfig {
     /// The default limit of retransmissions, which is Linux's (`tcp_retries2`).
     const MOST: u8 = 15;
 
-    /// Reads the text form of a shim. It is that of an estimator, as [`EstimatorConfig::parse`]
-    /// reads it, or `sfr` with the keys `factor` and `cutout`. Both may have the key
-    /// `retransmissions`.
+    /// Reads the text form of a shim. This is the text of an estimator, as
+    /// [`EstimatorConfig::parse`] reads it, or `sfr` with the keys `factor` and `cutout`. Both may
+    /// have the key `retransmissions`.
     ///
     /// ```
     /// use netspurt::shim::{ShimConfig, ShimTimer};

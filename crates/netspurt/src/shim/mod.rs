@@ -25,7 +25,7 @@ use crate::units::{Duration, Time};
 struct Kept {
     /// The newest copy that the host sent.
     copy: Segment,
-    /// How often the shim retransmitted the segment.
+    /// The number of times that the shim retransmitted the segment.
     copies: u8,
 }
 
@@ -215,7 +215,8 @@ impl Shim {
     }
 
     /// Returns a retransmission of the first outstanding segment, if the timer has fired by `now`.
-    /// `None` if it has not, or if the segment was already retransmitted as often as allowed.
+    /// Returns `None` if the timer has not fired, or if the segment was already retransmitted as
+    /// often as allowed.
     pub fn pop(&mut self, now: Time) -> Option<Segment> {
         if self.deadline > now {
             return None;

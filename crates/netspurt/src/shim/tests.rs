@@ -62,7 +62,7 @@ fn super_fast_is_restarted_by_new_acks_alone_and_ends_at_its_cutout() {
 }
 
 #[test]
-fn super_fast_of_a_doubtful_handshake_never_fires() {
+fn super_fast_never_fires_after_an_ambiguous_handshake() {
     let mut shim = shim("sfr");
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     shim.sent(at(0), &syn);
@@ -74,7 +74,7 @@ fn super_fast_of_a_doubtful_handshake_never_fires() {
 
 #[test]
 fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
-    // After one sample of 20 ms: 20 + 4 x 10.
+    // After one sample of 20 ms the timer is 20 + 4 · 10.
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
     shim.sent(at(35), &data(1));
@@ -97,7 +97,7 @@ fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
 }
 
 #[test]
-fn what_the_host_repairs_itself_is_not_sampled_and_restarts_an_estimators_timer() {
+fn a_retransmission_by_the_host_gives_no_sample_and_restarts_an_estimators_timer() {
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
     shim.sent(at(80), &Segment { id: data(7).id, ..data(0) });
@@ -110,7 +110,7 @@ fn what_the_host_repairs_itself_is_not_sampled_and_restarts_an_estimators_timer(
 }
 
 #[test]
-fn a_segment_is_sent_again_so_often_and_no_more() {
+fn a_segment_is_retransmitted_at_most_the_given_number_of_times() {
     let mut shim = opened("fixed:rto=50ms,max=50ms,retransmissions=2");
     shim.sent(at(30), &data(0));
     assert!(shim.pop(at(80)).is_some() && shim.pop(at(130)).is_some());
@@ -130,7 +130,7 @@ fn a_reset_ends_it() {
 }
 
 #[test]
-fn a_slip_in_a_shims_text_is_told_with_its_fix() {
+fn a_mistake_in_a_shims_text_is_reported_with_its_fix() {
     let slip = |text: &str| ShimConfig::parse(text).unwrap_err().to_string();
     assert!(slip("sfr:factr=2").contains("did you mean `factor`"), "{}", slip("sfr:factr=2"));
     assert!(slip("sfr:factor=2.3").contains("steps of a half"));

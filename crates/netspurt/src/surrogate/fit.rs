@@ -20,7 +20,7 @@ impl Fitted {
     }
 }
 
-/// How many times the row's spread the noise must have at least, so that the least delay is above
+/// The least ratio of the noise's spread to the row's spread with which the least delay is above
 /// zero.
 const MARGIN: f64 = 1.25;
 /// The greatest share of the row's spread that the lengths of probes may cause.
@@ -33,8 +33,8 @@ pub(super) fn limit(answered: u32) -> f64 {
 }
 
 /// Returns delays with the mean `mean` and the coefficient of variation `cov`. The delays are the
-/// sum of `base` and of as much of `noise` as gives the spread. If `base` alone spreads too much,
-/// it is flattened first.
+/// sum of `base` and a multiple of `noise`. The multiple is chosen so that the spread is `cov`. If
+/// `base` alone spreads too much, it is flattened first.
 pub(super) fn fit(base: &[f64], noise: &[f64], mean: f64, cov: f64) -> Fitted {
     let own = spread(base);
     let kept = if own > SHARE * cov { SHARE * cov / own } else { 1.0 };

@@ -3,7 +3,7 @@
 use crate::rng::Stream;
 use crate::units::Duration;
 
-/// How the lengths of probes are chosen, in octets.
+/// The rule by which the lengths of probes are chosen, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
     /// All probes have this length.
@@ -68,8 +68,8 @@ pub(super) fn below(stream: &mut Stream, n: u32) -> u32 {
 
 /// The delay of a probe without noise, as a function of its length. It is linear between points.
 ///
-/// A path that divides longer packets in two needs four points: RFC 889 §2.1 has a break at 126
-/// octets.
+/// A path that divides longer packets in two needs four points, as in RFC 889 §2.1, where the delay
+/// jumps at 126 octets.
 ///
 /// ```
 /// use netspurt::surrogate::DelayByLength;

@@ -4,7 +4,7 @@ use crate::rng::Stream;
 
 use super::lengths::below;
 
-/// How losses are distributed over the probes.
+/// The distribution of losses over the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Losses {
     /// Every choice of the lost probes is equally likely.

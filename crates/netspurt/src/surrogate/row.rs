@@ -70,7 +70,7 @@ impl Default for Row {
     }
 }
 
-/// Why no delays fit a row.
+/// The reason why no delays fit a row.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SurrogateError {
     /// Fewer than two probes are answered.
@@ -101,7 +101,8 @@ pub enum SurrogateError {
 }
 
 impl Row {
-    /// Makes a recording that fits this row. `structure` says how its delays follow each other.
+    /// Makes a recording that fits this row. `structure` is the model of the way in which its
+    /// delays follow each other.
     ///
     /// The recording has the row's mean and coefficient of variation, up to the rounding of
     /// nanoseconds, and exactly the row's number of losses. The same row, structure and seed give

@@ -1,4 +1,5 @@
-//! Models of how delays follow each other. A printed row of statistics does not say this.
+//! Models of the way in which delays follow each other. A printed row of statistics does not
+//! contain this.
 
 use crate::rng::Stream;
 

@@ -29,7 +29,7 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 fn every_structure_fits_the_row_and_they_differ() {
     // From RFC 889's second table: the row with the least spread, the one with the greatest spread
     // and the one with the most losses. In the last row here the mixed lengths alone spread the
-    // delays further than the row says.
+    // delays further than the row allows.
     for (mean, cov, lost) in [(2044, 0.03, 0), (900, 1.13, 20), (432, 1.1, 196), (1316, 0.1, 9)] {
         let row = mixed(mean, cov, lost);
         let made: Vec<Delays> =
@@ -57,7 +57,7 @@ fn persistence(delays: &Delays) -> f64 {
 }
 
 #[test]
-fn only_the_independent_structure_forgets_the_probe_before() {
+fn only_in_the_independent_structure_delays_do_not_depend_on_the_probe_before() {
     let row = Row { cov: 0.5, ..Row::default() };
     for structure in Structure::ALL {
         let r = persistence(&row.surrogate(structure, 3).unwrap());
@@ -115,7 +115,7 @@ fn losses_come_in_bursts_if_the_row_says_so() {
 }
 
 #[test]
-fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
+fn a_probe_leaves_when_the_one_before_was_answered_or_given_up() {
     let row = Row { probes: 8, lost: 2, ..Row::default() };
     let delays = row.surrogate(Structure::Independent, 9).unwrap();
     for pair in delays.probes.windows(2) {
@@ -126,7 +126,7 @@ fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
 }
 
 #[test]
-fn a_surrogate_is_the_same_for_ever() {
+fn a_surrogate_never_changes() {
     // The values are fixed, so the test fails if the draws or the arithmetic change. Such a change
     // would change every number that depends on surrogates.
     let delays = mixed(1316, 0.21, 9).surrogate(Structure::Queue, 1).unwrap();

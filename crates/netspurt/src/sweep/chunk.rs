@@ -19,22 +19,22 @@ pub type Stopwatch = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// Consecutive cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The number of the first.
+    /// The number of the first case.
     pub first: u64,
-    /// How many there are.
+    /// The number of cases.
     pub count: u64,
 }
 
-/// How many cases ended in which way.
+/// The numbers of cases that ended in each way, and the first error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaseCounts {
-    /// Ran to their end.
+    /// The number of cases that ran to their end.
     pub done: u64,
-    /// Were cut at their budget.
+    /// The number of cases that were cut at their budget.
     pub cut: u64,
-    /// Ran live and do not count.
+    /// The number of live cases that do not count.
     pub late: u64,
-    /// Had an error.
+    /// The number of cases with an error.
     pub errors: u64,
     /// The number of the first case with an error, and the error.
     pub first_error: Option<(u64, String)>,
@@ -45,18 +45,18 @@ pub struct CaseCounts {
 pub struct Done {
     /// The chunk.
     pub chunk: Chunk,
-    /// Its table, as a Parquet file.
+    /// The table of the chunk, as a Parquet file.
     pub bytes: Vec<u8>,
-    /// How many of its cases ended in which way.
+    /// The numbers of its cases that ended in each way.
     pub counts: CaseCounts,
-    /// The sum of its cases' wall-clock times.
+    /// The sum of the wall-clock times of its cases.
     pub busy: Duration,
 }
 
-/// How a case ended.
+/// The way in which a case ended.
 pub(super) enum CaseEnd {
     Done(Box<Measured>),
-    /// It ran live, and the run counts.
+    /// The case ran live, and the run counts.
     Live(Box<Measured>),
     Cut(String),
     Late(String),
@@ -69,7 +69,7 @@ impl CaseEnd {
         Self::Error(in_a_line(error))
     }
 
-    /// Its word and the reason.
+    /// The word for the way in which the case ended, and the reason.
     fn told(&self) -> (CaseStatus, &str) {
         match self {
             Self::Done(_) => (CaseStatus::Done, ""),
@@ -81,7 +81,7 @@ impl CaseEnd {
     }
 }
 
-/// Why a case that ran live lacks measures.
+/// The reason why a live case lacks measures.
 const LIVE: &str = "live: `events` and `undone` are not known";
 
 /// The words in the column `status`.
@@ -94,7 +94,7 @@ enum CaseStatus {
 }
 
 impl CaseStatus {
-    /// The words, in the order of the numbers.
+    /// The words, in the order of the variants.
     const WORDS: [&str; 4] = ["done", "cut", "late", "error"];
 }
 
@@ -121,7 +121,7 @@ impl CaseRow {
     }
 }
 
-/// Runs a chunk; `None` if `cancelled` became true meanwhile.
+/// Runs a chunk. Returns `None` if `cancelled` becomes true before the chunk is done.
 ///
 /// A case that fails is a row with its error. The bytes depend only on the cases, unless a case is
 /// cut by its wall-clock budget.
@@ -185,7 +185,7 @@ fn run_case(
         Err(error) => CaseEnd::of_mistake(error),
         Ok(combination) => {
             row.fingerprint.clone_from(&combination.fingerprint);
-            // A bug of ours in one case should not cost the others.
+            // A bug of this program that one case shows should not end the other cases.
             let ran = catch_unwind(AssertUnwindSafe(|| simulate(sweep, combination, seed, watch)));
             ran.unwrap_or_else(|panic| {
                 CaseEnd::Error(match panic.downcast_ref::<ForeignFault>() {
@@ -220,18 +220,19 @@ fn simulate(
     }
 }
 
-/// Wake-ups between two looks at the clock: few, since one may take long where a queue's algorithm
-/// has much to catch up with.
+/// The number of wake-ups between two readings of the clock. It is small, because one wake-up may
+/// take long if a queue's algorithm has many updates to make.
 const LOOK: u64 = 256;
 
-/// Runs to the end; or says which budget was exceeded, or that the run was cancelled.
+/// Runs to the end and returns `None`. Otherwise returns the reason for the early end: the exceeded
+/// budget, or the cancellation.
 fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<String> {
     let clock = watch.clock;
     let budget = sweep.budget();
     let most = budget.events.unwrap_or(u64::MAX);
     let deadline = budget.time.map(|time| clock() + time);
     let stop = run.stop();
-    // Whether the last allowed wake-up reaches the end is known only from the next one.
+    // Only the next wake-up shows whether the last allowed one reached the end.
     while !run.advance_within(stop, (most.saturating_add(1) - run.served()).min(LOOK)) {
         if run.served() > most {
             return Some(format!("more than {most} events"));
@@ -248,7 +249,7 @@ fn within(run: &mut Simulation, sweep: &Sweep, watch: CaseWatch<'_>) -> Option<S
     None
 }
 
-/// Why a case was cut that took more than `time`.
+/// The reason for cutting a case that took more than `time`.
 pub(super) fn too_long(time: Duration) -> String {
     format!("longer than {time}")
 }
@@ -282,7 +283,7 @@ fn count(rows: &[CaseRow]) -> CaseCounts {
     counts
 }
 
-/// The table `cases`: the values of each case, how it ended, its measures.
+/// The table `cases`: for each case its values, the way in which it ended, and its measures.
 fn table(sweep: &Sweep, rows: &[CaseRow]) -> Table {
     let number = |of: &dyn Fn(&CaseRow) -> u64| -> Data {
         Data::I64(rows.iter().map(|row| of(row).cast_signed()).collect())

@@ -1,4 +1,5 @@
-//! Chunks on threads: submitted, taken when finished, cancelled.
+//! Runs chunks on threads. Chunks are submitted, and taken when they are finished. All of them can
+//! be cancelled.
 
 use std::io;
 use std::num::NonZero;
@@ -79,7 +80,7 @@ impl Engine {
         self.chunks.send(chunk).expect("threads listen for as long as the engine is there");
     }
 
-    /// The next finished chunk; waits at most `wait` for it, and returns `None` if there is none.
+    /// Returns the next finished chunk. It waits at most `wait` for one, and then returns `None`.
     ///
     /// # Panics
     /// When a case panicked, with the same panic.
@@ -92,7 +93,7 @@ impl Engine {
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Stops all chunks within moments; none of them is returned any more.
+    /// Stops all chunks within a short time. Their results are never returned.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }

@@ -6,12 +6,12 @@ use crate::units::Duration;
 use super::chunk::{CaseEnd, CaseRow, Chunk, Done, done, too_long};
 use super::measures::{EndedCase, measure};
 
-/// How a case ended that ran live.
+/// The way in which a live case ended.
 #[derive(Clone, Debug)]
 pub enum LiveEnd<'a> {
     /// The run counts.
     Counts(EndedCase<'a>),
-    /// It did not end within the sweep's budget of time.
+    /// The run did not end within the sweep's budget of time.
     Cut,
     /// The run does not count, for this reason.
     Late(String),
@@ -19,7 +19,7 @@ pub enum LiveEnd<'a> {
     Error(String),
 }
 
-/// The chunk of a single case that ran live for as long as `busy`.
+/// Makes the chunk of a single live case, whose run took `busy`.
 pub fn live_chunk(sweep: &Sweep, case: u64, end: LiveEnd<'_>, busy: Duration) -> Done {
     let mut row = CaseRow::new(sweep, case);
     let end = match end {

@@ -10,7 +10,7 @@ use crate::units::Time;
 pub struct CaseMeasure {
     /// The column's name, with its unit.
     pub name: &'static str,
-    /// Whether it has a fraction.
+    /// Whether its values are numbers with a fraction.
     pub fraction: bool,
 }
 
@@ -92,10 +92,12 @@ pub const MEASURES: [CaseMeasure; 66] = [
     whole("spurious_shim"),
 ];
 
-/// How many measures precede those by cause, which are in the order of [`Cause::KNOWN`].
+/// The number of measures before the measures by cause. The latter are in the order of
+/// [`Cause::KNOWN`].
 const BEFORE_CAUSES: usize = MEASURES.len() - 2 * Cause::KNOWN.len();
 
-/// The times of requests in the table of populations, which are taken where no flow asks.
+/// The columns of the table of populations with the times of requests. They are used if no flow
+/// sends requests.
 const REQUESTS: [&str; 6] = [
     "request_ns_mean",
     "request_ns_max",
@@ -105,7 +107,8 @@ const REQUESTS: [&str; 6] = [
     "request_ns_p999",
 ];
 
-/// The value of each measure; `None` if there is none, such as the end of endless flows.
+/// The value of each measure; `None` if a measure has no value, such as the duration of endless
+/// flows.
 pub type Measured = [Option<f64>; MEASURES.len()];
 
 /// Measures a case that ran to its end.
@@ -180,8 +183,9 @@ pub fn measure(case: &EndedCase<'_>) -> Measured {
     measured
 }
 
-/// How many requests were answered, and the mean, the longest and the quantiles of their times: those
-/// of the flows, or where no flow asks, of the first population.
+/// The number of answered requests, and the mean, the maximum and the quantiles of their times.
+/// They are those of the flows' requests. If no flow sends requests, they are those of the first
+/// population.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>; 7] {
     let asked = MaybeTable::of(case, "requests");
@@ -197,15 +201,15 @@ fn requests(case: &EndedCase<'_>, populations: &MaybeTable<'_>) -> [Option<f64>;
     [all, mean(&times).map(f64::round), longest, p50, p90, p99, p999]
 }
 
-/// A case that ran to its end: what its measures are made from.
+/// The data of a case that ran to its end, from which its measures are computed.
 #[derive(Clone, Debug)]
 pub struct EndedCase<'a> {
-    /// Its tables.
+    /// The tables of the run.
     pub tables: Vec<&'a Table>,
-    /// When it ended.
+    /// When the run ended.
     pub stop: Time,
-    /// Wake-ups of the simulator; `None` if it ran live, where the kernel tells of no cut that it
-    /// undid, either.
+    /// The number of wake-ups of the simulator; `None` if the case ran live. The measure `undone`
+    /// is then missing as well, because the kernel does not report the cuts that it undid.
     pub events: Option<u64>,
 }
 
@@ -217,7 +221,7 @@ impl<'a> MaybeTable<'a> {
         Self(case.tables.iter().copied().find(|table| *table.name == *name))
     }
 
-    /// A column of words; a table from a file has them as texts.
+    /// A column of words. In a table that was read from a file, the words are texts.
     fn words(&self, name: &str) -> Vec<&'a str> {
         match self.0.and_then(|table| table.column(name)) {
             Some(Data::Tag { codes, texts }) => {
@@ -230,13 +234,14 @@ impl<'a> MaybeTable<'a> {
         }
     }
 
-    /// By row of `flows`: whether it is the reverse direction of the flow in the row before it.
+    /// For each row of `flows`, whether it is the reverse direction of the flow in the row before
+    /// it.
     fn reverse(&self) -> Vec<bool> {
         let reverse = Direction::NAMES[Direction::Reverse as usize];
         self.words("direction").into_iter().map(|word| word == reverse).collect()
     }
 
-    /// The sums of `sent` for each cause, and behind them those of `spurious`.
+    /// The sums of `sent` for each cause, followed by the sums of `spurious` for each cause.
     fn by_cause(&self) -> [f64; 2 * Cause::KNOWN.len()] {
         let mut sums = [0.0; 2 * Cause::KNOWN.len()];
         let causes = self.words("cause");
@@ -284,8 +289,8 @@ fn completions(flows: &MaybeTable<'_>, reverse: &[bool]) -> Vec<Option<f64>> {
     spans.zip(reverse).filter(|(_, reverse)| !**reverse).map(|(span, _)| span).collect()
 }
 
-/// Acknowledged bits per second of each flow, both directions together, over the flow's duration;
-/// up to the end of the run if it did not end.
+/// The acknowledged bits per second of each flow, with both directions together, over the flow's
+/// duration. If the flow did not end, its duration lasts until the end of the run.
 fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     let (starts, ends) = (flows.values("start_ns"), flows.values("finished_ns"));
     let acked = flows.values("acked_bytes");
@@ -298,8 +303,8 @@ fn goodputs(flows: &MaybeTable<'_>, reverse: &[bool], stop: f64) -> Vec<f64> {
     (0..reverse.len()).filter(|n| !reverse[*n]).filter_map(rate).collect()
 }
 
-/// Jain's index (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 if all have the same, 1/n if one has
-/// everything.
+/// Jain's index of `rates` (Jain, Chiu and Hawe 1984, DEC-TR-301): 1 if all rates are equal, and
+/// 1/n if all rates but one are zero.
 #[expect(clippy::cast_precision_loss, reason = "a number of flows")]
 fn fairness(rates: &[f64]) -> Option<f64> {
     let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
@@ -312,8 +317,8 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// The longest time, where what is not complete counts with the time that it waited until the run
-/// stopped: it takes at least so long.
+/// The longest time. A request or flow that is not complete counts with the time that it has waited
+/// at the end of the run, because it takes at least this time.
 fn longest(spans: &[Option<f64>], began: &[Option<f64>], stop: f64) -> Option<f64> {
     let times = spans.iter().zip(began).filter_map(|(span, began)| span.or(Some(stop - (*began)?)));
     times.reduce(f64::max)
@@ -325,10 +330,11 @@ type Share = (usize, usize);
 /// The shares of the quantiles: 50 %, 90 %, 99 % and 99.9 %.
 const QUANTILES: [Share; 4] = [(1, 2), (9, 10), (99, 100), (999, 1000)];
 
-/// The least value that a share of all values does not exceed: the one of rank
-/// ⌈share · count⌉ (definition 1 of Hyndman and Fan 1996). A missing value, such as the time of a
-/// request that is not complete, is greater than all others. `None` if it falls on a missing value,
-/// or if no value has a higher rank: it would be the maximum whatever the share.
+/// The quantile for a share: the value of rank ⌈share · count⌉ in ascending order (definition 1 of
+/// Hyndman and Fan 1996). A missing value, such as the time of a request that is not complete,
+/// counts as greater than all others. Returns `None` if the rank belongs to a missing value, or if
+/// it is the highest rank. The highest rank is the maximum, which is also the result for any
+/// greater share.
 fn quantile(values: &[Option<f64>], (above, below): Share) -> Option<f64> {
     let rank = (values.len() * above).div_ceil(below);
     let mut known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -365,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_still_waits_counts_with_what_it_waited() {
+    fn a_time_that_has_not_ended_counts_up_to_the_end_of_the_run() {
         let began = [Some(0.0), Some(2.0), Some(3.0)];
         assert_eq!(longest(&[Some(1.0), None, Some(4.0)], &began, 10.0), Some(8.0));
         assert_eq!(longest(&[Some(1.0), None, Some(9.0)], &began, 10.0), Some(9.0));
@@ -383,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_complete_is_longer_than_all_else() {
+    fn a_missing_time_counts_as_longer_than_all_others() {
         let mut spans = vec![Some(2.0); 8];
         spans.extend([None, None]);
         assert_eq!(quantile(&spans, (1, 2)), Some(2.0));
@@ -391,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn fairness_is_one_among_equals_and_a_share_where_one_has_all() {
+    fn fairness_is_one_for_equal_rates_and_a_share_if_one_flow_has_everything() {
         assert_eq!(fairness(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(fairness(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(fairness(&[0.0]), None);

@@ -1,7 +1,7 @@
-//! Running a sweep's cases: a chunk at a time, on any number of threads.
+//! Runs the cases of a sweep in chunks, on any number of threads.
 //!
-//! This is the only room of the core with threads. A chunk's bytes depend on its cases alone, and
-//! not on the thread, process or machine that made them.
+//! No other room of the core uses threads. A chunk's bytes depend on its cases alone, and not on
+//! the thread, process or machine that made them.
 
 mod chunk;
 mod engine;

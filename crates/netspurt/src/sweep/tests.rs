@@ -57,7 +57,7 @@ fn longs(table: &Table, name: &str) -> Vec<i64> {
 }
 
 #[test]
-fn neither_threads_nor_the_order_of_chunks_change_a_byte() {
+fn the_bytes_of_chunks_depend_on_neither_threads_nor_order() {
     let sweep = sweep("");
     let bytes = |threads: usize, chunks: &[u64]| {
         let mut engine = Engine::new(sweep.clone(), threads, still()).unwrap();
@@ -108,7 +108,7 @@ fn paired_cases_share_their_seeds_and_others_do_not() {
 }
 
 #[test]
-fn seeds_of_their_own_follow_the_values_and_not_the_order_or_names_of_axes() {
+fn separate_seeds_depend_on_the_values_and_not_on_the_order_or_names_of_axes() {
     let window = "window = { path = \"flows.x.tcp.initial_window\", values = [\"1 segment\", \"4 segments\"] }";
     let rate = "rate = { path = \"links.path.rate\", values = [\"1 Mbit/s\", \"4 Mbit/s\"] }";
     let seeds = |over: [&str; 2]| {
@@ -138,7 +138,7 @@ fn more_seeds_keep_the_first_ones() {
 }
 
 #[test]
-fn a_case_beyond_its_events_is_cut_and_says_so() {
+fn a_case_beyond_its_budget_of_events_is_cut_and_says_so() {
     let (whole, _) = chunk(&sweep(""), 0, 30);
     let events = longs(&whole, "events");
     let most = events.iter().copied().max().unwrap() - 1;
@@ -154,7 +154,7 @@ fn a_case_beyond_its_events_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_case_beyond_its_time_is_cut_and_says_so() {
+fn a_case_beyond_its_budget_of_time_is_cut_and_says_so() {
     let sweep = sweep("time = \"1 s\"");
     let late = AtomicBool::new(false);
     let clock: Stopwatch = {
@@ -176,7 +176,7 @@ fn a_case_beyond_its_time_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_case_that_does_not_hold_together_is_recorded_and_the_rest_goes_on() {
+fn a_case_with_contradictory_values_is_recorded_as_an_error_and_the_others_run() {
     let text = LOSSY.replace(
         "rate = {",
         "queue = { path = \"links.path.queue\", values = [\"500 B\", \"10 packets\"] }\nrate = {",
@@ -190,7 +190,7 @@ fn a_case_that_does_not_hold_together_is_recorded_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_cancelled_engine_hands_out_nothing() {
+fn a_cancelled_engine_returns_no_chunk() {
     let mut engine = Engine::new(sweep(""), 1, still()).unwrap();
     engine.cancel();
     engine.submit(Chunk { first: 0, count: 30 });
@@ -199,7 +199,7 @@ fn a_cancelled_engine_hands_out_nothing() {
 }
 
 #[test]
-fn a_case_that_nobody_wants_any_more_ends_on_its_way() {
+fn a_cancelled_case_ends_early() {
     let endless = LOSSY
         .replace("stop = \"20 s\"", "stop = \"200000000 s\"")
         .replace("send = \"100 segments\"", "");
@@ -233,7 +233,8 @@ fn the_same_rows_have_the_same_digest() {
     assert_eq!(own, TAKEN);
 }
 
-/// A flow of requests is one flow: its reverse direction counts neither as another flow nor against fairness.
+/// A flow of requests counts as one flow. Its reverse direction is not another flow, and does not
+/// lower the fairness.
 #[test]
 fn the_reverse_direction_of_a_flow_is_part_of_it() {
     let text = r#"
@@ -268,7 +269,7 @@ fn the_reverse_direction_of_a_flow_is_part_of_it() {
     assert!(value("request_ns_mean") <= value("request_ns_max"));
 }
 
-/// The random delay is the same for both start windows, and each run has its own.
+/// The random delay is the same for both start windows, and each run has another delay.
 #[test]
 fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
     let text = LOSSY.replace(
@@ -293,7 +294,7 @@ fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
     }
 }
 
-/// What is simulated stands for what ran live; its tables come from files.
+/// A simulated run takes the place of a live run. Its tables are read from files.
 #[test]
 fn a_live_case_has_the_measures_of_its_tables_and_says_which_it_lacks() {
     let sweep = sweep("");
@@ -326,10 +327,10 @@ fn a_live_case_has_the_measures_of_its_tables_and_says_which_it_lacks() {
     assert_eq!(error.counts.first_error, Some((7, "no namespaces".to_owned())));
 }
 
-/// A queue's algorithm that has a million updates to make between two packets: the budget ends the case
-/// all the same, and soon.
+/// The queue's algorithm makes a million updates between two packets. The budget still ends the
+/// case soon.
 #[test]
-fn the_budget_holds_inside_a_storm_of_updates() {
+fn the_budget_holds_during_many_updates_of_a_queue() {
     let text = r#"
         stop = "1 h"
         [links.wire]
@@ -349,7 +350,7 @@ fn the_budget_holds_inside_a_storm_of_updates() {
         window = { path = "flows.x.tcp.receive_buffer", values = ["60 kB"] }
     "#;
     let sweep = Scenario::parse("x.toml", text).unwrap_or_else(|e| panic!("{e}")).sweep().unwrap();
-    // Each look at this clock takes 10 ms.
+    // Each reading of this clock advances it by 10 ms.
     let looks = AtomicU64::new(0);
     let clock: Stopwatch =
         Arc::new(move || Duration::from_millis(10) * looks.fetch_add(1, Ordering::Relaxed));

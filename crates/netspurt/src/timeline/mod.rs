@@ -27,7 +27,8 @@ pub enum TimelineError {
     /// The timeline has no points.
     #[error("a timeline needs at least one point")]
     Empty,
-    /// The instant of a point, counted from 1, is before that of the point before it.
+    /// The instant of a point is earlier than the instant of the point before it. The field is the
+    /// number of the point, from 1.
     #[error("point {0} of the timeline is earlier than the point before it")]
     Unordered(usize),
 }
@@ -107,8 +108,8 @@ impl<T: Moving> Timeline<T> {
         self.value_behind(self.place, now)
     }
 
-    /// Returns the value at `now`, without remembering the point. This is for an instant far ahead
-    /// of those that are read next.
+    /// Returns the value at `now`, without remembering the point. Use this method for an instant
+    /// far ahead of the instants that are read next.
     pub fn ahead(&self, now: Time) -> T {
         self.value_behind(place(&self.points, now, self.place), now)
     }
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(read, [0.2, 0.1, 0.0, 0.0, 0.1, 0.2], "back in time, too");
     }
 
-    /// Over a day, read at odd instants, a line stays exact to the nanosecond.
+    /// A line over a day is read at odd instants and stays exact to the nanosecond.
     #[test]
     fn a_curve_of_a_day_is_exact_to_the_nanosecond() {
         let at = |s| Time::ZERO + Duration::from_secs(s);

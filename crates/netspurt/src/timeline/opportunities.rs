@@ -2,8 +2,9 @@
 
 use crate::units::{Duration, Time};
 
-/// Instants at each of which a link may deliver some octets. The list of instants repeats without
-/// end. Mahimahi replays the rate of a cellular link in this way (Netravali and others, 2015).
+/// A list of instants. At each of them a link may deliver some octets. The list of instants repeats
+/// without end. Mahimahi replays the rate of a cellular link in this way (Netravali and others,
+/// 2015).
 ///
 /// An opportunity at which no packet waits is lost. One opportunity may deliver several small
 /// packets, and a large packet takes several opportunities. A packet that arrives at the instant of
@@ -38,7 +39,8 @@ pub enum OpportunitiesError {
     /// There are no instants, or the last one is zero, so that rounds take no time.
     #[error("opportunities need a last instant above zero")]
     NoRound,
-    /// An instant, counted from 1, is earlier than the one before it.
+    /// An instant is earlier than the instant before it. The field is the number of the instant,
+    /// from 1.
     #[error("opportunity {0} is earlier than the one before it")]
     Unordered(usize),
     /// The opportunities deliver no octets.
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_list_is_refused() {
+    fn an_impossible_list_is_refused() {
         let refused = |instants: &[Time], octets| Opportunities::new(instants, octets).unwrap_err();
         assert_eq!(refused(&[], 1500), OpportunitiesError::NoRound);
         assert_eq!(refused(&[at(0)], 1500), OpportunitiesError::NoRound);

@@ -14,7 +14,7 @@ use super::Duration;
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// No limit: transmission takes no time.
+    /// The rate without a limit. A transmission takes no time.
     pub const UNLIMITED: BitRate = BitRate(0);
 
     /// A rate of `bits` per second; `None` for zero.
@@ -22,7 +22,7 @@ impl BitRate {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// How long `octets` take at this rate, rounded up; zero without a limit.
+    /// The time that `octets` take at this rate, rounded up; zero without a limit.
     #[expect(clippy::cast_possible_truncation, reason = "held below 2^64")]
     pub const fn time_for(self, octets: u64) -> Duration {
         let Some(rate) = self.bits_per_second() else { return Duration::ZERO };

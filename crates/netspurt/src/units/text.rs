@@ -37,7 +37,7 @@ pub struct PacketCount(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SegmentCount(pub u64);
 
-/// A mistake in a quantity, and how to write it.
+/// A mistake in a quantity, and the correct form.
 ///
 /// ```
 /// use netspurt::units::BitRate;
@@ -46,38 +46,38 @@ pub struct SegmentCount(pub u64);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// A bare number.
+    /// The text is a number without a unit.
     #[error("`{text}` has no unit: write {fix}")]
     MissingUnit {
-        /// What was written.
+        /// The text as it was written.
         text: String,
-        /// What to write.
+        /// The text to write instead.
         fix: String,
     },
-    /// A unit of another kind, or unknown.
+    /// The unit belongs to another kind of quantity, or is unknown.
     #[error("`{text}` is not {what}: write {hint}")]
     WrongUnit {
-        /// What was written.
+        /// The text as it was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
-        /// What to write.
+        /// The text to write instead.
         hint: String,
     },
     /// The text before the unit is not a number.
     #[error("`{text}` is not {what}: write a plain decimal number and a unit, as in `{example}`")]
     NotANumber {
-        /// What was written.
+        /// The text as it was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
         /// A correct example.
         example: &'static str,
     },
-    /// Below zero, or zero if that is not allowed, or too large.
+    /// The number is negative, zero where zero is not allowed, or too large.
     #[error("`{text}` is not {what}: write {bound}")]
     OutOfRange {
-        /// What was written.
+        /// The text as it was written.
         text: String,
         /// The kind of quantity wanted, with its article.
         what: &'static str,
@@ -89,11 +89,11 @@ pub enum UnitError {
 /// A unit: its name, its size in the base unit, and the least quantity that is written in it.
 type Unit = (&'static str, u64, u64);
 
-/// Accepted when reading, but never written.
+/// The least quantity of units that are read but never written.
 const READ_ONLY: u64 = u64::MAX;
 
-/// A kind of quantity: its name, its units, common units that are not accepted (with ours), and an
-/// example.
+/// A kind of quantity: its name, its units, common units that are not accepted with the units to
+/// use instead, and an example.
 struct QuantityKind {
     what: &'static str,
     units: &'static [Unit],
@@ -106,7 +106,7 @@ struct QuantityKind {
     digits: usize,
     /// The least value.
     least: &'static str,
-    /// Whether its only units are the singular and the plural of one.
+    /// Whether its only units are the singular and the plural of one word.
     counts: bool,
 }
 
@@ -308,10 +308,10 @@ fn digits(scale: u64) -> usize {
     if scale == 1 { 0 } else { (scale - 1).ilog10() as usize + 1 }
 }
 
-/// `whole.fraction · scale`, if that is a whole number and the unit allows as many decimals.
+/// `whole.fraction · scale`, if that is a whole number and the unit allows this number of decimals.
 fn in_base_units(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
     let places = match (0..).take_while(|n| scale.is_multiple_of(10_u64.pow(*n))).count() - 1 {
-        // Halves and quarters of powers of two.
+        // Units that are powers of two allow halves and quarters.
         0 if scale > 1 => 2,
         places => places,
     };
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn each_slip_names_its_fix() {
+    fn each_error_names_its_fix() {
         let message = |r: Result<u64, UnitError>| r.unwrap_err().to_string();
         assert_eq!(message(time("25")), "`25` has no unit: write `25 ms` or `25 s`");
         assert_eq!(message(time("25 sec")), "`25 sec` is not a time: write `25 s`");

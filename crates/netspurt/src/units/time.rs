@@ -26,7 +26,7 @@ pub struct Duration(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than every instant of a run; it stands for "no appointment".
+    /// An instant later than every instant of a run. It stands for an event that is not scheduled.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// The instant `ns` nanoseconds after the start of the run.

@@ -21,12 +21,12 @@ const MOST_RATIO: u64 = 10_000;
 /// The octets of a compressed file that are read at once.
 const ROOM: usize = 1 << 16;
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// gzip, of one member or several (RFC 1952 §2.2).
+    /// gzip, with one or several members (RFC 1952 §2.2).
     Gzip,
-    /// zstd, of one frame or several (RFC 8878 §3).
+    /// zstd, with one or several frames (RFC 8878 §3).
     Zstd,
 }
 
@@ -41,14 +41,14 @@ impl Packing {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // The first is a frame. The second is a frame to skip, which parallel compressors write
-            // first (RFC 8878 §3.1.2).
+            // The first pattern is the magic number of a frame. The second is that of a frame to
+            // skip, which parallel compressors write first (RFC 8878 §3.1.2).
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             _ => None,
         }
     }
 
-    /// Its name.
+    /// The name of the compression.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -60,8 +60,8 @@ impl Packing {
 /// Reads the contents of a file, whether it is compressed or not.
 ///
 /// The memory is bounded: 128 MiB for the window of zstd, less than 1 MiB for gzip. A file that
-/// contains more than 64 MiB and more than 10 000 times its own length is an error, since it was
-/// made to keep readers busy.
+/// contains more than 64 MiB and more than 10 000 times its own length is an error, because such a
+/// file was made to keep readers busy.
 ///
 /// ```
 /// use std::io::Read;
@@ -196,7 +196,8 @@ struct Frames<R: Read> {
 impl<R: Read> Frames<R> {
     /// The octets of a block's header.
     const HEADER: u64 = 3;
-    /// A last block without octets, which ends a frame, and room for a checksum (RFC 8878 §3.1.1).
+    /// A last block without octets, which ends a frame, and zeros in place of a checksum (RFC 8878
+    /// §3.1.1).
     const LAST: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
     /// Begins the next frame; returns whether it has contents.
@@ -249,7 +250,8 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Adds the next `octets` octets of the file to `block`; returns whether the file had as many.
+    /// Adds the next `octets` octets of the file to `block`. Returns whether the file had this
+    /// number of octets.
     fn fetch(&mut self, octets: u64, block: &mut Vec<u8>) -> io::Result<bool> {
         let fetched = self.source.by_ref().take(octets).read_to_end(block)?;
         Ok(fetched as u64 == octets)

@@ -27,7 +27,7 @@ fn all(source: impl Read) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Returns an octet at a time, after an interruption.
+/// A source that returns one octet at a time, each after an interruption.
 struct Drops<'a>(&'a [u8], bool);
 
 impl Read for Drops<'_> {
@@ -59,7 +59,7 @@ fn every_member_and_every_frame_is_read_however_slowly_it_comes() {
 }
 
 #[test]
-fn what_comes_before_a_cut_is_read_and_the_cut_is_told() {
+fn octets_before_a_cut_are_read_and_the_cut_is_reported() {
     for (file, name) in [
         ([gzip(b"whole"), gzip(b"some text of some length")].concat(), "gzip: "),
         ([zstd(b"whole"), zstd(b"some text of some length")].concat(), "zstd: "),
@@ -74,8 +74,8 @@ fn what_comes_before_a_cut_is_read_and_the_cut_is_told() {
     }
 }
 
-/// A frame of raw blocks of 100 octets, whose decoder keeps 128 KiB that later blocks may repeat
-/// (RFC 8878 §3.1.1.1.2), with a checksum if `checked`.
+/// A frame of raw blocks of 100 octets, with a checksum if `checked`. The decoder of such a frame
+/// keeps 128 KiB that later blocks may repeat (RFC 8878 §3.1.1.1.2).
 fn blocks(count: u8, checked: bool) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, if checked { 4 } else { 0 }, 0x38];
     for n in 0..count {
@@ -103,7 +103,8 @@ fn every_whole_block_of_a_frame_that_is_cut_is_read() {
     }
 }
 
-/// Blocks that repeat one octet: 128 KiB from four octets (RFC 8878 §3.1.1.2).
+/// The blocks repeat one octet. Four octets of the file give 128 KiB of contents (RFC 8878
+/// §3.1.1.2).
 #[test]
 fn a_file_that_was_made_to_keep_readers_busy_is_refused() {
     let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];

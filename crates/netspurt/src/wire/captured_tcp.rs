@@ -1,4 +1,4 @@
-//! What is read of a captured TCP segment, whatever its form.
+//! The fields that are read from a captured TCP segment, in whatever form it is kept.
 
 use crate::observe::Observed;
 use crate::segment::{SynOptions, Timestamps};

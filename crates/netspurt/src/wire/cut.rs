@@ -6,8 +6,8 @@ use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
 
 use super::decode::checksum;
 
-/// Writes a fragment of the whole IPv4 packet `packet`, which has no options, into `out`, which is
-/// emptied first. The fragment carries the octets `payload` behind the header (RFC 791 §3.2).
+/// Empties `out` and writes a fragment of the whole IPv4 packet `packet` into it. The packet must
+/// have no options. The fragment carries the octets `payload` behind the header (RFC 791 §3.2).
 /// Octets beyond the packet's end are left out.
 ///
 /// ```
@@ -67,7 +67,7 @@ pub fn cut(packet: &[u8], payload: Range<usize>, out: &mut Vec<u8>) {
 /// When the header is not complete.
 pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     if packet[0] >> 4 == 6 {
-        // The lower two bits of the traffic class, across octets.
+        // ECN is the lower two bits of the traffic class, which lies in two octets.
         packet[1] = packet[1] & !0x30 | ecn.bits() << 4;
         return;
     }

@@ -14,10 +14,10 @@ use super::{LONGEST, TCP};
 /// Which parts of a packet must be correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// Everything: both checksums, and all octets must be present.
+    /// Both checksums must be correct, and all octets must be present.
     Whole,
-    /// As much as captures have. Checksums are not checked, because the network card may have
-    /// filled them in later. The payload may be cut short.
+    /// The checks that every capture passes. Checksums are not checked, because the network card
+    /// may have filled them in later. The payload may be cut short.
     Captured,
 }
 
@@ -33,8 +33,8 @@ pub enum Fault {
     /// A header is shorter than the minimum, or longer than the packet.
     #[error("a header's length is impossible")]
     HeaderLength,
-    /// The packet's length leaves no room for its headers. A jumbogram's length, zero, is an example
-    /// (RFC 2675 §2) in [`decode`], whose segments are 65535 octets at most.
+    /// The packet's length leaves no room for its headers. An example is a jumbogram's length of
+    /// zero (RFC 2675 §2), because [`decode`] takes segments of at most 65535 octets.
     #[error("the packet's length is impossible")]
     Length,
     /// The checksum of an IPv4 header is wrong.
@@ -68,13 +68,14 @@ pub struct DecodeError {
 /// A decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decoded<'a> {
-    /// Its source.
+    /// The source of the packet.
     pub source: SocketAddr,
-    /// Its destination.
+    /// The destination of the packet.
     pub destination: SocketAddr,
     /// Identification; 0 for IPv6.
     pub ip_id: u16,
-    /// The segment, with no id, cause or endpoint; its size is that of the IP packet.
+    /// The segment, with no id, cause or endpoint. The size of the segment is the size of the IP
+    /// packet.
     pub segment: Segment,
     /// The urgent pointer, which is valid if [`Flags::URG`](crate::segment::Flags::URG) is set.
     pub urgent: u16,
@@ -159,8 +160,8 @@ fn version(bytes: &[u8]) -> Result<u8, DecodeError> {
 
 /// The IP header of a captured packet, with the range of the TCP segment. The packet had
 /// `original_bytes` octets on the link. The length in the header is zero if the network card cuts
-/// the packet later, or in a jumbogram. The jumbogram's length or the length on the link counts
-/// then.
+/// the packet later, or in a jumbogram. In that case the jumbogram's length or the length on the
+/// link counts.
 #[inline]
 pub(super) fn locate_tcp(bytes: &[u8], original_bytes: usize) -> Result<Ip, DecodeError> {
     match version(bytes)? {
@@ -254,8 +255,8 @@ impl Ip {
     }
 }
 
-/// Passes the extension headers of an IPv6 packet, the first of the kind `next`: sets the offset of
-/// TCP and the last destination.
+/// Skips the extension headers of an IPv6 packet, and sets the offset of TCP and the last
+/// destination. `next` is the kind of the first extension header.
 fn pass_extensions(bytes: &[u8], next: u8, ip: &mut Ip) -> Result<(), DecodeError> {
     let mut extensions = Extensions::of(bytes, next);
     for Extension { kind, at, octets, .. } in extensions.by_ref() {

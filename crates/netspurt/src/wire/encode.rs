@@ -12,9 +12,9 @@ use super::{HOP_LIMIT, LONGEST, TCP};
 /// A segment with the other fields of its IP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Its source. For IPv6 only the address and the port are used.
+    /// The source of the packet. For IPv6 only the address and the port are used.
     pub source: SocketAddr,
-    /// Its destination, of the same family.
+    /// The destination of the packet, of the same address family as the source.
     pub destination: SocketAddr,
     /// Identification of an IPv4 packet; IPv6 has none.
     pub ip_id: u16,
@@ -26,9 +26,9 @@ pub struct Packet<'a> {
 
 /// Writes `packet` with valid lengths and checksums into `out`, which is emptied first.
 ///
-/// Options are laid out as in Linux, padded with no-operations to whole words. A SYN has a SYN's
-/// options and time stamps, any other segment has time stamps and SACK blocks. The urgent pointer,
-/// IPv6's flow label and the DSCP are zero.
+/// Options are laid out as in Linux, padded with no-operations to whole words. A SYN has the
+/// options of SYNs, and time stamps. Any other segment has time stamps and SACK blocks. The urgent
+/// pointer, IPv6's flow label and the DSCP are zero.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment};

@@ -16,7 +16,7 @@ pub(super) const DESTINATION: u8 = 60;
 /// Octets of the fixed header.
 const FIXED: usize = 40;
 
-/// Whether this kind is an extension header, which is passed on the way to TCP.
+/// Whether this kind is an extension header, which the reader skips on its way to TCP.
 pub(super) fn is_extension(kind: u8) -> bool {
     matches!(kind, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
 }
@@ -34,15 +34,15 @@ pub(super) struct Extension<'a> {
 }
 
 /// The extension headers of a packet, one after the other. They end before the first header that is
-/// no extension header or is incomplete.
+/// not an extension header or is incomplete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extensions<'a> {
     packet: &'a [u8],
     /// The kind of the header at `at`.
     pub(super) next: u8,
-    /// The offset of the octet that names it.
+    /// The offset of the octet that names this kind.
     pub(super) named_at: usize,
-    /// Its offset in the packet.
+    /// The offset of the header in the packet.
     pub(super) at: usize,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Iterator for Extensions<'a> {
         let length = match kind {
             // This header has no length field; the octet is reserved.
             FRAGMENT => 8,
-            // The length counts words of four octets, less two.
+            // The length field is the number of words of four octets, minus two.
             AUTHENTICATION => (usize::from(head[1]) + 2) * 4,
             _ => (usize::from(head[1]) + 1) * 8,
         };

@@ -1,4 +1,4 @@
-//! The headers of IP and TCP in a packet: the only place that knows the offsets of their fields.
+//! The headers of IP and TCP in a packet. No other file knows the offsets of their fields.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -38,7 +38,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// Its source and its destination.
+    /// The source and the destination of the packet.
     #[inline]
     pub fn addresses(self) -> [IpAddr; 2] {
         match self {
@@ -50,7 +50,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// Its source and its destination as numbers, of 32 bits or of 128.
+    /// The source and the destination of the packet as numbers of 32 or 128 bits.
     #[inline]
     pub fn numbers(self) -> [u128; 2] {
         match self {
@@ -90,7 +90,7 @@ impl<'a> IpHead<'a> {
         }
     }
 
-    /// The ECN codepoint. In IPv6 the traffic class crosses octets.
+    /// The ECN codepoint. In IPv6 the traffic class lies in two octets.
     #[inline]
     pub fn ecn(self) -> Ecn {
         match self {

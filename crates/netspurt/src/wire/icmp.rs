@@ -14,9 +14,9 @@ use super::{HOP_LIMIT, LONGEST};
 /// An echo request or reply (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoPacket {
-    /// Its source.
+    /// The source of the packet.
     pub source: Ipv4Addr,
-    /// Its destination.
+    /// The destination of the packet.
     pub destination: Ipv4Addr,
     /// Identification of the IPv4 packet.
     pub ip_id: u16,
@@ -56,9 +56,9 @@ const HEAD: usize = 8;
 /// An echo request or reply as found in a packet, of IPv4 (RFC 792) or IPv6 (RFC 4443).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedEcho {
-    /// Its source.
+    /// The source of the packet.
     pub source: IpAddr,
-    /// Its destination.
+    /// The destination of the packet.
     pub destination: IpAddr,
     /// Whether it is the reply.
     pub reply: bool,

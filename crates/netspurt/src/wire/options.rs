@@ -13,8 +13,8 @@ pub const BARE_HEADER_BYTES: u16 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES;
 /// Octets of the time stamps option with its padding (RFC 7323 appendix A).
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// Octets of payload in a full segment to an end that announced `mss`; at least one. Time stamps,
-/// if used, are subtracted (RFC 6691 §2).
+/// Octets of payload in a full segment to an end that announced `mss`; at least one. If time stamps
+/// are used, their octets are subtracted (RFC 6691 §2).
 pub const fn full_payload(mss: u16, timestamps: bool) -> u16 {
     let octets = mss.saturating_sub(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     if octets > 0 { octets } else { 1 }
@@ -42,15 +42,15 @@ pub fn option_bytes(segment: &Segment) -> u16 {
         return stamps + if blocks > 0 { 4 + 8 * blocks } else { 0 };
     }
     let SynOptions { mss, window_scale, sack } = segment.syn_options();
-    // With time stamps, SACK-permitted takes the place of their padding.
+    // SACK-permitted takes the place of the padding of time stamps, if there are time stamps.
     let words = u16::from(mss.is_some())
         + u16::from(window_scale.is_some())
         + u16::from(sack && stamps == 0);
     stamps + 4 * words
 }
 
-/// Octets of the IPv4 and TCP headers of `segment` with options; links charge for these and the
-/// payload.
+/// Octets of the IPv4 and TCP headers of `segment` with options. The size that links charge is the
+/// sum of these and the payload.
 ///
 /// ```
 /// use netspurt::segment::{Flags, Segment, SynOptions, Timestamps};

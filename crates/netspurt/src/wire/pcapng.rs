@@ -43,8 +43,8 @@ impl<W: Write> PcapngWriter<W> {
         Self::cutting(out, interface, application, None)
     }
 
-    /// Starts a file as [`new`](Self::new) does. Of each packet it keeps the first `snap_bytes`
-    /// octets.
+    /// Starts a file as [`new`](Self::new) does. The file keeps the first `snap_bytes` octets of
+    /// each packet.
     ///
     /// # Errors
     /// When `out` fails.
@@ -65,7 +65,7 @@ impl<W: Write> PcapngWriter<W> {
         this.write_block(SECTION_HEADER)?;
         this.block.extend_from_slice(&RAW_IP.to_le_bytes());
         this.block.extend_from_slice(&0_u16.to_le_bytes());
-        // Zero is no limit.
+        // Zero means no limit.
         this.block.extend_from_slice(&snap_bytes.unwrap_or(0).to_le_bytes());
         this.option(OPTION_INTERFACE_NAME, interface.as_bytes());
         this.option(OPTION_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);

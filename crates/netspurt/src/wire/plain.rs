@@ -84,7 +84,7 @@ impl PlainSegment {
             TcpHead::BYTES => (false, Timestamps::default()),
             _ => return None,
         };
-        // A packet of IPv6 may be longer than 65535 octets, its segment may not.
+        // An IPv6 packet may be longer than 65535 octets, but a plain segment may not.
         if at < SHORTEST || payload_at > end || !head.part().is_whole() {
             return None;
         }
@@ -136,7 +136,7 @@ impl Observed for PlainSegment {
 
     #[inline]
     fn flags(&self) -> Flags {
-        // The compiler then knows which bits are set, and leaves tests of them out.
+        // The compiler then knows which bits are set, and omits the tests of these bits.
         Flags(self.flags.0 & Self::FLAGS.0).with(Flags::ACK)
     }
 

@@ -30,8 +30,8 @@ impl CapturedOptions {
     /// The most SACK blocks of a header.
     pub const MAX_BLOCKS: usize = 4;
 
-    /// Reads options; `syn` says whether they belong to a SYN, and `missing` how many octets of
-    /// them were not captured.
+    /// Reads options. `syn` shows whether they belong to a SYN, and `missing` is the number of
+    /// their octets that were not captured.
     #[inline]
     fn read(octets: &[u8], syn: bool, missing: usize) -> Self {
         let timestamps = timestamps_alone(octets);
@@ -84,7 +84,7 @@ impl CapturedOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpView {
-    /// Its source and its destination.
+    /// The source and the destination of the segment.
     pub ends: [SocketAddr; 2],
     /// Identification; 0 for IPv6.
     pub ip_id: u16,
@@ -104,8 +104,8 @@ pub struct TcpView {
     pub payload_bytes: u32,
     /// Octets of payload that were captured.
     pub captured_bytes: u32,
-    /// Octets of the TCP header with options that were captured; at least 14. Fields that were not
-    /// captured are zero.
+    /// The number of captured octets of the TCP header with options; at least 14. Fields that were
+    /// not captured are zero.
     pub header_bytes: u8,
     /// The advertised window, before scaling.
     pub window: u16,
@@ -113,7 +113,7 @@ pub struct TcpView {
     pub urgent: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Its options.
+    /// The options of the header.
     pub options: CapturedOptions,
 }
 

@@ -1,4 +1,4 @@
-//! Segments encoded and decoded, by us and by another reader.
+//! Segments that are encoded, and then decoded by this crate and by another reader.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -242,7 +242,7 @@ proptest! {
 }
 
 #[test]
-fn octets_behind_the_packet_are_not_its_own() {
+fn octets_behind_the_packet_are_not_part_of_it() {
     let mut bytes = bytes_of(&packet(IPV4, Segment { len: 3, ..stamped(Flags::ACK) }));
     let alone = decode(&bytes, Checks::Whole).unwrap().segment;
     // Ethernet pads to 60 octets.
@@ -252,7 +252,7 @@ fn octets_behind_the_packet_are_not_its_own() {
 }
 
 #[test]
-fn options_lie_where_every_stack_lays_them() {
+fn options_have_the_layout_that_every_stack_uses() {
     const STAMPS: [u8; 10] = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
     // RFC 7323 appendix A: two no-operations, then the time stamps.
     assert_eq!(tcp_of(stamped(Flags::ACK))[20..], [&[1, 1], &STAMPS[..]].concat());
@@ -316,8 +316,8 @@ fn read_options(flags: Flags, options: &[u8]) -> (Segment, Option<usize>) {
 }
 
 #[test]
-fn a_malformed_option_ends_the_reading_and_what_came_before_it_stands() {
-    // RFC 9293 §3.1, MUST-7: prepared for an illegal length, zero among them.
+fn a_malformed_option_ends_the_reading_and_earlier_options_are_kept() {
+    // RFC 9293 §3.1, MUST-7: an implementation must handle an illegal option length, such as zero.
     for length in [0, 1, 11] {
         let (read, malformed) = read_options(Flags::SYN, &[2, 4, 5, 180, 8, length, 0, 0]);
         assert_eq!(read.syn_options().mss, Some(1460));
@@ -331,8 +331,8 @@ fn a_malformed_option_ends_the_reading_and_what_came_before_it_stands() {
 }
 
 #[test]
-fn options_of_a_wrong_length_unknown_ones_and_strays_are_passed_over() {
-    // MUST-6: an option not implemented is ignored, by its length.
+fn options_that_are_unknown_or_misplaced_or_of_a_wrong_length_are_skipped() {
+    // MUST-6: an option that is not implemented is skipped by its length.
     let (read, malformed) = read_options(Flags::SYN, &[254, 4, 0, 0, 2, 3, 9, 2, 4, 5, 180, 0]);
     assert_eq!((read.syn_options().mss, malformed), (Some(1460), None));
     let (read, _) = read_options(Flags::ACK, &[2, 4, 5, 180, 4, 2, 3, 3, 7, 0, 0, 0]);
@@ -348,7 +348,7 @@ fn options_of_a_wrong_length_unknown_ones_and_strays_are_passed_over() {
 }
 
 #[test]
-fn four_sack_blocks_fill_the_room_of_options() {
+fn four_sack_blocks_fill_the_space_for_options() {
     let mut options = vec![1, 1, 5, 34];
     (1..=8).for_each(|edge: u32| options.extend(edge.to_be_bytes()));
     let (read, malformed) = read_options(Flags::ACK, &options);
@@ -395,7 +395,8 @@ fn each_fault_has_its_place() {
     assert_eq!(with(&good, 0, 0x44), (0, Fault::HeaderLength));
     assert_eq!(with(&good, 3, 39), (2, Fault::Length));
     assert_eq!(with(&good, 9, 17), (9, Fault::NotTcp(17)));
-    // More fragments; an offset. The flag against fragmenting does not make a fragment.
+    // A packet with the flag for more fragments, or with an offset, is a fragment. The flag "don't
+    // fragment" does not make a packet a fragment.
     assert_eq!(with(&good, 6, 0x20), (6, Fault::Fragment));
     assert_eq!(with(&good, 7, 1), (6, Fault::Fragment));
     assert_eq!(good[6], 0x40);
@@ -405,7 +406,7 @@ fn each_fault_has_its_place() {
     // A jumbogram's length is zero.
     assert_eq!(with(&six, 5, 0), (4, Fault::Length));
     assert_eq!(with(&six, 5, 19), (4, Fault::Length));
-    // With its header it is longer than 16 bits can express.
+    // With its header the packet is longer than a length of 16 bits can express.
     let long = [&six[..5], &[0xff], &six[6..]].concat();
     assert_eq!(with(&long, 4, 0xff), (4, Fault::Length));
     let error = decode(&[], Checks::Whole).unwrap_err();
@@ -422,7 +423,7 @@ fn extended(kind: u8, header: [u8; 8]) -> Vec<u8> {
 }
 
 #[test]
-fn extension_headers_of_ipv6_are_passed_over() {
+fn extension_headers_of_ipv6_are_skipped() {
     for kind in [0, 43, 44, 60] {
         let bytes = extended(kind, [6, 0, 0, 0, 0, 0, 0, 0]);
         let read = decode(&bytes, Checks::Whole).unwrap();
@@ -444,14 +445,15 @@ fn extension_headers_of_ipv6_are_passed_over() {
 
 #[test]
 fn the_authentication_header_counts_words_of_four_octets() {
-    // RFC 4302 §2.2: its length is in words, less two.
+    // RFC 4302 §2.2: the length of the header is in words, minus two.
     let mut bytes = extended(51, [6, 2, 0, 0, 0, 0, 0, 9]);
     bytes[5] += 8;
     bytes.splice(48..48, [0; 8]);
     assert_eq!(decode(&bytes, Checks::Whole).unwrap().payload, [0; 4]);
 }
 
-/// RFC 8200 §8.1: the checksum is over the last destination, whatever the fixed header says.
+/// RFC 8200 §8.1: the checksum is over the last destination, even if the fixed header has another
+/// one.
 #[test]
 fn the_destination_behind_a_routing_header_is_the_last_one() {
     let whole = bytes_of(&packet(IPV6, Segment { len: 4, ..stamped(Flags::ACK) }));
@@ -468,7 +470,7 @@ fn the_destination_behind_a_routing_header_is_the_last_one() {
     for bytes in [
         routed(0, &[&stop, &last]),
         routed(2, &[&last]),
-        // Segment routing lists the last one first (RFC 8754 §2).
+        // Segment routing lists the last destination first (RFC 8754 §2).
         routed(4, &[&last, &stop]),
     ] {
         let read = decode(&bytes, Checks::Whole).unwrap();
@@ -478,7 +480,7 @@ fn the_destination_behind_a_routing_header_is_the_last_one() {
     assert_eq!((error.offset, error.what), (43, Fault::Routed));
 }
 
-/// A packet without a length, of which 60 octets behind the headers were captured.
+/// The packet has no length, and 60 octets after its headers were captured.
 #[test]
 fn a_packet_that_the_card_cuts_later_is_as_long_as_on_the_link() {
     for (ends, at, ip_bytes) in [(IPV4, 2, 20), (IPV6, 4, 40)] {
@@ -489,7 +491,7 @@ fn a_packet_that_the_card_cuts_later_is_as_long_as_on_the_link() {
         assert_eq!(view.size_bytes as usize, ip_bytes + 32 + 65_060);
         let error = decode(&bytes, Checks::Captured).unwrap_err();
         assert_eq!((error.offset, error.what), (at, Fault::Length));
-        // The link does not say more than the headers.
+        // The length on the link must be at least that of the headers.
         let error = TcpView::of(&bytes, ip_bytes + 19).unwrap_err();
         assert_eq!((error.offset, error.what), (at, Fault::Length));
     }
@@ -507,16 +509,16 @@ fn a_jumbogram_has_its_length_in_an_option() {
     let bytes = jumbo(8 + 32 + 100_000);
     let view = TcpView::of(&bytes, 100_100).unwrap();
     assert_eq!((view.payload_bytes, view.captured_bytes, view.seq), (100_000, 4, 0));
-    // More than was on the link.
+    // The length in the option exceeds the length on the link.
     let error = TcpView::of(&bytes, 100_079).unwrap_err();
     assert_eq!((error.offset, error.what), (4, Fault::Length));
-    // A length for which 16 bits were enough is none; that of the link counts.
+    // A jumbogram's length that fits into 16 bits is ignored, so the length on the link counts.
     let view = TcpView::of(&jumbo(500), 1080).unwrap();
     assert_eq!(view.payload_bytes, 1000);
 }
 
 #[test]
-fn of_a_header_that_is_cut_what_was_captured_is_told() {
+fn the_captured_part_of_a_header_that_is_cut_is_read() {
     for ends in [IPV4, IPV6] {
         let segment = Segment { seq: 9, ack: 8, len: 50, window: 77, ..stamped(Flags::ACK) };
         let bytes = bytes_of(&packet(ends, segment));
@@ -575,7 +577,8 @@ proptest! {
     }
 }
 
-/// All that is read of a captured segment. Plain segments have no urgent pointer.
+/// All fields that are read from a captured segment, as text. Plain segments have no urgent
+/// pointer.
 fn fields(segment: &impl CapturedTcp) -> String {
     let numbers = (segment.seq(), segment.ack(), segment.len(), segment.captured_bytes());
     let other = (segment.flags(), segment.window(), segment.advertised(), segment.size_bytes());

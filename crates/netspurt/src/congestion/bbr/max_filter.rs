@@ -2,10 +2,10 @@
 
 use crate::packed::packed;
 
-/// The exact maximum over the last rounds. Of each round, only a value that no later round exceeds
-/// is kept.
+/// The exact maximum over the last rounds. The filter keeps the value of a round only while no
+/// later round exceeds it.
 ///
-/// Old values are removed only when a new value arrives. So the maximum survives a silence.
+/// Old values are removed only when a new value arrives, so the maximum survives a silence.
 #[derive(Debug)]
 pub(super) struct MaxFilter {
     rounds: u64,

@@ -2,10 +2,10 @@
 //!
 //! The algorithm measures the delivery rate and the minimum round trip of the path. It paces at
 //! this rate, and keeps about twice the product of the two in the network. Losses do not change the
-//! model. Where the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows Linux and
-//! says so. Four things are left out: Linux's allowance for ACK aggregation, its detection of
-//! policers, the test for delayed ACKs among samples that renew an expired minimum, and any
-//! reaction to marks.
+//! model. If the draft and Linux 6 (`net/ipv4/tcp_bbr.c`) differ, the code follows Linux, and a
+//! comment states the difference. Four things are left out: Linux's allowance for ACK aggregation,
+//! its detection of policers, the test for delayed ACKs among samples that renew an expired
+//! minimum, and any reaction to marks.
 
 mod config;
 mod max_filter;
@@ -214,7 +214,8 @@ impl Bbr {
         }
     }
 
-    /// Enters PROBE_RTT if the minimum round trip has expired, and leaves it in time (§4.3.5).
+    /// Enters PROBE_RTT if the minimum round trip has expired, and leaves PROBE_RTT when its
+    /// conditions are met (§4.3.5).
     ///
     /// departs: draft-cardwell-iccrg-bbr-congestion-control §4.1.2.3 - as in Linux, a round trip
     /// that equals the minimum does not renew it; otherwise the minimum would never expire on an

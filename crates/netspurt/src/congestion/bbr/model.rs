@@ -27,8 +27,9 @@ pub(super) struct Model {
     pub(super) round_start: bool,
     /// Whether the rate of this ACK's sample was limited by the sender, and not by the path.
     pub(super) app_limited: bool,
-    /// The octets delivered when BBR began to hold the window down, and those delivered when the
-    /// effect ends. Samples of segments that were sent in between do not show the rate of the path.
+    /// The number of octets delivered when BBR began to hold the window down, and the number
+    /// delivered when the effect ends. Samples of segments that were sent in between do not show
+    /// the rate of the path.
     held: (u64, u64),
     /// The minimum round trip of the last `min_rtt_window`, and when it was measured.
     pub(super) min_rtt: Option<Duration>,

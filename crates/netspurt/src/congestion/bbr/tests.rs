@@ -18,7 +18,7 @@ struct Flying {
     first_sent: u64,
 }
 
-/// What a sender on the pipe was like after an ACK.
+/// The state of a sender on the pipe after an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -30,8 +30,8 @@ struct Look {
     pacing: u64,
 }
 
-/// A bottleneck of one rate with all the buffer that is wanted, a fixed round trip, and a sender
-/// that always has something to send; each segment is acknowledged.
+/// A bottleneck with a constant rate and an unlimited buffer, a fixed round trip, and a sender that
+/// always has data to send. Each segment is acknowledged.
 struct Pipe {
     bits_per_second: u64,
     rtt_ns: u64,
@@ -101,7 +101,7 @@ impl Pipe {
         }
     }
 
-    /// Runs `bbr` for `seconds`; what it was like after each ACK.
+    /// Runs `bbr` for `seconds`. Returns its state after each ACK.
     fn run(&mut self, bbr: &mut Bbr, seconds: u64) -> Vec<Look> {
         let mut window = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let (mut now, mut looks) = (0, Vec::new());
@@ -134,15 +134,15 @@ impl Pipe {
     }
 }
 
-/// BBR after `seconds` on a pipe of 10 Mbit/s and 50 ms; a product is 62.5 segments, and 63.5
-/// with the one in transmission.
+/// BBR after `seconds` on a pipe of 10 Mbit/s and 50 ms. The bandwidth-delay product is 62.5
+/// segments, and 63.5 with the segment in transmission.
 fn ideal(seconds: u64) -> (Bbr, Vec<Look>) {
     let mut bbr = Bbr::new(BbrConfig::default());
     let looks = Pipe::new(10_000_000, Duration::from_millis(50)).run(&mut bbr, seconds);
     (bbr, looks)
 }
 
-/// The spans in which `wanted` held: the first look of each, and the first after it.
+/// The spans in which `wanted` held. Each has its first state, and the first state after it.
 fn spans(looks: &[Look], wanted: impl Fn(&Look) -> bool) -> Vec<(Look, Look)> {
     let begun = |pair: &&[Look]| !wanted(&pair[0]) && wanted(&pair[1]);
     let ended = |pair: &&[Look]| wanted(&pair[0]) && !wanted(&pair[1]);
@@ -154,7 +154,7 @@ fn ms(look: &Look) -> u64 {
     look.now / 1_000_000
 }
 
-/// §4.3.2, §4.3.3: STARTUP fills the pipe within a few round trips, DRAIN empties the queue.
+/// §4.3.2 and §4.3.3: STARTUP fills the pipe within a few round trips, and DRAIN empties the queue.
 #[test]
 fn on_an_ideal_pipe_the_bandwidth_is_found_within_five_percent() {
     let (bbr, looks) = ideal(5);
@@ -170,8 +170,8 @@ fn on_an_ideal_pipe_the_bandwidth_is_found_within_five_percent() {
     assert!(ms(&after) - ms(&first) < 200 && after.pipe <= 70 * SMSS, "{after:?}");
 }
 
-/// §4.2.3: the window is two products and three bursts (of 2 segments at 10 Mbit/s) more, and the
-/// two that Linux adds while it probes.
+/// §4.2.3: the window is the sum of two bandwidth-delay products, three bursts (of 2 segments at 10
+/// Mbit/s), and the two segments that Linux adds while it probes.
 #[test]
 fn on_an_ideal_pipe_the_window_is_two_products() {
     let (_, looks) = ideal(9);
@@ -184,8 +184,9 @@ fn on_an_ideal_pipe_the_window_is_two_products() {
     }
 }
 
-/// §4.3.4: eight phases of a least round trip each, with gains 5/4, 3/4 and one; pacing stays one
-/// percent below. PROBE_BW begins in the phase it is told.
+/// §4.3.4: there are eight phases, each as long as the minimum round trip, with gains 5/4, 3/4 and
+/// six times one. Pacing stays one percent below them. PROBE_BW begins in the phase of the
+/// configuration.
 #[test]
 fn the_gain_cycle_goes_round_in_phases_of_a_round_trip() {
     let (_, looks) = ideal(5);
@@ -209,8 +210,8 @@ fn the_gain_cycle_goes_round_in_phases_of_a_round_trip() {
     assert_eq!(first.phase, 5);
 }
 
-/// §4.3.5: the minimum is renewed every ten seconds, for 200 ms with the pipe at four segments;
-/// the bandwidth survives, and so does the window.
+/// §4.3.5: the minimum is measured again every ten seconds, for 200 ms with four segments in the
+/// pipe. The bandwidth and the window are then as before.
 #[test]
 fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     let (_, looks) = ideal(35);
@@ -231,8 +232,8 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_two_hundred_milliseconds() {
     }
 }
 
-/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter; what is delivered
-/// while it holds the window down says nothing of the path.
+/// On a path of 5 ms, PROBE_RTT lasts longer than the ten rounds of the filter. Octets that are
+/// delivered while PROBE_RTT holds the window down do not show the rate of the path.
 #[test]
 fn the_bandwidth_survives_a_probe_rtt_of_many_rounds() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -244,7 +245,7 @@ fn the_bandwidth_survives_a_probe_rtt_of_many_rounds() {
 }
 
 #[test]
-fn only_what_was_sent_while_the_window_was_held_down_counts_as_limited() {
+fn only_octets_sent_while_the_window_was_held_down_count_as_limited() {
     let (mut bbr, _) = after(&[8_000_000; 5]);
     bbr.model.hold();
     bbr.model.keep_holding(3 * SMSS);
@@ -306,8 +307,8 @@ fn three_rounds_without_a_quarter_of_growth_fill_the_pipe() {
     }
 }
 
-/// §4.1.1.3: the maximum of ten rounds; §4.1.1.4: a sample limited by the application counts only
-/// where it is higher.
+/// §4.1.1.3: the bandwidth is the maximum of ten rounds. §4.1.1.4: a sample that the application
+/// limited counts only if it is higher.
 #[test]
 fn the_bandwidth_is_the_greatest_of_ten_rounds() {
     let (mut bbr, mut window) = after(&[8_000_000]);
@@ -343,7 +344,8 @@ fn startup_paces_at_the_high_gain_and_only_speeds_up() {
     assert_eq!(bbr.cwnd_gain(), (2885, 1000));
 }
 
-/// §4.2.2: one segment below 1.2 Mbit/s, two below 24, then a millisecond's worth, 64 kB at most.
+/// §4.2.2: a burst is one segment below 1.2 Mbit/s and two segments below 24 Mbit/s. Above, it is
+/// the octets of a millisecond, but at most 64 kB.
 #[test]
 fn a_burst_is_as_long_as_the_rate_allows() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -355,8 +357,9 @@ fn a_burst_is_as_long_as_the_rate_allows() {
     assert_eq!(bursts, [1000, 2000, 2000, 3000, 50_000, 64_000]);
 }
 
-/// §4.2.3.4: recovery begins with the pipe and what was delivered, grows with deliveries for a
-/// round, and ends with the window that it began with.
+/// §4.2.3.4: in recovery the window begins as the sum of the pipe and the octets just delivered,
+/// and grows with deliveries for a round. At the end of recovery the window from before it is
+/// restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
@@ -388,8 +391,8 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     assert_eq!(told.cwnd, good);
 }
 
-/// §4.2.3.4: after a timeout the window is the sender's one segment, and comes back with the end
-/// of the repair.
+/// §4.2.3.4: after a timeout the sender sets the window to one segment. At the end of the repair
+/// the old window is restored.
 #[test]
 fn after_a_timeout_the_window_comes_back_with_the_end_of_the_repair() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
@@ -404,28 +407,28 @@ fn after_a_timeout_the_window_comes_back_with_the_end_of_the_repair() {
     assert!(window.cwnd >= good);
 }
 
-/// §4.3.4.4: after a silence PROBE_BW paces at the estimate, whatever the phase.
+/// §4.3.4.4: after a silence PROBE_BW paces at the estimate in every phase.
 #[test]
 fn after_a_silence_pacing_starts_at_the_estimate() {
     let (mut bbr, _) = after(&[8_000_000; 8]);
     bbr.enter_phase(0, Time::ZERO);
     bbr.on_idle_restart(Time::ZERO, Duration::from_secs(1));
     assert_eq!(bbr.pacing_rate, 7_920_000);
-    // The minimum has grown old, but a silent sender needs no PROBE_RTT.
+    // The minimum has expired, but a sender that was silent needs no PROBE_RTT.
     let mut window = window(20);
     bbr.on_ack(&round(&bbr, 60_000, 8_000_000), &mut window);
     assert_ne!(bbr.mode, Mode::ProbeRtt);
 }
 
 #[test]
-fn an_undo_forgets_that_the_bandwidth_did_not_grow() {
+fn an_undo_clears_the_count_of_rounds_without_growth() {
     let (mut bbr, mut window) = after(&[8_000_000, 8_000_000, 8_000_000]);
     bbr.on_undo(Time::ZERO, &mut window);
     bbr.on_ack(&round(&bbr, 300, 8_000_000), &mut window);
     assert!(!bbr.filled_pipe);
 }
 
-/// One thing a network may do.
+/// An action of a network.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack(AckInfo),
@@ -470,8 +473,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Four segments at least where nothing is repaired, one where something is; nothing
-    /// overflows whatever the round trips and rates.
+    /// The window is at least four segments outside recovery, and at least one segment in recovery.
+    /// No round trip and no rate causes an overflow.
     #[test]
     fn the_window_is_four_segments_at_least_and_one_in_recovery(
         steps in steps(),
@@ -502,8 +505,8 @@ proptest! {
     }
 }
 
-/// A SYN that went out twice and a first segment that was probed leave no round trip, and an octet
-/// in three seconds is no rate to pace by.
+/// If the SYN was retransmitted and the first segment was probed, there is no round trip. A rate of
+/// one octet in three seconds is not used for pacing.
 #[test]
 fn nothing_is_paced_before_the_first_round_trip() {
     let mut bbr = Bbr::new(BbrConfig::default());
@@ -529,7 +532,8 @@ fn nothing_is_paced_before_the_first_round_trip() {
     let srtt = Some(Duration::from_secs(2));
     bbr.on_ack(&AckInfo { rtt: srtt, srtt, ..lone }, &mut window);
     let bits = bbr.pacing_rate().and_then(BitRate::bits_per_second);
-    // §4.2.1: 2 / ln 2 windows a round trip, less the margin of a hundredth: 2.856.
+    // §4.2.1: the sender paces at 2 / ln 2 windows in a round trip, minus the margin of a
+    // hundredth, which is 2.856.
     let window_over_trip = window.cwnd * 8 / 2;
     let hundredths = bits.map(|bits| bits * 100 / window_over_trip);
     assert_eq!(hundredths, Some(285));

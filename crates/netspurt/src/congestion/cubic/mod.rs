@@ -42,8 +42,8 @@ pub struct CubicConfig {
     pub abc_limit_segs: u32,
     /// The algorithm that may end slow start before a loss (§4.10).
     pub slow_start_exit: SlowStartExit,
-    /// Before any congestion, the window opens by at least one segment for so many acknowledged
-    /// segments: 20 in Linux. `None`, as in RFC 9438, sets no such minimum.
+    /// The number of acknowledged segments for which the window opens by at least one segment
+    /// before any congestion: 20 in Linux. `None`, as in RFC 9438, sets no such minimum.
     pub first_climb_segs: Option<u32>,
     /// Whether the time since the last transmission is left out when an idle flow sends again, as
     /// in Linux (`CA_EVENT_TX_START`). Otherwise the time since the last ACK is left out (RFC 9438
@@ -106,8 +106,9 @@ struct Memory {
 packed_value!(Memory { w_max, cwnd_prior, stage });
 
 impl CubicConfig {
-    /// alpha_cubic as a fraction of 1 (§4.3). It is less than Reno's until `reno`, the window that
-    /// Reno would have, reaches the window from before the cut. From then on it is Reno's.
+    /// alpha_cubic as a fraction of 1 (§4.3). The value is less than Reno's until `reno`, the
+    /// window that Reno would have, reaches the window from before the cut. After that it equals
+    /// Reno's.
     fn alpha(&self, cwnd_prior: Option<u64>, reno: u64) -> (u128, u128) {
         let (num, den) = (u128::from(self.beta.0), u128::from(self.beta.1));
         let back = cwnd_prior.is_none_or(|prior| reno >= prior);

@@ -1,4 +1,5 @@
-//! RFC 9438's formulas at times worked out by hand, and properties for any ACKs.
+//! RFC 9438's formulas, at instants that were computed by hand, and properties that hold for any
+//! ACKs.
 
 use proptest::prelude::*;
 
@@ -27,7 +28,7 @@ fn cubic() -> Cubic {
     Cubic::new(CubicConfig::default())
 }
 
-/// An algorithm whose window of `segs` segments met a loss, and the window afterwards.
+/// An algorithm after a loss in a window of `segs` segments, and the window after the loss.
 fn cut(segs: u64) -> (Cubic, Window) {
     let mut cubic = cubic();
     let window = lose(&mut cubic, Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD });
@@ -48,8 +49,8 @@ fn stage(cubic: &mut Cubic, cwnd: u64) -> AvoidanceStage {
     cubic.begin(ms(0), curve(), cwnd)
 }
 
-/// §4.2, figure 2: K = cbrt((W_max - cwnd_epoch) / C). W_max 90, cwnd_epoch 63: cbrt(67.5) is
-/// 4.0716 s; of 360 and 252: cbrt(270) is 6.4633 s.
+/// §4.2, figure 2: K = cbrt((W_max - cwnd_epoch) / C). With W_max 90 and cwnd_epoch 63, K is
+/// cbrt(67.5) = 4.0716 s. With 360 and 252, K is cbrt(270) = 6.4633 s.
 #[test]
 fn k_is_the_cube_root_of_the_gap_over_c() {
     for (segs, k_us) in [(90, 4_071_626), (360, 6_463_304)] {
@@ -59,8 +60,9 @@ fn k_is_the_cube_root_of_the_gap_over_c() {
     }
 }
 
-/// §4.2, figure 1: W_cubic(t) = C (t - K)^3 + W_max, with W_max 90 and K 4.0716 s: W(0) is
-/// cwnd_epoch, W(2.0716 s) 8 C = 3.2 below the plateau, W(K) on it, W(K + 5 s) 125 C = 50 above.
+/// §4.2, figure 1: W_cubic(t) = C (t - K)^3 + W_max. With W_max 90 and K 4.0716 s, W(0) is
+/// cwnd_epoch, W(2.0716 s) is 8 C = 3.2 below the plateau, W(K) is the plateau, and W(K + 5 s) is
+/// 125 C = 50 above the plateau.
 #[test]
 fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
     let (mut cubic, window) = cut(90);
@@ -72,21 +74,22 @@ fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
     assert_eq!(at(k + 5_000_000_000), 140_000);
 }
 
-/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, target = W_cubic(t + RTT). At t = 0,
-/// with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and RTT 100 ms, the target is
-/// 1000 - 0.4 · 8.9856^3 = 709.797, and one segment acknowledged adds 9.797 / 700 = 0.013996;
-/// at t = 100 ms it is 719.379, and one adds 19.366 / 700.013 = 0.027665.
+/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). At t
+/// = 0, with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and an RTT of 100 ms, the target is
+/// 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 = 0.013996. At t
+/// = 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013 = 0.027665.
 #[test]
 fn an_ack_adds_the_way_to_the_target_over_the_window() {
     let (mut cubic, mut window) = cut(1000);
     cubic.on_ack(&ack(0), &mut window);
     assert_eq!(window.cwnd, 700_013);
     cubic.on_ack(&ack(100), &mut window);
-    // 13.996 and 27.665 make 41.661: the rest of each division is carried.
+    // The sum of 13.996 and 27.665 is 41.661, because the remainder of each division is carried
+    // forward.
     assert_eq!(window.cwnd, 700_041);
 }
 
-/// §4.2: the target is 1.5 cwnd at most, and cwnd at least.
+/// §4.2: the target is at most 1.5 cwnd, and at least cwnd.
 #[test]
 fn the_window_grows_by_half_in_a_round_trip_at_most_and_never_shrinks() {
     let (mut cubic, window) = cut(1000);
@@ -107,8 +110,9 @@ fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
     assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 10_000), (17, 17));
 }
 
-/// §4.3: on a short path W_est leads and the window goes with it: 9/17 of a segment a window of
-/// octets acknowledged, and a segment once it is back at the window before the cut, as Reno.
+/// §4.3: on a short path W_est is above the curve, and the window follows W_est. The window grows
+/// by 9/17 of a segment for each acknowledged window. After it has reached the window before the
+/// cut, it grows by one segment, as Reno's does.
 #[test]
 fn in_the_reno_friendly_region_the_window_grows_as_renos() {
     let (mut cubic, mut window) = cut(20);
@@ -133,9 +137,10 @@ fn in_the_reno_friendly_region_the_window_grows_as_renos() {
     }
 }
 
-/// The average window, in segments, where every `every`-th segment is lost and ACKs come at even
-/// distances in each round trip; the first half of 16 cycles is left out. They begin at `peak`
-/// segments: from elsewhere the plateau takes long to come back to where a cycle ends on it.
+/// The average window, in segments, if every `every`-th segment is lost and ACKs come at even
+/// distances in each round trip. The run has 16 cycles, and the first half of them is left out. The
+/// first cycle begins at `peak` segments. From another window the plateau would take many cycles to
+/// become stable.
 fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
     let mut cubic = Cubic::new(CubicConfig { fast_convergence: false, ..Default::default() });
     let mut window = lose(&mut cubic, Window { cwnd: peak * SMSS, ssthresh: Window::NO_THRESHOLD });
@@ -153,9 +158,9 @@ fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
     (every * 8) as f64 * rtt.as_nanos() as f64 / (now - half).as_nanos() as f64
 }
 
-/// §5.1, tables 1 and 2, the columns of C = 0.4: the average windows that the response function
-/// gives for deterministic losses, by the curve 1.054 (RTT/p)^0.75, or Reno's where that is
-/// more. The formulas are of a continuous window, so 6 % are allowed.
+/// §5.1, tables 1 and 2, the columns for C = 0.4. They have the average windows that the response
+/// function gives for deterministic losses: 1.054 (RTT/p)^0.75 by the curve, or Reno's window if
+/// that is larger. The formulas hold for a continuous window, so an error of 6 % is allowed.
 #[test]
 fn the_average_windows_are_those_of_the_rfcs_tables() {
     for (rtt_ms, every, segments) in [
@@ -168,7 +173,7 @@ fn the_average_windows_are_those_of_the_rfcs_tables() {
         (10, 10_000, 120.0),
         (10, 100_000, 379.0),
     ] {
-        // A cycle of the curve from 0.7 to 1 has 0.925 of its peak on average.
+        // The average of a cycle of the curve from 0.7 to 1 is 0.925 of its peak.
         let peak = (segments / 0.925) as u64;
         let found = average_window(Duration::from_millis(rtt_ms), every, peak);
         let off = found / segments - 1.0;
@@ -176,8 +181,8 @@ fn the_average_windows_are_those_of_the_rfcs_tables() {
     }
 }
 
-/// §4.6: ssthresh is 0.7 of the flight, two segments at least; §4.7: W_max is the window, or 0.85
-/// of it below the last one.
+/// §4.6: ssthresh is 0.7 of the flight, and at least two segments. §4.7: W_max is the window, or
+/// 0.85 of the window if that is below the last W_max.
 #[test]
 fn a_second_cut_below_the_first_lowers_the_plateau_further() {
     for (fast, plateau) in [(true, 850_000), (false, 1_000_000)] {
@@ -195,8 +200,8 @@ fn a_second_cut_below_the_first_lowers_the_plateau_further() {
     assert_eq!((cut(40_000), cut(2000)), (28_000, 2000));
 }
 
-/// §4.8: after a timeout K is 0 and W_max the window at which congestion avoidance begins, so
-/// after 5 s the curve is 125 C = 50 segments above it.
+/// §4.8: after a timeout K is 0, and W_max is the window at which congestion avoidance begins.
+/// After 5 s the curve is therefore 125 C = 50 segments above W_max.
 #[test]
 fn after_a_timeout_the_curve_starts_on_its_plateau() {
     let mut cubic = cubic();
@@ -211,8 +216,8 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
     assert_eq!(cubic.memory.cwnd_prior, Some(1_000_000));
 }
 
-/// §4.10: HyStart++ may end the first slow start without a loss; then K is 0, and both W_max and
-/// cwnd_prior are the window.
+/// §4.10: HyStart++ may end the first slow start without a loss. In that case K is 0, and both
+/// W_max and cwnd_prior are the window.
 #[test]
 fn without_a_loss_before_the_window_is_the_plateau() {
     let mut cubic = cubic();
@@ -237,14 +242,14 @@ fn time_in_which_the_window_was_not_filled_does_not_count() {
     cubic.on_idle_restart(ms(60_000), Duration::from_secs(56));
     cubic.on_ack(&ack(60_050), &mut window);
     assert_eq!(elapsed(&cubic), Duration::from_millis(350));
-    // In Linux idleness begins with the last sending: 30 of these 50 ms count no more.
+    // In Linux the idle time begins with the last transmission, so 30 of these 50 ms do not count.
     cubic.config.idle_from_sending = true;
     cubic.on_idle_restart(ms(61_000), Duration::from_millis(980));
     assert_eq!(elapsed(&cubic), Duration::from_millis(320));
 }
 
-/// §4.9: everything is what it was before the spurious congestion, once; unless the window has
-/// grown past what it was.
+/// §4.9: an undo restores the state from before the spurious congestion, and does so once. If the
+/// window has already grown beyond its old value, nothing is restored.
 #[test]
 fn an_undo_restores_all_that_the_cut_changed() {
     let (mut cubic, mut window) = cut(1000);
@@ -291,7 +296,7 @@ fn the_cube_root_is_that_of_floating_point() {
     }
 }
 
-/// What a network may do to an algorithm.
+/// An action of a network that concerns an algorithm.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack { after_ns: u64, acked: u64, rtt_ns: u64, limited: bool },
@@ -324,8 +329,8 @@ proptest! {
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
     }
 
-    /// The curve climbs `gap` octets in the time that `climb` says, where that is less than the
-    /// 73 minutes it knows: up to 2^34 segments.
+    /// The curve climbs `gap` octets in the time that `climb` returns, if this is less than the
+    /// longest time of 73 minutes, which corresponds to 2^34 segments.
     #[test]
     fn climb_and_offset_are_each_others_reverse(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
@@ -333,8 +338,8 @@ proptest! {
         prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);
     }
 
-    /// Between congestions the window does not shrink, nor grow faster than by the octets
-    /// acknowledged; it is never below a segment, and nothing overflows.
+    /// Between congestions the window does not shrink, and it grows by at most the acknowledged
+    /// octets. It is never below a segment, and nothing overflows.
     #[test]
     fn between_congestions_the_window_only_grows(
         steps in steps(),
@@ -383,7 +388,8 @@ proptest! {
     }
 }
 
-/// Linux's `bictcp_update`: a segment for twenty, while no loss has told where the plateau is.
+/// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged ones until a
+/// loss shows where the plateau is.
 #[test]
 fn before_any_congestion_the_window_may_climb_by_a_segment_for_twenty() {
     let grown = |first_climb_segs, congested: bool| {

@@ -273,9 +273,10 @@ mod tests {
         }
     }
 
-    /// A cut from 10 segments leaves 7, and the plateau is 3 above: K = (3 / 0.4)^(1/3) = 1.957 s.
-    /// A round trip on, the curve is 0.4 · 1.857³ = 2.56 below the plateau, in whole segments 2:
-    /// its target is 8, and 7 acknowledged open the window by one. Linux 6.18 does so.
+    /// A cut from 10 segments leaves 7, and the plateau is 3 segments above, so K is (3 /
+    /// 0.4)^(1/3) = 1.957 s. A round trip later the curve is 0.4 · 1.857³ = 2.56 below the plateau,
+    /// which is 2 in whole segments. The target is therefore 8, and 7 acknowledged segments open
+    /// the window by one. Linux 6.18 does the same.
     #[test]
     fn the_curve_in_whole_segments_is_ahead_of_the_one_in_octets() {
         let mut cubic = cubic();
@@ -288,8 +289,8 @@ mod tests {
         assert_eq!(window.cwnd, 8 * SMSS);
     }
 
-    /// The first round trips may all be those of a repair. After it a stage counts them only once
-    /// it is a second old.
+    /// All first round trips may belong to a repair. After the repair, a stage counts round trips
+    /// only when it is a second old.
     #[test]
     fn round_trips_of_a_repair_count() {
         let mut cubic = cubic();
@@ -302,9 +303,10 @@ mod tests {
         assert_eq!(cubic.memory.least_rtt, Some(Duration::from_millis(100)));
     }
 
-    /// In a conversation on Linux 6.18 a window of 17, 42 jiffies after a cut from 24 to 16, opened by
-    /// one when 8 segments were acknowledged. With the exact root for the gap of 8, which is 2778, the
-    /// curve would be a segment lower there, and 17 would be needed.
+    /// Measured in a conversation on Linux 6.18: the window was cut from 24 to 16 segments. 42
+    /// jiffies later it was 17, and opened by one when 8 segments were acknowledged. With 2778, the
+    /// exact root for the gap of 8, the curve would be a segment lower there, and 17 acknowledged
+    /// segments would be needed.
     #[test]
     fn the_root_is_as_rough_as_the_kernels() {
         let mut cubic = cubic();
@@ -327,10 +329,11 @@ mod tests {
         }
     }
 
-    /// As measured on Linux 6.18 after a timeout: from 7 segments with two acknowledged each
-    /// 100 ms, one in excess of slow start first, the window is 8 when 15 are.
+    /// Measured on Linux 6.18 after a timeout: the window is 7 segments, and two segments are
+    /// acknowledged every 100 ms. The first segment is left over from slow start. The window
+    /// becomes 8 when 15 segments are acknowledged.
     #[test]
-    fn a_timeout_forgets_the_plateau_and_reno_opens_the_window() {
+    fn a_timeout_clears_the_plateau_and_reno_opens_the_window() {
         let mut cubic = cubic();
         let full = Window { cwnd: 10 * SMSS, ssthresh: Window::NO_THRESHOLD };
         let cut = cubic.on_congestion(Time::ZERO, Congestion::Timeout, full.cwnd, SMSS, &full);

@@ -1,5 +1,5 @@
-//! HyStart: ends slow start when round trips grow, or when a train of ACKs lasts half of the path's
-//! round trip (with pacing, all of it).
+//! HyStart ends slow start when round trips grow, or when a train of ACKs lasts half of the path's
+//! round trip. With pacing the train must last the whole round trip.
 //!
 //! The algorithm is that of Ha and Rhee (2011, "Taming the elephants"), with the constants and the
 //! changes of Linux 6 (`net/ipv4/tcp_cubic.c`). One rule is left out: above 2 Gbit/s Linux adds a
@@ -107,8 +107,8 @@ impl HyStart {
         Self { config, least_rtt: None, round: None, found: false }
     }
 
-    /// Clears all measurements of the path, as after a timeout at `now`. What is outstanding then, up
-    /// to `nxt`, is a round (`bictcp_hystart_reset`).
+    /// Clears all measurements of the path, as after a timeout at `now`. The octets outstanding at
+    /// that instant, up to `nxt`, make a round (`bictcp_hystart_reset`).
     pub(super) fn start_again(&mut self, now: Time, nxt: u64) {
         let round = HyStartRound::new(nxt, now);
         *self = Self { round: Some(round), ..Self::new(self.config) };
@@ -168,7 +168,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// Judges round trips only.
+    /// HyStart that judges round trips only.
     fn delays() -> HyStart {
         HyStart::new(HyStartConfig { ack_train: false, ..HyStartConfig::default() })
     }
@@ -188,8 +188,8 @@ mod tests {
         Window { cwnd: segs * SMSS, ssthresh: Window::NO_THRESHOLD }
     }
 
-    /// The number of ACKs of a second round, whose round trips are `grown_us`, until slow start
-    /// ends; the first round's were `rtt_us`.
+    /// The number of ACKs of the second round until slow start ends. The round trips of the first
+    /// round are `rtt_us`, and those of the second are `grown_us`.
     fn acks_until_exit(algorithm: &mut HyStart, rtt_us: u64, grown_us: u64) -> Option<u64> {
         let mut window = window(16);
         for una in 1..=20 {
@@ -202,8 +202,8 @@ mod tests {
         })
     }
 
-    /// The least round trip may grow by an eighth, held between 4 and 16 ms; the samples after
-    /// the eighth of a round are judged.
+    /// The minimum round trip may grow by an eighth, but at least by 4 ms and at most by 16 ms. A
+    /// round is judged after its eighth sample.
     #[test]
     fn slow_start_ends_in_the_round_in_which_the_delay_grows_by_the_threshold() {
         for (rtt_us, limit_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
@@ -237,10 +237,10 @@ mod tests {
         assert_eq!(acks_until_exit(&mut algorithm, 80_000, 91_000), Some(9));
     }
 
-    /// `bictcp_hystart_reset`: the next round begins beyond what was outstanding, so that a short round
-    /// trip of the repair counts for no later round.
+    /// `bictcp_hystart_reset`: the next round begins after the octets that were outstanding at the
+    /// timeout. A short round trip of the repair therefore does not count for a later round.
     #[test]
-    fn after_a_timeout_what_was_outstanding_is_a_round() {
+    fn after_a_timeout_the_outstanding_octets_make_a_round() {
         let mut algorithm = delays();
         let mut window = window(16);
         algorithm.start_again(Time::ZERO, 10);
@@ -251,8 +251,9 @@ mod tests {
         }
     }
 
-    /// ACKs not more than 2 ms apart since the start of the round, for more than half the least
-    /// round trip, or all of it where the sender paces.
+    /// Slow start ends if ACKs come at most 2 ms apart from the start of the round for more than
+    /// half of the minimum round trip. If the sender paces, they must come for more than the whole
+    /// minimum round trip.
     #[test]
     fn a_train_of_acks_as_long_as_half_the_path_ends_slow_start() {
         for (spacing_us, paced, end_us) in

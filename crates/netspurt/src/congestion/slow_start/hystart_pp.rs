@@ -147,7 +147,7 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// An algorithm with its window, fed rounds of ACKs for one segment each.
+    /// An algorithm with its window. It gets rounds of ACKs, each for one segment.
     struct Bench {
         algorithm: HyStartPp,
         window: Window,
@@ -160,7 +160,7 @@ mod tests {
             Self { algorithm: HyStartPp::new(config), window, una: 0 }
         }
 
-        /// One ACK of `acked` octets; what it added to the window.
+        /// Gives the algorithm an ACK of `acked` octets. Returns the growth of the window.
         fn ack(&mut self, rtt_us: u64, acked: u64, nxt: u64) -> u64 {
             self.una += acked;
             let before = self.window.cwnd;
@@ -177,14 +177,15 @@ mod tests {
             self.window.cwnd - before
         }
 
-        /// A round of ten ACKs with one round trip; what each added.
+        /// Gives the algorithm a round of ten ACKs with equal round trips. Returns the growth of
+        /// the window for each.
         fn round(&mut self, rtt_us: u64) -> Vec<u64> {
             let end = self.una + 10 * SMSS;
             let nxt = |n| if n < 10 { end } else { end + 10 * SMSS };
             (1..=10).map(|n| self.ack(rtt_us, SMSS, nxt(n))).collect()
         }
 
-        /// Two rounds, the first not delayed and the second so.
+        /// The state after two rounds. Only the second one was delayed.
         fn delayed() -> Self {
             let mut bench = Self::new(HyStartPpConfig::default());
             bench.round(100_000);
@@ -193,8 +194,9 @@ mod tests {
         }
     }
 
-    /// RFC 9406 §4.2: RttThresh is an eighth of the last round's, between 4 and 16 ms; at it the
-    /// algorithm enters CSS, with the eighth sample.
+    /// RFC 9406 §4.2: RttThresh is an eighth of the last round's round trip, but at least 4 and at
+    /// most 16 ms. With the eighth sample of a round that grew by RttThresh the algorithm enters
+    /// CSS.
     #[test]
     fn conservative_slow_start_begins_in_the_round_in_which_the_delay_reaches_the_threshold() {
         for (rtt_us, thresh_us) in [(8000, 4000), (80_000, 10_000), (400_000, 16_000)] {
@@ -208,7 +210,8 @@ mod tests {
         }
     }
 
-    /// RFC 9406 §4.2: min(N, L * SMSS), and a quarter of it in CSS; L is 8, or unlimited.
+    /// RFC 9406 §4.2: an ACK opens the window by min(N, L * SMSS), and by a quarter of this in CSS.
+    /// L is 8, or unlimited.
     #[test]
     fn an_ack_opens_the_window_by_eight_segments_at_most_and_a_quarter_in_css() {
         let far = 1 << 40;
@@ -219,7 +222,8 @@ mod tests {
         assert_eq!(bench.ack(130_000, 9 * SMSS, far), 2000);
     }
 
-    /// RFC 9406 §4.2: CSS lasts five rounds, the one it began in included; then ssthresh = cwnd.
+    /// RFC 9406 §4.2: CSS lasts five rounds, including the round in which it begins. At its end
+    /// ssthresh becomes cwnd.
     #[test]
     fn after_five_rounds_of_css_slow_start_is_over() {
         let mut bench = Bench::delayed();
@@ -230,8 +234,8 @@ mod tests {
         assert_eq!(bench.window.ssthresh, bench.window.cwnd);
     }
 
-    /// RFC 9406 §4.2: a round trip below the baseline means the exit was spurious; slow start
-    /// goes on, and may be left again.
+    /// RFC 9406 §4.2: a round trip below the baseline shows that the exit was spurious. Slow start
+    /// continues, and the algorithm may exit it again.
     #[test]
     fn a_round_trip_below_the_baseline_resumes_slow_start() {
         let mut bench = Bench::delayed();

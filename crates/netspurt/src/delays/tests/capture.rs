@@ -74,10 +74,10 @@ fn told(delays: &Delays) -> Vec<(u64, u64)> {
     delays.probes.iter().map(of).collect()
 }
 
-/// The oldest of the first two, as with time stamps (RFC 7323 §4.3); no sample of the third, which
-/// was sent twice (RFC 6298 §3).
+/// The first ACK covers two segments and gives a sample of the older one, as with time stamps (RFC
+/// 7323 §4.3). The third segment was sent twice and gives no sample (RFC 6298 §3).
 #[test]
-fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_what_was_sent_again() {
+fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_a_retransmission() {
     let packets = [
         (0, tcp(1, 0, 100, 0)),
         (5, tcp(1, 100, 100, 0)),
@@ -98,7 +98,7 @@ fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_what_wa
     assert_eq!(delays.name, "x: 10.0.0.1:80 to 10.0.0.2:80");
 }
 
-/// A hole that is filled after later data: SACK blocks show when that data arrived.
+/// A hole is filled after later data arrived. SACK blocks show when the later data arrived.
 #[test]
 fn a_sack_block_is_a_sample_too() {
     let mut duplicate = Segment { ack: 0, flags: Flags::ACK, ..Segment::default() };
@@ -116,7 +116,7 @@ fn a_sack_block_is_a_sample_too() {
 }
 
 #[test]
-fn directions_come_in_the_order_in_which_they_were_heard_of_and_a_new_syn_begins_new_ones() {
+fn directions_come_in_the_order_of_their_first_packets_and_a_new_syn_begins_new_directions() {
     let syn = |seq| packet(1, Segment { seq, flags: Flags::SYN, ..Segment::default() });
     let both = Flags::SYN.with(Flags::ACK);
     let accept = |seq, ack| packet(2, Segment { seq, ack, flags: both, ..Segment::default() });
@@ -170,14 +170,15 @@ fn echoes_are_probes_over_every_link_and_past_the_last_number() {
         assert_eq!(counts(delays), [5, 3, 2, 0, 1]);
         assert_eq!(delays.probes[1].rtt.unwrap().as_nanos(), 2_500_000_000);
         assert_eq!((delays.probes[0].wire_bytes, delays.format.as_str()), (84, "capture (ICMP)"));
-        // Cut within a packet: earlier packets count, and the cut is reported.
+        // The file is cut off within a packet. The packets before it count, and the cut is
+        // reported.
         let cut = all(&file[..file.len() - 9]);
         assert_eq!(cut.recordings[0].sent(), 3);
         assert_eq!(cut.malformed.len(), 1);
     }
 }
 
-/// The segment is there when its last fragment is; its answer comes 25 ms later.
+/// The segment is complete when its last fragment arrives. Its answer comes 25 ms later.
 #[test]
 fn a_segment_in_fragments_is_one_segment() {
     let whole = tcp(1, 0, 1000, 0);
@@ -192,9 +193,9 @@ fn a_segment_in_fragments_is_one_segment() {
     assert_eq!(reading.recordings[0].probes[0].wire_bytes, 1040);
 }
 
-/// A simple packet of pcapng: only its length is before it.
+/// A simple packet block of pcapng has only a length before the packet, and no time.
 #[test]
-fn packets_without_a_time_give_no_samples_and_are_told() {
+fn packets_without_a_time_give_no_samples_and_are_reported() {
     let mut file = pcapng(&[(0, echo(false, 1)), (20, echo(true, 1))]);
     for packet in [tcp(1, 0, 100, 0), tcp(2, 0, 0, 100)] {
         let length = u32::try_from(packet.len()).unwrap();

@@ -39,7 +39,7 @@ late (out-of-order) pkts: 1 (20.00%)
 ";
 
 #[test]
-fn irtt_s_text_tells_answers_directions_and_the_count_of_probes() {
+fn irtt_s_text_gives_answers_directions_and_the_count_of_probes() {
     let reading = reading(RUN);
     assert!(reading.malformed.is_empty(), "{:?}", reading.malformed);
     let delays = &reading.recordings[0];

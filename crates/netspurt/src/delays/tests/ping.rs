@@ -39,7 +39,8 @@ fn probes_missing_at_both_ends_are_lost_as_the_statistics_say() {
     let delays = one(&format!("{HEADER}{lines}{end}"));
     assert_eq!(counts(&delays)[..3], [8, 3, 5]);
     assert_eq!((delays.probes[0].number, delays.probes[7].number), (1, 8));
-    // A log without its beginning starts with its first line, unless the statistics say otherwise.
+    // In a log without its beginning, the first line is the first probe, unless the statistics
+    // count more probes.
     assert_eq!(counts(&one(&lines))[..3], [4, 3, 1]);
     assert_eq!(counts(&one(&format!("{lines}{end}")))[..3], [8, 3, 5]);
     let none = format!("{HEADER}{}", end.replace("3 received", "0 received"));
@@ -131,7 +132,7 @@ fn a_guessed_interval_is_called_a_guess_and_one_by_the_statistics_line_is_not() 
 }
 
 #[test]
-fn what_is_broken_or_foreign_is_told_with_its_line() {
+fn broken_and_foreign_lines_are_reported_with_their_numbers() {
     let text = format!(
         "{HEADER}64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.5 ms\r\n\
          something else\n\
@@ -254,7 +255,7 @@ fn stamps_of_other_tools_before_a_line_change_nothing() {
 }
 
 #[test]
-fn an_unmarked_repeat_of_the_first_number_is_another_run_and_of_another_number_is_noted() {
+fn an_unmarked_repeat_of_the_first_number_begins_another_run_and_other_repeats_are_noted() {
     let two = reading(&replies([1, 2, 3, 1, 2, 3]));
     let counted: Vec<_> = two.recordings.iter().map(counts).collect();
     assert_eq!(counted, [[3, 3, 0, 0, 0]; 2]);
@@ -263,7 +264,7 @@ fn an_unmarked_repeat_of_the_first_number_is_another_run_and_of_another_number_i
 }
 
 #[test]
-fn the_interval_is_that_of_the_statistics_where_nothing_else_tells_it_and_they_can_be_true() {
+fn the_interval_comes_from_plausible_statistics_if_nothing_else_gives_it() {
     let run = |time: u64, end: &str| {
         let end = format!(
             "\n--- a ping statistics ---\n11 packets transmitted, 11 received, 0% packet loss, \
@@ -276,7 +277,7 @@ fn the_interval_is_that_of_the_statistics_where_nothing_else_tells_it_and_they_c
     assert_eq!(step, 200_000_000);
     assert!(note.contains("every 200 ms, by the statistics line; `--interval TIME`"), "{note}");
     assert_eq!(run(10_030, "").0, 1_000_000_000);
-    // Too short for one probe at a time, but not for three.
+    // The time is too short for one probe at a time, but not for three.
     assert_eq!(run(101, "").0, 1_000_000_000);
     assert_eq!(run(101, ", pipe 3").0, 8_100_000);
     let text = format!(
@@ -306,7 +307,7 @@ fn headers_and_titles_of_rarer_tools_begin_no_run_of_their_own() {
 }
 
 #[test]
-fn numbers_at_the_end_of_their_range_are_no_panic() {
+fn numbers_at_the_end_of_their_range_do_not_panic() {
     const MOST: u64 = u64::MAX;
     let reply = |number| format!("64 bytes from a: icmp_seq={number} ttl=64 time=1.5 ms\n");
     let counted = |sent: u64| {
@@ -325,7 +326,7 @@ fn numbers_at_the_end_of_their_range_are_no_panic() {
 }
 
 #[test]
-fn losses_before_the_first_answer_and_a_probe_in_flight_at_the_end_are_told() {
+fn losses_before_the_first_answer_and_a_probe_in_flight_at_the_end_are_reported() {
     let text = "PING a (10.0.0.1) 56(84) bytes of data.\n\
                 64 bytes from a: icmp_seq=4 ttl=64 time=1.5 ms\n\
                 --- a ping statistics ---\n5 packets transmitted, 1 received, 80% packet loss, time 4000ms\n";

@@ -40,7 +40,7 @@ fn a_file_that_is_cut_anywhere_is_read_up_to_there_with_a_note() {
 }
 
 #[test]
-fn parts_behind_each_other_are_one_recording_and_two_runs_are_two() {
+fn consecutive_parts_are_one_recording_and_two_runs_are_two() {
     let next = "{\"netspurt\":\"probe\",\"part\":2}\n\
         {\"echo_probe\":4,\"octets\":40,\"raw_ns\":9000,\"rtt_ns\":5,\"by\":\"kernel\"}\n";
     let both = one(&format!("{HEADER}{ROWS}{{\"end\":\"continued\"}}\n{next}{END}"));
@@ -62,7 +62,7 @@ fn a_survey_is_a_recording_for_each_hop() {
 }
 
 #[test]
-fn a_line_that_is_none_of_the_probes_is_told_with_its_number() {
+fn a_line_that_is_not_an_echo_probe_is_reported_with_its_number() {
     let reading = reading(&format!("{HEADER}{{\"echo_probe\":1}}\n{{\"x\":1}}\n{ROWS}{END}"));
     let told: Vec<_> = reading.malformed.iter().map(|one| (one.line, one.why.as_str())).collect();
     assert_eq!(told, [(2, "neither `rtt_ns` nor `lost`"), (3, "no line of a probe's")]);

@@ -124,7 +124,7 @@ impl Section {
             return Err(malformed("a section's header is too short"));
         }
         match (self.order.half(body, 12), self.order.half(body, 14)) {
-            // Some programs wrote 1.2, which has the same format.
+            // Some programs wrote version 1.2, which has the same format as 1.0.
             (1, 0 | 2) => Ok(()),
             (major, minor) => Err(CaptureTrouble::Version { format: "pcapng", major, minor }),
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Octets that are read at once.
+/// The most octets that are read in one call.
 pub(super) const ROOM: usize = 1 << 16;
 
 /// The unread octets of a stream. Some of them are in memory.
@@ -10,7 +10,7 @@ pub(super) const ROOM: usize = 1 << 16;
 pub(super) struct Buffer<R> {
     source: R,
     pub(super) octets: Vec<u8>,
-    /// The range of the octets in memory that were not yet passed.
+    /// The range of the octets in memory that were not yet taken.
     start: usize,
     end: usize,
     /// The number of octets of the stream before this range.

@@ -1,9 +1,9 @@
-//! Why reading a capture stopped, and where.
+//! The faults that stop the reading of a capture.
 
 use core::fmt;
 use std::io;
 
-/// What is wrong with a capture.
+/// A kind of fault in a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureTrouble {
     /// The file does not begin like a capture.
@@ -14,7 +14,7 @@ pub enum CaptureTrouble {
     Version {
         /// pcap or pcapng.
         format: &'static str,
-        /// The major version: readers of another one cannot read the file.
+        /// The major version. Programs for another major version cannot read the file.
         major: u16,
         /// The minor version.
         minor: u16,
@@ -33,7 +33,7 @@ pub enum CaptureTrouble {
     Io(#[from] io::Error),
 }
 
-/// Why reading a capture stopped, and where.
+/// The fault that stopped the reading of a capture, and its place.
 ///
 /// ```
 /// use netspurt::wire::{CaptureReader, CaptureTrouble};
@@ -46,7 +46,7 @@ pub enum CaptureTrouble {
 /// ```
 #[derive(Debug)]
 pub struct CaptureFault {
-    /// What is wrong.
+    /// The kind of fault.
     pub what: CaptureTrouble,
     /// The offset of the header, record or block, in octets of the file; of a compressed file, in
     /// octets of its contents.

@@ -46,9 +46,9 @@ impl Interface {
 /// The numbers of packets that a capture missed, by the interface statistics of pcapng.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureDrops {
-    /// Dropped by interfaces, for lack of resources.
+    /// The number of packets that interfaces dropped for lack of resources.
     pub interface: u64,
-    /// Dropped by the system before the capturing program got them.
+    /// The number of packets that the system dropped before the capturing program got them.
     pub system: u64,
 }
 

@@ -41,15 +41,16 @@ pub struct CapturedPacket<'a> {
     /// The time of the packet, in nanoseconds since 1970. A packet without a time of its own has
     /// the time of the packet before it, or 0 if it is the first.
     pub unix_ns: i64,
-    /// Whether the packet has a time of its own. Simple packets of pcapng have none. A stamp that
-    /// does not fit into 64 bits counts as none.
+    /// Whether the packet has a time of its own. Simple packets of pcapng have no time. A stamp
+    /// that does not fit into 64 bits is ignored.
     pub timed: bool,
     /// The link type of its interface.
     pub link: LinkType,
-    /// The number of its interface in the section of a pcapng file, from 0; 0 in pcap.
+    /// The number of the packet's interface in the section of a pcapng file, from 0; always 0 in
+    /// pcap.
     pub interface: u32,
-    /// The octets of the packet on the link, captured or not; at least the number of those
-    /// captured.
+    /// The number of octets of the packet on the link, captured or not. This is at least the number
+    /// of captured octets.
     pub original_bytes: u32,
     /// The captured octets, from the link's header on.
     pub bytes: &'a [u8],

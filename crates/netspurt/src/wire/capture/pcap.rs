@@ -1,4 +1,5 @@
-//! The records of pcap files (draft-ietf-opsawg-pcap), and of those that patched programs wrote.
+//! The records of pcap files (draft-ietf-opsawg-pcap), and of the files that patched programs
+//! wrote.
 
 use crate::wire::LinkType;
 
@@ -6,7 +7,7 @@ use super::fault::CaptureTrouble;
 use super::interface::Interface;
 use super::number::ByteOrder;
 
-/// How a pcap file is laid out.
+/// The layout of a pcap file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PcapLayout {
     order: ByteOrder,
@@ -27,7 +28,7 @@ enum PcapLengths {
     SmallerIsCaptured,
 }
 
-/// What a record's header says.
+/// The fields of a record's header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PcapRecord {
     /// Nanoseconds since 1970; `None` if they do not fit into 64 bits.
@@ -73,7 +74,8 @@ impl PcapLayout {
                 return Err(CaptureTrouble::Version { format: "pcap", major, minor });
             }
         };
-        // The upper half has the length of the link's checksum behind packets.
+        // The upper half of the field has the length of the link's checksum, which follows each
+        // packet.
         #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
         let link = LinkType(order.word(header, 20) as u16);
         let interface = Interface { link, rate, offset: 0, snap_bytes: 0 };

@@ -42,7 +42,7 @@ fn block(kind: u32, body: &[u8], big: bool) -> Vec<u8> {
     [&number(kind, 4, big), &length, body, &length].concat()
 }
 
-/// The same as pcapng, with `rate` stamps per second and an offset.
+/// The packets of [`pcap`] in a pcapng file, with `rate` stamps per second and an offset.
 fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let n = |value, octets| number(value, octets, big);
     let order = [n(0x1a2b_3c4d, 4), n(1, 2), n(0, 2), n(u32::MAX, 4), n(u32::MAX, 4)].concat();
@@ -55,7 +55,7 @@ fn pcapng(big: bool, resolution: u8, rate: u64, packets: &[&[u8]]) -> Vec<u8> {
     let interface = [n(101, 2), n(0, 2), n(0, 4), options.concat()].concat();
     let mut file = block(0x0a0d_0d0a, &order, big);
     file.extend(block(INTERFACE, &interface, big));
-    // Names of addresses are skipped, like any other block.
+    // A block with names of addresses is skipped, like any other unknown block.
     file.extend(block(4, &[7; 40], big));
     for (count, packet) in (0..).zip(packets) {
         let ns = u128::from(700_000_000_123_456_000_u64 + 1000 * count);
@@ -89,7 +89,7 @@ fn all(source: impl Read) -> (Vec<(i64, Vec<u8>)>, Option<CaptureFault>) {
     }
 }
 
-/// Returns a few octets at a time.
+/// A source that returns a few octets at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -100,7 +100,7 @@ impl Read for Trickle<'_> {
 }
 
 #[test]
-fn packets_are_the_same_in_every_format_and_order_of_octets() {
+fn packets_are_the_same_in_every_format_and_byte_order() {
     let packets = [&[0x45, 1, 2][..], &[], &[0x60; 2000]];
     let expected: Vec<_> =
         (0..).zip(packets).map(|(n, packet)| (AT + 1000 * n, packet.to_vec())).collect();
@@ -125,7 +125,7 @@ fn packets_are_the_same_in_every_format_and_order_of_octets() {
 }
 
 #[test]
-fn what_comes_before_a_cut_is_read_wherever_it_is() {
+fn packets_before_a_cut_are_read_wherever_the_cut_is() {
     let packets = [&[0x45, 1, 2, 3][..], &[0x45; 20]];
     let files = [
         (pcap(false, false, &packets), vec![24, 44, 80]),
@@ -145,7 +145,7 @@ fn what_comes_before_a_cut_is_read_wherever_it_is() {
 
 /// Blocks that are skipped may be longer than the buffer.
 #[test]
-fn a_long_block_of_another_kind_is_passed_over() {
+fn a_long_block_of_another_kind_is_skipped() {
     let mut file = pcapng(true, 9, 1_000_000_000, &[]);
     file.extend(block(10, &vec![7; 3 * MOST], true));
     let length = file.len();
@@ -155,7 +155,7 @@ fn a_long_block_of_another_kind_is_passed_over() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_octet_and_its_packet() {
+fn a_fault_is_reported_with_its_octet_and_its_packet() {
     let good = pcapng(false, 9, 1_000_000_000, &[&[0x45, 0, 0, 20], &[0x45, 0, 0, 20]]);
     let fault = |at: usize, octet: u8| {
         let mut bad = good.clone();
@@ -169,7 +169,8 @@ fn what_is_wrong_is_told_with_its_octet_and_its_packet() {
     assert_eq!(fault(4, 30), told("its length is impossible", 0, 1));
     assert_eq!(fault(12, 3), "version 3.0 of pcapng is not known, at octet 0, before packet 1");
     assert_eq!(fault(32, 52 + 4), told("its two lengths differ", 28, 1));
-    // Statistics are as long before as behind, whatever is in them.
+    // The lengths before and after a block of statistics must be equal, whatever the block
+    // contains.
     assert_eq!(fault(28 + 44 + 48, 48), told("its two lengths differ", 28 + 44, 1));
     assert_eq!(fault(28 + 18, 200), told("an option beyond its end", 28, 1));
     assert_eq!(fault(28 + 20, 99), told("a resolution beyond 64 bits", 28, 1));
@@ -194,7 +195,7 @@ fn what_is_wrong_is_told_with_its_octet_and_its_packet() {
 }
 
 #[test]
-fn a_file_without_end_takes_no_more_memory() {
+fn a_file_without_end_takes_bounded_memory() {
     let file = pcap(false, false, &[&[0x45; 1000]]);
     let (header, record) = file.split_at(24);
     let records = record.repeat(1000);
@@ -255,8 +256,8 @@ fn words(kind: u32, words: &[u32], octets: &[u8], big: bool) -> Vec<u8> {
     block(kind, &body, big)
 }
 
-/// What a packet is said to be: its time, whether that is its own, its interface and link, and its
-/// lengths.
+/// The expected fields of a packet: its time, whether the packet has a time of its own, its
+/// interface and link type, and its lengths.
 type Told = (i64, bool, u32, u16, usize, u32);
 
 fn told(file: &[u8]) -> Vec<Told> {
@@ -272,7 +273,7 @@ fn told(file: &[u8]) -> Vec<Told> {
 #[test]
 fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
     for big in [false, true] {
-        // The obsolete block has the number of drops beside that of the interface.
+        // The obsolete block has the number of the interface and the number of drops in one word.
         let halves = if big { 1 << 16 | 9 } else { 9 << 16 | 1 };
         let file = [
             section(big),
@@ -282,7 +283,7 @@ fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
             words(6, &[1, 0, 2_000_000, 4, 1500], &[7; 4], big),
             words(3, &[5], &[7; 5], big),
             words(2, &[halves, 0, 3_000_000, 6, 6], &[7; 6], big),
-            // In another section interfaces are counted again, in the other order of octets.
+            // Another section, in the other byte order, counts its interfaces from 0 again.
             section(!big),
             interface(113, 3, !big),
             words(3, &[50], &[7; 3], !big),
@@ -302,7 +303,7 @@ fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
 }
 
 #[test]
-fn a_stamp_beyond_64_bits_is_none() {
+fn a_stamp_beyond_64_bits_is_ignored() {
     let file = [
         section(true),
         interface(101, 0, true),
@@ -312,9 +313,10 @@ fn a_stamp_beyond_64_bits_is_none() {
     assert_eq!(told(&file.concat()), [(7000, true, 0, 101, 1, 1), (7000, false, 0, 101, 1, 1)]);
 }
 
-/// Options 5 and 7 of the statistics, which programs write more than once for an interface.
+/// Options 5 and 7 of the statistics hold the drops. Programs write statistics more than once for
+/// an interface.
 #[test]
-fn drops_that_a_capture_tells_are_summed_over_its_interfaces_and_sections() {
+fn drops_that_a_capture_reports_are_summed_over_its_interfaces_and_sections() {
     let statistics = |interface: u32, drops: [u32; 2]| {
         let option = |code: u32, value| [code << 16 | 8, 0, value];
         let told = [option(5, drops[0]), option(7, drops[1])].concat();
@@ -340,7 +342,8 @@ fn drops_that_a_capture_tells_are_summed_over_its_interfaces_and_sections() {
 
 #[test]
 fn files_of_old_and_of_patched_programs_are_read() {
-    // Version 2.2 has the original length first; in 2.3 the smaller is the captured one.
+    // Version 2.2 has the original length first. In version 2.3 the smaller length is the captured
+    // length.
     for (minor, lengths) in [(4, [4, 60]), (2, [60, 4]), (3, [60, 4]), (3, [4, 60])] {
         for big in [false, true] {
             let n = |value, octets| number(value, octets, big);
@@ -373,7 +376,7 @@ fn a_packet_was_never_shorter_than_its_captured_octets() {
 }
 
 #[test]
-fn the_length_of_ip_is_that_of_the_link_without_its_header() {
+fn the_length_of_a_captured_ip_packet_is_the_length_on_the_link_without_the_link_header() {
     let bytes = [&[0; 12][..], &[8, 0, 0x45, 0]].concat();
     let link = LinkType(1);
     let packet = CapturedPacket {

@@ -10,7 +10,7 @@ use crate::wire::{CapturedIp, TCP};
 /// The most octets of a datagram.
 pub(super) const LONGEST: u32 = 65_535;
 
-/// What the fragments of a datagram have in common: addresses, protocol (RFC 791 §3.2; zero in
+/// The values that all fragments of a datagram share: addresses, protocol (RFC 791 §3.2; zero in
 /// IPv6, RFC 8200 §4.5) and identification.
 pub(super) type DatagramKey = ([IpAddr; 2], u8, u32);
 
@@ -34,8 +34,8 @@ pub(super) struct Fragment<'a> {
     /// For IPv6: the offset in `head` of the octet that names the fragment header, and the protocol
     /// that this octet has to name in the whole datagram.
     pub(super) name: Option<(usize, u8)>,
-    /// The octets of the datagram's payload that the fragment has: the first, and the one after the
-    /// last.
+    /// The range of the datagram's payload that the fragment has: the first octet, and the octet
+    /// after the last one.
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) more_follow: bool,
@@ -75,7 +75,7 @@ impl<'a> CapturedPart<'a> {
     fn of_ipv6(packet: &'a [u8], head: IpHead<'a>, extension: Extension<'a>) -> Self {
         let Extension { at, named_at, octets, .. } = extension;
         let next = octets[0];
-        // Offsets are in the upper 13 bits, and the lowest bit says whether more follow.
+        // Offsets are in the upper 13 bits, and the lowest bit shows whether more fragments follow.
         let bits = u16::from_be_bytes([octets[2], octets[3]]);
         let part = Part::new(u32::from(bits & !7), bits & 1 != 0);
         if part.is_whole() || next != TCP && !is_extension(next) {

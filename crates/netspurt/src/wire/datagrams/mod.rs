@@ -26,15 +26,15 @@ pub struct FragmentCounts {
     pub malformed: u64,
 }
 
-/// Puts captured fragments of TCP over IPv4 and IPv6 together. A segment is then seen once and
-/// whole. Its time is that of the fragment that completes it, because TCP gets it then (RFC 791
-/// §3.2).
+/// Puts captured fragments of TCP over IPv4 and IPv6 together, so that each segment is seen once
+/// and whole. The time of a segment is the time of the fragment that completes it, because TCP gets
+/// the segment at that time (RFC 791 §3.2).
 ///
 /// Fragments may come in any order. A capture may cut fragments short. Their datagram is then
 /// complete if the lengths of the fragments cover it; its octets end before the first octet that
 /// was not captured. A datagram is given up after a minute (RFC 1122 §3.3.2). The memory is at most
 /// 4 MiB; if more is needed, the oldest datagrams are given up. A capture that was filtered by
-/// ports has only the first fragments, so none of its datagrams is complete.
+/// ports has only the first fragments, so its fragmented datagrams are never complete.
 ///
 /// ```
 /// use netspurt::segment::Segment;
@@ -79,7 +79,7 @@ impl Datagrams {
     #[inline]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
         match ip.bytes.first_chunk() {
-            // No offset, and no more fragments; TCP follows the header.
+            // The packet has offset zero and no more fragments follow, and TCP follows the header.
             Some([0x40..=0x4f, _, _, _, _, _, 0 | 0x40, 0]) => Some(ip),
             Some([0x60..=0x6f, _, _, _, _, _, TCP, _]) => Some(ip),
             _ => self.take_other(unix_ns, ip),

@@ -1,4 +1,4 @@
-//! A datagram of which fragments are missing.
+//! A datagram with missing fragments.
 
 use crate::ranges::Ranges;
 use crate::segment::{Ecn, IPV4_HEADER_BYTES, Part};
@@ -10,11 +10,11 @@ use super::fragment::{Fragment, LONGEST};
 /// The fragments of a datagram so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialDatagram {
-    /// The headers of the first fragment, and the place where they name what follows the fragment
-    /// header.
+    /// The headers of the first fragment, and the place in them that names the header after the
+    /// fragment header.
     head: Vec<u8>,
     name: Option<(usize, u8)>,
-    /// The payload that was captured, with zeros where it was not.
+    /// The payload, with zeros in place of octets that were not captured.
     payload: Vec<u8>,
     captured: Ranges,
     /// The ranges of the payload that fragments cover, captured or not.
@@ -76,7 +76,8 @@ impl PartialDatagram {
     /// The approximate memory of the datagram, in octets.
     pub(super) fn cost_bytes(&self) -> usize {
         const FIXED: usize = 512;
-        // A range in each of two sets, or in the worst case twice as much room.
+        // The memory of a fragment: a range in each of two sets, or in the worst case twice as
+        // much.
         const FRAGMENT: usize = 64;
         FIXED + self.head.len() + self.payload.len() + FRAGMENT * self.fragments
     }

@@ -6,7 +6,8 @@ use crate::wire::{Checks, Packet, TcpView, cut, decode, encode, set_ecn};
 
 const SECOND: i64 = 1_000_000_000;
 
-/// A segment with time stamps and `len` octets of payload, each of which tells its place.
+/// A segment with time stamps and `len` octets of payload. The value of each octet depends on its
+/// place.
 fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     let ends = match six {
         false => ["10.0.0.1:5001", "10.0.0.2:80"],
@@ -20,7 +21,7 @@ fn packet(six: bool, ip_id: u16, len: u16) -> Vec<u8> {
     let payload = Some(&payload[..]);
     encode(&Packet { source, destination, ip_id, segment, payload }, &mut bytes);
     if !six {
-        // As a packet that may be cut.
+        // The packet may be cut into fragments.
         bytes[6] = 0;
         set_ecn(&mut bytes, Ecn::NOT_ECT);
     }
@@ -43,7 +44,8 @@ fn parts(whole: &[u8], step: usize) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// RFC 8200 §4.5: the fragment header names what it precedes; the fixed header names it.
+/// RFC 8200 §4.5: the fixed header names the fragment header, and the fragment header names the
+/// header after it.
 fn part_of_ipv6(whole: &[u8], range: core::ops::Range<usize>) -> Vec<u8> {
     let more = u8::from(range.end < whole.len() - 40);
     let [high, low] = u16::try_from(range.start).unwrap().to_be_bytes();
@@ -56,7 +58,7 @@ fn part_of_ipv6(whole: &[u8], range: core::ops::Range<usize>) -> Vec<u8> {
     part
 }
 
-/// What `datagrams` make of an octet string that was captured up to `snap` octets.
+/// The datagram that `datagrams` return for a packet of which `snap` octets were captured.
 fn take_cut(datagrams: &mut Datagrams, at: i64, bytes: &[u8], snap: usize) -> Option<Vec<u8>> {
     let original_bytes = u32::try_from(bytes.len()).unwrap();
     let bytes = &bytes[..bytes.len().min(snap)];
@@ -68,7 +70,7 @@ fn take(datagrams: &mut Datagrams, at: i64, bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_is_no_fragment_of_tcp_passes() {
+fn a_packet_that_is_not_a_fragment_of_tcp_is_returned_unchanged() {
     let mut datagrams = Datagrams::default();
     let mut other = parts(&packet(false, 1, 400), 64)[1].clone();
     other[9] = 17;
@@ -115,7 +117,7 @@ fn a_mark_on_one_fragment_marks_the_datagram() {
 }
 
 #[test]
-fn of_fragments_that_were_cut_short_the_octets_up_to_the_first_gap_are_there() {
+fn a_datagram_of_fragments_that_were_cut_short_has_its_octets_up_to_the_first_gap() {
     for (six, header) in [(false, 20), (true, 40)] {
         let whole = packet(six, 9, 1400);
         let parts = parts(&whole, 720);
@@ -149,7 +151,7 @@ fn a_datagram_waits_for_a_minute() {
 }
 
 #[test]
-fn the_oldest_is_given_up_where_memory_is_short() {
+fn the_oldest_datagram_is_given_up_if_memory_is_short() {
     let mut datagrams = Datagrams::default();
     let whole = packet(false, 0, 60_000);
     for id in 0..1000_u16 {
@@ -188,7 +190,7 @@ fn fragments_with_impossible_numbers_are_counted() {
 
 /// RFC 5722 §3.
 #[test]
-fn copies_of_fragments_are_no_overlaps_and_overlaps_of_ipv6_are_refused() {
+fn copies_of_fragments_are_allowed_and_overlaps_in_ipv6_are_refused() {
     let whole = packet(true, 9, 300);
     let (wide, narrow) = (parts(&whole, 160), parts(&whole, 104));
     let mut datagrams = Datagrams::default();
@@ -200,7 +202,7 @@ fn copies_of_fragments_are_no_overlaps_and_overlaps_of_ipv6_are_refused() {
     take(&mut datagrams, 0, &wide[0]);
     take(&mut datagrams, 0, &wide[2]);
     assert_eq!(take(&mut datagrams, 0, &wide[1]).as_deref(), Some(&whole[..]));
-    // Two ends of one datagram.
+    // Two last fragments with different ends contradict each other.
     take(&mut datagrams, 0, &wide[2]);
     assert_eq!(take(&mut datagrams, 0, &narrow[3]), None);
     assert_eq!((datagrams.counts().given_up, datagrams.waiting()), (2, 0));
@@ -212,7 +214,7 @@ fn extension_headers_stay_where_they_were() {
     let mut whole = packet(true, 9, 300);
     whole.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
     (whole[4], whole[5], whole[6]) = (1, 84, 60);
-    // Options for each hop come before the fragment header, those for the destination behind it.
+    // Hop-by-hop options come before the fragment header, and destination options come after it.
     let hop = [44, 0, 1, 4, 0, 0, 0, 0];
     let mut datagrams = Datagrams::default();
     let mut joined = None;

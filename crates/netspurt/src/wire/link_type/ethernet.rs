@@ -2,7 +2,7 @@
 
 use super::headers::{Behind, LinkHeader, half};
 
-/// The greatest value of the type field that is a length (IEEE 802.3 §3.2.6).
+/// The greatest value of the type field that means a length (IEEE 802.3 §3.2.6).
 const LONGEST: u16 = 1500;
 
 const IPV4: u16 = 0x0800;
@@ -14,12 +14,12 @@ const MPLS: [u16; 2] = [0x8847, 0x8848];
 /// The session stage of PPP over Ethernet (RFC 2516 §4).
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// What follows the two addresses and the type of an Ethernet frame.
+/// The header or packet that follows the two addresses and the type of an Ethernet frame.
 pub(super) fn behind_frame(data: &[u8]) -> Behind<'_> {
     Some((LinkHeader::Type(half(data, 12)?), &data[14..]))
 }
 
-/// What the type field `kind` before `data` announces.
+/// The header or packet in `data` that the type field `kind` announces.
 pub(super) fn behind_type(kind: u16, data: &[u8]) -> Behind<'_> {
     match kind {
         IPV4 | IPV6 => Some((LinkHeader::Ip, data)),
@@ -32,7 +32,7 @@ pub(super) fn behind_type(kind: u16, data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// What follows a header of LLC (IEEE 802.2), with SNAP or without.
+/// The header or packet after a header of LLC (IEEE 802.2), with SNAP or without.
 pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
     match data {
         // SNAP, with the type field of Ethernet (RFC 1042), also as bridges translate it (IEEE
@@ -46,12 +46,12 @@ pub(super) fn behind_llc(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// What follows labels of MPLS (RFC 3032 §2.1). The last label has the lowest bit of its third
-/// octet set.
+/// The header or packet after labels of MPLS (RFC 3032 §2.1). The last label has the lowest bit of
+/// its third octet set.
 ///
-/// No field says what follows; the first four bits decide, as in routers (RFC 4928 §3). It is IP,
-/// or an Ethernet frame (RFC 4448), mostly behind a control word that begins with zeros (RFC 4385
-/// §3).
+/// No field names the content after the labels. The first four bits decide, as in routers (RFC 4928
+/// §3). The content is IP, or an Ethernet frame (RFC 4448), mostly after a control word that begins
+/// with zeros (RFC 4385 §3).
 pub(super) fn behind_labels(mut data: &[u8]) -> Behind<'_> {
     loop {
         let (label, behind) = data.split_first_chunk::<4>()?;

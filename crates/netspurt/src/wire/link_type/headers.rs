@@ -1,4 +1,4 @@
-//! The headers between a link and IP: each says what follows it.
+//! The headers between a link and IP. Each shows which header or packet follows.
 
 /// The next header before an IP packet, or the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,8 @@ pub(super) enum LinkHeader {
     Ip,
 }
 
-/// What follows a header, and its octets; `None` if it is not IP, or is incomplete.
+/// The kind and the octets of the next header or packet; `None` if it does not lead to IP, or is
+/// incomplete.
 pub(super) type Behind<'a> = Option<(LinkHeader, &'a [u8])>;
 
 /// The number of 16 bits at offset `at`, in network order; `None` if octets are missing.

@@ -1,6 +1,6 @@
 //! Link types of captures: the IP packet behind a link's header.
 //!
-//! The octets may be hostile: every offset is checked, and the number of headers is bounded.
+//! The octets may be hostile, so every offset is checked, and the number of headers is bounded.
 
 mod ethernet;
 mod headers;

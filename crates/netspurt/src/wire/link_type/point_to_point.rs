@@ -1,8 +1,8 @@
-//! PPP, over Ethernet and over serial lines, and Cisco's framing of those.
+//! PPP over Ethernet and over serial lines, and Cisco's framing of serial lines.
 
 use super::headers::{Behind, LinkHeader, half};
 
-/// What follows a header of PPPoE in the session stage (RFC 2516 §4).
+/// The frame of PPP after a header of PPPoE in the session stage (RFC 2516 §4).
 pub(super) fn behind_session(data: &[u8]) -> Behind<'_> {
     // Version and type 1, code 0, the session's id, the length.
     match data {
@@ -11,8 +11,9 @@ pub(super) fn behind_session(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// What follows the header of a frame of PPP: an address and a control octet, which may be left out
-/// (RFC 1661 §6.6), and the protocol, whose first octet may be left out if it is zero (§6.5).
+/// The header or packet after the header of a frame of PPP. That header has an address and a
+/// control octet, which may be left out (RFC 1661 §6.6), and the protocol. The first octet of the
+/// protocol may be left out if it is zero (§6.5).
 pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     const IPV4: u16 = 0x0021;
     const IPV6: u16 = 0x0057;
@@ -31,8 +32,8 @@ pub(super) fn behind_ppp(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// What follows a header of a serial line: PPP's, or Cisco's, with an address of its own and the
-/// type field of Ethernet.
+/// The header or packet after a header of a serial line. The header is PPP's, or it is Cisco's,
+/// which has another address and the type field of Ethernet.
 pub(super) fn behind_serial(data: &[u8]) -> Behind<'_> {
     match data {
         [0x0f | 0x8f, 0, ..] => Some((LinkHeader::Type(half(data, 2)?), &data[4..])),

@@ -1,9 +1,11 @@
-//! Headers that capturing systems make up: loopback, Linux's cooked ones, Netfilter's log.
+//! Headers that are not on the link, because capturing systems add them: BSD's loopback, Linux's
+//! cooked captures, Netfilter's log.
 
 use super::headers::{Behind, LinkHeader, half};
 
-/// What follows the address family of BSD's loopback, in the machine's byte order or in network
-/// order. IPv4 has one number everywhere, IPv6 one for each system.
+/// The IP packet after the address family of BSD's loopback, in the machine's byte order or in
+/// network order. IPv4 has the same number on every system. The number of IPv6 depends on the
+/// system.
 pub(super) fn behind_loopback(data: &[u8]) -> Behind<'_> {
     const IPV4: u8 = 2;
     const LINUX: u8 = 10;
@@ -20,18 +22,18 @@ pub(super) fn behind_loopback(data: &[u8]) -> Behind<'_> {
     }
 }
 
-/// What follows a header of 16 octets of Linux's cooked captures.
+/// The header or packet after a header of 16 octets of Linux's cooked captures.
 pub(super) fn behind_cooked(data: &[u8]) -> Behind<'_> {
     cooked(half(data, 14)?, &data[16..])
 }
 
-/// What follows a header of 20 octets of Linux's cooked captures, version 2.
+/// The header or packet after a header of 20 octets of Linux's cooked captures, version 2.
 pub(super) fn behind_cooked_2(data: &[u8]) -> Behind<'_> {
     cooked(half(data, 0)?, data.get(20..)?)
 }
 
-/// What Linux's `kind` of a packet announces. It is a type field of Ethernet, or a number below
-/// all such types.
+/// The header or packet that Linux's `kind` announces. `kind` is a type field of Ethernet, or a
+/// number below all such types.
 fn cooked(kind: u16, rest: &[u8]) -> Behind<'_> {
     /// Frames with LLC. Frames with any other small number cannot hold IP.
     const LLC: u16 = 4;

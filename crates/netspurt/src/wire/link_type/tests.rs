@@ -29,7 +29,7 @@ fn ip_is_found_behind_ethernet_and_its_tags() {
             assert!(found(113, &cooked, &packet));
         }
     }
-    // ARP, an empty frame, a cut tag.
+    // The frames hold ARP, nothing, and a tag that is cut off.
     assert_eq!(behind(1, &[&ADDRESSES, &[8, 6], &V4]), None);
     assert_eq!(behind(1, &[&ADDRESSES[..11]]), None);
     assert_eq!(behind(1, &[&ADDRESSES, &tag[..3]]), None);
@@ -45,12 +45,12 @@ fn ip_is_found_behind_labels_and_behind_frames_in_them() {
         assert!(found(1, &[&ADDRESSES, &[0x81, 0, 0, 5], &mpls, &last], &packet));
     }
     let frame = [&ADDRESSES[..], &[0x81, 0, 0, 9, 8, 0]].concat();
-    // A control word before the frame (RFC 4385 §3), or none.
+    // The frame may have a control word before it (RFC 4385 §3).
     assert!(found(1, &[&ADDRESSES, &mpls, &label, &last, &[0; 4], &frame], &V4));
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &frame], &V4));
     let high = [&[0xa2][..], &frame[1..]].concat();
     assert!(found(1, &[&ADDRESSES, &mpls, &last, &high], &V4));
-    // Labels without end.
+    // No label ends the stack.
     assert_eq!(behind(1, &[&ADDRESSES, &mpls, &label, &label, &V4]), None);
 }
 
@@ -60,7 +60,7 @@ fn ip_is_found_in_sessions_of_ppp() {
     assert!(found(1, &[&ADDRESSES, &session, &[0, 0x21]], &V4));
     assert!(found(1, &[&ADDRESSES, &[0x81, 0, 0, 5], &session, &[0, 0x57]], &V6));
     assert!(found(51, &[&session[2..], &[0, 0x21]], &V4));
-    // LCP is no IP, and discovery is no session.
+    // LCP is not IP, and discovery is not a session.
     assert_eq!(behind(1, &[&ADDRESSES, &session, &[0xc0, 0x21], &V4]), None);
     assert_eq!(behind(1, &[&ADDRESSES, &[0x88, 0x63], &session[2..], &[0, 0x21], &V4]), None);
     for header in [&[0xff, 3, 0, 0x21][..], &[0, 0x21], &[0x21], &[0xff, 3, 0x21]] {
@@ -79,17 +79,17 @@ fn ip_is_found_behind_llc() {
     let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
     assert!(found(1, &[&ADDRESSES, &[0, 11], &snap], &V4));
     assert!(found(1, &[&ADDRESSES, &[0, 6], &[6, 6, 3]], &V4));
-    // FDDI has a frame control and no type.
+    // FDDI has a frame control octet and no type field.
     assert!(found(10, &[&[0x50], &ADDRESSES, &snap], &V4));
     assert!(found(100, &[&snap], &V4));
     assert!(found(113, &[&[0; 14], &[0, 4], &snap], &V4));
-    // Spanning trees; another organisation's numbers.
+    // Spanning tree frames and frames with another organisation's numbers do not hold IP.
     assert_eq!(behind(1, &[&ADDRESSES, &[0, 6], &[0x42, 0x42, 3], &V4]), None);
     assert_eq!(behind(10, &[&[0x50], &ADDRESSES, &[0xaa, 0xaa, 3, 0, 0, 12, 8, 0], &V4]), None);
 }
 
 #[test]
-fn ip_is_found_behind_headers_that_systems_make_up() {
+fn ip_is_found_behind_headers_that_capturing_systems_add() {
     for family in [2, 10, 24, 28, 30] {
         assert!(found(0, &[&[family, 0, 0, 0]], &V6));
         assert!(found(0, &[&[0, 0, 0, family]], &V6));
@@ -104,7 +104,8 @@ fn ip_is_found_behind_headers_that_systems_make_up() {
     assert_eq!(behind(147, &[&V4]), None);
 }
 
-/// A hardware header, a prefix of odd length, then the payload, in both orders.
+/// The message has a hardware header, a prefix of odd length, and the payload. It is tested in both
+/// byte orders.
 #[test]
 fn ip_is_found_in_messages_of_netfilter() {
     let attribute = |big: bool, kind: u16, body: &[u8]| {
@@ -118,7 +119,7 @@ fn ip_is_found_in_messages_of_netfilter() {
         for (family, packet) in [(2, V4), (10, V6)] {
             let message = [&[family, 0, 0, 1], &before[..], &attribute(big, 9, &packet)].concat();
             assert_eq!(behind(239, &[&message]).as_deref(), Some(&packet[..]));
-            // Cut short within the payload.
+            // The message is cut short within the payload.
             let cut = &message[..message.len() - 2];
             assert_eq!(behind(239, &[cut]).as_deref(), Some(&packet[..2]));
         }
@@ -128,7 +129,7 @@ fn ip_is_found_in_messages_of_netfilter() {
 }
 
 #[test]
-fn ip_is_found_in_frames_without_wires() {
+fn ip_is_found_in_wireless_frames() {
     let llc = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
     let header = |kind: u8, flags: u8, length: usize| {
         let mut header = vec![0; length];
@@ -139,14 +140,15 @@ fn ip_is_found_in_frames_without_wires() {
         [header(0x08, 1, 24), header(0x08, 3, 30), header(0x88, 2, 26), header(0x88, 0x82, 30)]
     {
         assert!(found(105, &[&frame, &llc], &V4));
-        // A header with a time and flags; one without either.
+        // One header has a time and flags, and another has neither.
         let timed = [&[0, 0, 17, 0, 3, 0, 0, 0][..], &[9; 8], &[0]].concat();
         assert!(found(127, &[&timed, &frame, &llc], &V4));
         assert!(found(127, &[&[0, 0, 8, 0, 0, 0, 0, 0], &frame, &llc], &V4));
         let padded = [&timed[..16], &[0x20]].concat();
         assert_eq!(behind(127, &[&padded, &frame, &llc, &V4]), None);
     }
-    // A beacon; no body; encrypted; several packets in one.
+    // These frames are a beacon, a frame without a body, an encrypted frame, and a frame with
+    // several packets.
     let mut several = header(0x88, 2, 26);
     several[24] = 0x80;
     for frame in [header(0x80, 0, 24), header(0x48, 1, 24), header(0x08, 0x41, 24), several] {
@@ -155,7 +157,7 @@ fn ip_is_found_in_frames_without_wires() {
 }
 
 #[test]
-fn headers_are_passed_up_to_a_number() {
+fn a_limited_number_of_headers_is_skipped() {
     let tags = [0x81, 0, 0, 5].repeat(MOST_HEADERS - 3);
     assert!(found(1, &[&ADDRESSES, &tags, &[8, 0]], &V4));
     let tags = [0x81, 0, 0, 5].repeat(1 << 18);
@@ -163,9 +165,9 @@ fn headers_are_passed_up_to_a_number() {
 }
 
 proptest! {
-    /// Octets that headers have are more frequent than in noise.
+    /// Octets with a meaning in headers are more frequent here than in random octets.
     #[test]
-    fn what_is_behind_any_octets_is_a_part_of_them(
+    fn a_packet_that_is_found_is_a_part_of_the_given_octets(
         link in prop_oneof![0_u16..300, Just(1), Just(113), Just(127), Just(239), Just(9)],
         picks in proptest::collection::vec(0_usize..24, 0..80),
         noise: u8,

@@ -2,8 +2,8 @@
 
 use super::headers::{Behind, LinkHeader};
 
-/// What follows a header of radiotap, whose length is in its third and fourth octet. A frame with
-/// padding between its header and its body is not read.
+/// The frame after a header of radiotap. The third and fourth octet of that header have its length.
+/// A frame with padding between its header and its body is not read.
 pub(super) fn behind_radiotap(data: &[u8]) -> Behind<'_> {
     let [0, _, low, high, ..] = data else { return None };
     let length = usize::from(u16::from_le_bytes([*low, *high]));
@@ -34,8 +34,8 @@ fn padded(header: &[u8]) -> Option<bool> {
     Some(header.get(at)? & PADDED != 0)
 }
 
-/// What follows the header of a frame of data (IEEE 802.11 §9.2.4). Encrypted frames and those that
-/// hold several packets are not read.
+/// The header or packet after the header of a frame of data (IEEE 802.11 §9.2.4). Encrypted frames
+/// and frames with several packets are not read.
 pub(super) fn behind_wireless(data: &[u8]) -> Behind<'_> {
     const DATA: u8 = 2;
     const NO_BODY: u8 = 4;
@@ -49,7 +49,7 @@ pub(super) fn behind_wireless(data: &[u8]) -> Behind<'_> {
     if version != 0 || kind != DATA || subtype & NO_BODY != 0 || flags & ENCRYPTED != 0 {
         return None;
     }
-    // A fourth address between access points.
+    // Frames between access points have a fourth address.
     let mut at = if flags & BOTH_SYSTEMS == BOTH_SYSTEMS { 30 } else { 24 };
     if subtype & QUALITY != 0 {
         if data.get(at)? & SEVERAL != 0 {
