@@ -154,8 +154,8 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         of += "" if every == 1 else "connections"
         yield (
             f"Only one direction of {of} was captured: its round trips cannot be known, nor "
-            "why a segment was sent again and whether that was needed; only a timer that doubles its "
-            "waits shows. Capture where both directions pass."
+            "why a segment was sent again and whether that was needed; only a timer that doubles "
+            "its waits shows. Capture where both directions pass."
         )
 
 
