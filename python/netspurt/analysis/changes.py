@@ -169,7 +169,7 @@ class _Splitting:
         return self._known[low, high]
 
     def changes(self) -> list[tuple[int, float]]:
-        """Return the changes in order, each with its chance between the two neighbouring changes."""
+        """Return the changes in order, each with its chance between its neighbours."""
         open_, places = [(0, len(self.series))], []
         while open_:
             low, high = open_.pop()

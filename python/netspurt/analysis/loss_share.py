@@ -70,7 +70,7 @@ class LossShare:
 
     @property
     def others(self) -> list[float]:
-        """Other possible shares: the interval's ends above zero, and the share without one outage."""
+        """Other possible shares: the ends above zero, and the share without the longest outage."""
         shares = [self.low, self.high, *([self.without_longest] if self.has_long_outage else [])]
         return [share for share in shares if share > 0]
 
