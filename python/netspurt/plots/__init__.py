@@ -116,8 +116,7 @@ class RunPlots:
         *,
         size: Size | None = None,
     ) -> Figure:
-        """Draw the changes of a link during the run: of the view's link, or of the first that
-        changes.
+        """Draw the changes of the view's link, or of the first link that changes.
 
         Raises
         ------
