@@ -1,12 +1,12 @@
-"""A laboratory for retransmission: when should a transport send again, at what cost of errors.
+"""A laboratory for retransmission: when to send again, and what a wrong decision costs.
 
 >>> import netspurt as ns
 >>> run = ns.new_scenario().replace({"stop": "20 s"}).run()
 >>> int(run.flows["retransmissions"][0])
 7
 
-`load` reads a scenario file, `Scenario.replace` sets values over it, `Scenario.run` runs it, and
-`open_run` opens a run that was saved. `run_live` runs it on the kernel's TCP.
+`load` reads a scenario file, `Scenario.replace` changes its values, and `Scenario.run` simulates
+it. `open_run` opens a saved run. `run_live` runs a scenario on the kernel's TCP.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ __all__ = [
     "run_sweep",
 ]
 
-#: These names are imported when they are first used, so that the shell's completion does not wait
-#: for numpy and an interrupt does not either.
+#: These names are imported when they are first used. So neither the shell's completion nor an
+#: interrupt waits for numpy.
 _LATER = {
     "Advice": "advice",
     "AlgorithmError": "algorithms",

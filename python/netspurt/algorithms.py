@@ -30,8 +30,8 @@ GROUPS = {"timer": "netspurt.estimators", "congestion": "netspurt.congestion"}
 #: The number of hexadecimal digits of a fingerprint in a text.
 _DIGITS = 16
 
-#: The parts of a text: a place or a name; then optionally the beginning of the fingerprint of its
-#: code, a class, and constants.
+#: The parts of a text: a place or a name, and three optional parts: the beginning of the
+#: fingerprint of its code, a class, and constants.
 _TEXT = re.compile(
     rf"(?P<where>[^:=@]+)(?:@(?P<pin>[0-9a-f]{{{_DIGITS}}}))?"
     r"(?::(?P<name>[A-Za-z_]\w*)(?=:|$))?(?::(?P<constants>.*))?",
@@ -54,7 +54,7 @@ class PlaceError(ValueError):
 
 
 class AlgorithmError(ValueError):
-    """A method of an algorithm written in Python raised an exception, or returned no valid value.
+    """A method of an algorithm in Python raised an exception or returned an invalid value.
 
     The exception is the `__cause__`, with its traceback.
 
@@ -63,7 +63,8 @@ class AlgorithmError(ValueError):
     algorithm, method
         The text that names the class, and the method.
     file, line
-        The last line of the class's file that ran; for an invalid value, the method's first line.
+        The last line of the class's file that ran. For an invalid value it is the method's first
+        line.
     message, fix
         What is wrong, and what to do.
     """
@@ -100,7 +101,7 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class _Code:
-    """The code of a file: its name without folders, where it is, its text, its SHA-256."""
+    """The code of a file: its name without folders, its path, its text and its SHA-256."""
 
     file: str
     path: str
@@ -146,7 +147,7 @@ def _fingerprint(text: str) -> str:
 
 
 def find(kind: str, text: str) -> Algorithm | None:
-    """Return the algorithm that a text names; `None` if the text is neither a place nor a name.
+    """Return the algorithm that a text names, or `None` if the text is no place and no name.
 
     Parameters
     ----------
@@ -207,14 +208,14 @@ def unpinned(text: str) -> str:
     return re.sub(rf"^([^:=@]+)@[0-9a-f]{{{_DIGITS}}}(?=:|$)", r"\1", text)
 
 
-#: A text that names a class in a file: either in quotes, or a whole line.
+#: A text that names a class in a file. It is in quotes, or it is a whole line.
 _IN_TEXT = re.compile(
     rf"""(?:^|["'])\s*([^"'\n:=@,]+\.py)(?:@[0-9a-f]{{{_DIGITS}}})?:[A-Za-z_]""", re.M
 )
 
 
 def files_named(text: str) -> list[str]:
-    """Return the names, in order, of the files with classes that quoted texts or lines name.
+    """Return the names of the files whose classes are named in quotes or on lines of their own.
 
     Examples
     --------
@@ -332,7 +333,7 @@ def _member(module: ModuleType, where: str, name: str) -> Callable[..., object]:
 
 
 def _code(where: str, pin: str | None) -> _Code:
-    """Return the code of a file: the stored code, or else the file's content."""
+    """Return the stored code of a file, or the file's content if no code is stored."""
     if pin is not None and f"{where}@{pin}" in _known:
         return _known[f"{where}@{pin}"]
     path = Path(where)
@@ -395,7 +396,7 @@ def _of_running(where: str, code: _Code, error: Exception) -> tuple[str, str]:
 
 
 def _constants(written: str | None) -> dict[str, Any]:
-    """Read ``k=3,name=word`` as keyword arguments. Values are Python literals, or else texts."""
+    """Read ``k=3,name=word`` as keyword arguments. A value that is no Python literal is a text."""
     constants: dict[str, Any] = {}
     for setting in written.split(",") if written is not None else []:
         key, equals, value = (part.strip() for part in setting.partition("="))

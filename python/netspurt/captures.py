@@ -1,4 +1,4 @@
-"""Explains captures: their connections, and why each segment was sent again."""
+"""Explains captures: their connections, and the cause of each retransmission."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class CaptureError(ValueError):
 
 
 class Explained:
-    """A capture that was explained, with the results.
+    """An explained capture, with the results.
 
-    If it was explained with `segments`, plots and comparisons accept it in place of a run. The name
-    of a flow is `c` and the number of the connection. The only node is `capture`. Times count from
-    the first packet of TCP.
+    If `explain` was called with `segments`, plots and comparisons accept the capture in place of a
+    run. The name of a flow is `c` and the number of the connection. The only node is `capture`.
+    Times count from the first packet of TCP.
 
     Attributes
     ----------
@@ -46,16 +46,15 @@ class Explained:
     tables
         `connections` has a row for each direction of each connection. `retransmissions` has a row
         for each retransmission with its cause, a verdict and the evidence. On request there are
-        the packets' tables that a run has: `segments`, `sack_blocks`, `syns`.
+        also the tables of packets that a run has: `segments`, `sack_blocks`, `syns`.
     fault
         Where and why the reading stopped early, or None. For several captures it names the files.
     notes
         Properties of the capture that limit the results, such as times that go back, or link types
         that cannot be read.
     packets, tcp, no_ip, fragments, other
-        The numbers of all packets; of packets of TCP; of packets without IP; of fragments of TCP,
-        without the fragments that complete a datagram; and of IP packets without a readable TCP
-        header.
+        Five counts: all packets; packets of TCP; packets without IP; fragments of TCP, except those
+        that complete a datagram; IP packets without a readable TCP header.
     start_ns
         When the first packet of TCP was captured, in nanoseconds since 1970.
     files
@@ -103,7 +102,7 @@ class Explained:
 
     @property
     def flows(self) -> Table:
-        """A row for each direction with data; a flow is called `c` and its connection's number."""
+        """A row for each direction with data. A flow's name is `c` and its connection's number."""
         return self.table("flows")
 
     @property
@@ -178,7 +177,7 @@ def explain(
     path, more
         Files in pcap or pcapng, which may be compressed with gzip or zstd.
     segments
-        Whether to keep the packets as tables, too, which takes some 200 octets for each.
+        Whether to keep the packets as tables, too. This takes about 200 octets for each packet.
     connection
         The number of the only connection whose packets are kept.
 
@@ -209,14 +208,13 @@ def explain_pooled(captures: Iterable[Sequence[str | PathLike[str]]]) -> Explain
     Parameters
     ----------
     captures
-        For each capture its file, or several files that are joined in the order of time.
-
-    A file that cannot be opened or is not a capture is left out, and `fault` names it.
+        For each capture, one file, or several files that are joined in the order of time. A file
+        that cannot be opened or is not a capture is left out, and `fault` names it.
 
     Raises
     ------
     OSError
-        If none can be read.
+        If no file can be read.
     """
     found: list[_core.Explanation] = []
     files: list[tuple[str, int]] = []
@@ -258,7 +256,7 @@ class Rows:
     Attributes
     ----------
     core
-        The results for the capture. They are complete once the rows were read.
+        The results for the capture. They are complete when all rows have been read.
     """
 
     def __init__(self, paths: list[str], layout: str, file: str | None = None) -> None:
@@ -269,7 +267,7 @@ class Rows:
     def __iter__(self) -> Iterator[bytes]:
         """Yield rows as octets, several rows at a time.
 
-        The rows of ended connections are yielded while the capture is read. So the memory needed
+        The rows of ended connections are yielded while the capture is read. So the memory in use
         depends on the number of connections that are open at the same time.
         """
         more = True

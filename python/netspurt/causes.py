@@ -1,4 +1,4 @@
-"""Causes of retransmissions: which of them a timer began."""
+"""Causes of retransmissions, and the cause with which a repair began."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ WORDS = {
 }
 
 #: Causes that repair the same losses after the same acknowledgements. The sender's configuration
-#: decides which of them it is, so a capture names the likeliest.
+#: decides between them, and a capture does not show it. So the likeliest is named.
 SEEN_IN_ACKS = ("fast", "sack-recovery", "rack")
 SEEN = "loss seen in ACKs"
 
-#: Causes that leave open why a sender goes back, besides going back itself.
+#: Causes that do not show why a sender went back, in addition to `go-back-n` itself.
 _APART = ("", "tlp", "unknown", GO_BACK_N)
 
 
 def begun(causes: Iterable[str]) -> list[str]:
     """Return, for each transmission of a direction, the cause with which its repair began.
 
-    Most senders go back to the first outstanding segment after a timeout only; Tahoe does so after
-    a fast retransmit as well. So the last other cause before a `go-back-n` began it, or a timeout
-    if there is none. Every other cause began itself.
+    Most senders go back to the first outstanding segment only after a timeout. Tahoe also does so
+    after a fast retransmit. So a `go-back-n` began with the last other cause before it, or with a
+    timeout if there is no other cause. Every other repair began with its own cause.
 
     Parameters
     ----------
     causes
-        The causes in the order of time; empty for a transmission that is not a retransmission.
+        The causes in the order of time. The cause is empty for a first transmission.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def begun(causes: Iterable[str]) -> list[str]:
 
 
 def tallied(causes: Sequence[str]) -> str:
-    """Return how many retransmissions of a capture each cause has, in words; empty without any.
+    """Return the number of retransmissions of each cause in words, or an empty text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Congestion control algorithms: by name or written in Python, and their contract.
+"""Congestion control algorithms, by name or written in Python, and their contract.
 
 An algorithm is any object with ``on_ack(ack, window)`` and ``on_congestion(now, kind, flight_bytes,
 smss, window)``. Times are seconds, and sizes are octets. A text names an algorithm by the rules of
@@ -34,12 +34,13 @@ NAMES = ("reno", "cubic", "bbr", "westwood")
 class CongestionLike(Protocol):
     """The methods that an algorithm must have.
 
-    It may have these as well: ``on_open(rtt, window)`` when the handshake is complete,
-    ``on_round_trip(now, rtt)`` for an ACK that may not open the window, ``on_timeout(now, nxt)``
-    when a timeout begins a repair of all up to octet ``nxt``, ``on_undo(now, window)`` when a cut
-    proved spurious, ``on_recovery_end(now, window)``, ``on_idle_restart(now, idle)``,
-    ``pacing_rate()`` in bits per second or `None`, and the attributes ``owns_window``, if it sets
-    the window in recovery too, and ``wants_rate``, if it reads ``ack.rate``.
+    These methods are optional. The sender calls ``on_open(rtt, window)`` when the handshake is
+    complete, ``on_round_trip(now, rtt)`` for an ACK that must not increase cwnd, ``on_timeout(now,
+    nxt)`` when a timeout begins a repair of all octets up to ``nxt``, and ``on_undo(now, window)``
+    when a cut was spurious. It also calls ``on_recovery_end(now, window)`` and
+    ``on_idle_restart(now, idle)``. ``pacing_rate()`` returns bits per second or `None`. Two
+    attributes are optional: ``owns_window`` is true if the algorithm also sets cwnd in recovery,
+    and ``wants_rate`` is true if it reads ``ack.rate``.
     """
 
     def on_ack(self, ack: Ack, window: Window, /) -> object:
@@ -48,7 +49,7 @@ class CongestionLike(Protocol):
     def on_congestion(
         self, now: float, kind: str, flight_bytes: int, smss: int, window: Window, /
     ) -> int:
-        """Return the new slow-start threshold after a `"loss"`, a `"mark"` or a `"timeout"`."""
+        """Return the new ssthresh after a `"loss"`, a `"mark"` or a `"timeout"`."""
 
 
 def congestion(text: str) -> CongestionLike:

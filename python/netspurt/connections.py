@@ -36,17 +36,17 @@ class SourceError(ValueError):
 def read_connections(path: Path, notes: list[str] | None = None) -> Connections:
     """Return the connections of a folder of `netspurt poll`, a run's folder, a capture or a table.
 
-    A row of a poll is a fetch: its time, octets and handshake come from `fetches.jsonl`, and the
-    rest from its capture. A row of a run is a flow, and its site is the node that sends the most
-    data. A row of a capture is a connection, and its site is the address that sends the most data.
-    A table is CSV or JSON lines, with the column `site` and any of `COLUMNS`.
+    A row of a poll is a fetch. Its time, octets and handshake come from `fetches.jsonl`, and its
+    other values from its capture. A row of a run is a flow, and its site is the node that sends the
+    most data. A row of a capture is a connection, and its site is the address that sends the most
+    data. A table is CSV or JSON lines, with the column `site` and any of `COLUMNS`.
 
     Parameters
     ----------
     path
         The folder or file.
     notes
-        A list to which messages are added: where and why the reading of a capture stopped early.
+        A list that gets a message if the reading of a capture stopped early: where and why.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _number(value: Any) -> float:
 
 
 def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
-    """Return the values of a fetch that its capture gives; none without a capture."""
+    """Return the values of a fetch that come from its capture, if it has a capture."""
     name = row.get("capture")
     if not name or not (folder / name).exists():
         return {}
@@ -160,7 +160,7 @@ def _later(folder: Path, row: Mapping[str, Any], notes: list[str]) -> Row:
 
 
 def _captured(found: Explained, notes: list[str]) -> Iterator[Row]:
-    """Yield a row for each connection of a capture that carried data."""
+    """Yield a row for each connection with data in a capture."""
     if found.fault is not None:
         notes.append(f"{found.path}: {found.fault}")
     table = found.table("connections")
@@ -176,10 +176,10 @@ def _captured(found: Explained, notes: list[str]) -> Iterator[Row]:
 
 
 def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
-    """Return a row with the values of the end of a connection that sent the most data.
+    """Return a row with the values of the end that sent the most data in a connection.
 
-    Round trips are taken from the direction whose part of the handshake's round trip was longer at
-    the point of the capture, because that part covers most of the path.
+    The point of the capture divides the handshake's round trip into two parts. Round trips are
+    taken from the direction with the longer part, because that part covers most of the path.
     """
     told = _seen(packets, forward=str(far["direction"][0]) == "forward") | {
         "site": str(far["source"][0]),
@@ -202,9 +202,9 @@ def _far_end(far: Table, packets: Packets, samples: Table) -> Row:
 def of_run(run: Run) -> Connections:
     """Return a row for each flow of a run. Its site is the node that sends the most data.
 
-    Packets, silences and the handshake are taken from a spied node: the node that receives the most
-    data, or if that was not spied, any other. Without a spied node they are not known. Later round
-    trips are the sender's samples.
+    Packets, silences and the handshake are taken from the records of a spied node. It is the node
+    that receives the most data, or any other spied node if that one was not spied. Without a spied
+    node these values are not known. Later round trips are the sender's samples.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def _seen(packets: Packets, *, forward: bool) -> Row:
     shaken = packets.t_s[packets.syn]
     answer = np.flatnonzero(~packets.syn & packets.forward)
     if len(shaken) == 2 and len(answer):
-        # From the SYN to the first ACK after it, the handshake takes a round trip at any node.
+        # At every node, the time from the SYN to the next ACK is one round trip.
         told["handshake_s"] = _nanoseconds(packets.t_s[answer[0]] - shaken[0])
     idle = longest_idle(packets, forward=forward)
     if idle is not None:
@@ -295,8 +295,8 @@ def packets_of(segments: Table, syns: Table | None = None) -> Packets:
     segments
         The rows of one flow at one node.
     syns
-        The table `syns`, from which the scale of windows is taken. Without it windows are not
-        scaled.
+        The table `syns`, which has the scale factors of receive windows. Without this table the
+        windows are not scaled.
     """
     forward = segments["direction"] == "forward"
     flags = segments["flags"]

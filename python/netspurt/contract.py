@@ -38,7 +38,7 @@ class Check:
         return not self.failed
 
     def note(self, rule: str, why: str | None) -> None:
-        """Store that an algorithm keeps a rule (`why` is `None`), or why it breaks the rule."""
+        """Store that a rule is kept, if `why` is `None`, or the reason why it is broken."""
         if why is None:
             self.passed.append(rule)
         else:
@@ -70,7 +70,8 @@ def check(
     Parameters
     ----------
     subject
-        The text that names an algorithm, or its class. A class must be importable by its name.
+        The text that names an algorithm, or the class of the algorithm. A class must be importable
+        by its name.
     make
         A function that returns a new instance.
     rules

@@ -23,14 +23,14 @@ PAUSE = 5
 
 T = TypeVar("T")
 
-#: How probes followed each other: `sequence` is one in flight, `causal` is by the clock.
+#: The orders of probes: `sequence` has one probe in flight, `causal` follows the clock.
 Order = Literal["sequence", "causal"]
 
 
 class Delays:
     """A recording of one path.
 
-    `read_delays` makes it from the files of many tools, `Delays.of` from arrays.
+    `read_delays` makes a recording from the files of many tools. `Delays.of` makes it from arrays.
 
     Examples
     --------
@@ -63,12 +63,13 @@ class Delays:
         sent
             When each probe left, in seconds, shape (n,), in ascending order. Give this or `every`.
         every
-            The seconds from one probe to the next. Without both the times are unknown.
+            The seconds from one probe to the next. Without `sent` and `every` the times are
+            unknown.
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
-            How the probes followed each other; by default `causal` if their times are known, and
-            `sequence`, one in flight, if not.
+            How the probes followed each other. The default is `causal` if their times are known,
+            and `sequence`, with one probe in flight, if they are unknown.
         name
             The name of the recording.
 
@@ -102,7 +103,8 @@ class Delays:
     def lost_after(self, seconds: float) -> Delays:
         """Return the recording with replies later than `seconds` counted as lost.
 
-        RFC 889 counted a probe as lost after 30 s. A note says how many replies became lost.
+        RFC 889 counted a probe as lost after 30 s. A note gives the number of replies that now
+        count as lost.
 
         Parameters
         ----------
@@ -128,8 +130,9 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        The file has the instant at which the recording began. It has no notes, late marks,
-        duplicates or single directions. The file appears only when it is complete.
+        The CSV has the instant at which the recording began. It has no notes, no marks of late
+        replies, no duplicates and no values of single directions. The file appears only when it is
+        complete.
 
         Parameters
         ----------
@@ -173,7 +176,7 @@ class Delays:
 
     @property
     def name(self) -> str:
-        """The name: the file's, with the name of the path if the file has several."""
+        """The name of the file, followed by the name of the path if the file has several paths."""
         return self._core.name
 
     @property
@@ -183,7 +186,7 @@ class Delays:
 
     @property
     def measure(self) -> str:
-        """What its delays are: `round-trip`, `one-way`, or `smoothed` (the output of a filter)."""
+        """The kind of delays: `round-trip`, `one-way`, or `smoothed` (the output of a filter)."""
         return self._core.measure
 
     @property
@@ -198,10 +201,10 @@ class Delays:
 
     @property
     def began(self) -> float | None:
-        r"""When the first probe left, in seconds since 1970, UTC; `None` if the file does not tell.
+        r"""When the first probe left, in seconds since 1970, UTC; `None` if the file does not say.
 
-        If `began_is_local` holds, the file has local times without a zone, and this is such a time
-        taken as if it were UTC.
+        If `began_is_local` is true, the file has local times without a zone. In that case the value
+        is the local time, treated as UTC.
 
         Examples
         --------
@@ -252,7 +255,7 @@ class Delays:
 
     @property
     def notes(self) -> list[str]:
-        """Assumptions and omissions, a sentence each."""
+        """Assumptions and omissions, one sentence each."""
         return self._core.notes
 
     def __len__(self) -> int:
@@ -286,9 +289,10 @@ class Delays:
 
     @property
     def forward_s(self) -> NDArray[np.float64]:
-        """The delays of the probes' requests in seconds by the clocks of both ends, shape (n,).
+        """The one-way delays of the requests in seconds, by the clocks of both ends, shape (n,).
 
-        NaN if the recording does not have it. Clocks that differ shift it, also below zero.
+        The values are NaN if the recording does not have them. A difference of the clocks shifts
+        them, possibly below zero.
         """
         forward = self._core.forward_ns()
         if forward is None:
@@ -317,7 +321,7 @@ class Delays:
         return self._core.sent_ns()
 
     def _left(self) -> list[Any]:
-        """Return when each probe left: in nanoseconds, since 1970 if known, or as a local time."""
+        """Return when each probe left, in nanoseconds: since 1970 if known, or as a local time."""
         if self._core.began is None:
             return list(self.sent_ns.tolist())
         began_ns, local = self._core.began
@@ -341,7 +345,7 @@ class Delays:
         return first, end - first
 
     def loss_words(self) -> list[str]:
-        """Return a sentence on the lengths of the runs of losses, or none without losses.
+        """Return a sentence on the lengths of the runs of losses, or an empty text without losses.
 
         Examples
         --------
@@ -364,7 +368,7 @@ class Delays:
         return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:
-        """Return a sentence on the pauses in sending, or no sentence without a pause.
+        """Return a sentence on the pauses in sending, or an empty text without a pause.
 
         A pause is a time between two probes that exceeds five times the median.
 
@@ -387,7 +391,7 @@ class Delays:
         return [f"{told}: what the path did then is not known"]
 
     def _since(self, place: int) -> str:
-        """Return in words when a probe left, counted from the beginning of the recording."""
+        """Return in words the time from the beginning of the recording to a probe."""
         if self.send_times == "unknown":
             return f", from probe {place + 1:,} on"
         seconds = round(float(self.sent_s[place]))
@@ -482,7 +486,7 @@ class Malformed:
     text
         The beginning of the line.
     why
-        What is wrong.
+        The mistake in the line.
     """
 
     line: int
@@ -527,7 +531,7 @@ def _interruptible(call: Callable[[], T]) -> T:
             done.set()
 
     done = threading.Event()
-    # A daemon thread: the process may end before the call has ended.
+    # The thread is a daemon, so that the process may end before the call has ended.
     thread = threading.Thread(target=run, name="reading delays", daemon=True)
     thread.start()
     done.wait()
@@ -550,18 +554,18 @@ def read_delays(
     path
         The file.
     format
-        The format to read it as; by default it is recognised by the content.
+        The format of the file. By default the content shows the format.
     interval
         Seconds from one probe to the next, if the file does not have the times of sending.
     columns
-        The columns of a table: `rtt`, `sent`, `received`, `seq`, `lost`, `group`, `unit`,
-        `time_unit`, each with the column's name or its place counted from 1; `dates`, `dmy` or
-        `mdy`, for dates such as 10/11/2024; `one_way` with a truth value.
+        The columns of a table. `rtt`, `sent`, `received`, `seq`, `lost`, `group`, `unit` and
+        `time_unit` have the column's name or its place, counted from 1. `dates` is `dmy` or `mdy`,
+        for dates such as 10/11/2024. `one_way` is true or false.
 
     Returns
     -------
     Recordings
-        A list of `Delays`, with the malformed lines in `malformed`.
+        A list of `Delays`. The malformed lines are in `malformed`.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Estimators of the retransmission timer: by name or written in Python, and their contract.
+"""Estimators of the retransmission timer, by name or written in Python, and their contract.
 
 An estimator is any object with ``on_sample(sample)``, ``on_timeout(now)`` and ``rto()``, in
-seconds. A text names an estimator. The text is the name of an estimator of the core; or the place
-of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with constants after another colon;
-or the name of an entry point in the group ``netspurt.estimators``.
+seconds. A text names an estimator in one of three ways. It is the name of an estimator of the core.
+Or it is the place of a class in Python, ``"module:Class"`` or ``"file.py:Class"``, with constants
+after another colon. Or it is the name of an entry point in the group ``netspurt.estimators``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class EstimatorLike(Protocol):
         """Note that the timer fired, at `now` seconds."""
 
     def rto(self) -> float:
-        """Return the value that the timer would be set to now, in seconds."""
+        """Return the RTO that a timer armed now would have, in seconds."""
 
 
 def estimator(text: str) -> EstimatorLike:
@@ -50,10 +50,11 @@ def estimator(text: str) -> EstimatorLike:
     Parameters
     ----------
     text
-        An algorithm of the core with its constants, ``"linux:rto_min=50ms"``, or the place of a
-        class in Python: ``"package.module:Class"``, ``"path/to/file.py:Class"``, with keyword
-        arguments as in ``"file.py:Class:k=3,floor=0.2"``; or the name under which an installed
-        package offers one. Save the text to make the same estimator again.
+        One of three kinds of text. An algorithm of the core with its constants, such as
+        ``"linux:rto_min=50ms"``. The place of a class in Python, ``"package.module:Class"`` or
+        ``"path/to/file.py:Class"``, with keyword arguments as in ``"file.py:Class:k=3,floor=0.2"``.
+        The name under which an installed package offers an estimator. Save the text to make the
+        same estimator again.
 
     Returns
     -------
@@ -213,7 +214,8 @@ def _keeps_its_bounds(make: Maker) -> str | None:
 _RULES: dict[str, Callable[[Maker], str | None]] = {
     "it has on_sample, on_timeout and rto": _has_its_methods,
     "its first timer is above zero and finite": _starts_with_a_timer,
-    # This test comes before long round trips, which would hide a maximum that instances share.
+    # This test comes before the long round trips, because they would hide state that instances
+    # share.
     "the same input has the same output": _answers_the_same,
     "a new one is not changed by another": _stands_alone,
     "two calls of rto in a row return the same": _keeps_its_word,

@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from netspurt import _core
 
-#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit follows the numbers; an end may be a
+#: A range: `1.5..3/16` is sixteen values from 1.5 to 3. A unit follows the numbers. An end may be a
 #: fraction.
 _END = r"([\d.]+?(?:/\d+)?)\s*([a-zµ]*)"
 _RANGE = re.compile(rf"^\s*{_END}\s*\.\.\s*{_END}\s*/\s*(\d+)\s*$")
 
-#: The decimals of the values of a range: times are whole nanoseconds.
+#: The decimals of the values of a range. With nine, times are whole nanoseconds.
 _DECIMALS = {"ms": 6, "us": 3, "µs": 3, "ns": 0}
 _MOST_DECIMALS = 9
 #: The digits of a ratio, and of either number of a fraction.
@@ -36,7 +36,7 @@ class Axis:
     steps
         The number of steps between them.
     kind
-        How values are written: `whole` numbers, `ratio` (exact, as a fraction if need be) or
+        The form of the values: `whole` numbers, `ratio` (exact, as a fraction if necessary) or
         `decimal`.
     """
 
@@ -202,7 +202,7 @@ def _kind(name: str, key: str, unit: str) -> str:
 
 
 def ratio(value: Fraction | float) -> str:
-    """Return a ratio as text that the core reads as the same value, or as the nearest it can.
+    """Return a ratio as text that the core reads as the same value, or as the nearest possible.
 
     Examples
     --------

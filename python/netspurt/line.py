@@ -49,10 +49,10 @@ def over_line(
     near
         The command; its host is `NEAR`.
     far
-        A command on the other host, `FAR`; `near` starts when it listens on a port.
+        A command on the other host, `FAR`. `near` starts when this command listens on a port.
     there, back
-        The two directions of the line, such as ``"56 kbit/s, 20 ms, 50 packets"``. Without the
-        second, both directions are the same. The queue may be left out.
+        The two directions of the line, such as ``"56 kbit/s, 20 ms, 50 packets"``. Without `back`,
+        both directions are the same. The queue may be left out.
 
     Returns
     -------
@@ -98,14 +98,14 @@ def push(address: str, port: int, octets: int, *, timeout: float = 300.0) -> dic
     octets
         The number to send.
     timeout
-        The give-up time, in seconds.
+        The time after which the transfer is given up, in seconds.
 
     Returns
     -------
     dict
-        `sent` and `returned`: octets. `acked_s`: when all octets were acknowledged. `rate_bps`: the
-        rate until then. `total_s`: when the host had closed the connection; an echo host had then
-        returned all octets.
+        `sent` and `returned` are octets. `acked_s` is when all octets were acknowledged, and
+        `rate_bps` is the rate until then. `total_s` is when the host had closed the connection. An
+        echo host had returned all octets by that time.
 
     Raises
     ------

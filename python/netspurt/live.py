@@ -1,6 +1,6 @@
 """Live runs: the kernel's TCP on the scenario's links, in real time.
 
-A live run is a process of its own, which makes its own namespaces. The namespaces end with that
+A live run is a separate process, which makes its own namespaces. The namespaces end with that
 process. The process ends when the program that started it ends. docs/live.md describes live runs.
 """
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 #: The greatest lateness of a delivery in a run that counts, in seconds.
 BUDGET = 0.005
 
-#: How long before a wake-up the driver polls the clock instead of sleeping, in seconds; only with
-#: real-time priority.
+#: With real-time priority, the driver polls the clock instead of sleeping for this time before a
+#: wake-up, in seconds.
 SPIN = 0.00006
 
 #: The devices of the hosts: pairs of veth devices, or TUN devices.
@@ -43,9 +43,9 @@ Progress = Callable[[float, float], None]
 #: A function that takes the state of a run.
 Watch = Callable[[Scene], None]
 
-#: The program of the process. With arguments it reads the run's order from an open file and writes
-#: an error to another one; programs of the run do not inherit these files. Without arguments it
-#: uses the standard input and standard error.
+#: The program of the process. With arguments, it reads the run's order from an open file and writes
+#: an error to another open file. Programs of the run do not inherit these files. Without arguments,
+#: it uses standard input and standard error.
 _PROCESS = """\
 import os, sys
 from netspurt._core import live_work
@@ -80,12 +80,12 @@ class RunOrder:
     folder
         The run folder, which exists.
     source, scenario
-        Where the scenario came from, and the resolved scenario.
+        The source of the scenario, and the resolved scenario.
     code
         The names and texts of the files with algorithms that the scenario names.
     budget_ns, spin_ns
-        How late a delivery may be, and how long before a wake-up the driver polls the clock instead
-        of sleeping.
+        The greatest lateness of a delivery, and the time before a wake-up in which the driver polls
+        the clock instead of sleeping.
     wire, offload
         The devices of the hosts, and whether they take many segments at a time.
     programs
@@ -113,12 +113,13 @@ class LiveError(RuntimeError, ValueError):
 
 
 class NotRunError(LiveError):
-    """A program was not started; the reason was written to standard error.
+    """A program was not started. The reason was written to standard error.
 
     Attributes
     ----------
     status
-        127 if the program does not exist, 126 if it cannot be run, 125 if its server does not run.
+        It is 127 if the program does not exist, 126 if it cannot be run, and 125 if its server does
+        not run.
     """
 
     def __init__(self, status: int) -> None:
@@ -148,15 +149,18 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     budget
         How late a delivery may be in a run that counts, in seconds.
     spin
-        How long before a wake-up the driver stops sleeping, in seconds.
+        The time before a wake-up in which the driver polls the clock instead of sleeping, in
+        seconds.
     wire
         The devices of the hosts: `"veth"` or `"tun"`.
     offload
         Whether devices take many segments at a time, as network cards do.
     progress
-        Called four times a second with the seconds that have passed and the seconds in all.
+        A function that is called four times a second with the seconds that have passed and the
+        total seconds.
     watch
-        Called four times a second with the state of the run. The run waits for neither function.
+        A function that is called four times a second with the state of the run. The run does not
+        wait for these two functions.
 
     Raises
     ------
@@ -203,15 +207,16 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
     command
         The program and its arguments, at the flow's `from`.
     server
-        A shell command, run at the flow's `to`; the command waits until it listens on a port.
+        A shell command that runs at the flow's `to`. `command` starts when the server listens on a
+        port.
     budget, spin, wire, offload
         As in `run_live`.
 
     Raises
     ------
     LiveError
-        If the machine does not allow namespaces, or the kernel refuses a value; a `NotRunError` if
-        a program could not be started.
+        If the machine does not allow namespaces, or the kernel refuses a value. It is a
+        `NotRunError` if a program could not be started.
     FileExistsError
         If something of the folder's name exists.
     """
@@ -231,7 +236,7 @@ def run_programs(  # noqa: PLR0913 - each is a choice of its own
 
 
 def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: bool) -> RunOrder:
-    """Return the order of a run, with an empty text for the folder, which is not known yet."""
+    """Return the order of a run. Its folder is not known yet and is an empty text."""
     if wire not in WIRES:
         raise LiveError(f"wire {wire!r} is neither {' nor '.join(WIRES)}")
     if not (0 <= budget <= 1e6 and 0 <= spin <= 1e6):
@@ -250,8 +255,8 @@ def _order(scenario: Scenario, budget: float, spin: float, wire: str, offload: b
 
 
 def _work_for_programs(order: RunOrder) -> None:
-    """Run an order in a process that leaves its standard input and output to the programs."""
-    # Temporary files have no names, so nothing is left of them if this process is killed.
+    """Run an order in a process whose standard input and output belong to the programs."""
+    # The temporary files have no names, so they disappear if this process is killed.
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complaint:
         told.write(order.text())
         told.flush()
@@ -270,7 +275,7 @@ def _work_for_programs(order: RunOrder) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a process and return its status. Keyboard interrupts are left to the programs."""
+    """Wait for a process and return its status. Only the programs handle keyboard interrupts."""
     if threading.current_thread() is not threading.main_thread():
         return process.wait()
     before = {key: signal.signal(key, signal.SIG_IGN) for key in (signal.SIGINT, signal.SIGQUIT)}

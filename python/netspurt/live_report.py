@@ -11,7 +11,7 @@ from netspurt.typed import parse, read
 
 @dataclass(frozen=True)
 class SenderScene:
-    """The state of an end that sends data; `srtt_ns` is `None` before the first sample."""
+    """The state of an end that sends data. `srtt_ns` is `None` before the first sample."""
 
     flow: str
     direction: str
@@ -25,7 +25,7 @@ class SenderScene:
 
 @dataclass(frozen=True)
 class QueueScene:
-    """A queue after its latest arrival. The counts contain the packet in transmission."""
+    """A queue after its latest arrival. The counts include the packet in transmission."""
 
     link: str
     direction: str
@@ -47,7 +47,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late packets were delivered: their number, and quantiles of the lateness."""
+    """The lateness of deliveries: their number, and quantiles of the lateness."""
 
     deliveries: int
     p50_ns: int
@@ -65,7 +65,7 @@ class Replayed:
     drops, drops_again
         The number of drops in the live run, and in the simulation.
     same
-        Whether both dropped the same packets.
+        Whether the run and the simulation dropped the same packets.
     """
 
     drops: int
@@ -75,7 +75,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class PacketCounts:
-    """The numbers of packets that something was wrong with.
+    """The numbers of faulty packets, by the kind of fault.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class PacketCounts:
 
 @dataclass(frozen=True)
 class EndReport:
-    """The settings that one end of a flow was given, by the kernel's names for them.
+    """The settings of one end of a flow, by the kernel's names for them.
 
     `counters` are the TCP counters of the end's kernel at the end of the run.
     """
@@ -112,7 +112,7 @@ class EndReport:
     counters: dict[str, int]
 
     def values(self) -> dict[str, Any]:
-        """Return all values that are set, by name. Names of the route's begin with `route`."""
+        """Return all values that are set, by name. Values of the route have names with `route`."""
         route = {f"route {name}": value for name, value in self.route.items()}
         every = {**self.sysctls, **route, **self.device, **self.socket}
         return {name: value for name, value in every.items() if value is not None}
@@ -135,7 +135,7 @@ class ProgramsReport:
     command, server
         The program with its arguments at one end, and the shell command at the other end.
     status
-        The command's exit status, or the status that stands for it.
+        The command's exit status, or its replacement if the command has none.
     ran
         Whether the command was started.
     stopped
@@ -162,8 +162,8 @@ class LiveReport:
     Attributes
     ----------
     valid
-        Whether the run counts: nothing was too late, no packet went missing in this machine, and
-        the same arrivals had the same drops in virtual time.
+        Whether the run counts. It counts if no delivery was too late, the machine lost no packet,
+        and the same arrivals have the same drops in virtual time.
     back_end, wire, offload
         The devices of the hosts, and whether they took many segments at a time.
     kernel
@@ -171,14 +171,14 @@ class LiveReport:
     real_time
         Whether the driver had real-time priority.
     budget_ns, lateness
-        How late a delivery was allowed to be, and how late deliveries were.
+        The greatest permitted lateness of a delivery, and the lateness of the deliveries.
     replayed, packets, ends, failures
-        The comparison with the same arrivals in virtual time; the packets that something was wrong
-        with; the settings of the ends; the connections that ended with an error.
+        The comparison with the same arrivals in virtual time, the faulty packets, the settings of
+        the ends, and the connections that ended with an error.
     programs
-        The programs and how the first one ended; `None` if the run had no programs.
+        The programs, and how the first one ended. `None` if the run had no programs.
     stop_ns, digest, flows_digest, tables, captures, nodes, flows
-        As in the run's manifest.
+        The values of the same names in the run's manifest.
     """
 
     valid: bool
@@ -216,7 +216,7 @@ class LiveReport:
         return read(cls, parse(file.read_bytes()))
 
     def why_not(self) -> str:
-        """Return the reasons why the run does not count, in words; empty if it counts."""
+        """Return in words why the run does not count. The list is empty if it counts."""
         if self.valid:
             return ""
         late_ms, budget_ms = (ns / 1e6 for ns in (self.lateness.max_ns, self.budget_ns))
@@ -229,5 +229,5 @@ class LiveReport:
         return "; ".join(reasons)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as its file has it."""
+        """Return the report in the form of its file."""
         return asdict(self)

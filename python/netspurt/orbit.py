@@ -32,21 +32,21 @@ from netspurt.stored import bounded_octets
 #: An instant of UTC: `1999-07-01T00:00:00Z`, `1999-07-01`, or nanoseconds since 1970.
 Instant = str | int
 
-#: The least length [s] of the least and of the most variable pass. Shorter ones are ignored.
+#: The least and the most variable pass have at least this length [s]. Shorter passes are ignored.
 SHORTEST_S = 300.0
 
-#: The residual of a fit as a share of the delay, if none is given.
+#: The default residual of a fit, as a share of the delay.
 WITHIN = 0.001
 
 #: The highest degree of a polynomial that is tried.
 _HIGHEST_DEGREE = 20
 
-#: The time between the points from which statements on a whole span are computed [ns], and the most
-#: points. For longer spans the time between points is longer.
+#: Statements on a whole span are computed from points at this distance [ns], and the second value
+#: is the most points. In a long span the distance is greater.
 _FINE_NS = 500_000_000
 _FINEST = 100_000
 
-#: The most octets of a file of element sets. A file of all satellites has a tenth of that.
+#: The most octets of a file of element sets. A file of all satellites has a tenth of this size.
 _MOST_OCTETS = 1 << 26
 
 
@@ -62,7 +62,7 @@ def read_satellites(file: str | os.PathLike[str]) -> list[_core.OrbitStation]:
     Raises
     ------
     netspurt.OrbitError
-        If a set is damaged, with its line and column, or describes an orbit inside the Earth.
+        If a set is damaged or describes an orbit inside the Earth. The error has line and column.
     OSError
         If the file cannot be read.
     """
@@ -79,18 +79,18 @@ def read_station(
     Parameters
     ----------
     text
-        A site, ``"32.5007,-106.6086"`` or ``"32.5007,-106.6086,1500"`` (degrees north and east,
-        metres); a relay that stands still, ``"geo:-174.17"``, or ``"geo:-174.17,1.25,88"`` with
-        inclination and node [degrees]; an orbit,
-        ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], with
-        ``node``, ``argument``, ``anomaly`` [degrees] and ``name``; or a file with element sets,
-        ``"FILE#NAME"`` if it has several satellites. NAME is a satellite's name, in small or large
-        letters, or its catalogue number.
+        One of four kinds of text. A site is ``"32.5007,-106.6086"`` or ``"32.5007,-106.6086,1500"``
+        (degrees north and east, metres). A geostationary relay is ``"geo:-174.17"``, or
+        ``"geo:-174.17,1.25,88"`` with inclination and node [degrees]. An orbit is
+        ``"apogee=400,perigee=384,inclination=51.6,epoch=1999-07-01"`` [km, km, degrees, UTC], and
+        optionally ``node``, ``argument``, ``anomaly`` [degrees] and ``name``. A file with element
+        sets is named by its path, and by ``"FILE#NAME"`` if it has several satellites. NAME is a
+        satellite's name, in small or large letters, or its catalogue number.
     elevation
-        The least elevation over a site's horizon at which it sees [degrees].
+        The least elevation over a site's horizon at which the site has line of sight [degrees].
     near
-        Of several sets of one satellite the one whose epoch is nearest to this instant is taken, by
-        default the newest.
+        If a satellite has several sets, the set whose epoch is nearest to this instant is used. By
+        default it is the newest set.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
     Raises
     ------
     ValueError
-        If there is no such file, or not one such satellite.
+        If there is no such file, or not exactly one such satellite.
     """
     file, _, name = (text, "", "") if Path(text).exists() else text.partition("#")
     if not Path(file).exists():
@@ -159,7 +159,7 @@ def _sets_of(text: str) -> list[_core.OrbitStation]:
     return found
 
 
-#: What names of files look like that are not there.
+#: Texts of this form are names of files, even if the file does not exist.
 _FILE_LIKE = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
 
@@ -182,9 +182,10 @@ class Pass:
     Attributes
     ----------
     rise_ns, set_ns
-        Its first and its last instant [ns since 1970], within 1 ms.
+        The first and the last instant of the pass [ns since 1970]. The error is below 1 ms.
     cut
-        Whether the span that was searched cuts its beginning and its end off.
+        Whether the searched span cuts off the beginning of the pass, and whether it cuts off the
+        end.
     km
         The least and the greatest length of the path [km].
     delay
@@ -214,7 +215,7 @@ class Pass:
 
     @property
     def swing(self) -> float:
-        """The greatest delay less the least [s], one way."""
+        """The greatest one-way delay minus the least [s]."""
         return self.delay[1] - self.delay[0]
 
     @property
@@ -253,9 +254,10 @@ class Fit:
     Attributes
     ----------
     coefficients
-        For the powers of the time [s] from 0 on; the delay is in seconds.
+        The coefficients of the powers of the time [s], from power 0 on. The delay is in seconds.
     residual
-        A bound of the difference of the polynomial and the delay [s], between points, too.
+        A bound of the difference between the polynomial and the delay [s]. It also holds between
+        points.
     share
         A bound of the difference as a share of the delay.
     """
@@ -293,7 +295,7 @@ class PathDelays:
         self.t_ns = at_ns - at_ns[0]
         self.km = km
         self.delay_ns = delay_ns
-        #: The same span at more points; the statements on the whole span use these.
+        #: The same span at more points. Statements on the whole span use these points.
         self._finely = self if finely is None else finely
 
     def fit(self, degree: int | None = None, *, within: float = WITHIN) -> Fit:
@@ -302,7 +304,7 @@ class PathDelays:
         Parameters
         ----------
         degree
-            Its degree; by default the lowest one whose residual is `within` the bound.
+            The degree. By default it is the lowest degree whose residual is at most `within`.
         within
             The bound of the residual, as a share of the delay.
 
@@ -331,8 +333,8 @@ class PathDelays:
         fitted = self._finely if coarse else self
         t, delay = fitted.t_ns / 1e9, fitted.delay_ns / 1e9
         found = np.polynomial.Polynomial.fit(t, delay, degree).convert().coef
-        # Coefficients of zero at the end are dropped. What is stated is the residual of these very
-        # coefficients, with their rounding.
+        # Coefficients of zero at the end are dropped. The residual is computed from the rounded
+        # coefficients, so that it is valid for them.
         coefficients = [*found.tolist(), *[0.0] * degree][: degree + 1]
         t, delay = self._finely.t_ns / 1e9, self._finely.delay_ns / 1e9
         off = np.polynomial.polynomial.polyval(t, coefficients) - delay
@@ -365,17 +367,17 @@ class PathDelays:
     def bit_errors(self, least: float, per_db: float = 1.0) -> list[float]:
         """Return bit error rates that follow the length of the path, one for each delay.
 
-        The signal falls with the square of the distance. Where the path is D decibels weaker than
-        at its shortest point, with D = 20 log10(length / shortest), the rate is
-        ``least * 10 ** (per_db * D)``, but at most 1. The length is that of the whole path, so take
-        a path of the one leg whose radio is meant.
+        The signal falls with the square of the distance. At a given length the signal is D decibels
+        weaker than at the shortest length, with D = 20 log10(length / shortest). There the rate is
+        ``least * 10 ** (per_db * D)``, but at most 1. The length is that of the whole path. So for
+        the radio of one leg, use a path with only this leg.
 
         Parameters
         ----------
         least
             The bit error rate where the path is shortest, from 0 to 1.
         per_db
-            By how many powers of ten the rate grows with each decibel.
+            The number of powers of ten by which the rate grows with each decibel.
 
         Raises
         ------
@@ -411,8 +413,8 @@ class OrbitPath:
         The height of an atmosphere that blocks sight between two stations in space [km]. The Earth
         under it is a sphere of 6378.137 km.
     near
-        Of several element sets of one satellite in a file, the one whose epoch is nearest to this
-        instant is taken; by default the newest.
+        If a file has several element sets of one satellite, the set whose epoch is nearest to this
+        instant is used. By default it is the newest set.
 
     Raises
     ------
@@ -451,8 +453,8 @@ class OrbitPath:
         hours
             Its length.
         step
-            How often the path is looked at [s]. Shorter passes are found too, as long as the
-            clearance of the worst leg has one peak in a step.
+            The interval between two looks at the path [s]. Passes that are shorter than a step are
+            also found if the clearance of the worst leg has only one peak in a step.
 
         Raises
         ------
@@ -469,8 +471,8 @@ class OrbitPath:
         Raises
         ------
         netspurt.OrbitError
-            If it has no line of sight at one of the instants, a satellite has decayed, or the span
-            is empty.
+            If the path has no line of sight at one of the instants, if a satellite has decayed, or
+            if the span is empty.
         """
         begin, last = _nanoseconds(start), _nanoseconds(end)
         every = _whole(step * 1e9)
@@ -481,9 +483,10 @@ class OrbitPath:
         return PathDelays(*points, PathDelays(*self._core.delays(begin, last, fine)))
 
     def notes(self, start: Instant, hours: float = 24.0) -> list[str]:
-        """Return sentences that one should know about results in a span.
+        """Return sentences on facts that a user should know about results in a span.
 
-        That are the element sets taken of several, and elements whose epoch is far from the span.
+        A sentence names the element set that was chosen from several, or elements whose epoch is
+        far from the span.
         """
         begin = _nanoseconds(start)
         return [*self._chosen, *self._core.notes(begin, begin + _whole(hours * 3600e9))]
@@ -492,9 +495,9 @@ class OrbitPath:
 def _between(values: NDArray[np.float64]) -> float:
     """Return a bound of the distance of a smooth curve from straight lines between its values.
 
-    Between two of them that is an eighth of the second derivative times the square of their
-    distance, and their second difference is this product. The last value may be nearer to the one
-    before it, so its own second difference does not count.
+    Between two values, the bound is an eighth of the second derivative times the square of their
+    distance. The second difference of the values is this product of derivative and square. The last
+    value may be nearer to the value before it, so the second difference there does not count.
     """
     return float(np.abs(np.diff(values[:-1], 2)).max(initial=0.0)) / 8
 

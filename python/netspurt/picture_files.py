@@ -14,7 +14,7 @@ IN_WORDS = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 def check_ending(file: Path, besides: str = "") -> None:
     """Check the name of a picture's file, before anything is computed or written.
 
-    The message names the endings `besides`, which the caller also takes.
+    The message also names the endings in `besides`, which the caller accepts.
 
     Raises
     ------

@@ -32,8 +32,8 @@ from netspurt.worker import CaptureTask, ProbeError, worker
 
 #: Seconds from one fetch of a site to the next.
 EVERY = 60.0
-#: The number of echoes for each fetch, and their length in octets, which is that of a SYN with its
-#: options.
+#: The number of echoes for each fetch, and their length in octets. A SYN with options has the same
+#: length.
 PINGS, PING_OCTETS = 5, 60
 
 
@@ -118,8 +118,8 @@ def read_catalogue(path: Path) -> Catalogue:
     Parameters
     ----------
     path
-        A TOML file: ``every``, ``timeout``, ``pings``, and a table ``[sites.NAME]`` for each site
-        with ``url`` and, if it is not the address of the host's name, ``address``.
+        A TOML file with ``every``, ``timeout``, ``pings``, and a table ``[sites.NAME]`` for each
+        site. The table has ``url``, and it has ``address`` if the host's name has another address.
 
     Raises
     ------
@@ -321,8 +321,8 @@ def one(
 ) -> dict[str, Any]:
     """Fetch a page with its capture and echoes; return the row of the fetch.
 
-    `tcp_rtt_s` is the handshake's round trip in the capture and `ping_rtt_s` the median of the
-    echoes, both by the kernel's stamps; `ratio` is the first over the second.
+    `tcp_rtt_s` is the handshake's round trip in the capture, and `ping_rtt_s` is the median of the
+    echoes. Both come from the kernel's stamps. `ratio` is the first divided by the second.
     """
     name = f"{site.name}-{number:05d}.pcapng"
     if captures:
@@ -446,10 +446,10 @@ class Matched:
     segments
         The number of segments with sequence numbers that are in at least one of the captures.
     paired, only_first, only_second
-        The number of segments that both captures have, and of those that only one of them has.
+        The number of segments that both captures have, and the numbers that only one of them has.
     out_s, back_s
-        The median time from the first point to the second for the client's segments, and from the
-        second to the first for the server's; NaN without any.
+        The median time of the client's segments from the first point to the second, and of the
+        server's segments from the second to the first. NaN if there are no such segments.
     """
 
     client: str
@@ -506,7 +506,7 @@ _PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 
 def cut_off(file: Path) -> CutCapture | None:
-    """Return where a capture ends in the middle of a record; `None` if it does not.
+    """Return where a capture ends in the middle of a record, or `None` if it does not.
 
     Files of neither pcap nor pcapng, such as compressed ones, are not examined.
     """

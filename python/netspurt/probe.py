@@ -1,7 +1,7 @@
 """Echo probes on a real path: RFC 889's instrument with kernel time stamps.
 
-A process of its own sends the probes, one in flight, and stores each in a data file. It ends with
-the process that started it. docs/probe.md describes the probe.
+A separate process sends the probes, with one in flight, and stores each in a data file. This
+process ends with the process that started it. docs/probe.md describes the probe.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Lengths:
     Attributes
     ----------
     rule
-        ``rfc889``: drawn from 0 to 256 and raised to 40; ``uniform``, ``fixed`` or ``bursts``.
+        ``rfc889`` (drawn from 0 to 256, but at least 40), ``uniform``, ``fixed`` or ``bursts``.
     values
         Both ends of ``uniform``, the length of ``fixed``, or the number of probes of 40 and then of
         256 octets in a burst.
@@ -120,7 +120,8 @@ class Plan:
     host
         A name or an address.
     kind
-        ``icmp``, ``udp`` (a host that echoes) or ``tcp`` (a SYN; a SYN-ACK or an RST answers it).
+        ``icmp``, ``udp`` (to a host that echoes) or ``tcp`` (a SYN, which a SYN-ACK or an RST
+        answers).
     port
         The port of ``udp`` or ``tcp``; `None` for 7 and 80.
     family
@@ -136,11 +137,11 @@ class Plan:
     seed
         The seed of lengths and pace.
     calibrate
-        Echo probes over loopback before the start.
+        The number of echo probes over loopback before the start.
     out
         The data file; `None` for none.
     rotate_echo_probes, rotate_span
-        When a new file begins.
+        The number of echo probes, and the time, after which a new file begins.
     """
 
     host: str
@@ -435,7 +436,7 @@ def survey(
     Parameters
     ----------
     plan
-        The host and how to reach it; the plan's count is not used.
+        The host and the kind of probes. The plan's count is not used.
     most
         The maximum number of hops.
     echo probes
@@ -473,7 +474,7 @@ def _follow(
 
 @contextlib.contextmanager
 def _interrupts_close(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Let the first keyboard interrupt close a process's input: it then completes its file."""
+    """Let the first keyboard interrupt close a process's input, so that it completes its file."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -505,7 +506,7 @@ class Hop:
     least, median
         Statistics of the round trips; NaN without any.
     adds
-        The least round trip less that of the nearest earlier hop that answered.
+        The least round trip minus that of the nearest earlier hop that answered.
     """
 
     number: int
@@ -535,7 +536,7 @@ USUAL_TIMES = 3.0
 
 
 def length_line(recording: Delays) -> LengthLine | None:
-    """Return the line of delay on length; `None` if there are too few probes or lengths."""
+    """Return the line of delay on length, or `None` if there are too few probes or lengths."""
     octets = recording.wire_bytes.astype(float)
     rtt = np.where(recording.late_replies, np.nan, recording.rtt_s)
     try:

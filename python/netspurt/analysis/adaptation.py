@@ -20,8 +20,9 @@ class Adaptation:
     octets
         The lengths before and after.
     samples
-        The number of delays of the new length that the timer needed until it was above all further
-        delays of that length. 0 if it was above them at once, `None` if it never was.
+        The number of delays of the new length that the timer needed until it was above all later
+        delays of that length. The number is 0 if it was above them at once, and `None` if it never
+        was.
     """
 
     start: int
@@ -30,13 +31,13 @@ class Adaptation:
 
 
 def adaptations(octets: ArrayLike, delay_s: ArrayLike, timer_s: ArrayLike) -> list[Adaptation]:
-    """Return how a timer followed each change of length.
+    """Return for each change of length how a timer followed it.
 
     Parameters
     ----------
     octets, delay_s, timer_s
         The length of each probe, its delay in seconds (NaN if lost), and the timer that was armed
-        when it left, shape (n,).
+        when the probe left, shape (n,).
 
     Raises
     ------

@@ -41,8 +41,8 @@ class Interval:
     value
         The figure of the recording itself.
     low, high
-        The interval's ends, from percentiles of the resampled figures; NaN if hardly any resample
-        has a figure.
+        The interval's ends, from percentiles of the resampled figures. They are NaN if hardly any
+        resample has a figure.
     level
         The share of intervals that contain the true figure, if the blocks are long enough.
     block
@@ -56,7 +56,7 @@ class Interval:
     block: int
 
     def scaled(self, factor: float) -> Interval:
-        """Return the figure and the interval multiplied by a factor above zero, as for a unit."""
+        """Return the figure and the interval in another unit, multiplied by a factor above zero."""
         ends = (self.value * factor, self.low * factor, self.high * factor)
         return Interval(*ends, self.level, self.block)
 
@@ -81,7 +81,7 @@ def block_length(series: ArrayLike) -> int:
     Returns
     -------
     int
-        The length: from 1, for an uncorrelated series, to n/4.
+        The length. It is 1 for an uncorrelated series, and at most n/4.
 
     References
     ----------
@@ -103,7 +103,7 @@ def block_length(series: ArrayLike) -> int:
     centred = np.where(known, values - values[known].mean(), 0.0)
     if n < 8 or not np.any(centred):
         return 1
-    # Greater lags are not considered. Five small autocorrelations in a row end the search.
+    # The search ends at this lag, or after five small autocorrelations in a row.
     quiet = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
     lags = int(np.ceil(np.sqrt(n))) + quiet
     covariance = _autocovariance(centred, 2 * lags)
@@ -180,12 +180,12 @@ class Resamples:
     def interval(self, statistic: Statistic, level: float = 0.95) -> Interval:
         """Return a statistic of the sums with its interval.
 
-        The interval contains the percentile interval and its mirror image about the value, because
-        figures of rare events are skewed to one side. It is widened by Student's distribution for
-        this number of blocks, because a few blocks underestimate the spread. In a short series
-        values may be correlated over more than a block. So the interval is at least as wide as that
-        of an autoregressive series with the same correlation of neighbours (prewhitening; Andrews
-        and Monahan 1992).
+        The interval contains the percentile interval and the mirror image of that about the value,
+        because figures of rare events are skewed to one side. It is widened by Student's
+        distribution for this number of blocks, because a few blocks underestimate the spread. In a
+        short series values may be correlated over more than a block. So the interval is at least as
+        wide as that of an autoregressive series with the same correlation of neighbours
+        (prewhitening; Andrews and Monahan 1992).
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ def stretch(parts: Sequence[Resamples], level: float) -> float:
 def block_bootstrap(
     columns: ArrayLike, statistic: Statistic, *, length: int | None = None, seed: int = 1
 ) -> Interval:
-    """Return a statistic of a recording with its interval, as `Resamples.interval` has it.
+    """Return a statistic of a recording with its interval, as from `Resamples.interval`.
 
     Examples
     --------

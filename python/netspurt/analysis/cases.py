@@ -1,8 +1,8 @@
 """Results of a sweep with their intervals: summaries of groups, and comparisons.
 
-Repeats are resampled, by their numbers. The n-th runs of all combinations in a group are drawn
-together, since they may have had the same losses. Combinations are not resampled, so an interval
-covers other random draws and not other values.
+The resamples are of repeats. The n-th runs of all combinations in a group are drawn together,
+because they may have had the same losses. Combinations are not resampled. So an interval covers
+other random draws, but not other values.
 
 With few repeats the bootstrap's interval is far too narrow. So an interval is at least as wide as
 Student's interval for the linear part of the figure.
@@ -27,7 +27,7 @@ Columns = Mapping[str, NDArray[np.generic]]
 #: At most this many sums are resampled.
 _MOST = 4000
 
-#: The causes of retransmissions, as measures are named after them.
+#: The causes of retransmissions, as they appear in the names of measures.
 _CAUSES = (
     "fast",
     "sack_recovery",
@@ -40,10 +40,10 @@ _CAUSES = (
     "shim",
 )
 
-#: The quantiles of a case's completion and request times, as measures are named after them.
+#: The quantiles of a case's completion and request times, as in the names of measures.
 _SHARES = ("p50", "p90", "p99", "p999")
 
-#: Measures for which less is better, and for which more is.
+#: The measures for which less is better, and those for which more is better.
 LESS = (
     "retransmissions",
     "spurious",
@@ -86,7 +86,8 @@ class Summary:
     labels
         The group's labels.
     cases, without
-        The number of cases with the measure, and without it, such as those that were cut.
+        The number of cases with the measure, and the number without it. A case that was cut has no
+        measure.
     mean
         The mean (for a ratio the ratio of the sums) with its interval.
     median
@@ -110,12 +111,12 @@ class Comparison:
     Attributes
     ----------
     labels
-        The labels of the group, which both share.
+        The labels that the group and its counterpart share.
     label, baseline
         The compared label, and the one it is compared with.
     pairs
-        The number of pairs of cases; if they are not paired, the number of cases in the smaller
-        group.
+        The number of pairs of cases. If the cases are not paired, it is the number of cases in the
+        smaller group.
     without
         The number of cases of both groups that are left out, because they or their counterparts do
         not have the measure.
@@ -184,12 +185,12 @@ def label_text(label: object) -> str:
 
 
 def _labels(cases: Columns, name: str, order: Mapping[str, Sequence[object]]) -> list[str]:
-    """Return the labels of an axis in order, or the values of another column.
+    """Return the labels of an axis in order; for another column, return its values.
 
     Raises
     ------
     ValueError
-        If there is no such column, or it has too many values for groups.
+        If there is no such column, or it has too many values to form groups.
     """
     if name in order:
         return [label_text(label) for label in order[name]]
@@ -221,7 +222,7 @@ def groups(
 ) -> list[tuple[tuple[str, ...], NDArray[np.intp]]]:
     """Return the labels and the rows of each group, in the order of the labels.
 
-    Groups are formed by axes, or by any other column of whole numbers or texts.
+    Axes form groups, and so does any other column of whole numbers or texts.
 
     Raises
     ------
@@ -242,8 +243,8 @@ def groups(
 def _by_repeat(cases: Columns, rows: NDArray[np.intp], top: Floats, bottom: Floats) -> Floats:
     """Return the sums of numerator and denominator for each repeat, shape (2, repeats).
 
-    If there are many repeats, neighbouring repeats are added up: some thousands of independent sums
-    have the same spread, and can be resampled quickly.
+    If there are many repeats, neighbouring repeats are added up. A few thousand independent sums
+    have the same spread and can be resampled quickly.
     """
     repeats, place = np.unique(np.asarray(cases["repeat"])[rows], return_inverse=True)
     sums = np.zeros((2, len(repeats)))
@@ -264,8 +265,8 @@ def _figure(sums: Floats) -> tuple[float, Floats]:
 def _reach(spreads: Sequence[Floats]) -> float:
     """Return half of Student's interval for a sum of independent means (Welch 1947).
 
-    NaN if there are only two repeats and they are equal. Their spread is zero, but that says
-    nothing: two throws of a coin are equal in every other case, too.
+    The result is NaN if there are only two repeats and they are equal. Their spread of zero proves
+    nothing: two throws of a coin are equal in half of all cases, too.
     """
     from scipy.special import stdtrit
 
@@ -285,7 +286,7 @@ def _widened(value: float, low: float, high: float, spreads: Sequence[Floats]) -
 
 
 def _interval(sums: Floats, seed: int = 1) -> Interval:
-    """Return the ratio of two sums with its interval; no interval if each combination ran once."""
+    """Return the ratio of two sums. It has an interval if combinations ran more than once."""
     value, spread = _figure(sums)
     if sums.shape[1] < 2 or np.isnan(value):
         return Interval(value, np.nan, np.nan, 0.95, 1)
@@ -296,7 +297,7 @@ def _interval(sums: Floats, seed: int = 1) -> Interval:
 def _unseen(
     cases: Columns, measure: str, rows: NDArray[np.intp], columns: tuple[Floats, Floats]
 ) -> float:
-    """Return how many events there may be although these cases have none; NaN if they have some."""
+    """Return the largest likely count of an event that no case has; NaN if a case has it."""
     repeats = len(np.unique(np.asarray(cases["repeat"])[rows]))
     return most_unseen(measure, columns[0][rows], columns[1][rows], repeats)
 
@@ -376,19 +377,20 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
     order
         The labels of all axes, in order.
     paired
-        Whether runs of all combinations share their seeds. Then differences are taken pair by pair,
-        and effects of the seeds cancel out.
+        Whether runs of all combinations share their seeds. If they do, differences are taken pair
+        by pair, and effects of the seeds cancel out.
     baseline
         The label to compare with; by default the first.
     by
         The axes that form groups; by default all other axes.
     better
-        `less` or `more`; by default as known for the measure.
+        `less` or `more`. The default depends on the measure.
 
     Raises
     ------
     ValueError
-        If a name or a label does not exist, or it is not known which of less and more is better.
+        If a name or a label does not exist, or if neither `better` nor the measure decides what is
+        better.
     """
     if axis not in order:
         raise ValueError(_not_varied(axis, order))
@@ -423,7 +425,7 @@ def compare(  # noqa: PLR0913 - each is a choice of its own
 
 
 def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
-    """Return the label that `baseline` means. A number need not be written like the label."""
+    """Return the label that `baseline` means. `1` and `1.0` are the same number."""
     if baseline in labels:
         return baseline
     for label in labels:
@@ -437,12 +439,12 @@ def _known(baseline: str, axis: str, labels: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Beside:
-    """Keys that decide which cases of two groups are counterparts.
+    """The keys that decide which cases of two groups are counterparts.
 
     Attributes
     ----------
     combination, repeat
-        For each case, the number of its combination (without the compared axis) and the number of
+        For each case, the number of its combination (without the compared axis), and the number of
         its run.
     has
         Whether each case has the measure.

@@ -2,8 +2,9 @@
 
 The first two are those of Zhang, Duffield, Paxson and Shenker, "On the constancy of Internet path
 properties" (IMW 2001): a test of ranks (their CP/RankOrder) and a cumulative sum against resamples
-(their CP/Bootstrap). Each test finds at most one change in a segment; both halves are then tested
-in the same way. The third, PELT, looks for all changes at once; the others are compared with it.
+(their CP/Bootstrap). Each test finds at most one change in a segment. Both parts of the segment are
+then tested in the same way. The third method, PELT, looks for all changes at once. It serves as a
+check of the other two.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ LEAST = 6
 RESAMPLES = 999
 #: In segments with more values than this, the limit distribution replaces the resamples.
 LONGEST = 2000
-#: The extreme of a continuous sum exceeds that of a sum of single values by this many standard
-#: deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985, chapter X).
+#: A continuous sum reaches a greater extreme than a sum of single values. The difference is this
+#: number of standard deviations of a value (Chernoff 1965; Siegmund, "Sequential analysis", 1985,
+#: chapter X).
 _BETWEEN = 0.5826
 #: Rounds of testing all changes again.
 _ROUNDS = 10
@@ -49,7 +51,7 @@ class Change:
     Attributes
     ----------
     at
-        The index of the first value after it.
+        The index of the first value after the change.
     chance
         The probability that steady values look as if they had this change. The values are those
         from the previous change to the next one. NaN with PELT, which has no test.
@@ -73,8 +75,8 @@ def find_changes(
 ) -> list[Change]:
     """Return the changes of level of a series.
 
-    The tests assume that the values are independent. If neighbours are correlated, a change is
-    found in more than the share `alpha` of the steady series; then use medians of longer intervals.
+    The tests assume that the values are independent. If neighbours are correlated, more than the
+    share `alpha` of all steady series show a change. In that case use medians of longer intervals.
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ class _Splitting:
         return self._known[low, high]
 
     def changes(self) -> list[tuple[int, float]]:
-        """Return the changes in order, each with its chance among the values to its neighbours."""
+        """Return the changes in order, each with its chance between its neighbours."""
         open_, places = [(0, len(self.series))], []
         while open_:
             low, high = open_.pop()
@@ -178,7 +180,7 @@ class _Splitting:
         return self._tested_again(sorted(places))
 
     def _tested_again(self, places: list[int]) -> list[tuple[int, float]]:
-        """Test each change between its neighbours: it moves, or it is dropped.
+        """Test each change between its neighbours again, and move it or remove it.
 
         The first tests saw several changes at once, and so may have misplaced or invented one.
         """
@@ -202,9 +204,9 @@ class _Splitting:
 def _rank_order(segment: Floats, _low: int, least: int) -> tuple[int, float]:
     """Return the best split of a segment by ranks, and its significance.
 
-    The statistic is the largest deviation of the cumulative sum of the ranks from that of equal
-    ranks. Its significance allows for the choice of the best place (Pettitt 1979, eq. 2.3 with the
-    variance of the ranks, so that ties are allowed for).
+    The statistic is the largest deviation of the cumulative sum of the ranks from a straight line.
+    Its significance allows for the choice of the best place (Pettitt 1979, eq. 2.3), and for ties,
+    because it uses the variance of the ranks.
     """
     n = len(segment)
     order = ranks(segment)
@@ -252,7 +254,7 @@ def _share(centred: Floats, reach: float, rng: np.random.Generator) -> float:
 def kuiper(reach: float) -> float:
     """Return the probability that a Brownian bridge has at least this range (Kuiper 1960).
 
-    It is the limit of the share of resamples, for values of finite variance.
+    For values of finite variance, the share of resamples has this limit.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Aligns two runs of one flow, segment by segment.
 
-Both runs are observed at one node. The first segment with payload is time zero of each run; the
+Both runs are observed at one node. In each run, time starts at the first segment with payload. The
 handshake before it is not compared. A segment is identified by its direction, its octets and the
 number of its transmission. An ACK is identified by its direction, its acknowledgment number, and
-how often that number came before.
+the number of earlier ACKs with this number.
 """
 
 from __future__ import annotations
@@ -61,21 +61,21 @@ class Comparison:
     Attributes
     ----------
     same
-        The number of segments before the first difference; they are equal and in the same order.
+        The number of segments before the first difference. These are equal and in the same order.
     parted
-        The first two segments that differ. `None` for a run that had ended; both `None` if the runs
-        never differ.
+        The first two segments that differ. For a run that had ended, the segment is `None`. Both
+        are `None` if the runs never differ.
     differences_s
         For each segment before the first difference: its time in the second run minus its time in
         the first, in seconds.
     matched
         The number of segments that both runs have.
     all_differences_s
-        The differences for these segments, in seconds, in the order of the first run.
+        The time differences of the `matched` segments, in seconds, in the order of the first run.
     only
         The number of segments that only the first run has, and that only the second run has.
     retransmissions
-        The counts by cause, for both runs.
+        The number of retransmissions of each cause, in both runs.
     """
 
     same: int
@@ -88,7 +88,7 @@ class Comparison:
 
 
 def events(segments: Table, flow: str, node: str) -> list[Seen]:
-    """Return what `node` observed of `flow`, from the first segment with payload on.
+    """Return the segments of `flow` that `node` observed, from the first with payload on.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def events(segments: Table, flow: str, node: str) -> list[Seen]:
     Raises
     ------
     ValueError
-        If the node saw nothing of the flow.
+        If the node saw no segment of the flow.
     """
     own = segments.where(flow=flow, node=node)
     own = own.select(np.isin(own["kind"], ("data", "retransmission", "ack", "dupack", "old-ack")))
@@ -155,9 +155,10 @@ def compare(first: list[Seen], second: list[Seen]) -> Comparison:
 
 
 def parting(told: Comparison) -> tuple[str, str]:
-    """Return what each run does at the first difference, and when.
+    """Return the action of each run at the first difference, and its time.
 
-    If both do the same to packets of one number, their octets and copies are added.
+    If both runs do the same with packets of the same number, the text also has the octets and
+    copies.
 
     Examples
     --------
@@ -173,7 +174,7 @@ def parting(told: Comparison) -> tuple[str, str]:
 
 
 def _doing(seen: Seen | None, *, exact: bool) -> str:
-    """Return what a run does, and when; with `exact` its octets and the number of its copy."""
+    """Return a run's action and its time; with `exact` also the octets and the copy's number."""
     if seen is None:
         return "has ended"
     _, what, number, octets, copy = seen.key
@@ -183,7 +184,7 @@ def _doing(seen: Seen | None, *, exact: bool) -> str:
 
 
 def why(told: Comparison, first: list[Seen], second: list[Seen]) -> str:
-    """Return the cause of the first difference of two runs; an empty text if it is not known."""
+    """Return the cause of the first difference of two runs, or an empty text if it is unknown."""
     for run, (seen, other) in zip((first, second), (told.parted, told.parted[::-1]), strict=True):
         if seen is None or seen.key[:2] != ("out", "data"):
             continue
@@ -215,7 +216,7 @@ _BY_CAUSE = {
 
 
 def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
-    """Return the causes of sending other than plain ACK clocking, with their instants in seconds.
+    """Return the causes of sending, except plain ACK clocking, with their instants in seconds.
 
     Limited transmit is a new segment on the first or second duplicate ACK. A retransmission with
     the cause `fast` that follows an ACK of new octets is a repair through a partial ACK. The other
@@ -246,7 +247,7 @@ def mechanisms(run: list[Seen]) -> dict[str, list[float]]:
 
 
 def _mechanism(event: Seen, last: Seen | None, copies: int) -> str:
-    """Return the cause of sending a segment; an empty text for plain ACK clocking."""
+    """Return the cause of sending a segment, or an empty text for plain ACK clocking."""
     if not event.cause:
         return LIMITED_TRANSMIT if 0 < copies <= _LIMITED else ""
     if event.cause in _BY_CAUSE:
@@ -260,7 +261,7 @@ def opening(segments: Table, flow: str, node: str) -> float | None:
     """Return the time from the sender's last pure ACK to its first data segment, in seconds.
 
     This ACK ends the handshake, and it takes a place in queues. The result is `None` if there is no
-    such ACK, as for senders without a handshake.
+    such ACK. A sender without a handshake has none.
     """
     own = segments.where(flow=flow, node=node, way="out")
     data = np.flatnonzero(own["len_bytes"] > 0)

@@ -20,11 +20,12 @@ from netspurt.analysis.changes import Change
 
 Floats = NDArray[np.float64]
 
-#: The longest change-free periods of delay and throughput in measurements of 1999 to 2001, in
-#: seconds, as a paper of 2005 cites Zhang et al. New measurements are compared with them.
+#: The longest change-free periods of delay and throughput in the measurements of Zhang et al. from
+#: 1999 to 2001, in seconds, as a paper of 2005 quotes them. New measurements are compared with
+#: them.
 IN_2001 = {"delay": 30 * 60.0, "throughput": 20 * 60.0}
 
-#: The numbers of values in the moving averages, and the gains of the exponential averages.
+#: The lengths of the moving averages in values, and the gains of the exponential averages.
 AVERAGED = (1, 2, 4, 8, 16, 32)
 GAINS = (0.5, 0.25, 0.125, 0.0625)
 #: The number of values that are averaged at once.
@@ -41,7 +42,7 @@ class SteadyPeriod:
         The instant of its first value, and the instant of the first value after it, in the series'
         seconds. The last period ends with its last value.
     first, count
-        The index of its first value, and the number of its values; NaN does not count.
+        The index of its first value, and the number of its values without NaN.
     median, mean, sd
         The median, the mean and the standard deviation (of the population) of its values.
     """
@@ -84,8 +85,8 @@ class Lengths:
     def at_an_instant(self, share: float) -> float:
         """Return a quantile of the length of the period that contains a random instant.
 
-        Long periods contain more instants, so this says more about the path than `quantile`. Half
-        of the time lies in periods of `at_an_instant(0.5)` or longer.
+        A long period contains more instants than a short one. So this describes the path better
+        than `quantile`. Half of the time lies in periods of `at_an_instant(0.5)` or longer.
         """
         total = float(self.length_s.sum())
         if not total > 0:
@@ -100,7 +101,7 @@ class Lengths:
 
 
 def lengths_of(periods: Iterable[SteadyPeriod]) -> Lengths:
-    """Return the distribution of the lengths of periods. These may belong to several series."""
+    """Return the distribution of the lengths of periods. They may come from several series."""
     return Lengths(np.sort(np.array([one.length_s for one in periods], dtype=float)))
 
 
@@ -137,8 +138,8 @@ def change_free_periods(
 def band_periods(t_s: ArrayLike, values: ArrayLike, *, ratio: float) -> list[SteadyPeriod]:
     """Return the periods in which the largest value is at most `ratio` times the smallest.
 
-    From the first value on, each period takes as many values as fit into a band; the next begins
-    with the first value that does not fit.
+    From the first value on, each period takes all values that fit into a band. The first value that
+    does not fit begins the next period.
 
     Raises
     ------
@@ -235,8 +236,9 @@ class Prediction:
 def predictions(values: ArrayLike) -> list[Prediction]:
     """Return the errors of moving averages and of exponentially weighted ones.
 
-    All predict the same values: every value except the first. If there are fewer past values than a
-    moving average needs, it uses those. An exponential average begins with the first value.
+    All averages predict the same values: every value except the first. A moving average uses fewer
+    values where there are not enough past values. An exponential average begins with the first
+    value.
 
     Parameters
     ----------
@@ -299,7 +301,8 @@ def _prediction(name: str, predicted: Floats, known: Floats) -> Prediction:
 def neighbours(values: ArrayLike, changes: Sequence[Change]) -> float:
     """Return the correlation of neighbouring values within the change-free periods.
 
-    The tests for changes assume that it is zero. NaN if there are fewer than three values.
+    The tests for changes assume that the correlation is zero. The result is NaN if there are fewer
+    than three values.
     """
     series = np.asarray(values, dtype=float)
     ends = [0, *(one.at for one in changes), len(series)]

@@ -1,4 +1,4 @@
-"""Upper bounds for the counts of events that were never seen."""
+"""Upper bounds for the counts of events that no case had."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVENTS = (
 
 
 def counts_events(measure: str) -> bool:
-    """Return whether a measure counts events; of a ratio, whether its numerator does.
+    """Return whether a measure counts events. For a ratio, the numerator decides.
 
     Examples
     --------
@@ -41,9 +41,10 @@ def counts_events(measure: str) -> bool:
 def most_unseen(measure: str, top: Floats, bottom: Floats, repeats: int) -> float:
     """Return the upper end of the interval of a count if no case has such an event.
 
-    It is Garwood's (1936) for a count of zero; for a ratio it is Clopper and Pearson's (1934). The
-    cases of a repeat may have had the same draws, so a repeat counts as one trial. NaN if a case
-    has such an event, if the measure does not count events, or with fewer than two repeats.
+    For a count of zero, the interval is that of Garwood (1936); for a ratio, it is that of Clopper
+    and Pearson (1934). The cases of a repeat may have had the same draws, so a repeat counts as one
+    trial. The result is NaN if a case has such an event, if the measure does not count events, or
+    if there are fewer than two repeats.
 
     Parameters
     ----------

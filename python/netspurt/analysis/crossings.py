@@ -1,4 +1,4 @@
-"""Crossings: the instants at which a round trip exceeded the RTO, and what the sender did then."""
+"""Crossings: instants at which a round trip exceeded the RTO, and the sender's reaction."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Crossing:
     timeout
         Whether the timer fired. If it did not, an ACK had restarted it in the meantime.
     retransmitted
-        When the sender retransmitted because of the crossing; `None` if it did not, or if this is
-        not known.
+        When the sender retransmitted because of the crossing. It is `None` if the sender did not,
+        or if this is not known.
     packet
         The packet that was retransmitted.
     spurious
@@ -60,9 +60,10 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     ----------
     rto, rtt
         The tables of a direction of a flow. A packet that a timeout retransmitted gives no sample
-        of the round trip; its crossing is at the instant of the timeout.
+        of the round trip. The crossing of such a packet is at the instant of the timeout.
     retransmissions
-        The retransmissions among `segments` that left the sender; `None` if not recorded.
+        The retransmissions in the table `segments` as they left the sender, or `None` if not
+        recorded.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def crossings(rto: Rows, rtt: Rows, retransmissions: Rows | None = None) -> list
     seen = {crossing.t for crossing in found}
     ends = np.append(times[1:], np.inf)
     for sent, back in zip(rtt.seconds("sent_ns"), rtt.seconds(), strict=True):
-        # The first instant at which the packet is older than the RTO of that instant.
+        # This is the first instant at which the packet is older than the RTO at that instant.
         late = np.maximum(times, sent + values)
         during = np.flatnonzero((late < np.minimum(ends, back)) & (ends > sent))
         if len(during):

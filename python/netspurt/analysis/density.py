@@ -21,7 +21,7 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     t
         Time stamps in order, shape (n,) [s]. Packets with equal stamps count, with difference 0.
     gain
-        The weight of each new difference in the mean, above 0 and up to 1.
+        The weight of each new difference in the mean. It is above 0 and at most 1.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def density(t: Floats, gain: float) -> tuple[Floats, Floats]:
     >>> rate.tolist()
     [2.0, 2.0, 4.0, 4.0]
     """
-    # scipy is slow to import, and few callers need it.
+    # scipy is imported here because the import is slow and few callers need it.
     from scipy.signal import lfilter
 
     if not 0 < gain <= 1:
@@ -78,7 +78,7 @@ def held_at(at: Floats, t: Floats, value: Floats) -> Floats:
 def correlation(a: Floats, b: Floats) -> float:
     """Return the correlation of two series at the instants at which both are finite.
 
-    NaN if one of the series is constant.
+    The result is NaN if one of the series is constant.
     """
     both = np.isfinite(a) & np.isfinite(b)
     x, y = a[both], b[both]

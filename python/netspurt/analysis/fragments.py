@@ -1,10 +1,10 @@
-"""How IP divides TCP segments over a net that carries small datagrams, and which segment sizes pay.
+"""How IP fragments TCP segments for a net of small datagrams, and which segment sizes pay.
 
 A net with the limit M carries datagrams of at most M octets. A segment of `mss` octets of user data
-is one datagram before that net, and as many fragments as needed behind it. Each fragment has an IP
-header; only the first has the TCP header. All fragments except the last carry a multiple of `unit`
-octets. `unit` is 8 by RFC 791 §3.2; it is 1 in calculations that ignore this rule, as in Jacobson
-1988.
+is one datagram before that net. Behind the net it is as many fragments as the limit requires. Each
+fragment has an IP header; only the first has the TCP header. All fragments except the last carry a
+multiple of `unit` octets. `unit` is 8 by RFC 791 §3.2; it is 1 in calculations that ignore this
+rule, as in Jacobson 1988.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST_LIMIT = 68
 
 
 def cut(payload: int, limit: int, unit: int = 8) -> tuple[int, ...]:
-    """Return the sizes of the packets in which a datagram crosses a net, without IP headers.
+    """Return the sizes, without IP headers, of the packets in which a datagram crosses a net.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class UnderLoss:
 
     References
     ----------
-    The question is left to the reader by Jacobson 1988 (§1); formula and search are ours.
+    Jacobson 1988 (§1) leaves the question to the reader. The formula and the search are ours.
 
     Examples
     --------
@@ -179,15 +179,15 @@ class UnderLoss:
         return self.net.full_size(packets) / packets * (1 - self.loss) ** packets
 
     def best_count(self) -> int:
-        """Return the number of packets with which most data arrives, by trying all numbers."""
+        """Return the number of packets with which the most data arrives. It tries all numbers."""
         return max(self.net.counts(), key=self.arriving)
 
     def closed_form(self) -> float:
         """Return the best number of packets by a formula; it need not be a whole number.
 
-        A full segment of n packets has F n - c octets of user data. F are the octets of a middle
-        fragment, and c is the header that only the first fragment has. For small p,
-        (F - c/n) (1 - p)^n is greatest where c / n² = p (F - c/n).
+        A full segment of n packets has F n - c octets of user data. F is the number of octets in a
+        middle fragment. c is the length of the header that only the first fragment has. For small
+        p, (F - c/n) (1 - p)^n is greatest where c / n² = p (F - c/n).
         """
         full = self.net.carries
         extra = full - self.net.full_size(1)
@@ -199,7 +199,7 @@ class UnderLoss:
 
 
 def loss_that_pays(net: SmallNet) -> float:
-    """Return the loss probability below which segments of two packets are better than of one.
+    """Return the loss probability below which two packets per segment are better than one.
 
     Examples
     --------

@@ -33,20 +33,21 @@ def find_glitches(
 ) -> list[Glitch]:
     """Return the bursts of delays that exceed `times` the typical delay.
 
-    The typical delay is the median of the `typical_over` probes around a probe. So a level that
-    lasts for more than half of these is not a glitch, however high it is.
+    The typical delay is the median of the `typical_over` probes around a probe. So a high level
+    that lasts for more than half of these probes is not a glitch.
 
     Parameters
     ----------
     delay_s
         Delays in seconds in the order of sending, shape (n,); NaN if a probe is lost.
     times
-        The ratio to the typical delay above which a delay is long. If lengths are mixed, divide the
-        delays first by the delay of their length (`Fit.at`).
+        A delay is long if it exceeds the typical delay by this factor. If the packets have several
+        lengths, first divide each delay by the delay for its length (`Fit.at`).
     typical_over
         The number of probes over which the typical delay is taken.
     join
-        Long delays with at most this many other probes or losses between them are one glitch.
+        Long delays belong to one glitch if at most this many other probes or losses are between
+        them.
 
     Raises
     ------
@@ -85,11 +86,11 @@ def _glitch(
 
 
 def _moving_median(values: NDArray[np.float64], over: int) -> NDArray[np.float64]:
-    """Return the median of the values around each value. At the ends fewer values are used."""
+    """Return the median of the values around each value. Near the ends there are fewer values."""
     half = max(over // 2, 1)
     padded = np.pad(values, half, constant_values=np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
-    # If a window has only losses, the median of all values replaces its typical delay.
+    # If all probes around a probe were lost, the median of all values is its typical delay.
     empty = ~np.isfinite(windows).any(axis=1)
     medians = np.full(len(values), np.nanmedian(values))
     medians[~empty] = np.nanmedian(windows[~empty], axis=1)

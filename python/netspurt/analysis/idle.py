@@ -27,9 +27,9 @@ IN_WORDS: dict[str, str] = {
 
 assert tuple(IN_WORDS) == get_args(Waited)
 
-#: An acknowledgement let a packet go if the packet follows within this share of the silence.
+#: An acknowledgement released a packet if the packet followed within this share of the silence.
 _SOON = 0.1
-#: The delay that the capture's host and the sender may add to this time, in seconds.
+#: The delay that the capturing host and the sender may add to that share, in seconds.
 _SLOW_S = 0.001
 #: A reaction may take this many times as long as the reaction in the handshake.
 _LATE = 1.5
@@ -37,7 +37,7 @@ _LATE = 1.5
 
 @dataclass(frozen=True)
 class Packets:
-    """The packets of a TCP connection as one point saw them, in order; arrays of shape (n,).
+    """The packets of a TCP connection in the order in which one point saw them, shape (n,) each.
 
     Attributes
     ----------
@@ -46,14 +46,15 @@ class Packets:
     forward
         Whether the initiator sent it.
     seq, length
-        The number of its first octet, and the octets of its payload. A SYN counts as one octet, and
-        so does a FIN. Numbers are unwrapped: they continue above 2**32.
+        The sequence number of its first octet, and the number of octets of its payload. A SYN
+        counts as one octet, and so does a FIN. Sequence numbers are unwrapped: they continue above
+        2**32.
     ack, window
         Its acknowledgment number, unwrapped, and the receive window that it offers, in octets.
     syn, fin
-        Whether it opens the connection, and whether it closes its direction.
+        Whether the packet opens the connection, and whether it closes its direction.
     retransmission
-        Whether it is a retransmission, as far as this can be seen at the point.
+        Whether the packet is a retransmission, as far as the point can see this.
     """
 
     t_s: Floats
@@ -125,7 +126,7 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     packets
         A connection.
     forward
-        Whether the silence of the initiator is wanted, or that of the other end.
+        True for the silence of the initiator, false for that of the other end.
 
     Returns
     -------
@@ -139,15 +140,16 @@ def longest_idle(packets: Packets, *, forward: bool) -> Idle | None:
     1. The packet after the silence is a retransmission: *loss*.
     2. The other end sent data during the silence. This divides the silence into three parts: the
        time up to the last of this data (*peer*), the time after it (*think*), and the time that
-       both ends took to react (*round-trip*). The reaction times are those of the handshake, seen
-       from this point; they are taken off the other two parts. The longest part decides.
-    3. The packet has no data, so it answers the other end: *peer*.
-    4. The latest data before it was the other end's, and it was acknowledged: *think*.
+       both ends took to react (*round-trip*). The reaction times are those in the handshake, seen
+       from this point. They are subtracted from the other two parts. The longest part decides.
+    3. The packet after the silence has no data, so it answers the other end: *peer*.
+    4. The other end sent the latest data before the packet, and this data was acknowledged:
+       *think*.
     5. The packet exceeds the window that had been offered before: *window*.
-    6. Octets were outstanding, and the packet followed an acknowledgement at once. The end's
-       reaction time counts as at once: *round-trip*.
-    7. In all other cases: *application*. Beside the receiver this may also be a repair of octets
-       that never arrived there. Such a repair does not look like a retransmission.
+    6. Octets were outstanding, and the packet followed an acknowledgement immediately, or after no
+       more than the end's reaction time: *round-trip*.
+    7. In all other cases: *application*. In a capture beside the receiver, the cause may also be a
+       repair of octets that never arrived there. Such a repair does not look like a retransmission.
 
     Examples
     --------
@@ -185,8 +187,8 @@ def _silences(packets: Packets, *, forward: bool) -> NDArray[np.intp]:
 def reaction_s(packets: Packets, *, forward: bool) -> float:
     """Return how long one end took in the handshake to answer the other, seen from this point.
 
-    Beside this end the time is nearly zero; beside the other end it is a round trip. It is zero if
-    the handshake is missing.
+    If the capture is beside this end, the time is nearly zero. If it is beside the other end, the
+    time is a round trip. The result is zero if the handshake is missing.
     """
     answered = np.flatnonzero(packets.syn & (packets.forward != forward))
     if len(answered) == 0:
@@ -228,14 +230,14 @@ def _waited(packets: Packets, before: int, after: int, reactions: tuple[float, f
     theirs = theirs[packets.forward[theirs] != packets.forward[after]]
     with_data = theirs[packets.length[theirs] > 0]
     if len(with_data):
-        # The other end may have repaired a loss between its first data and its last.
+        # Between its first and its last data, the other end may have repaired a loss.
         last = float(packets.t_s[with_data[-1]])
         return _longest_part(last - float(start), float(end) - last, reactions)
     if packets.length[after] == 0:
         return "peer"
     latest = np.flatnonzero(packets.length[: before + 1] > 0)[-1:]
     if np.any(packets.forward[latest] != packets.forward[after]):
-        # The other end's data was acknowledged, and nothing answers it yet.
+        # This end acknowledged the other end's data, and has not answered it yet.
         return "think"
     return _held_back(packets, before, after, theirs, reactions[0])
 

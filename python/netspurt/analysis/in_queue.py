@@ -1,4 +1,4 @@
-"""Finds which packets are in a queue at the same time, from its length and its arrivals."""
+"""Finds the packets that are in a queue together, from its length and its arrivals."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class InQueue:
         Parameters
         ----------
         t_ns, packets
-            When the length changed [ns], and the new length in packets, including the one in
-            transmission.
+            When the length changed [ns], and the new length in packets. The packet in transmission
+            counts.
         acks_ns
             When ACKs arrived [ns].
         """

@@ -22,7 +22,7 @@ class Line:
     Attributes
     ----------
     shortest, longest
-        The range of the lengths that it was fitted to, in octets.
+        The range of the lengths of the fitted probes, in octets.
     probes
         The number of probes.
     intercept_s, slope_s
@@ -49,7 +49,7 @@ class Line:
 
     @property
     def rate_bps(self) -> float:
-        """The bit rate that the slope implies; infinite if delay does not rise."""
+        """The bit rate that the slope implies, or infinity if delay does not rise with length."""
         return _rate(self.slope_s)
 
     def slope_between(self, level: float = 0.95) -> tuple[float, float]:
@@ -71,7 +71,7 @@ def _rate(slope_s: float) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """One line, or two and the length at which the second begins.
+    """One line, or two lines and the length at which the second begins.
 
     Attributes
     ----------
@@ -101,13 +101,13 @@ def fit_lengths(
         The length and the delay of each probe in octets and seconds, shape (n,). Lost probes,
         whose delay is NaN, are left out.
     break_at
-        The first length of the second class, `None` for one line through all, or ``"find"`` for the
-        break with the least squares.
+        The first length of the second class. `None` fits one line to all lengths. ``"find"`` takes
+        the break with the least squares.
 
     Raises
     ------
     ValueError
-        If a class has fewer than three probes, or all have one length.
+        If a class has fewer than three probes, or if all its probes have the same length.
 
     Examples
     --------
@@ -203,7 +203,7 @@ class RateTable:
 
 
 def rate_table(fit: Fit, *, shortest: int = 40, last: int = 125, longest: int = 256) -> RateTable:
-    """Return a fit's line ends: at 40, 125 and 256 octets; with one line at 40 and 256 octets.
+    """Return the ends of a fit's lines: 40, 125 and 256 octets, or 40 and 256 for one line.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def rate_band(octets: float, first: float, second: float, *, unit: float) -> tup
     first, second
         The delays in seconds, each rounded to a whole `unit`.
     unit
-        The unit of rounding, in seconds; each delay may be off by half of it.
+        The unit of rounding, in seconds. Each delay may be wrong by half of it.
 
     Examples
     --------

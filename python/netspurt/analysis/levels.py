@@ -20,10 +20,10 @@ MOST = 20
 NARROWEST = 0.005
 #: The first division into groups is made with this many quantiles of a series.
 _POINTS = 300
-#: Rounds of EM, and the gain of log-likelihood per value at which it ends.
+#: The most rounds of EM, and the gain of log-likelihood per value at which EM ends.
 _ROUNDS = 300
 _GAIN = 1e-6
-#: The search ends when this many numbers of levels in a row were no better.
+#: The search ends after this many larger numbers of levels that were no better.
 _IN_VAIN = 8
 
 
@@ -58,8 +58,8 @@ class Levels:
     levels
         The levels, from the lowest to the highest.
     member
-        The index of the level that each value most likely belongs to, shape (n,); -1 where there is
-        no value.
+        The index of the level that each value most likely belongs to, shape (n,). It is -1 where
+        there is no value.
     bic
         The Bayesian information criterion for each number of levels that was tried, from 1 on. The
         number with the least value is chosen.
@@ -96,7 +96,7 @@ def find_levels(values: ArrayLike, *, most: int = MOST) -> Levels:
     values
         Throughputs in any unit, shape (n,), above zero; NaN counts as no value.
     most
-        The most levels; fewer are tried if there are fewer than three values for each.
+        The most levels to try. Each level needs at least three values.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """Jacobson's two listings of a transfer, `send-ack` and `packetdat`, made from a capture.
 
-The mail of 1988 names both and says that they follow from the raw trace, but it does not describe
-their form. Here `send-ack` has a row for each transmission of data: when it left and when it was
-acknowledged. `packetdat` has a row for each packet. Only columns that any capture has are used.
+The mail of 1988 names both listings. It says that they are made from the raw trace, but it does not
+describe their form. Here `send-ack` has a row for each transmission of data: when it left and when
+it was acknowledged. `packetdat` has a row for each packet. Only columns that any capture has are
+used.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FIN, _SYN, _RST = 1, 2, 4
 
 
 class Rows(Protocol):
-    """A table of segments, as a run or a capture has it."""
+    """A table of segments of a run or of a capture."""
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return a column."""
@@ -38,8 +39,8 @@ class Trace:
     data_way
         Whether a packet goes in the direction of the data.
     seq, length, ack, window
-        Values of the TCP header; numbers are relative to the initial sequence numbers. `length` is
-        the length of the user data [octets].
+        Values of the TCP header. Sequence numbers count from the initial sequence number. `length`
+        is the length of the user data [octets].
     size
         The length of the datagram [octets].
     flags
@@ -103,12 +104,12 @@ class SendAck:
     sent_ns
         When each transmission left [ns].
     seq, end
-        Its first octet, and the octet after its last one.
+        The first octet of each transmission, and the octet after its last one.
     again
         Whether one of its octets had been sent before.
     acked_ns
-        When all of its octets were first acknowledged [ns]; -1 if they never were. If data was
-        acknowledged before its retransmission left, this is before `sent_ns`.
+        When all of its octets were first acknowledged [ns]; -1 if they never were. If a
+        retransmission left after its data was acknowledged, this is before `sent_ns`.
     """
 
     sent_ns: Integers
@@ -155,7 +156,7 @@ def send_ack(trace: Trace) -> SendAck:
 
 
 def kinds(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each packet from the capture alone, in the words of a run's `segments`."""
+    """Return the kind of each packet, from the capture only, in the words of a run's `segments`."""
     found = np.full(len(trace.t_ns), "other", dtype="<U14")
     found[(trace.flags & _FIN) != 0] = "fin"
     found[trace.data] = "data"
@@ -168,7 +169,7 @@ def kinds(trace: Trace) -> NDArray[np.str_]:
 
 
 def _kinds_of_acks(trace: Trace) -> NDArray[np.str_]:
-    """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2), or older than one before."""
+    """Return the kind of each pure ACK: new, duplicate (RFC 5681 §2) or older than another."""
     back = ~trace.data_way
     pure = trace.pure_acks[back]
     ack, window = trace.ack[back], trace.window[back]

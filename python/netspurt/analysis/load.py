@@ -26,7 +26,7 @@ class RunName:
     host
         The host probed, without its suffix.
     octets
-        The length of all probes, 40 or 256; `None` if lengths were random.
+        The length of all probes, which is 40 or 256, or `None` if lengths were random.
     busy
         Whether the name has the star of a busy period.
     """
@@ -67,14 +67,14 @@ def busy_against_quiet(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def label_by_delay(recordings: Mapping[str, ArrayLike], *, times: float = 1.2) -> dict[str, Load]:
-    """Label recordings of one path: busy if the median exceeds `times` the lowest median.
+    """Label a recording of a path as busy if its median exceeds `times` the lowest median.
 
     Parameters
     ----------
     recordings
         Delays in seconds by name; NaN if a probe is lost.
     times
-        The ratio to the lowest median above which a recording is busy.
+        A recording is busy if its median exceeds the lowest median by this factor.
 
     Raises
     ------

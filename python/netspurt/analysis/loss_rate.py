@@ -1,4 +1,4 @@
-"""Whether losses held the rate of captured connections down, by the square-root formula."""
+"""Decides by the square-root formula whether losses limited the rate of connections."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 
 from netspurt.table import Table
 
-#: With fewer cuts of the window the formula says little.
+#: With fewer cuts of cwnd the formula is not reliable.
 _CUTS = 5
-#: The parts of the time in which the sender had data and was not held up by its receiver.
+#: The parts of the time in which the sender had data and its receiver did not delay it.
 _SENDING = ("congestion_window", "repair", "timeout")
-#: The least share of a connection's time that they have, and of its data that one direction has.
+#: The least share of these parts in a connection's time, and of one direction in its data.
 _MOST_OF_IT = 0.5
-#: The rate is near the formula's within this factor.
+#: The rate is near the formula's rate if they differ by at most this factor.
 _NEAR = 2.0
-#: If the mean round trip is this many times the shortest, losses may be those of a full queue.
+#: If the mean round trip is this many times the shortest, a full queue may have caused the losses.
 _QUEUE = 1.25
 
 
@@ -32,14 +32,15 @@ class LossLimit:
     connection
         The number of the connection.
     cuts
-        How often data was lost: losses within one round trip are one cut of the window.
+        How often data was lost. Losses within one round trip count once, because they cut cwnd
+        once.
     packets
         Data packets.
     rtt_s
         The mean round trip, in seconds.
     formula_bps, had_bps
-        The rate by the formula, and that of the connection while it had data to send, in bits per
-        second.
+        The rate by the formula, and the rate of the connection while it had data to send, in bits
+        per second.
     """
 
     connection: int
@@ -51,10 +52,10 @@ class LossLimit:
 
 
 def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
-    """Return the directions whose losses held their rate down, the one with the most data first.
+    """Return the directions whose losses limited their rate, sorted by data, the most first.
 
-    The formula is that of a window which is halved at each cut and grows by one segment in each
-    round trip: rate = segment / RTT * sqrt(3 / (2 p)), with p cuts for each packet.
+    The formula assumes that cwnd is halved at each cut and grows by one segment in each round trip:
+    rate = segment / RTT * sqrt(3 / (2 p)), with p cuts for each packet.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def loss_limits(tables: Mapping[str, Table]) -> list[LossLimit]:
 def _has_round_trips(row: dict[str, Any]) -> bool:
     """Whether a direction has data, and round trips without a deep queue.
 
-    Beside its receiver no round trips are seen.
+    A capture beside the receiver shows no round trips.
     """
     mean, least = row["rtt_ns_mean"], row["rtt_ns_min"]
     return bool(row["data_packets"] and mean and row["rtt_ns_max"] and mean <= _QUEUE * least)
@@ -98,7 +99,7 @@ def _limit(row: dict[str, Any], tables: Mapping[str, Table]) -> Iterator[LossLim
 
 
 def _cuts(again: Table, row: dict[str, Any], rtt_s: float) -> int:
-    """Return how often data was lost, at least one round trip after the time before."""
+    """Return how often data was lost. Losses count once if they are within one round trip."""
     own = again.where(connection=row["connection"], direction=row["direction"])
     times = np.sort(own.select(own["verdict"] != "spurious").seconds("t_ns"))
     cuts, last = 0, -np.inf

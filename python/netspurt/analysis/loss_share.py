@@ -1,10 +1,9 @@
 """The share of lost probes, with an interval that counts outages and not packets.
 
-Losses come in bunches: an outage of 100 probes tells as little of how often a path fails as one
-lost probe. So the interval treats outages as the rare events and the probes that each takes as its
-weight (Fay and Feuer 1997). Where no two losses are near each other it is Garwood's (1936).
-
-The share of a recording says nothing of hours that were not recorded.
+Losses come in bunches. An outage of 100 probes is one failure of the path, as one lost probe is. So
+the interval counts outages as the rare events, and the number of probes lost in an outage is its
+weight (Fay and Feuer 1997). If no two losses are near each other, the interval equals that of
+Garwood (1936). The share in a recording says nothing about hours that were not recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from netspurt.analysis.bootstrap import block_length
 from netspurt.delays import Delays
 from netspurt.quantities import known
 
-#: With fewer outages than this, their number is known to a factor of two at best.
+#: With fewer outages than this, their true number may be half or twice as large.
 FEW = 10
 
 
@@ -34,8 +33,8 @@ class LossShare:
     low, high
         The ends of the interval of 95 %.
     outages
-        The number of lost probes in each outage, shape (k,): losses count as one outage if they are
-        no farther apart than losses of this recording are correlated.
+        The number of lost probes in each outage, shape (k,). Losses belong to one outage if their
+        distance is at most the distance over which losses of this recording are correlated.
     """
 
     value: float
@@ -50,17 +49,17 @@ class LossShare:
 
     @property
     def longest(self) -> int:
-        """The number of lost probes in the outage that took most."""
+        """The number of lost probes in the longest outage."""
         return int(self.outages.max(initial=0))
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether there were few outages, or half of the losses are of one."""
+        """Whether there were few outages, or one outage has half of the losses."""
         return len(self.outages) < FEW or 2 * self.longest > self.lost
 
     @property
     def has_long_outage(self) -> bool:
-        """Whether an outage is so long that retransmissions were lost in it, too."""
+        """Whether an outage was so long that retransmissions would also be lost in it."""
         return self.longest >= FEW
 
     @property
@@ -71,7 +70,7 @@ class LossShare:
 
     @property
     def others(self) -> list[float]:
-        """Other shares above zero that these losses allow: the ends, and without one outage."""
+        """Other possible shares: the ends above zero, and the share without the longest outage."""
         shares = [self.low, self.high, *([self.without_longest] if self.has_long_outage else [])]
         return [share for share in shares if share > 0]
 
@@ -87,12 +86,12 @@ class LossShare:
 
 
 def loss_share(recordings: Sequence[NDArray[np.bool_]], level: float = 0.95) -> LossShare:
-    """Return the share of lost probes of some recordings together.
+    """Return the share of lost probes in several recordings together.
 
     Parameters
     ----------
     recordings
-        Which probes of each recording were lost, in the order of sending, shape (n,) each.
+        For each recording, which probes were lost, in the order of sending, shape (n,).
     level
         The interval's probability.
 
@@ -161,7 +160,7 @@ def percent(share: float) -> str:
 
 
 def share_words(delays: Delays) -> list[str]:
-    """Return a sentence on the share of lost probes, or none without losses.
+    """Return a sentence on the share of lost probes, or an empty text if none was lost.
 
     Examples
     --------

@@ -31,16 +31,18 @@ class Outcome:
     Attributes
     ----------
     took_s
-        From its start until all its data was acknowledged [s]; infinite if that did not happen.
+        The time from its start until all its data was acknowledged [s]. It is infinite if that did
+        not happen.
     watched_s
-        From its start to the end of the run or of the capture [s].
+        The time from its start to the end of the run or of the capture [s].
     acked_bytes
         The octets that were acknowledged.
     sent, retransmissions, timeouts
-        Segments with payload, those that were sent again, and timeouts; in a capture the
-        retransmissions that a timeout explains.
+        The numbers of segments with payload, of retransmissions, and of timeouts. In a capture,
+        `timeouts` counts the retransmissions that a timeout explains.
     replies_s
-        The time of each reply [s], infinite if it is not complete; `None` without requests.
+        The duration of each reply [s]; infinite if the reply is not complete. `None` if there are
+        no requests.
     """
 
     took_s: float
@@ -53,7 +55,7 @@ class Outcome:
 
     @property
     def goodput_bps(self) -> float:
-        """The octets that were acknowledged over the time that this took [bit/s]."""
+        """The acknowledged octets, divided by the time that this took [bit/s]."""
         busy = min(self.took_s, self.watched_s)
         return 8 * self.acked_bytes / busy if busy > 0 else 0.0
 
@@ -61,9 +63,9 @@ class Outcome:
 def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     """Return the outcome of a direction of a flow; `None` if the run has no sums of it.
 
-    In a capture the time counts from the first packet of the connection, for the direction
-    `reverse` from its first data, and ends when all data of a connection that was closed was
-    acknowledged.
+    In a capture, the time starts at the first packet of the connection. For the direction
+    `reverse`, it starts at its first data. It ends when the connection was closed and all its data
+    was acknowledged.
     """
     sums = run.table("flows").where(flow=flow, direction=direction)
     if len(sums) == 0:
@@ -71,7 +73,7 @@ def outcome_of(run: Ended, flow: str, direction: str) -> Outcome | None:
     start, end = (float(sums.seconds(name)[0]) for name in ("start_ns", "finished_ns"))
     connections = optional(run, "connections")
     timeouts = int(sums["timeouts"][0])
-    # The table of this name in a run has the connections of populations.
+    # In a run, the table of this name has the connections of populations.
     if connections is not None and "ending" in connections:
         own = connections.where(connection=int(flow.removeprefix("c")))
         segments = run.table("segments").where(flow=flow)
@@ -114,7 +116,7 @@ def _replies(run: Ended, flow: str) -> np.ndarray[tuple[int], np.dtype[np.float6
 
 
 def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
-    """Say which of two outcomes is the better one, and by how much.
+    """Return a sentence on the better of two outcomes, and by how much it is better.
 
     Examples
     --------
@@ -142,7 +144,7 @@ def faster(names: Sequence[str], both: Sequence[Outcome]) -> str:
 
 
 def _unfinished(names: Sequence[str], both: Sequence[Outcome]) -> str:
-    """Compare the rates of two that do not finish, if they were watched for the same time."""
+    """Compare the rates of two unfinished flows that were observed for the same time."""
     shortest, longest = sorted(one.watched_s for one in both)
     if longest - shortest > _SAME * longest:
         told = (
@@ -176,7 +178,7 @@ def _more(ratio: float, comparative: str, plain: str) -> str:
 
 
 def _unlike(both: Sequence[Outcome]) -> str:
-    """Return a remark if the two transferred different amounts of data."""
+    """Return a remark if the two flows transferred different amounts of data."""
     one, other = (each.acked_bytes for each in both)
     # The count of a capture may have a FIN.
     if abs(one - other) <= 1:

@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 #: Durations that differ by less than this share of the first one count as the same.
 SAME = 0.01
 
-#: A connection begins at the same instant in both simulations; in live runs within this time [s].
+#: A connection begins at the same instant in two simulations. Live runs may differ by this time
+#: [s].
 CLOSE_S = 0.1
 
 #: The shares of the quantiles of durations.
@@ -61,7 +62,7 @@ class Pairs:
 
     @property
     def later(self) -> NDArray[np.intp]:
-        """The numbers of connections that are faster, as fast, and slower in the second run."""
+        """The numbers of connections that are faster, equal and slower in the second run."""
         return np.bincount(np.sign(self._changes()).astype(int) + 1, minlength=3)
 
     def _changes(self) -> Floats:
@@ -69,7 +70,7 @@ class Pairs:
         return np.where(np.abs(second - first) <= SAME * first, 0.0, second - first)
 
     def quantiles_s(self) -> list[tuple[float, float, float]]:
-        """Return each share, and the quantile of each run [s]; NaN if no duration lies above it."""
+        """Return each share with the quantile of each run [s]; NaN if no duration lies above it."""
         first, second = (np.sort(each) for each in self.durations_s)
         return [(share, _quantile(first, share), _quantile(second, share)) for share in SHARES]
 
@@ -89,8 +90,9 @@ def _quantile(ordered: Floats, share: float) -> float:
 def pairs_of(first: Populated, second: Populated, population: str) -> Pairs:
     """Return the connections of a population that both runs have.
 
-    Two connections are the same if they have the same number, sizes and instant. This is so if both
-    runs have the same seed; their TCP or path may differ, and they may be simulated or live.
+    Two connections are the same if they have the same number, sizes and instant. Two runs with the
+    same seed have the same connections, even if their TCP or path differs, or if one is simulated
+    and the other is live.
 
     Raises
     ------

@@ -17,16 +17,16 @@ _CLOSER = 50
 
 @dataclass(frozen=True)
 class Period:
-    """The best period of some events, and its significance.
+    """The most likely period of some events, and its significance.
 
     Attributes
     ----------
     period_s
         The interval, in seconds.
     chance
-        The probability that random arrivals have a peak this high anywhere in the range searched.
+        The probability that random arrivals have a peak this high at any searched frequency.
     strength
-        From 0, if events come at any phase, to 1, if all events come at the same phase.
+        1 if all events come at the same phase, and near 0 if they come at any phase.
     """
 
     period_s: float
@@ -37,7 +37,7 @@ class Period:
 def find_period(
     times_s: ArrayLike, *, chance: float = 0.01, longest_s: float | None = None
 ) -> Period | None:
-    """Return the period of events; `None` if random arrivals would often look as regular.
+    """Return the period of events, or `None` if random arrivals often look as regular.
 
     This is Rayleigh's test of the phases, over all periods from half the mean interval to
     `longest_s`. For random arrivals the power at one frequency is exponential; `chance` allows for
@@ -46,10 +46,10 @@ def find_period(
     Parameters
     ----------
     times_s
-        The instants of the events, in seconds, in any order, shape (n,). With fewer than five there
-        is no result.
+        The instants of the events, in seconds, in any order, shape (n,). Fewer than five give no
+        result.
     chance
-        The share of random arrivals that may be taken for regular.
+        The share of random arrivals that may be called regular by mistake.
     longest_s
         The longest period; by default a third of the time from the first event to the last.
 

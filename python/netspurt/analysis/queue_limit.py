@@ -1,10 +1,11 @@
 """The limit of a drop-tail queue on a path, from a capture beside the sender.
 
-A packet is dropped if it meets a full queue. The packet before it was the last that entered. The
-round trip of that packet exceeds the least round trip by the time that the packets before it in the
-queue took to leave. This time, divided by the time of one packet, is the number of these packets.
-The limit is one more, for the packet itself; it includes the packet in transmission. The method
-follows from a remark of Jacobson 1988; the treatment of delayed ACKs is ours.
+A packet is dropped if the queue is full when it arrives. The packet before it was the last that
+entered. That packet waited until all packets before it in the queue had left, so its round trip
+exceeds the least round trip by this wait. The wait, divided by the transmission time of one packet,
+is the number of the packets before it. The limit is this number plus one, because the last packet
+counts, too. The packet in transmission is included. The method follows from a remark of Jacobson
+1988. The treatment of delayed ACKs is ours.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class QueueLimit:
-    """What a capture shows about the queue that dropped packets.
+    """The figures that a capture shows of the queue that dropped packets.
 
     Attributes
     ----------
@@ -40,12 +41,13 @@ class QueueLimit:
 
     @property
     def packets(self) -> int | None:
-        """The limit: the greatest backlog of two drops, rounded up; `None` without a usable drop.
+        """The limit: the greatest backlog that two drops reach, rounded up; `None` without a drop.
 
         A packet that is partly transmitted still takes its place, so a backlog is rounded up. If
         packets left between the packet before a drop and the dropped packet, the backlog of this
         drop is smaller than the limit. A backlog is greater than the limit only if the receiver
-        held an ACK for longer than assumed. So with three drops or more, two must reach the limit.
+        held an ACK for longer than assumed. So if there are three drops or more, two of them must
+        reach the limit.
         """
         count = len(self.backlogs)
         if not count:
@@ -70,9 +72,10 @@ def queue_limit(
     packets_per_segment
         The number of packets in which a full segment crosses the queue, if a net fragments it.
     packet_s
-        The time of a packet at the slowest line [s]. By default it is the commonest distance
-        between successive ACKs, divided by the packets that they acknowledge. It must be given if
-        ACKs wait in a queue of their own, because that queue then determines their distance.
+        The time that the slowest line needs for a packet [s]. By default it is the commonest
+        interval between successive ACKs, divided by the number of packets that they acknowledge. It
+        must be given if ACKs wait in a queue of their own, because that queue changes their
+        intervals.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def queue_limit(
 
 @dataclass(frozen=True)
 class _NewAcks:
-    """The ACKs of new data: times [s], numbers, segments covered, and round trips [s] or NaN."""
+    """The ACKs of new data: times [s], numbers, covered segments, and round trips [s] or NaN."""
 
     t: Floats
     ack: Integers
@@ -133,7 +136,7 @@ class _NewAcks:
 
 
 def _segment_time(new: _NewAcks, usable: NDArray[np.bool_]) -> float:
-    """Return the commonest distance of two ACKs, per segment that the second ACK covers [s]."""
+    """Return the commonest interval between ACKs, per segment that the second ACK covers [s]."""
     apart = np.diff(new.t) / new.segments[1:]
     fit = usable[1:] & new.clean[1:] & new.clean[:-1] & (apart > 0)
     if not fit.any():

@@ -23,9 +23,9 @@ def ranks(values: ArrayLike) -> Floats:
 
 
 def rank_sum_chance(one: ArrayLike, other: ArrayLike) -> float:
-    """Return the probability that samples of one distribution differ as much in their ranks.
+    """Return the probability that two samples of one distribution differ in rank by this much.
 
-    It is the normal approximation with the correction for ties and for continuity.
+    The function uses the normal approximation, corrected for ties and for continuity.
 
     Parameters
     ----------

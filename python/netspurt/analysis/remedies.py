@@ -1,20 +1,20 @@
 """Changes that would have saved time on captured connections: lower floors, probes, RACK.
 
 A change is judged by the silences in the capture. A silence begins with the last progress of a
-connection. It holds one timeout or several in a row, and ends with the retransmission after which
-new data was acknowledged. A timer that fired earlier would also have changed what came later, but
-the capture cannot show how. So the results are estimates: the time that one change alone saves or
-costs at each silence, summed. Intervals are those of the saved share of what was waited, over the
-connections; where only one connection waited there is none.
+connection. It contains one timeout or several in a row, and ends with the retransmission after
+which new data was acknowledged. An earlier timeout would also have changed all later events, but
+the capture cannot show how. So the results are estimates. An estimate is the time that one change
+alone saves or costs, summed over all silences. An interval is that of the saved share of the
+waiting time, over the connections. If only one connection waited, there is no interval.
 
-Where several timeouts followed each other, the path delivered none of the copies before the last
-one. So an earlier copy counts as lost, too, until the last copy that found no answer. Tail loss
-probes and RACK send one copy at the beginning, so there they save nothing. A silence without an
-answer cannot be shortened.
+If several timeouts followed each other, the path lost all copies before the last one. A copy that
+is sent earlier than these counts as lost, too. Tail loss probes and RACK send one copy at the
+beginning, so they save nothing in such a silence. A silence without an answer cannot be shortened.
 
-Beside a receiver the capture sees only the receiver's part of a round trip, so there nothing is
-tried. A minimum explains a wait only if the sender's timer stood near it. Where it stood far above
-what RFC 6298 computes from the round trips, no other minimum would have shortened the wait.
+A capture beside a receiver shows only the receiver's part of a round trip, so no change is tried
+there. A minimum RTO explains a wait only if the sender's timer was near this minimum. If the timer
+was far above the value that RFC 6298 computes from the round trips, no other minimum would have
+shortened the wait.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ class Remedy:
     name
         The change, in words.
     saved_s
-        Time saved, in seconds, over all connections.
+        The saved time of all connections, in seconds.
     spurious
-        Spurious retransmissions that it would have added; `None` if the capture does not show this.
+        The number of spurious retransmissions that it would have added. `None` if the capture does
+        not show this.
     silences
         The number of silences that it would have shortened.
     waited_s
-        The time waited for retransmission timers, in seconds, shortened or not.
+        The time that all silences waited for retransmission timers, in seconds.
     all_silences
-        The number of silences in which this was waited.
+        The number of all these silences.
     """
 
     name: str
@@ -73,25 +74,25 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Silences:
-    """Silences of connections that retransmission timers ended, shape (n,) each.
+    """The silences that retransmission timers ended, as arrays of shape (n,).
 
     Attributes
     ----------
     connection
         The number of the connection.
     waited_s
-        From the last progress to the last retransmission, in seconds.
+        The time from the last progress to the last retransmission, in seconds.
     unanswered_s
-        From the last progress to the last retransmission that found no answer, in seconds; 0 where
-        the first one was answered.
+        The time from the last progress to the last unanswered retransmission, in seconds. It is 0
+        if the first one was answered.
     timeouts
         The number of timeouts in a row.
     answered
-        Whether new data was acknowledged after it.
+        Whether new data was acknowledged after the silence.
     far
-        Whether a timer in it stood far above what RFC 6298 computes.
+        Whether a timer in it was far above the value that RFC 6298 computes.
     first
-        The waits that the silences begin with.
+        The first wait of each silence.
     """
 
     connection: NDArray[np.uint64]
@@ -105,15 +106,15 @@ class Silences:
 
 @dataclass(frozen=True)
 class FarAbove:
-    """Waits for timers that stood far above what RFC 6298 computes from the round trips.
+    """Waits for timers that were far above the value that RFC 6298 computes.
 
     Attributes
     ----------
     waited_s, computed_s
-        The waits, and the timers that RFC 6298 computes there with a minimum of 1 s, in seconds,
-        shape (n,) each.
+        The waits, and the timers that RFC 6298 computes at the same instants with a minimum of 1 s,
+        in seconds, shape (n,) each.
     srtt_s
-        The smoothed round trips there, in seconds, shape (n,).
+        The smoothed round trips at these instants, in seconds, shape (n,).
     """
 
     waited_s: Floats
@@ -122,7 +123,7 @@ class FarAbove:
 
 
 def far_above(tables: Mapping[str, Table]) -> FarAbove:
-    """Return the waits for timers that stood far above what RFC 6298 computes."""
+    """Return the waits for timers that were far above the value that RFC 6298 computes."""
     waits = judged(tables)
     far = waits.select(_is_far(waits))
     return FarAbove(far.seconds("waited_ns"), _computed(far), _estimates(far, "srtt_ns"))
@@ -136,12 +137,13 @@ def judged(tables: Mapping[str, Table]) -> Table:
 
 
 def silences(waits: Table) -> Silences:
-    """Return the silences that some waits for retransmission timers make up.
+    """Return the silences that consist of some waits for retransmission timers.
 
     Parameters
     ----------
     waits
-        Rows of the table `waits` with the timer `retransmission`, in its order, as `judged` gives.
+        The rows of the table `waits` with the timer `retransmission`, in their order, as `judged`
+        returns them.
     """
     places = _places(waits)
     ends = np.append(np.flatnonzero(places == 0)[1:], len(waits)) - 1 if len(waits) else places
@@ -183,7 +185,7 @@ def remedies(tables: Mapping[str, Table]) -> list[Remedy]:
     tried = np.unique(floors["floor_ns"]).tolist() if len(floors) else []
     found += [_floor(of, floors.where(floor_ns=ns), ns / 1e9) for ns in tried]
     helpful = [one for one in found if one.silences]
-    # Floors that save the same time are shown once, by the highest: it costs least.
+    # Of floors that save the same time, only the highest is shown, because it costs least.
     alike = {one.saved_s.value: one for one in helpful}
     return sorted(alike.values(), key=lambda one: -one.saved_s.value)
 
@@ -206,7 +208,7 @@ def _places(waits: Table) -> NDArray[np.int64]:
 
 
 def _timer(waits: Table, floor_s: float) -> Floats:
-    """Return the timers of RFC 6298 at some waits, not backed off, in seconds; NaN if unknown."""
+    """Return the timers of RFC 6298 at some waits, without backoff [s]; NaN if unknown."""
     timer = _estimates(waits, "srtt_ns") + 4 * _estimates(waits, "rttvar_ns")
     bounded_below: Floats = np.maximum(timer, floor_s)
     return bounded_below
@@ -225,9 +227,9 @@ def _is_far(waits: Table) -> NDArray[np.bool_]:
 
 
 def _saved_by(of: Silences, floor_s: float) -> Floats:
-    """Return what a timer with some floor would have saved at each silence, in seconds.
+    """Return the time that a timer with a floor would have saved at each silence [s].
 
-    The timer doubles with each timeout. Copies up to the last one that found no answer are lost.
+    The timer doubles with each timeout. All copies up to the last unanswered one are lost.
     """
     timer = _timer(of.first, floor_s)
     lost = np.floor(np.log2(of.unanswered_s / timer + 1))
@@ -236,20 +238,20 @@ def _saved_by(of: Silences, floor_s: float) -> Floats:
 
 
 def _as_computed(of: Silences) -> Remedy:
-    """Return what a timer by RFC 6298 would have saved where the sender's stood far above it."""
+    """Return the time that RFC 6298 would have saved where the sender's timer was far above it."""
     name = f"a timer as RFC 6298 computes it (minimum {_GREATEST_FLOOR_S:g} s)"
     return _of(name, of, np.where(of.far, _saved_by(of, _GREATEST_FLOOR_S), np.nan))
 
 
 def _floor(of: Silences, floors: Table, floor_s: float) -> Remedy:
-    """Return what a lower minimum RTO would have saved, and its spurious timeouts."""
+    """Return the time that a lower minimum RTO would have saved, and its spurious timeouts."""
     name = f"a minimum RTO of {1e3 * floor_s:g} ms"
     saved = np.where(of.far, np.nan, _saved_by(of, floor_s))
     return _of(name, of, saved, _spurious(floors))
 
 
 def _probe(of: Silences, probes: Table) -> Remedy:
-    """Return what tail loss probes would have saved: they end the silence after a tail earlier.
+    """Return the time that tail loss probes would have saved at the ends of transfers.
 
     A sender that was seen to send probes has them already.
     """
@@ -262,14 +264,14 @@ def _probe(of: Silences, probes: Table) -> Remedy:
 
 
 def _rack(of: Silences) -> Remedy:
-    """Return what RACK would have saved where later segments had arrived before the timeout."""
+    """Return the time that RACK would have saved if later segments arrived before the timeout."""
     saved = of.waited_s - _REORDERING * _estimates(of.first, "srtt_ns")
     known = (of.timeouts == 1) & of.first["sacked"]
     return _of("RACK (RFC 8985)", of, np.where(known, saved, np.nan))
 
 
 def _of(name: str, of: Silences, saved: Floats, spurious: Interval | None = None) -> Remedy:
-    """Return a remedy from the time that it saves at each silence, NaN where it does not apply.
+    """Return a remedy from the time saved at each silence; NaN where it does not apply.
 
     A silence that would not end earlier counts as 0, and so does one without an answer.
     """
@@ -280,7 +282,7 @@ def _of(name: str, of: Silences, saved: Floats, spurious: Interval | None = None
 
 
 def _estimates(waits: Table, name: str) -> Floats:
-    """Return a column in seconds; NaN where there was no sample yet."""
+    """Return a column in seconds. It is NaN before the first sample."""
     values = np.ma.asarray(waits[name], dtype=float) / 1e9
     filled: Floats = np.ma.filled(values, np.nan)
     return filled

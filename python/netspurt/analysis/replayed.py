@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from netspurt.analysis.bootstrap import BINS, Floats, Interval, Resamples, block_length
 from netspurt.delays import Delays
 
-#: With this many spurious retransmissions or more, their rate is known to a factor of two.
+#: With at least this many spurious retransmissions, the error of their rate is below a factor of
+#: two.
 SEEN = 10
 
 
@@ -26,8 +27,7 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
     """Return resampled sums of the values in `_SHARED` and `_OWN`, and the block length."""
     rtt = delays.rtt_s
     flags = [is_spurious(delays, one) for one in waits]
-    # The block length follows from the correlation of delays, of timers, and of the excess of
-    # delays over timers.
+    # The block length follows from three correlations: of delays, of timers, and of their excess.
     series = [rtt, *waits, *(flag.astype(float) for flag in flags)]
     length = max(1, min(max(map(block_length, series)), len(rtt) // 8))
     step = -(-len(rtt) // BINS)
@@ -49,7 +49,7 @@ def resamples(delays: Delays, waits: list[Floats], order: str, seed: int) -> tup
 def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
     """Return which probes left when at least one delay was known.
 
-    If no delay ever became known, these are all probes.
+    If no delay ever became known, the result is all probes.
     """
     rtt = delays.rtt_s
     known = np.flatnonzero(~np.isnan(rtt))
@@ -64,7 +64,7 @@ def learnt(delays: Delays, order: str) -> NDArray[np.bool_]:
 
 
 #: The number of sums that all algorithms share: the probes that left when a delay was known, the
-#: answers, the delays, and the losses among those probes.
+#: answers, the delays, and the losses of probes that left when a delay was known.
 _SHARED = 4
 #: The number of sums of each algorithm: spurious retransmissions, timers, delays of spurious
 #: retransmissions, waits for the losses that `_SHARED` counts.
@@ -73,18 +73,18 @@ _OWN = 4
 
 @dataclass(frozen=True)
 class Tally:
-    """The sums of an algorithm over probes, or arrays of such sums, one for each resample.
+    """The sums of an algorithm over probes, or arrays with such a sum for each resample.
 
     Attributes
     ----------
     learnt, answers, lost
-        The number of probes that left when a delay was known, of answers, and of losses among
-        these probes.
+        The number of probes that left when a delay was known, the number of answers, and the number
+        of losses among the probes that `learnt` counts.
     spurious
         Spurious retransmissions.
     timers, waited
-        The sums of timers over the probes that `learnt` counts, and over those that `lost` counts
-        [s].
+        The sum of the timers of the probes that `learnt` counts, and the sum of the timers of the
+        probes that `lost` counts [s].
     """
 
     learnt: Floats
@@ -150,7 +150,7 @@ def poisson_interval(count: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def bounded(interval: Interval, low: float, high: float) -> Interval:
-    """Return an interval without its impossible parts, below `low` and above `high`."""
+    """Return an interval without its impossible values below `low` and above `high`."""
     # The mean of equal values may differ from them in its last bit. The interval must still contain
     # it.
     ends = (
@@ -163,8 +163,8 @@ def bounded(interval: Interval, low: float, high: float) -> Interval:
 def could_be_chance(one: int, other: int) -> bool:
     """Return whether chance explains the difference of two counts (McNemar's test at 5 %).
 
-    Chance explains it if a fair coin divides as many probes at least as unevenly in more than one
-    case of twenty.
+    Chance explains it if a fair coin divides this number of probes at least as unevenly in more
+    than one of twenty cases.
     """
     from scipy.special import bdtr
 
@@ -190,7 +190,7 @@ def share_interval(
 ) -> Interval:
     """Return the spurious retransmissions per answer and their interval.
 
-    Resamples of no or one spurious retransmission underestimate the uncertainty. The interval is
+    With no or one spurious retransmission, resamples underestimate the uncertainty. The interval is
     therefore at least as wide as Garwood's (1936) for a count.
     """
     if resamples is None:
@@ -206,7 +206,7 @@ def share_interval(
 def waited_in_delays(delays: Delays, waits: Floats) -> float:
     """Return the mean ratio of the wait for a lost probe to the last delay before it.
 
-    Only losses after an answer are used. NaN if there is no such loss.
+    Only losses after an answer are used. The result is NaN if there is no such loss.
     """
     rtt = delays.rtt_s
     places = np.where(np.isnan(rtt), -1, np.arange(len(rtt)))

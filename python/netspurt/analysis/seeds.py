@@ -1,4 +1,4 @@
-"""Whether the seeds of a sweep changed anything, and how many a verdict needs."""
+"""Decides whether the seeds of a sweep had an effect, and how many seeds a verdict needs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from netspurt.analysis.bootstrap import Interval
 from netspurt.analysis.cases import Columns, groups, measures
 
-#: Columns that differ between runs that are equal.
+#: Columns that differ even between equal runs.
 _OWN = ("case", "seed", "repeat")
-#: A difference that needs more seeds than this is told as too small.
+#: A difference that needs more seeds than this is reported as too small.
 MOST = 1_000_000
 
 
 def change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> bool:
     """Return whether all runs of each combination are equal in all measures.
 
-    Then nothing in the scenario is random, and further seeds give no further evidence. False if no
-    combination ran twice.
+    If so, the scenario has nothing random, and further seeds give no further evidence. The result
+    is false if no combination ran twice.
     """
     names = [name for name in measures(cases) if name not in _OWN]
     several = [rows for _, rows in groups(cases, list(order), order) if len(rows) > 1]
@@ -34,9 +34,10 @@ def change_nothing(cases: Columns, order: Mapping[str, Sequence[object]]) -> boo
 
 
 def needed(difference: Interval, seeds: int) -> int | None:
-    """Return about how many seeds would tell this difference from zero; `None` if unknown.
+    """Estimate the number of seeds that separate this difference from zero; `None` if unknown.
 
-    The interval shrinks with the root of the number of seeds; the difference is assumed to stay.
+    The interval shrinks with the square root of the number of seeds. The difference is assumed to
+    stay the same.
 
     Examples
     --------

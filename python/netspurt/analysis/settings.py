@@ -15,9 +15,9 @@ class Difference:
     Attributes
     ----------
     key
-        The path of the key, as `links.modem.queue`.
+        The path of the key, such as `links.modem.queue`.
     first, second
-        The values; `None` where a scenario does not have the key.
+        The values. A value is `None` if the scenario does not have the key.
     """
 
     key: str

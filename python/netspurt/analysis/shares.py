@@ -19,7 +19,8 @@ def shares(causes: Sequence[str], outcome: Callable[[frozenset[str]], float]) ->
     causes
         The names of the causes.
     outcome
-        The outcome with a set of causes present; called for every subset, more than once.
+        A function that returns the outcome for a set of causes. It is called for every subset, more
+        than once.
 
     References
     ----------

@@ -34,21 +34,23 @@ class Connections:
     site
         The name of the far end.
     began_s
-        When each connection began, in seconds from any instant that is the same for all.
+        When each connection began, in seconds from an instant that is the same for all of them.
     throughput_bps
         The octets of data that it carried to the near end, divided by the time from its first
         packet to its last; in bit/s.
     packets, retransmissions
-        Packets with data that the far end sent, and how many of them were sent again.
+        The number of packets with data that the far end sent, and how many of them were
+        retransmissions.
     handshake_s, rtt_mean_s, rtt_max_s
         The round trip of the handshake, and the mean and the longest of the later round trips.
     ping_s
         The round trip of a ping at the same time.
     idle_s, idle_for
-        The longest silence of the far end, and its cause as in `idle.IN_WORDS`; empty if the cause
-        is not known.
+        The longest silence of the far end, and its cause as in `idle.IN_WORDS`. The cause is empty
+        if it is not known.
     timeouts
-        The number of timeouts of its far end. Known only for simulations, whose senders count them.
+        The number of timeouts of the far end. It is known only for simulations, whose senders count
+        timeouts.
     """
 
     site: NDArray[np.str_]
@@ -149,7 +151,7 @@ class Cdf:
     value
         The values in order, shape (n,).
     share
-        The share of the values from the first to each one, including it; the last share is 1.
+        For each value, the share of the values that are not greater. The last share is 1.
     """
 
     value: Floats
@@ -170,7 +172,7 @@ class Cdf:
         return cls(known, np.arange(1, len(known) + 1) / max(len(known), 1))
 
     def quantile(self, share: float) -> float:
-        """Return the least value that this share of the values does not exceed; NaN if empty."""
+        """Return the least value that this share of values does not exceed; NaN without values."""
         if not len(self.value):
             return np.nan
         place = int(np.ceil(share * len(self.value) - 1e-9)) - 1
@@ -212,12 +214,13 @@ class HandshakeRatio:
     Attributes
     ----------
     mean, longest
-        The mean and the longest later round trip, divided by that of the handshake, shape (n,)
-        each; for the connections that have both.
+        The mean and the longest later round trip, divided by the round trip of the handshake, for
+        the connections that have both, shape (n,) each.
     near
-        The share of connections whose mean is within a tenth of the handshake's round trip.
+        The share of connections whose mean round trip differs from the handshake's by at most a
+        tenth.
     below
-        The share of connections whose longest is at most three times the handshake's round trip.
+        The share of connections whose longest round trip is at most three times the handshake's.
     """
 
     mean: Floats
@@ -259,7 +262,7 @@ class PingRatio:
     ratio
         The ratio of each connection that has both, shape (n,).
     between
-        The share from 1.0 to 1.1.
+        The share of ratios from 1.0 to 1.1.
     """
 
     ratio: Floats
@@ -321,14 +324,15 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, *, seed: int = 1) -> Interval:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Silences that were labelled as timeouts, compared with what is known of the sender.
+    """Silences that were labelled as timeouts, compared with the sender's own count.
 
     Attributes
     ----------
     both, neither
-        The numbers of connections with a timeout and a label, and with neither.
+        The number of connections with a timeout and a label, and the number with neither.
     missed, invented
-        The numbers of connections with a timeout and no label, and with a label and no timeout.
+        The number of connections with a timeout but no label, and the number with a label but no
+        timeout.
     """
 
     both: int
@@ -344,10 +348,11 @@ class Labelled:
 
 
 def label_timeouts(told: Connections, *, threshold_s: float = TIMEOUT_S) -> Labelled:
-    """Label connections whose longest silence exceeds a threshold as having had a timeout.
+    """Give connections whose longest silence exceeds a threshold the label of a timeout.
 
-    A silence that waited for the other end, for the receive window or for a round trip is no
-    timeout. A silence with nothing to send may be one: beside the receiver a lost tail looks so.
+    A silence that waited for the other end, for the receive window or for a round trip gets no
+    label. A silence with nothing to send may get one, because a lost tail looks like this in a
+    capture beside the receiver.
     """
     known = np.isfinite(told.idle_s) & np.isfinite(told.timeouts)
     loss = np.isin(told.idle_for, ["", "loss", "application"])
@@ -394,11 +399,11 @@ class Split:
     Attributes
     ----------
     clean, repaired
-        The connections without and with retransmissions. The range of packets of the clean ones
-        shows the size of the page; the others have more packets because of repairs.
+        The connections without and with retransmissions. The range of packets of `clean` shows the
+        size of the page. The connections in `repaired` have more packets because of repairs.
     chance
-        The probability that the throughputs of both differ by as much if they have the same
-        distribution (Mann and Whitney 1947); NaN if either is empty.
+        The probability that the throughputs differ by this much if both have the same distribution
+        (Mann and Whitney 1947). It is NaN if one of them is empty.
     """
 
     clean: Part
@@ -407,7 +412,7 @@ class Split:
 
 
 def split_by_retransmissions(told: Connections) -> Split:
-    """Return connections without and with retransmissions; unknown ones are left out."""
+    """Return connections without and with retransmissions. Unknown cases are left out."""
     clean, repaired = told.select(told.retransmissions == 0), told.select(told.retransmissions > 0)
     one, two = (part.throughput_bps for part in (clean, repaired))
     one, two = one[np.isfinite(one)], two[np.isfinite(two)]

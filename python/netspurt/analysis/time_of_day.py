@@ -30,7 +30,8 @@ def day_words(delays: Delays) -> list[str]:
     Returns
     -------
     list of str
-        At most two sentences; none if the file does not contain the time of the recording.
+        At most two sentences. There are none if the file does not contain the time of the
+        recording.
 
     Examples
     --------
@@ -60,11 +61,11 @@ class _Times:
         return self.start + timedelta(seconds=float(seconds))
 
     def _clock(self, seconds: float) -> str:
-        """Return when a probe left, with the date if the recording has several dates."""
+        """Return when a probe left. The text has the date if the recording has several dates."""
         return f"{self._at(seconds):{'%Y-%m-%d %H:%M:%S' if self.days else '%H:%M:%S'}}"
 
     def whole(self) -> str:
-        """Return the beginning and the end, the instants at which the first and last probe left."""
+        """Return the instants at which the first and the last probe left."""
         zone = "local time" if self.delays.began_is_local else "UTC"
         return f"began {self.start:%Y-%m-%d %H:%M:%S} {zone}, ended {self._clock(self.lasts)}"
 
@@ -107,7 +108,7 @@ class _Times:
         return f"{count:,} of {len(left):,} from {ends[0]} to {ends[1]}{every}"
 
 
-#: Parts of a day [s], each with the shortest recording that is divided into them [s].
+#: Parts of a day [s]. Each has the shortest recording that is divided into such parts [s].
 _WIDTHS = ((_HOUR, 6 * _HOUR), (600, _HOUR), (60, 600))
 
 

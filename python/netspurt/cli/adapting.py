@@ -24,7 +24,7 @@ Adaptation = Annotated[
     ),
 ]
 
-#: The least mean number of consecutive probes of one length that counts as bursts.
+#: Lengths come in bursts if at least this many probes in a row have one length, on average.
 _LEAST = 2
 
 
@@ -124,7 +124,7 @@ def _lines(of: Replay, changes: dict[str, list[Followed]]) -> Iterator[str]:
 
 
 def _cell(samples: list[int | None]) -> str:
-    """Return the median and the range of some counts. `None` means never, and is the greatest."""
+    """Return the median and the range of some counts. `None` means never, and counts as largest."""
     ordered = sorted(samples, key=lambda n: (n is None, n))
     low, middle, high = (_word(ordered[place]) for place in (0, (len(ordered) - 1) // 2, -1))
     return middle if low == high else f"{middle} ({low} .. {high})"

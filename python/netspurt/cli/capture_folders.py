@@ -21,7 +21,7 @@ _NAMED = {".pcap", ".pcapng", ".cap", ".dmp"}
 def captures_of(folder: Path) -> list[str]:
     """Return the captures of a folder and of the folders in it; none for a file.
 
-    A warning names each file that is no capture although its name says so.
+    A warning names each file that has the name of a capture but is not a capture.
     """
     from netspurt.captures import is_capture
 

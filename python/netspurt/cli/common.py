@@ -1,4 +1,4 @@
-"""What the captures of a folder have in common, and those that have nothing to explain."""
+"""Finds connections that captures of a folder share, and captures without connections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMED = 3
 
 
 def of_files(found: Explained) -> Iterator[str]:
-    """Yield lines on files without connections, and on connections that several files have."""
+    """Yield lines on files without connections, and on connections in several files."""
     firsts = [first for _, first in found.files]
     ends = [*firsts[1:], len(set(found.table("connections")["connection"].tolist()))]
     bare = [path for (path, first), end in zip(found.files, ends, strict=False) if first == end]
@@ -52,7 +52,7 @@ def _twice(found: Explained) -> Iterator[tuple[str, str]]:
 
 
 def _forward(found: Explained) -> Iterator[dict[str, Any]]:
-    """Yield a row for each connection: its ends, when it began, and for how long it lasted."""
+    """Yield a row for each connection: its ends, its beginning and its duration."""
     table = found.table("connections").where(direction="forward")
     names = ("connection", "source", "source_port", "destination", "destination_port", "t_ns")
     columns = [table[name].tolist() for name in (*names, "duration_ns")]

@@ -65,7 +65,7 @@ def ways_of(
 ) -> list[ComparedWay]:
     """Return the compared part of each run.
 
-    If no direction is given, the one with more data is taken: of two runs that of the first one.
+    If no direction is given, it is the direction with more data in the first run.
     """
     if not any(is_explained(run) for run in runs):
         common = flows[0] or _common_flow(runs)

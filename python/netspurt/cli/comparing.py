@@ -111,7 +111,7 @@ def _chosen(
     ways: list[ComparedWay],
     names: list[str],
 ) -> list[str]:
-    """Return which connections of captures were taken, where none of several was named."""
+    """Return the connections that were chosen in captures, if the user named no connection."""
     lines = []
     for run, flow, way, name in zip(runs, flows, ways, names, strict=True):
         connections = set(run.flows["flow"]) if is_explained(run) else set()
@@ -150,7 +150,7 @@ def _early_acks(
     seen: list[list[Seen]],
     names: list[str],
 ) -> Iterator[str]:
-    """Say in which runs the ACK of the handshake may be in a queue before the data."""
+    """Return in which runs the ACK of the handshake may be in a queue before the data."""
     from netspurt.analysis.compare import opening
 
     for run, way, own, name in zip(runs, ways, seen, names, strict=True):
@@ -177,12 +177,12 @@ def _seen(
     return [[event for event in own if event.t_s <= span] for own in seen], span
 
 
-#: Causes that look alike in a capture.
+#: Causes that look the same in a capture.
 _ALIKE = ("sack-recovery", "rack")
 
 
 def _as_captured(event: Seen) -> Seen:
-    """Return an event with a cause that a capture can tell."""
+    """Return an event with a cause that a capture can show."""
     return replace(event, cause=" or ".join(_ALIKE)) if event.cause in _ALIKE else event
 
 
@@ -206,7 +206,7 @@ _KEYS, _VALUE = 12, 40
 def settings_lines(unlike: list[Difference] | None, names: list[str]) -> list[str]:
     """Return lines on the keys with different values in the scenarios of the two runs.
 
-    There are none if one of the two is a capture.
+    There are no lines if one of the two is a capture.
     """
     if unlike is None:
         return []
@@ -268,7 +268,7 @@ def _draw(
     both: tuple[list[Run | Explained], list[list[Seen]]],
     views: list[View],
 ) -> None:
-    """Draw the two runs side by side, until the later of them has ended."""
+    """Draw the two runs side by side, until both have ended."""
     from netspurt.plots import save
     from netspurt.plots.beside import Side, draw_beside
 
@@ -283,7 +283,7 @@ def _draw(
 
 
 def _events(seen: list[list[Seen]]) -> list[dict[str, Any]]:
-    """Return every event of both runs: both times, and the second time minus the first."""
+    """Return every event of both runs, with both times and their difference."""
     times = [{event.key: event for event in run} for run in seen]
     rows: list[dict[str, Any]] = []
     for key, event in {**times[1], **times[0]}.items():
@@ -304,7 +304,7 @@ def _called(run: Run | Explained) -> str:
 
 
 def _names(runs: list[Run | Explained]) -> list[str]:
-    """Return different names for two runs: their file names, else their paths, else numbers."""
+    """Return different names for two runs: file names, or paths or numbers if names are equal."""
     names = [_called(run) for run in runs]
     if names[0] == names[1]:
         names = [str(run.folder or run.title) for run in runs]
@@ -346,12 +346,12 @@ def _lines(
     return lines + _again(told, names)
 
 
-#: Two runs with a smaller share of events in both have nothing in common.
+#: Two runs have nothing in common if they share less than this share of their events.
 _LITTLE = 0.05
 
 
 def _nothing_in_common(told: Comparison, names: list[str]) -> list[str]:
-    """Return lines that replace the comparison of times of runs of different things."""
+    """Return the lines that replace the comparison of times if runs have nothing in common."""
     shared = "no event" if told.matched == 0 else f"only {counted(told.matched, 'event')}"
     each = ", ".join(f"{name} has {n}" for name, n in zip(names, told.only, strict=True))
     return [

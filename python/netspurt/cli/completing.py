@@ -47,7 +47,7 @@ def scenarios(incomplete: str) -> list[str]:
 
 
 def tables(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the tables of the run that the command line names; none if it names no run."""
+    """Return the tables of the run that the command line names, or no tables without a run."""
     return _begin(_manifest(ctx, "run", "run.json").get("tables"), incomplete)
 
 
@@ -71,8 +71,8 @@ def _begin(names: Any, incomplete: str) -> list[str]:
 def _manifest(ctx: typer.Context, argument: str, name: str) -> dict[str, Any]:
     """Return the manifest of the folder that is an argument of the command.
 
-    It is empty if there is no manifest, because the shell shows no errors. If the last option lacks
-    its value, the arguments are in `args`.
+    The result is empty if there is no manifest, because the shell shows no errors. If the last
+    option has no value yet, the arguments are in `args`.
     """
     folder = ctx.params.get(argument) or next(iter(ctx.args), "")
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 #: In recordings shorter than this, in seconds, instants are printed with tenths.
 _SHORT_S = 600
-#: If neighbouring values have a correlation above this, the tests find changes that are not real.
+#: Above this correlation of neighbouring values, the tests find changes that do not exist.
 ALIKE = 0.2
 _METHODS = ("rank-order", "bootstrap", "pelt")
 
@@ -300,7 +300,7 @@ def _beside_2001(data: dict[str, Any], recording: Delays) -> Iterator[str]:
 
 
 def lasting(length: float, unit: str = "s") -> str:
-    """Return a time in suitable units; in another unit, such as probes, the number and the unit.
+    """Return a time in suitable units. For another unit, such as probes, add the unit.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def lasting(length: float, unit: str = "s") -> str:
 
 
 def at(instant: float, unit: str = "s", *, fine: bool = False) -> str:
-    """Return an instant as h:mm:ss, with tenths if `fine`; in another unit, only the number.
+    """Return an instant as h:mm:ss, with tenths if `fine`. For another unit, return the number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The instants at which round trips exceed the RTO, as text and as a table of a run."""
+"""The instants at which round trips exceed the RTO, as text and as a table."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 #: The name of the table, which is computed from `rto`, `rtt` and `segments`.
 NAME = "crossings"
 COLUMNS = ("t_ns", "rto_ns", "timeout", "retransmitted_ns", "packet", "spurious")
-#: The number of crossings with a sentence of their own in a text.
+#: The largest number of crossings that get a sentence each.
 _SHOWN = 5
 
 
 def row_of(one: Crossing) -> dict[str, Any]:
-    """Return the row of the table for a crossing; `None` where a value does not exist."""
+    """Return the row of the table for a crossing. A value that does not exist is `None`."""
 
     def nanos(seconds: float | None) -> int | None:
         return None if seconds is None else round(seconds * 1e9)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netspurt.delays import Recordings
 
 app = App(
-    # A first word that is not a command is a file to show.
+    # If the first word is not a command, it is a file to show.
     cls=defaulting_to("show"),
     no_args_is_help=False,
     help="Show the contents of recorded delays, as in netspurt delays FILE. A recording is a file "
@@ -34,7 +34,7 @@ app = App(
 
 #: The number of malformed lines of a file that are shown; all are counted.
 SHOWN = 5
-#: If this many recordings have the same note, it is printed once; `--json` has it with each.
+#: A note that this many recordings share is printed once. `--json` has it with each recording.
 _SHARED = 3
 
 
@@ -142,7 +142,7 @@ def _describe(readings: dict[str, Recordings | Exception]) -> None:
 
 
 def _counts_table(summaries: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the table of counts as lines. If it is too wide, `read as` has lines of its own."""
+    """Yield the table of counts as lines. If it is too wide, `read as` gets separate lines."""
     if not summaries:
         return
     rows = [list(COUNTS_HEADER), *map(_counts_row, summaries)]
@@ -196,7 +196,7 @@ def _four_digits(ms: float | None) -> str:
 
 
 def _shorter(names: list[str]) -> list[str]:
-    """Return names without the folder that all of them have in common."""
+    """Return names without the folder that they share."""
     folder = os.path.commonpath([Path(name).parent for name in names]) if names else ""
     return [name.removeprefix(folder).lstrip(os.sep) for name in names] if folder else names
 

@@ -31,7 +31,7 @@ def _outcomes_of(
 def outcome_data(
     runs: Sequence[Run | Explained], ways: Sequence[ComparedWay]
 ) -> list[dict[str, Any] | None]:
-    """Return the outcomes for JSON, of the compared direction of each run.
+    """Return the outcomes of the compared direction of each run, for JSON.
 
     A time that does not exist is None.
     """

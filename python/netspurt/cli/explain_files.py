@@ -108,7 +108,7 @@ def _files(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _of_a_run(folder: Path) -> str:
-    """Return what makes a run keep captures, if the folder is that of a run."""
+    """Return how to make a run keep captures, if the folder is that of a run."""
     if not (folder / "run.json").exists():
         return ""
     tables = """--set 'record.tables=["segments", "drops"]'"""
@@ -133,7 +133,7 @@ def _print_rows(captures: list[list[str]], layout: str) -> int:
             complain(error)
             status = 2
             continue
-        # If nothing can be read, no heading is printed either.
+        # If no row can be read, no heading is printed.
         _write(above)
         above = b""
         for some in rows:
@@ -203,7 +203,7 @@ def _complain_of_fault(paths: Sequence[str], fault: str | None) -> int:
 
 
 def _note(paths: Sequence[str], notes: Sequence[str]) -> None:
-    """Print the notes on what limits the results, because the rows have no place for them."""
+    """Print the notes on limits of the results, because the rows have no place for notes."""
     for note in notes:
         complain(ValueError(f"{', '.join(map(named, paths))}: {note}"), "note:")
 

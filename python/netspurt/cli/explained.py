@@ -81,9 +81,9 @@ def lines(
     Parameters
     ----------
     found, connection
-        The capture, and the number of the connection to print; `None` for all.
+        The capture, and the number of the connection to print. `None` prints all of them.
     few
-        With more connections than this, only sums are printed.
+        If there are more connections than this, only sums are printed.
     room
         The width that tables should have.
 
@@ -119,7 +119,7 @@ def lines(
 
 
 def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
-    """Yield one result for all connections together, with tables `room` wide at most."""
+    """Yield one result for all connections together. Tables are at most `room` wide."""
     table = found.table("connections")
     yield from _packets(found)
     yield from _summary(found, len(set(table["connection"].tolist())))
@@ -129,7 +129,7 @@ def pooled(found: Explained, room: int | None = None) -> Iterator[str]:
 
 
 def _packets(found: Explained) -> Iterator[str]:
-    """Yield lines on the packets of a capture, and on what limits the results."""
+    """Yield lines on the packets of a capture, and on the limits of the results."""
     parts = [f"{named(found.path)}: {counted(found.packets, 'packet')}, {number(found.tcp)} of TCP"]
     others = {"fragment": found.fragments, "other": found.other}
     parts += [f"{number(found.no_ip)} without IP"] if found.no_ip else []
@@ -141,7 +141,7 @@ def _packets(found: Explained) -> Iterator[str]:
 
 
 def _unanswerable(found: Explained) -> Iterator[str]:
-    """Yield what a capture cannot tell: one without TCP, or with one direction of connections."""
+    """Yield what a capture cannot show, if it has no TCP or only one direction of connections."""
     if found.tcp == 0:
         yield NO_TCP
         return
@@ -154,13 +154,13 @@ def _unanswerable(found: Explained) -> Iterator[str]:
         of += "" if every == 1 else "connections"
         yield (
             f"Only one direction of {of} was captured: its round trips cannot be known, nor "
-            "why a segment was sent again and whether that was needed; only a timer that doubles its "
-            "waits shows. Capture where both directions pass."
+            "why a segment was sent again and whether that was needed; only a timer that doubles "
+            "its waits shows. Capture where both directions pass."
         )
 
 
 def _copies(found: Explained, data_packets: int) -> Iterator[str]:
-    """Yield how many segments were captured twice, if they are many."""
+    """Yield the number of segments that were captured twice, if there are many."""
     copies = int(found.table("habits")["copied_packets"].sum())
     if copies >= _MANY and copies >= _COPIED * data_packets:
         yield (
@@ -169,7 +169,7 @@ def _copies(found: Explained, data_packets: int) -> Iterator[str]:
         )
 
 
-#: Copies are told if there are this many, and if they are this share of the packets with data.
+#: Copies are reported if there are this many and they have this share of the packets with data.
 _MANY, _COPIED = 3, 0.1
 
 
@@ -207,7 +207,7 @@ def _three(row: dict[str, Any], stem: str, word: Any) -> str:
 
 
 def _round_trips(row: dict[str, Any]) -> str:
-    """Return the round trips; beside the receiver only its own part of them is seen."""
+    """Return the round trips. A capture beside the receiver shows only the receiver's part."""
     if row["rtt_ns_max"] == 0:
         return "not seen beside the receiver"
     return _three(row, "rtt_ns", _time)
@@ -251,7 +251,7 @@ def _connection(found: Explained, connection: int, room: int | None) -> Iterator
         f"{first['ending']}, {_time(first['duration_ns'])}"
     )
     if any(row["packets"] == 0 for row in rows):
-        # Both end with the first ACK, and none was captured.
+        # Both times end with the first ACK, and no ACK was captured.
         unknown = {"initial_window_bytes": None, "outstanding_bytes_max": None}
         rows = [{**row, **unknown} for row in rows]
     table = [("", *(row["direction"] for row in rows))]

@@ -1,4 +1,4 @@
-"""`netspurt explain`: what the connections of a capture did, and why segments were sent again."""
+"""`netspurt explain`: the connections of a capture, and the causes of retransmissions."""
 
 from __future__ import annotations
 

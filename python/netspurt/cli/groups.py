@@ -8,7 +8,7 @@ from netspurt.cli.words import Group
 
 
 def defaulting_to(default: str) -> type[Group]:
-    """Return a class of groups that run `default` if the first word is not a command."""
+    """Return a class of groups. Such a group runs `default` if the first word is no command."""
 
     class Defaulting(Group):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -21,7 +21,7 @@ def listed(
     start: float | None,
     end: float | None,
 ) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    """Return the columns and the rows of a listing; by default of the first flow.
+    """Return the columns and the rows of a listing. The default is the first flow.
 
     Raises
     ------

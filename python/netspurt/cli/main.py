@@ -79,9 +79,9 @@ _COMMANDS: dict[str, tuple[str, Callable[[], list[Any]]]] = {
 
 
 def application(words: Sequence[str] = ()) -> App:
-    """Return the command with all subcommands, or only with the one that `words` begin with.
+    """Return the command with all subcommands, or with the one that is the first of `words`.
 
-    The imports and options of all subcommands take longer than the work of many commands.
+    Loading the imports and options of all subcommands takes longer than many commands run.
     """
     from netspurt.cli.words import STATUSES, App, root
 

@@ -1,4 +1,4 @@
-"""The scale of RFC 889: its delays and timers are one-way, half of the round trip (§2.1)."""
+"""The scale of RFC 889: its delays and timers are half of the round trip, one-way (§2.1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADING = ("", "total s", "lost", "time s", "rtx", "time s", "mean ms", "CoV", "
 
 
 def share_of(measure: str) -> float:
-    """Return the factor from a recorded delay to RFC 889's: 1/2 for round trips, 1 for one-way."""
+    """Return the factor from recorded delays to RFC 889's: 1/2 for round trips, 1 for one-way."""
     return 1.0 if measure == "one-way" else 0.5
 
 

@@ -59,7 +59,7 @@ def is_recording(file: str | os.PathLike[str]) -> bool:
 
 
 def there(prefix: str, count: int) -> str:
-    """Return which connections there are, numbered from 0 behind a prefix.
+    """Return a text that lists the existing connections, with numbers from 0 behind a prefix.
 
     Examples
     --------
@@ -86,8 +86,8 @@ def is_run(opened: Run | Explained) -> TypeGuard[Run]:
 def busiest(opened: Run | Explained, flow: str | None = None) -> tuple[str, str] | None:
     """Return the flow and the direction of a capture with the most octets of data.
 
-    Of a named flow only the direction is chosen. It is None for a capture without data, and for a
-    run, because the flows of a run have an order.
+    If a flow is named, only the direction is chosen. The result is None for a capture without data.
+    It is also None for a run, because the flows of a run have an order.
     """
     if not is_explained(opened):
         return None

@@ -59,7 +59,7 @@ def _lateness(text: str) -> float:
 lateness = _reader("a time from 0 to a million seconds, such as 5ms or 0.005", _lateness)
 seconds = _reader("a number of seconds, such as 12.5", _seconds)
 count = _reader("a whole number, 0 or more", _count)
-#: Reads the number of a connection, which tables and plots call by a name: 3, c3.
+#: Reads the number of a connection, or its name in tables and plots: 3, c3.
 connection_number = _reader("the number of a connection, such as 3 or c3", _connection)
 
 
@@ -75,7 +75,7 @@ def one_of(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def some_of(words: Sequence[str]) -> Callable[[str], str]:
-    """Return a parser for an option whose value is one of some words, or several with commas."""
+    """Return a parser for an option whose value is one or several of some words, with commas."""
     one = one_of(words)
 
     def parse(text: str) -> str:

@@ -264,7 +264,7 @@ def _draw_passes(
 
 
 def _coarse(points: PathDelays, step: float) -> list[str]:
-    """Return a note if straight lines between the points are far from the delay."""
+    """Return a note if the delay differs much from straight lines between the points."""
     from netspurt.orbit import WITHIN
 
     off, least = points.line_error, float(points.delay_ns.min()) / 1e9

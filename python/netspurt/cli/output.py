@@ -24,19 +24,19 @@ QUIET_S = 1.0
 
 
 def complain(error: BaseException, word: str = "error:") -> None:
-    """Print an error, or another message that begins with `word`."""
+    """Print an error. With `word`, print another message that begins with this word."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
-    # Errors of the core's files end in the system's number, which says nothing more.
+    # The core's errors of files end with the system's error number, which adds no information.
     text = re.sub(r" \(os error \d+\)", "", text)
-    # Names of files may contain styles of other people, which are not printed.
+    # The name of a file may contain styles that netspurt did not make. They are not printed.
     text = text.replace("\x1b", r"\x1b")
     print(f"{paint(word, 'bold red', sys.stderr)} {text}", file=sys.stderr)
 
 
 def hint_at_direction(run: Run, flow: str, shown: str | None) -> None:
-    """Say which direction of a flow is shown, if it has both and none was named."""
+    """Print which direction of a flow is shown, if it has both and the user named none."""
     flows = run.flows.where(flow=flow)
     if flows["direction"].tolist() == ["forward", "reverse"]:
         reverse = shown == "reverse"
@@ -63,7 +63,7 @@ def paint(text: str, style: str, stream: Any = None) -> str:
     return f"\x1b[{codes}m{text}\x1b[0m"
 
 
-#: The styles of `paint`, which are kept, and other characters that control a terminal.
+#: The styles of `paint`, which are kept, and the other control characters of a terminal.
 _STEERING = re.compile(rf"(?P<style>\x1b\[(?:0|[12]|3[1-4])(?:;(?:[12]|3[1-4]))*m)|{STEERING}")
 
 
@@ -145,8 +145,8 @@ def columns(
     right
         The numbers of right-aligned columns.
     room
-        The width of a line. Cells take several lines where a row is wider, but words stay whole,
-        so a table of long words may be wider.
+        The width of a line. If a row is wider, its cells take several lines. Words stay whole, so a
+        table of long words may be wider.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def columns(
 
 
 def _narrowed(rows: Sequence[Sequence[str]], widths: Sequence[int], room: int) -> list[int]:
-    """Return widths whose sum is `room` at most, if the longest words of the columns let them."""
+    """Return widths whose sum is at most `room`, if the longest words of the columns allow it."""
     least = [
         max(len(word) for row in rows for word in _joined(row[n]).split(" "))
         for n in range(len(widths))
@@ -188,7 +188,7 @@ def _narrowed(rows: Sequence[Sequence[str]], widths: Sequence[int], room: int) -
 
 
 def _cut(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell, with its words whole."""
+    """Return the lines of a cell. Words stay whole."""
     return [cell] if len(cell) <= width else list(_at_words(cell, width))
 
 
@@ -197,12 +197,12 @@ _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµ]?s|ms|k?B|[MG]B|[kMG]?bit/s|%)(?!
 
 
 def _joined(text: str) -> str:
-    """Return a text in which no space stands between a number and its unit."""
+    """Return a text without plain spaces between numbers and their units."""
     return _BEFORE_UNIT.sub("\x00", text)
 
 
 def _at_words(text: str, most: int, indent: str = "") -> Iterator[str]:
-    """Yield a text in lines; words stay whole, and numbers stay with their units."""
+    """Yield a text in lines. Words stay whole, and numbers stay with their units."""
     for line in textwrap.wrap(
         _joined(text),
         most,
@@ -220,7 +220,7 @@ def width(most: int | None = None) -> int:
 
 
 def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
-    """Yield rows as lines of columns of these widths; long cells take several lines."""
+    """Yield rows as lines of columns of these widths. Long cells take several lines."""
     for row in rows:
         cells = [
             textwrap.wrap(cell, w, break_on_hyphens=False) or [""]
@@ -231,11 +231,11 @@ def wrapped(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[st
 
 
 def fitted(lines: Iterable[str], most: int = 100) -> Iterator[str]:
-    r"""Yield lines, of which sentences are wrapped at words to the terminal's width.
+    r"""Yield lines. Sentences are wrapped at words to the terminal's width.
 
-    The cells of tables are separated by two spaces; a line with such a gap is left as it is, and so
-    is a command behind `Look:`. The further lines of an indented sentence are indented by two more
-    spaces.
+    Two spaces separate the cells of a table, so a line with such a gap is unchanged. A command
+    behind `Look:` is also unchanged. If an indented sentence takes several lines, the second and
+    later lines are indented by two more spaces.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from netspurt.stored import check_free, write_new
 if TYPE_CHECKING:
     from netspurt.papers.tables import PathRow
 
-#: A path fits a row if each of its line ends is within this share of the printed delay.
+#: A path fits a row if each end of its lines differs from the printed delay by at most this share.
 _CLOSE = 0.05
 
 
@@ -35,7 +35,7 @@ def rows_of(key: str) -> dict[str, PathRow]:
 
 
 def write_path(key: str, row: str, out: Path | None) -> None:
-    """Write the scenario of a row's path, and say how close its line ends are.
+    """Write the scenario of a row's path, and print how close the ends of its lines are.
 
     Raises
     ------

@@ -80,7 +80,7 @@ def check_for_programs(papers: list[Paper], form: Form, study: Path | None = Non
 
 
 def check_in_brief(paper: Paper, study: Path | None = None) -> None:
-    """Judge a paper, and print how many claims have each verdict and which are not reproduced."""
+    """Judge a paper. Print the number of claims with each verdict, and those not reproduced."""
     _, verdicts = _judge(paper, study)
     for line in _brief(paper, verdicts):
         typer.echo(line)
@@ -219,7 +219,7 @@ def _printed(claim: Claim) -> str:
 
 
 def _bound(claim: Claim) -> str:
-    """Return the printed value with its relation; phrases are unchanged."""
+    """Return the printed value with its relation. Phrases are unchanged."""
     sign = "" if claim.threshold is not None else _SIGNS.get(claim.compare, "")
     return sign + _shown(claim.printed, claim.unit)
 
@@ -236,7 +236,7 @@ def _measured(judged: Judged) -> str:
 
 
 def _shown(value: Value, unit: str) -> str:
-    """Return a value with its unit; a time with three decimals."""
+    """Return a value with its unit. A time has three decimals."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -255,7 +255,7 @@ def _shown(value: Value, unit: str) -> str:
 def explain(
     papers: list[Paper], claim_id: str, *, as_json: bool, study: Path | None = None
 ) -> None:
-    """Print how a claim got its verdict."""
+    """Print the values and the rule that gave a claim its verdict."""
     paper, claim = _find(papers, claim_id)
     (judged,) = check(Bench(paper, study=study), [claim])
     named = [name for names in claim.arguments.values() for name in names.split(",")]
@@ -306,7 +306,7 @@ def _find(papers: list[Paper], claim_id: str) -> tuple[Paper, Claim]:
 
 
 def _explained(judged: Judged) -> list[tuple[str, str]]:
-    """Return the values that the verdict follows from, each with a label."""
+    """Return the values that decided the verdict, each with a label."""
     claim = judged.claim
     tolerance = f", give or take {claim.tolerance:g}" if claim.tolerance else ""
     rows = [("printed", _shown(claim.printed, claim.unit))]

@@ -17,7 +17,7 @@ from netspurt.papers.swept import Sweeps
 
 
 def write_curves(key: str, out: Path | None, form: Form) -> None:
-    """Compute the contacts of a paper, write what links follow, and print a table of them."""
+    """Compute the contacts of a paper, write the files that links follow, and print a table."""
     paper = read_paper(key)
     folder = out or Path("curves") / key
     made = write(paper, folder)

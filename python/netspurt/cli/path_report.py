@@ -130,7 +130,7 @@ def histogram_of(recording: Delays) -> Histogram:
 
 
 def bars(histogram: Histogram, most: int = 20, across: int | None = None) -> Iterator[str]:
-    """Yield a histogram as lines; if there are many bins, neighbours are merged.
+    """Yield a histogram as lines. If there are many bins, neighbours are merged.
 
     `most` is the maximum number of lines, and `across` their length, by default the terminal's.
     """

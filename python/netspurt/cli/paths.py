@@ -43,9 +43,9 @@ Chance = Annotated[
     ),
 ]
 
-#: The shortest, last short and longest lengths of RFC 889's first table, in octets.
+#: The lengths of RFC 889's first table: the shortest, the end of the first line, the longest.
 _MEMO = (40, 125, 256)
-#: A note suggests two lines if their residuals are less than this share of one line's residuals.
+#: A note suggests two lines if their residuals are below this share of one line's residuals.
 _WORTH = 0.8
 
 
@@ -234,7 +234,7 @@ def _period_data(recording: Delays, times: float, chance: float) -> dict[str, An
     found = bursts_of(recording, length_line(recording), times=times)
     untimed = _untimed(recording)
     instants = [float(one.start if untimed else recording.sent_s[one.start]) for one in found]
-    # A period that chance explains is also reported, with its significance.
+    # A period that may be chance is also reported, with its significance.
     best: Period | None = find_period(instants, chance=1 - 1e-12)
     return {
         "events": len(found),
@@ -326,7 +326,7 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
     Raises
     ------
     ValueError
-        If the lengths are unknown or too much alike.
+        If the lengths are unknown or differ too little.
     """
     import numpy as np
 
@@ -347,7 +347,7 @@ def _fit(recording: Delays, break_: str) -> tuple[Fit, int]:
 
 
 def _memo(fit: Fit, measure: str) -> dict[str, Any] | None:
-    """Return the row of RFC 889's first table, one-way, if the lengths are the memo's."""
+    """Return the one-way row of RFC 889's first table, if the lengths are those of the memo."""
     from netspurt.analysis import rate_table
 
     shortest, last, longest = _MEMO

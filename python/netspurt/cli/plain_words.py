@@ -1,4 +1,4 @@
-"""Reads the words of `netspurt explain` without typer, whose imports take longer than a capture."""
+"""Reads the words of `netspurt explain` without typer, because typer is slow to import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VALUES = {"--parquet": "parquet", "--connection": "connection", "--csv": "as_cs
 
 
 def explain_words(words: Sequence[str]) -> dict[str, Any] | None:
-    """Return the arguments of `explain_files` that words give.
+    """Return the arguments of `explain_files` from the words of the command line.
 
     Returns
     -------

@@ -102,13 +102,13 @@ def plot(
 
 
 def _note(text: str) -> None:
-    """Print a note on what was drawn beside the names of the pictures."""
+    """Print a note on the pictures in addition to their names."""
     print(f"{paint('note:', 'yellow', sys.stderr)} {text}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
 class _Order:
-    """What to draw: the run or the capture, its path, the given names and times, and the file."""
+    """An order to draw: the run or the capture, its path, given names and times, and the file."""
 
     path: Path
     opened: Run | Explained
@@ -124,7 +124,7 @@ class _Order:
         return [table for table in NEEDS.get(kind, ()) if table not in there]
 
     def to_record(self, tables: Iterable[str]) -> str:
-        """Return the option with which a run records these tables beside those that it has."""
+        """Return the option that makes a run record these tables in addition to its others."""
         from netspurt.run import OF_SEGMENTS, RECORDED
 
         kept = {*tables, *(self.opened.tables if is_run(self.opened) else ())}
@@ -132,7 +132,7 @@ class _Order:
         return f"--set record.tables='{json.dumps(names)}'"
 
     def applied(self, kind: str) -> dict[str, str | None]:
-        """Return the given names that a kind takes, where several kinds are drawn."""
+        """Return the given names that apply to a kind, if several kinds are drawn."""
         from netspurt.plots import OPTIONS
 
         applied = {name: self.given[name] for name in OPTIONS.get(kind, ("link",))}
@@ -173,7 +173,7 @@ def _check_tables(order: _Order, kind: str) -> None:
     Raises
     ------
     ValueError
-        If it lacks one, with the option that records it.
+        If it lacks one. The message names the option that records it.
     """
     if missing := order.missing(kind):
         raise ValueError(
@@ -187,12 +187,12 @@ def _tables(names: Sequence[str]) -> str:
 
 
 def _draw_all(order: _Order) -> None:
-    """Draw each kind that the tables allow, and print which are left out, and why.
+    """Draw each kind that the tables allow. Print which kinds are left out, and why.
 
     Raises
     ------
     ValueError
-        If nothing can be drawn, or an option names what is not there.
+        If nothing can be drawn, or an option names something that does not exist.
     """
     _check_names(order)
     # The kinds that are left out, by the reason.
@@ -233,7 +233,7 @@ def _check_names(order: _Order) -> None:
     Raises
     ------
     ValueError
-        If they do not, with the names that they know.
+        If they do not. The message has the names that they know.
     """
     from netspurt.table import optional
 
@@ -277,7 +277,8 @@ def _check_out(out: Path | None, kinds: Sequence[str]) -> None:
     Raises
     ------
     ValueError
-        If the pictures are several, or the file's ending is not one of a picture or of xplot.
+        If there are several pictures, or the file's ending belongs neither to a picture nor to
+        xplot.
     """
     if out is None:
         return

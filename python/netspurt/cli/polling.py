@@ -1,4 +1,4 @@
-"""`netspurt poll`, `capture` and `match`: pages at fixed intervals; captures at two points."""
+"""`netspurt poll`, `capture` and `match`: pages at fixed intervals, captures at two points."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _matches(found: list[Matched]) -> list[str]:
 def _swapped(found: list[Matched], first: Path, second: Path) -> list[str]:
     """Return a line if the second capture is nearer to all clients than the first.
 
-    The sum of both times does not depend on how the clocks differ; one of them alone does.
+    The sum of both times does not depend on the difference of the clocks. Each time alone does.
     """
     both = [[s for s in (one.out_s, one.back_s) if math.isfinite(s)] for one in found]
     sums = [sum(known) for known in both if known]

@@ -32,7 +32,7 @@ SPENT = {
 
 #: The number of connections that are shown.
 _WORST = 5
-#: The number of connections whose rate is told.
+#: The number of connections whose rate is printed.
 _LIMITED = 3
 #: A part of the time with a smaller share is left out.
 _SHARE = 0.005
@@ -53,7 +53,7 @@ def pooled_lines(found: Explained, room: int | None) -> Iterator[str]:
 
 
 def _vantages(found: Explained) -> Iterator[str]:
-    """Yield the numbers of directions by the place of the capture: at the sender, or elsewhere."""
+    """Yield the number of directions that were captured at the sender, and elsewhere."""
     connections, habits = found.table("connections"), found.table("habits")
     where = _by_handshakes(connections)
     keys = zip(habits["connection"].tolist(), habits["direction"].tolist(), strict=True)
@@ -77,12 +77,12 @@ def _vantages(found: Explained) -> Iterator[str]:
     yield ""
 
 
-#: If one half of a handshake is this many times shorter, the capture is from that half's host.
+#: If one half of a handshake is this many times shorter, the capture was taken at its host.
 _SHORTER = 8
 
 
 def _by_handshakes(connections: Table) -> dict[tuple[int, str], str]:
-    """Return where each direction was captured, by the two halves of its handshake."""
+    """Decide where each direction was captured, from the two halves of its handshake."""
     keys = zip(connections["connection"].tolist(), connections["direction"].tolist(), strict=True)
     halves = dict(zip(keys, connections["handshake_rtt_ns"].tolist(), strict=True))
     where: dict[tuple[int, str], str] = {}
@@ -129,12 +129,12 @@ def _causes(found: Explained, room: int | None) -> Iterator[str]:
     yield from _two_waits(found)
 
 
-#: Below this confidence a cause or a verdict is told as a guess.
+#: A cause or a verdict with less confidence than this is reported as a guess.
 _SURE = 0.9
 
 
 def _unsure(again: Table) -> Iterator[str]:
-    """Yield how many causes and verdicts are guesses."""
+    """Yield the number of causes and verdicts that are guesses."""
     parts = []
     for what in ("cause", "verdict"):
         sure: NDArray[np.float64] = np.ma.filled(
@@ -150,7 +150,7 @@ def _unsure(again: Table) -> Iterator[str]:
 
 
 def _two_waits(found: Explained) -> Iterator[str]:
-    """Yield why the waits of timers and the silence before them differ, if they do."""
+    """Yield the reason if the waits of timers differ from the silence before them."""
     waited = float(found.table("waits").seconds("waited_ns").sum())
     silent = float(found.table("spent").seconds("timeout_ns").sum())
     if waited > _DIFFER * silent:
@@ -160,17 +160,17 @@ def _two_waits(found: Explained) -> Iterator[str]:
         )
 
 
-#: Waits and silences differ if one is this many times the other.
+#: Waits and silences differ if one of them is at least this many times the other.
 _DIFFER = 1.05
 
 
-#: What the names of causes that look alike mean.
+#: The meanings of the names of causes that look the same.
 ALIKE = (
     "Fast retransmit, SACK recovery and RACK look alike in a capture: which of them a sender uses "
     "is a matter of its configuration."
 )
 
-#: The columns beside the causes.
+#: The columns next to the column of causes.
 _COLUMNS = ("connections", "retransmissions", "needed", "spurious", "cannot be known", "waited")
 
 
@@ -194,7 +194,7 @@ def _waited(found: Explained, own: Table) -> float:
 
 
 def heard(found: Explained) -> Table:
-    """Return the rows of `spent` of connections of which both directions were captured."""
+    """Return the rows of `spent` for connections whose two directions were captured."""
     connections, spent = found.table("connections"), found.table("spent")
     silent = connections["connection"][connections["packets"] == 0]
     return spent.select(~np.isin(spent["connection"], silent))
@@ -214,7 +214,7 @@ def time_line(spent: Table, whose: str) -> str:
 
 
 def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]:
-    """Yield the connections whose losses held the rate down, or one of them."""
+    """Yield lines on the connections whose losses limited the rate."""
     from netspurt.analysis.loss_rate import loss_limits
 
     limits = loss_limits(found.tables)
@@ -233,7 +233,7 @@ def rate_lines(found: Explained, connection: int | None = None) -> Iterator[str]
 
 
 def _worst(found: Explained) -> Iterator[str]:
-    """Yield the connections that lost most time to timeouts and repair."""
+    """Yield the connections that lost the most time to timeouts and repair."""
     spent = found.table("spent")
     lost = spent.seconds("timeout_ns") + spent.seconds("repair_ns")
     order = np.argsort(-lost, kind="stable")[:_WORST]

@@ -147,7 +147,7 @@ def _echo_probes(
 
 @contextmanager
 def _shown(plan: Plan, *, quiet: bool, verbose: bool) -> Iterator[Callable[[Line, Watch], None]]:
-    """Show the probing while it goes on: as a picture in a terminal, or as lines if asked for."""
+    """Show the progress of the probing: as a picture in a terminal, or as lines on request."""
     if quiet:
         yield lambda _line, _watch: None
         return
@@ -167,14 +167,14 @@ def _shown(plan: Plan, *, quiet: bool, verbose: bool) -> Iterator[Callable[[Line
                 texts = _shown_line(line) if verbose else []
             for text in texts:
                 typer.echo(text)
-            # A reader of the output gets each echo probe as soon as it is over.
+            # A program that reads the output gets each echo probe as soon as it has ended.
             sys.stdout.flush()
 
         yield tell if draw is None else show
 
 
 def _heading(about: HeaderLine) -> Iterator[str]:
-    """Yield lines with what is known before the first echo probe, such as the path."""
+    """Yield lines with the facts known before the first echo probe, such as the path."""
     from netspurt.probe_lines import Noise, NoNoise
 
     path = about.path
@@ -233,7 +233,7 @@ def _outcome(line: EchoProbeLine) -> str:
 
 #: The most echo probes of a screen, and the most lines of its histogram.
 _TRACED, _BARS = 12, 14
-#: With fewer lines than this the path and the noise floor are left out.
+#: If the screen has fewer lines than this, the path and the noise floor are left out.
 _TALL = 23
 
 
@@ -259,7 +259,7 @@ def screen_lines(
         f"{watch.duplicates} duplicates"
     )
     timers = list(columns(_shadow_rows(watch), right=(1, 2, 3)))
-    # The last echo probes get a third of the lines that are left.
+    # The last echo probes get a third of the remaining lines.
     left = max(0, down - len(head) - len(timers) - 3)
     probes = min(len(trace), _TRACED, max(1, left // 3))
     histogram = list(bars(watch.histogram, max(1, min(_BARS, left - probes)), across))

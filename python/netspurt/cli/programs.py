@@ -62,7 +62,7 @@ class Form:
 def print_csv(rows: Iterable[Row], names: Sequence[str] = ()) -> None:
     """Print rows as CSV with a heading.
 
-    A table within a row gets columns of its own, such as `mean_timer_s.low`. A list is one cell
+    A table within a row becomes several columns, such as `mean_timer_s.low`. A list is one cell
     with semicolons. A value that does not exist is an empty cell.
     """
     flat = [dict(_flat(row)) for row in rows]

@@ -23,20 +23,20 @@ _PICTURES = {*ENDINGS, ".jpg", ".jpeg", ".html"}
 REPLAYED = "replay.parquet"
 
 
-#: The most files of a folder of which the error is printed.
+#: The most files of a folder whose errors are printed.
 _TOLD = 5
 
 
 @dataclass(frozen=True)
 class How:
-    """How files are read.
+    """The options for reading files.
 
     Attributes
     ----------
     format, interval, columns
-        As for `netspurt.read_delays`.
+        The parameters of the same names of `netspurt.read_delays`.
     lost_after
-        Seconds after which a reply counts as lost.
+        A reply counts as lost if it arrives later than this, in seconds.
     captures
         Whether captures count as recordings. Without them a folder may have no recording.
     """
@@ -49,7 +49,7 @@ class How:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files that may hold recordings: a folder's, or the table of a run or replay.
+    """Return the files that may be recordings: a folder's files, or the table of a run or replay.
 
     Raises
     ------
@@ -89,8 +89,8 @@ def files_of(path: Path) -> list[Path]:
 def read_all(paths: Sequence[Path], how: How) -> Iterator[tuple[Path, Recordings | Exception]]:
     """Yield each file with its recordings, or with the error of reading it.
 
-    A folder may contain other files. They are reported, and are an error only if no file of the
-    folder is a recording.
+    A folder may contain other files. They are reported. If no file of the folder is a recording,
+    they are an error.
     """
     from netspurt.captures import is_capture
 

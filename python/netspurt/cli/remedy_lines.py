@@ -1,4 +1,4 @@
-"""The lines of `netspurt explain` on what would have shortened the waits for timers."""
+"""The lines of `netspurt explain` on changes that would have shortened waits for timers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _REMEDIES = 3
 def remedy_lines(tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield the changes of the sender that would have saved the most time, with their costs.
 
-    If none would have saved any, say why. `tables` has `waits`, `floors` and `habits`.
+    If no change would have saved time, the line says why. `tables` has `waits`, `floors` and
+    `habits`.
     """
     from netspurt.analysis.remedies import far_above, judged, remedies, silences
 
@@ -48,7 +49,7 @@ _BESIDE = (
 
 
 def _known(waits: Table) -> int:
-    """Return the number of waits before which a round trip was known."""
+    """Return the number of waits that began after the first known round trip."""
     return int((~np.ma.getmaskarray(np.ma.asarray(waits["srtt_ns"]))).sum())
 
 
@@ -64,7 +65,7 @@ def _told(one: Remedy) -> str:
 
 
 def _of_silences(of: Silences) -> Iterator[str]:
-    """Yield what was assumed of silences that hold several timeouts, or that no answer ended."""
+    """Yield the assumptions on silences with several timeouts, and on silences without an end."""
     several = int((of.timeouts > 1).sum())
     if several:
         yield (
@@ -112,7 +113,7 @@ def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> s
 def _why_none(waits: Table, of: Table) -> str:
     """Return why no change of the sender's timers would have saved time.
 
-    `of` has those of all waits that could be judged.
+    `of` has the waits that could be judged.
     """
     if len(waits) == 0:
         return "The capture shows no wait for a timer, so no remedy is tried."

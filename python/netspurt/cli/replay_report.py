@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The heads of the columns of timers; costs are per 1,000 probes.
 _HEADS = ("", "spurious", "95 % interval", "timer", "per loss", "efficiency", "cost", "95 %")
-#: What the columns hold.
+#: The contents of the columns.
 _MEANINGS = {
     "spurious": "spurious: answers that came after the timer",
     "timer": "timer: its mean",
@@ -32,7 +32,7 @@ _PERCENTS = (50, 90, 99, 100)
 
 
 def lines(advice: Advice) -> Iterator[str]:
-    """Yield the report on a recording, with a line for each sentence or paragraph."""
+    """Yield the report on a recording. Each sentence or paragraph is one line."""
     of = advice.replays[0]
     yield from about(of.delays)
     order = "order of arrival" if of.order == "causal" else "one probe in flight"
@@ -77,7 +77,7 @@ def pooled_lines(advice: Advice) -> Iterator[str]:
 
 
 def _alone(advice: Advice, of: Replay) -> Iterator[tuple[str, float]]:
-    """Yield the costs of the timers that are shown on one recording alone."""
+    """Yield, for one recording alone, the costs of the timers that are shown."""
     from netspurt.advice.weighing import Terms, cost
     from netspurt.analysis.replayed import Tally
 
@@ -159,7 +159,7 @@ def _table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def settings_lines(
     delays: Sequence[Delays], settings: Iterable[tuple[list[Algorithm], float]]
 ) -> Iterator[str]:
-    """Yield a row for each setting of a grid, without intervals, and the one that costs least."""
+    """Yield a row for each setting of a grid, without intervals, and the cheapest setting."""
     rows, best = [], ("", math.inf)
     for algorithms, cost in settings:
         best = min(best, (algorithms[0].estimator, cost), key=lambda one: one[1])
@@ -188,7 +188,7 @@ def _setting(algorithms: list[Algorithm], cost: float) -> list[str]:
 
 
 def _before(of: Replay) -> Iterator[str]:
-    """Yield a sentence on the losses before the first answer, which no figure includes."""
+    """Yield a sentence on the losses before the first answer. No figure includes these losses."""
     lost = of.algorithms[0].lost_before
     if not lost:
         return
@@ -202,7 +202,7 @@ def _before(of: Replay) -> Iterator[str]:
 
 
 def _waits(of: Replay, advice: Advice) -> Iterator[str]:
-    """Yield the percentiles of waits for losses, and how much too short spurious timers were."""
+    """Yield percentiles of the waits for losses, and of the time that spurious timers lacked."""
     shown = [one for one in of.algorithms if _shown(one, advice)]
     waited = shown[0].lost > shown[0].lost_before
     short = any(one.spurious for one in shown)
@@ -401,7 +401,7 @@ def _plain(value: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a time with three digits and a fitting unit."""
+    """Return a time with three digits and a suitable unit."""
     if not math.isfinite(seconds):
         return "-"
     if seconds >= 1:

@@ -79,7 +79,8 @@ def replay(
     else:
         replays, refused = _replays(delays, named, how, pool=pool)
         wrong = wrong or refused
-        # A reader such as `head` may end the command while it prints, so files come first.
+        # Files are written first, because a reader such as `head` may end the command while it
+        # prints.
         saved = [] if out is None or not replays else [*_save(replays, out, pictures)]
         _tell(replays, show)
         for path in saved if form.for_people else ():
@@ -222,7 +223,7 @@ def _echo(text: Iterator[str]) -> None:
 
 
 def _tell_settings(delays: list[Delays], named: list[str], how: Replaying, show: _Show) -> None:
-    """Print every setting of all estimators: for all recordings together, or for each."""
+    """Print every setting of all estimators, for all recordings together or for each recording."""
     groups = [delays] if show.pool or show.rfc889 else [[one] for one in delays]
     if not show.form.for_people:
         settings = (_settings(group, named, how, show.price) for group in groups if group)
@@ -261,7 +262,7 @@ def _settings(
 
 
 def _of_an_estimator(error: BaseException) -> BaseException:
-    """Return an exception of a user's own estimator as an error of one line; or `error` itself."""
+    """Return `error`, or a one-line error if a user's own estimator raised it."""
     from netspurt.algorithms import in_one_line
 
     if isinstance(error, TypeError) and "has no method" in str(error):
@@ -314,7 +315,7 @@ _MOST_OF_A_GRID = 12
 
 
 def _spread(items: list[str], most: int) -> list[str]:
-    """Return some items, evenly spaced from first to last."""
+    """Return some items at equal distances, including the first and the last."""
     if len(items) <= most:
         return items
     return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]

@@ -150,10 +150,10 @@ def _subject(path: Path, name: str) -> Subject:
 def _recordings(
     path: Path, name: str, estimators: Sequence[str], *, beside: bool = False
 ) -> Iterator[Section]:
-    """Yield a section for each recording of a file or of a folder, and one of all before several.
+    """Yield a section for each recording of a file or of a folder; several have a common first.
 
-    The timers are `estimators`, or those of a replay's folder, or the usual ones. With `beside`
-    the folder has captures, and may have no recording.
+    The timers are `estimators`, or else those of a replay's folder, or else the usual ones.
+    `beside` says that the folder has captures, so that it may have no recording.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def _replays(
 
 
 def _with_hint(error: Exception, file: Path) -> Exception:
-    """Return the error of reading a recording, with what to do where `report` has no option."""
+    """Return the error of reading a recording, with the fix if `report` has no option for it."""
     if file.suffix == ".toml":
         return ValueError(
             f"{file}: a scenario has no results to report: `netspurt run {file} --out DIR`, then "
@@ -207,14 +207,14 @@ def _with_hint(error: Exception, file: Path) -> Exception:
 
 
 def _short(name: str, file: Path, path: Path) -> str:
-    """Return the name of a recording in a file of a path: without the folders of the file."""
+    """Return the name of a recording without the folders of its file."""
     own = name.removeprefix(str(file)).removeprefix(": ")
     of = str(file.relative_to(path)) if path.is_dir() else file.name
     return own if own and file.name == REPLAYED else ": ".join(filter(None, (of, own)))
 
 
 def _replay(file: Path, delays: Delays, estimators: Sequence[str]) -> Replay:
-    """Replay timers on a recording: the given ones, those of its file, or the usual ones."""
+    """Replay timers on a recording: the given timers, the timers of its file, or the usual ones."""
     from netspurt.cli.replaying import Replaying, algorithms_of
     from netspurt.table import Table
     from netspurt.timers import USUAL, replay

@@ -79,7 +79,7 @@ def tell_notes(scenario: Scenario) -> None:
 def one_case(
     file: Path, values: Sequence[str] | None, seed: int | None, case: int | None
 ) -> Scenario:
-    """Return the scenario of a file, or the requested case of its sweep.
+    """Return the scenario of a file, or the requested case of the file's sweep.
 
     Raises
     ------
@@ -227,8 +227,8 @@ def _echo_probe_lines(result: Run) -> Iterator[str]:
 def _request_lines(result: Run) -> Iterator[str]:
     """Yield a line for each flow of requests: counts and times to the complete reply.
 
-    A request that still waits at the end counts with the time that it has waited. A `>` before a
-    time says that the true time may be longer.
+    A request without a complete reply at the end counts with its time so far. A `>` before a time
+    means that the true time may be longer.
     """
     if "requests" not in result.tables:
         return
@@ -259,7 +259,7 @@ def _quantiles(
     """Yield the median, the 95 % quantile and the maximum of times.
 
     A time that is not complete is NaN in `spans`, and `waited` has a lower bound of it. Each result
-    comes with whether it is only a lower bound.
+    has a flag that is true if the result is only a lower bound.
     """
     import numpy as np
 

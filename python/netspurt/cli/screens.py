@@ -1,6 +1,6 @@
 """Screens that show the progress of work in a terminal of any width, a few times a second.
 
-Drawing does not disturb measurements: live runs and probing are processes of their own.
+Drawing does not disturb measurements, because live runs and probing are separate processes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EVERY_S = 0.1
 #: previous ones are skipped, unless `last` is true.
 Draw = Callable[..., None]
 
-#: Steps of a small curve, from the least value on.
+#: The characters of a small curve, from the least value to the greatest.
 _STEPS = "▁▂▃▄▅▆▇█"
 
 
@@ -38,7 +38,7 @@ def is_screen(stream: TextIO) -> bool:
 
 @contextmanager
 def screen(stream: TextIO) -> Iterator[Draw | None]:
-    """Draw lines in place on a terminal, and remove them at the end; `None` without a terminal.
+    """Draw lines in place on a terminal and remove them at the end. `None` without a terminal.
 
     Yields
     ------
@@ -136,7 +136,7 @@ class LiveScreen:
         self._past.setdefault(name, deque(maxlen=self._MOST)).append(value)
 
     def lines(self, columns: int, rows: int) -> list[str]:
-        """Return at most `rows` lines of at most `columns` characters; senders come first."""
+        """Return at most `rows` lines of at most `columns` characters. Senders come first."""
         scene = self.scene
         if scene is None:
             return []
@@ -165,7 +165,7 @@ class LiveScreen:
         return [first, f"  {short(rto, columns - 2)}{state}"]
 
     def _row(self, name: str, told: str, columns: int) -> str:
-        """Return a line with a name, its values, and its curve in the room that is left."""
+        """Return a line with a name, its values, and its curve in the remaining width."""
         room = max(12, min(28, columns - len(told) - 14))
         head = f"{short(name, room):<{room}}{told}"
         return f"{head}  {curve(self._past[name], columns - len(head) - 2)}"
@@ -177,7 +177,7 @@ def _named(sender: SenderScene) -> str:
 
 @contextmanager
 def live_screen(name: str, stop: float) -> Iterator[Callable[[Any], None] | None]:
-    """Show a live run on the terminal of standard error; `None` without one."""
+    """Show a live run on the terminal of standard error. `None` without a terminal."""
     with screen(sys.stderr) as draw:
         if draw is None:
             yield None

@@ -78,7 +78,7 @@ class Result:
     script: _core.Script | None = None
     played: _core.Played | None = None
     ineffective: tuple[tuple[int, str, str], ...] | None = None
-    """The changes that do not make the script fail; `None` if none was tried."""
+    """The changes that do not make the script fail. `None` if no change was tried."""
     error: Exception | None = None
 
     @property
@@ -99,7 +99,7 @@ class Result:
 
 
 def _scripts(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the scripts at `path`, or in it and the folders below it, with their labels."""
+    """Yield the script at `path`, or all scripts in and below this folder, with their labels."""
     if not path.is_dir():
         yield path, path.stem
         return
@@ -144,12 +144,12 @@ def _describe(results: list[Result]) -> None:
         typer.echo(f"\n{_sum(results)}")
 
 
-#: What became of scripts, in words.
+#: The outcomes of scripts, in words.
 _ENDS = {"ok": "passed", "failed": "failed", "unproved": "unproved", "refused": "refused"}
 
 
 def _sum(results: list[Result]) -> str:
-    """Return how many scripts passed, failed and were refused."""
+    """Return the numbers of scripts that passed, that failed, and that were refused."""
     counts = Counter(one.verdict for one in results)
     told = [
         f"{number(counts[verdict])} {word}"

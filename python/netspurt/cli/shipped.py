@@ -88,7 +88,7 @@ def _copy(name: str, out: Path | None) -> None:
     Raises
     ------
     UnknownScenarioError
-        If none has the name.
+        If no scenario has the name.
     FileExistsError
         If one of the files to write exists.
     """

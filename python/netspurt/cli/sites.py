@@ -124,7 +124,7 @@ def _shared_data(
 def site_data(
     told: Connections, *, threshold: float, within: float, times: float
 ) -> dict[str, Any]:
-    """Return the results for a site, for programs; None for values that are not known."""
+    """Return the results for a site, for programs. Unknown values are None."""
     import numpy as np
 
     told = told.in_order()
@@ -257,7 +257,7 @@ def _split_data(told: Connections) -> dict[str, Any] | None:
 
 
 def _draw(told: Connections, folder: Path, threshold: float, times: float) -> list[Path]:
-    """Draw the distributions of all sites, and the series of each; return the files."""
+    """Draw the distributions of all sites and the series of each site, and return the files."""
     import numpy as np
 
     from netspurt.analysis.idle import IN_WORDS

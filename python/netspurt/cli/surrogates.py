@@ -1,4 +1,4 @@
-"""`netspurt delays surrogate`: recordings made up to fit a printed row, or a mean and a spread."""
+"""`netspurt delays surrogate`: artificial recordings with a printed row's mean and spread."""
 
 from __future__ import annotations
 

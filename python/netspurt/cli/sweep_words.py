@@ -1,4 +1,4 @@
-"""Lines of `netspurt sweep show` and `compare`: measures, and what the seeds can tell."""
+"""Lines of `netspurt sweep show` and `compare` on measures and on the number of seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
-    """Yield the measures, those that differ between cases first, and how to name one."""
+    """Yield the measures that differ between cases, the other measures, and how to name one."""
     kinds = _by_kind(cases, folder)
     heads = {
         "differ": "differ between cases",
@@ -30,14 +30,14 @@ def measure_lines(cases: Columns, folder: SweepFolder) -> Iterator[str]:
 
 
 def suggested(cases: Columns, folder: SweepFolder) -> str:
-    """Return a measure to begin with, if possible a usual one that differs between the cases."""
+    """Return a measure to begin with: if possible, a usual one that differs between cases."""
     kinds = _by_kind(cases, folder)
     there = kinds["differ"] or kinds["equal"] or ["sent"]
     return next((name for name in _USUAL if name in there), there[0])
 
 
 def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
-    """Return the measures by what they do: differ between cases, be equal, or say nothing."""
+    """Return the measures in three groups: with different values, with equal ones, without any."""
     import numpy as np
 
     from netspurt.analysis.cases import measures
@@ -65,7 +65,7 @@ _USUAL = (
 
 
 def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> Iterator[str]:
-    """Yield that the seeds changed nothing, or how many runs an interval needs that is missing."""
+    """Yield a line if the seeds had no effect, or if a missing interval needs more runs."""
     from netspurt.analysis.seeds import change_nothing
 
     if change_nothing(cases, folder.labels):
@@ -84,7 +84,7 @@ def of_seeds(cases: Columns, folder: SweepFolder, shown: Iterable[Interval]) -> 
 
 
 def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str]:
-    """Yield how many seeds would decide the comparisons with the verdict *cannot tell*."""
+    """Yield the number of seeds that would decide comparisons with the verdict *cannot tell*."""
     from netspurt.analysis.seeds import needed
 
     told = {}
@@ -99,11 +99,11 @@ def undecided(rows: Sequence[Comparison], axis: str, seeds: int) -> Iterator[str
         )
 
 
-#: How many times a case needs for each of its own quantiles.
+#: The number of times that a case needs for each of its quantiles.
 _TIMES = {"_p50": 2, "_p90": 10, "_p99": 100, "_p999": 1000}
 
 
 def needing(measure: str) -> str:
-    """Return what a case needs for a quantile of its own; empty for another measure."""
+    """Return the condition under which a case has a quantile; empty for another measure."""
     least = _TIMES.get(f"_{measure.partition(',')[0].rpartition('_')[2]}")
     return "" if least is None else f" (a case needs {number(least)} times for this quantile)"

@@ -96,7 +96,7 @@ def _list(run: Run | Explained, form: Form) -> None:
 def _print_rows(
     names: Sequence[str], rows: list[dict[str, Any]], limit: int | None, form: Form
 ) -> None:
-    """Print a table that no file of the run holds; all its columns are right-aligned."""
+    """Print a table that is not in a file of the run. All its columns are right-aligned."""
     shown = rows[:limit]
     if not form.for_people:
         form.print(shown, shown, names)
@@ -119,7 +119,7 @@ def _of(table: Table, wanted: dict[str, str | None]) -> Table:
     for column, text in wanted.items():
         if text is None:
             continue
-        # Plots are slow to import, and most tables are shown whole.
+        # Plots are imported here because the import is slow, and most tables are shown whole.
         from netspurt.pictures.view import pick
 
         if column not in table:

@@ -296,9 +296,9 @@ def write_recorded(
     out
         The file to write.
     chosen
-        The number of the recording, from 1; by default the only one.
+        The number of the recording, from 1. By default it is the only recording.
     plot
-        A picture of the timeline to write, too.
+        The file of a picture of the timeline, if one is wanted.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`netspurt truth`: captures whose retransmissions are known, and explanations judged by them."""
+"""`netspurt truth`: captures with known causes of retransmissions, to judge explanations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make(
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Run cases and keep their captures with the truth on each retransmission.
+    """Run cases and keep their captures with the true cause of each retransmission.
 
     A case is left out if its run does not count, or if the sums of its labels differ from the
     kernel's counters. Exit with 1 if no case is kept.

@@ -22,12 +22,12 @@ STATUSES = {
     143: "ended by SIGTERM",
 }
 
-#: The placeholder for the value of an option that names none, by the type of the value.
+#: The placeholder for an option's value, by the value's type, if the option names no placeholder.
 _PLACEHOLDERS = (("Path", "PATH"), ("int", "N"), ("float", "NUMBER"), ("str", "NAME"))
 
 
 def usage_error() -> Any:
-    """Return the class of all errors of usage, for which typer has no public name."""
+    """Return the class of all errors of usage. Typer has no public name for it."""
     return typer.BadParameter.__mro__[1]
 
 
@@ -57,7 +57,7 @@ class Command(TyperCommand):
             _name(one)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; an option whose word is `[=WORD]` may stand without a value."""
+        """Read the arguments. An option whose word is `[=WORD]` may have no value."""
         alone = {
             name for one in self.params if str(one.metavar).startswith("[=") for name in one.opts
         }
@@ -79,7 +79,7 @@ class Command(TyperCommand):
         formatter.write_usage(words, " ".join(self.collect_usage_pieces(ctx)))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, without the types that Python has for them."""
+        """Write arguments and options, without the names of their Python types."""
         kinds: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for one in self.get_params(ctx):
             record = one.get_help_record(ctx)
@@ -94,7 +94,7 @@ class Command(TyperCommand):
 
 
 def _name(one: Any) -> None:
-    """Give a parameter a word that stands for its value, if it has none."""
+    """Give a parameter a placeholder for its value, if it has none."""
     if one.metavar is not None:
         return
     if isinstance(one, TyperArgument):
@@ -136,7 +136,7 @@ def first_sentence(text: str) -> str:
 
 
 class App(typer.Typer):
-    """A group whose commands are of these kinds."""
+    """A group whose commands and groups are of the classes `Command` and `Group`."""
 
     def __init__(self, **options: Any) -> None:
         context = {"context_settings": CONTEXT, "rich_markup_mode": None, "cls": Group}

@@ -1,7 +1,7 @@
 """Papers: their claims, and a verdict on each claim from runs.
 
-A paper is a folder with data, scenarios, expected values and names of measures. It has no code.
-`shelf` finds papers, and `check` judges one.
+A paper is a folder with data, scenarios, expected values and names of measures. A paper has no
+code. `shelf` finds papers, and `check` judges a paper.
 """
 
 from netspurt.papers.check import Judged, Verdict, check

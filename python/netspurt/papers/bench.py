@@ -42,7 +42,7 @@ class Bench:
     paper: Paper
     #: A function that is called with a few words before each run.
     announce: Callable[[str], None] = lambda _: None
-    #: The folder of the paper's whole study; without it a few transfers are run.
+    #: The folder of the paper's whole study. Without such a folder a few transfers are run.
     study: Path | None = None
     _runs: dict[str, Run] = field(default_factory=dict)
     _grids: dict[str, list[Case]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Bench:
         return self._grids[name]
 
     def transfers(self, contact: str) -> Transfers:
-        """Return the transfers of a contact: those of the whole study if it was run, or a few."""
+        """Return a contact's transfers: all of them if the whole study was run, or else a few."""
         study = self.of_study
         whole, about = self.study, study.contacts[contact]
 
@@ -137,7 +137,7 @@ class Bench:
         return self.keep(name, make)
 
     def swept(self, name: str) -> Swept:
-        """Return the cases of a sweep: those of the whole study if it was run, or quick ones."""
+        """Return a sweep's cases: all of them if the whole study was run, or else quick ones."""
         sweeps, whole = Sweeps.of(self.paper), self.study
 
         def make() -> Swept:

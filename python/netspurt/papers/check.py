@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-# Imported because they register measures.
+# These modules are imported because they register measures.
 from netspurt.papers import (  # noqa: F401
     choices,
     crossing,
@@ -48,11 +48,12 @@ class Judged:
     Attributes
     ----------
     measured
-        The value from the runs; `None` if they do not show the claimed event, or nothing was run.
+        The value from the runs. `None` if the runs do not show the claimed event, or nothing was
+        run.
     table
         Rows that show how the measured value was found; the first row is the heading.
     bands
-        The range of each measured number, if it was computed from rounded or random numbers.
+        The range of each measured number that was computed from rounded or random numbers.
     """
 
     claim: Claim
@@ -172,7 +173,7 @@ _COMPARISONS: dict[str, Comparison] = {
     "above": lambda m, p, _: _relates(m, p, lambda x, y: x > y),
     "below": lambda m, p, _: _relates(m, p, lambda x, y: x < y),
     "far below": lambda m, p, _: _relates(m, p, lambda x, y: x <= _FAR * y),
-    # `_within` compares printed values with the bands. Corrected values have no bands, so that this
+    # `_within` compares printed values with the bands. Corrected values have no bands, so this
     # function compares them as numbers.
     _IN_BAND: lambda m, p, tolerance: _relates(m, p, lambda x, y: abs(x - y) <= tolerance),
 }

@@ -1,4 +1,4 @@
-"""A sweep over the choices that a paper leaves open: the contacts with early timeouts in each."""
+"""A sweep over the choices that a paper leaves open: which contacts have early timeouts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Bands:
     delay
         Delays of the moving link [s], ascending, shape (n,).
     affected
-        Whether a transfer over that delay has any, shape (n,).
+        Whether a transfer over that delay has spurious retransmissions, shape (n,).
     """
 
     delay: Floats
@@ -58,7 +58,7 @@ def bands(
 ) -> dict[tuple[str, str, str], Bands]:
     """Sweep a scenario over buffers [packets], delays of ACKs [ms] and initial windows [segments].
 
-    The constant delays are those of the file's own axis `delay`. If the delay of ACKs is `0`, the
+    The constant delays are the values of the file's axis `delay`. If the delay of ACKs is `0`, the
     receiver acknowledges every segment.
     """
     delayed = ["every segment" if ms == "0" else {"delayed": f"{ms} ms"} for ms in acks]
@@ -76,7 +76,7 @@ def bands(
     delay = np.array([quantity(text)[1] for text in cases["delay"]])
     affected = np.asarray(cases["spurious"]) > 0
     combinations = list(itertools.product(queues, acks, windows))
-    # The last axis of the file, the delay, varies fastest.
+    # The file's last axis is the delay, and it varies fastest.
     of_each = zip(combinations, np.split(delay, len(combinations)), strict=True)
     parts = np.split(affected, len(combinations))
     return {key: Bands(own, part) for (key, own), part in zip(of_each, parts, strict=True)}
@@ -97,8 +97,8 @@ def spurious_by_choice(  # noqa: PLR0913 - a claim's arguments
 ) -> Measured:
     """Return the value of `any_spurious`, with a table of affected shares of contacts by choice.
 
-    The share is that of a contact's time in which its delay, if it were constant, would cause
-    spurious retransmissions.
+    The share is the part of a contact's time in which its delay would cause spurious
+    retransmissions if this delay were constant.
     """
     found = bands(bench, sweep, queues.split(","), acks.split(","), windows.split(","))
     names = single_relay(bench)

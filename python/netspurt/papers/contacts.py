@@ -23,12 +23,12 @@ from netspurt.stored import check_free, write_new
 
 Floats = NDArray[np.float64]
 
-#: The Earth's radius at the equator [km], over which heights are given, and that of the synchronous
-#: orbit.
+#: The Earth's radius at the equator [km], from which heights are measured, and the radius of the
+#: synchronous orbit [km].
 EARTH_KM = 6378.137
 SYNCHRONOUS_KM = 42164.17
 
-#: The last point of the old path is this long before a handoff [ns].
+#: The time from the last point of the old path to a handoff [ns].
 _STEP_NS = 1
 
 
@@ -41,11 +41,12 @@ class Contact:
     name, satellite
         The name of the contact, and the name of the spacecraft.
     printed_km
-        The printed apogee and perigee; `None` if the row has none.
+        The printed apogee and perigee. `None` if the row has none.
     band
         The printed kind of orbit.
     variability
-        `least` or `most` variable pass of the day, the `only` one, or a `handoff`.
+        The least or the most variable pass of the day (`least`, `most`), the `only` pass, or a
+        `handoff`.
     paths
         The stations of the path. With handoffs there are several paths, in the order of time.
     start, lasts
@@ -82,7 +83,7 @@ class Curve:
     t_ns
         Instants since the contact's rise [ns], shape (n,), int64.
     delay_ns
-        The one-way delay at each instant [ns], shape (n,), int64; straight lines join the points.
+        The one-way delay at each instant [ns], shape (n,), int64. Straight lines join the points.
     """
 
     t_ns: NDArray[np.int64]
@@ -102,7 +103,7 @@ class Curve:
         return float(np.trapezoid(self.delay_ns / 1e9, self.t_ns / 1e9)) / self.lasts
 
     def jumps(self) -> list[tuple[float, float]]:
-        """Return the instant of each step [s], and the change of the delay there [s]."""
+        """Return the instant of each step of the delay [s], and the height of the step [s]."""
         steps = np.flatnonzero(np.diff(self.t_ns) <= _STEP_NS)
         return [
             (float(self.t_ns[n + 1]) / 1e9, float(self.delay_ns[n + 1] - self.delay_ns[n]) / 1e9)
@@ -176,7 +177,7 @@ def curve(paper: Paper, contact: Contact) -> Curve:
     Raises
     ------
     PaperError
-        If the day has no such pass, or if no path continues another one.
+        If the day has no such pass, or if a path does not continue the path before it.
     """
     if contact.variability == "handoff":
         return _handoffs(paper, contact)
@@ -262,7 +263,7 @@ def write(paper: Paper, folder: Path) -> dict[str, Curve]:
     Raises
     ------
     FileExistsError
-        If one of the files exists; then none is written.
+        If one of the files exists. In that case no file is written.
     """
     made = {}
     for contact in contacts(paper).values():

@@ -1,4 +1,4 @@
-"""Measures of a queue that data and ACKs share, and of listings that are made from captures."""
+"""Measures of a queue that data and ACKs share, and of listings made from captures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Filled:
     path, mss
         The path in words, and the user octets of a segment.
     fill
-        The time that the line takes for a window, divided by the least round trip.
+        The time that the line needs for a window of data, divided by the least round trip.
     met
         The share of ACKs that found data in the queue.
     longest, mean
@@ -81,11 +81,11 @@ def _filled(case: Case, limit: int) -> Filled:
 def meets_at(bench: Bench, *, grid: str, least: str, most: str) -> Measured:
     """Return the share of the round trip after which ACKs find data in the queue.
 
-    A window that fills a share f of the round trip is a train that takes this share to pass. If
-    ACKs return to the queue after a share m, the part f - m of their train finds data there. So
-    m = f (1 - share of ACKs that find data). The result is the median over windows with f from
-    `least` to `most` on all paths. An ACK waits for two segments. If these take a large part of the
-    round trip, ACKs return later by this time.
+    A window of data is a train that takes a share f of the round trip to pass. ACKs return to the
+    queue after a share m. So the part f - m of their train finds data in the queue, and m = f (1 -
+    share of ACKs that find data). The result is the median over windows with f from `least` to
+    `most` on all paths. An ACK waits for two segments. If these take a large part of the round
+    trip, ACKs return later by this time.
     """
     rows: list[tuple[str, ...]] = [("path", "mss", "fill", "ACKs that find data", "meeting after")]
     found: dict[tuple[str, int], list[float]] = {}
@@ -119,7 +119,7 @@ def acks_that_meet(bench: Bench, *, grid: str, beside: str) -> Measured:
 
 
 def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
-    """Return instants [s], and at each the packet density before a line and its queue's length."""
+    """Return instants [s] with the packet density before a line and the line's queue length."""
     t = run.segments.where(node=BEFORE).seconds()
     at, rate = density(t, gain)
     queue = run.queue.where(link=LINE, direction="forward")
@@ -131,7 +131,7 @@ def followed(run: Run, gain: float) -> tuple[Floats, Floats, Floats]:
 def density_follows(bench: Bench, *, grid: str, gain: str, others: str) -> Measured:
     """Return the correlation of packet density and queue length: the median over a grid's runs.
 
-    The table has other gains of the mean as well.
+    The table also has other gains of the exponential mean.
     """
     rows: list[tuple[str, ...]] = [("gain", "runs", "least", "median", "most", "at least 0.8")]
     found = {}
@@ -172,7 +172,7 @@ def regenerated(bench: Bench, *, runs: str) -> Measured:
 
 
 def _captured(run: Run, node: str) -> Table:
-    """Return the segments that a run's capture at a node holds, read back from its file."""
+    """Return the segments of a run's capture at a node, read from the capture's file."""
     with tempfile.TemporaryDirectory() as scratch:
         file = run.save(Path(scratch) / "run") / f"{node}.pcapng"
         return explain(file, segments=True).segments

@@ -40,24 +40,23 @@ class Claim:
 
     Attributes
     ----------
-    id, group, says
-        Its name, its part of the paper, and its statement in our words.
-    printed, unit
+    id, group, says Its name, its part of the paper, and its statement in our words. printed, unit
         The value in the paper.
     threshold
-        If the paper has a phrase instead of a number: the value that we use for it.
+        The value that we use if the paper has a phrase instead of a number.
     measure, arguments
-        How the value is measured in runs. Without a measure no run can decide the claim.
+        The measure that finds the value in runs, and its arguments. Without a measure no run can
+        decide the claim.
     compare, tolerance
         The condition under which the measured value agrees with the printed one.
     corrected
-        If the paper contradicts itself: the value that it should have printed.
+        The value that the paper should have printed, if it contradicts itself.
     shape
         The condition that confirms the claim in shape only, if its number does not agree.
     evidence
         The kind of evidence for the measured value.
     note
-        A remark for the reader; if no run can decide the claim, the reason.
+        A remark for the reader. If no run can decide the claim, it is the reason.
     """
 
     id: str
@@ -77,7 +76,7 @@ class Claim:
 
     @property
     def yardstick(self) -> Value:
-        """The value to compare the measured value with: the printed value, or our threshold."""
+        """The value that the measured one is compared with: the printed value or our threshold."""
         return self.printed if self.threshold is None else self.threshold
 
 
@@ -143,7 +142,7 @@ class Paper:
         return load(self.folder / file).replace(self.placed(values))
 
     def placed(self, values: Mapping[str, Any], beside: Path | None = None) -> dict[str, Any]:
-        """Return values of a scenario, with paths of files that links follow in the paper's folder.
+        """Return a scenario's values. Files that links follow get their path in the paper's folder.
 
         If `beside` is given, these files are in that folder instead.
         """
@@ -160,7 +159,7 @@ def shelf(folder: Path = SHELF) -> list[str]:
 
 
 def read_paper(key: str, folder: Path = SHELF) -> Paper:
-    """Read a paper: one that is installed, or a folder of your own that has a `paper.toml`.
+    """Read an installed paper, or a folder of your own that has a `paper.toml`.
 
     Raises
     ------

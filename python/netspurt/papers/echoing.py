@@ -50,7 +50,7 @@ def window_of(values: Mapping[str, Any]) -> int:
 
 
 def duration(run: Run) -> float:
-    """Return how long the transfer of a run took [s]; infinite if it did not end."""
+    """Return the duration of a run's transfer [s]; infinite if the transfer did not end."""
     flows = run.flows
     took = float(flows.seconds("finished_ns")[0] - flows.seconds("start_ns")[0])
     return took if np.isfinite(took) else float("inf")
@@ -78,7 +78,7 @@ def _spread(values: list[float]) -> tuple[str, ...]:
 
 @registered
 def slower_through_echo(bench: Bench, *, echo: str, sink: str, limit: str, case: str) -> Measured:
-    """Return the ratio of the rate through an echo to that to a sink: the median over paths.
+    """Return the rate through an echo divided by the rate to a sink: the median over paths.
 
     The paths are those with the queue limit `limit`.
 
@@ -120,8 +120,8 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
     """Return whether a queue of `limit` packets bounds the packets per second behind it.
 
     *Bounded* means that on each path a short transfer has fewer packets per second than without the
-    limit. *Except long and clean* means that a long transfer has more than a short one if there are
-    no losses, and not more if there are losses.
+    limit. *Except long and clean* means two things: without losses, a long transfer has more
+    packets per second than a short one, and with losses it does not.
     """
     rows: list[tuple[str, ...]] = [("limit", "path", "transfer", "loss", "packets/s")]
     rates: dict[tuple[str, str], dict[tuple[bool, bool, bool], float]] = {}
@@ -145,10 +145,10 @@ def bound_of_packets(bench: Bench, *, grid: str, limit: str) -> Measured:
 
 @registered
 def losses_to_learn(bench: Bench, *, grid: str, window: str, fits: str) -> Measured:
-    """Return the cuts that it takes until ssthresh is at most `fits` octets: the median.
+    """Return the number of cuts until ssthresh is at most `fits` octets: the median.
 
     Transfers without losses, and transfers that end before ssthresh is that low, are left out. The
-    table has the first ssthresh after a cut, and the cuts that halving the window would take.
+    table has the first ssthresh after a cut, and the number of cuts if each one halved cwnd.
     """
     rows: list[tuple[str, ...]] = [
         ("window", "mss", "transfers", "no loss", "learnt", "cuts", "first threshold", "halvings")
@@ -186,7 +186,7 @@ def _thresholds(run: Run) -> NDArray[np.int64]:
 
 @registered
 def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
-    """Return how much longer a transfer takes with one loss [s]: the mean over paths and losses.
+    """Return the time that one loss adds to a transfer [s]: the mean over paths and losses.
 
     The table also has this time in least round trips.
     """
@@ -217,10 +217,10 @@ def cost_of_a_loss(bench: Bench, *, grid: str, mss: str) -> Measured:
 def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) -> Measured:
     """Return the ratio of the durations of two cases: the median over paths of a queue limit.
 
-    The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table divides the difference
-    between two transfers: the slow case through an echo, and the fast case with ACKs on a path of
-    their own. It has the mean shares of three causes over those paths: the segment size, the
-    window, and the shared queue.
+    The two cases are `WINDOW/MSS,WINDOW/MSS`, the slow one first. The table explains the difference
+    between two transfers: the slow case through an echo, and the fast case with ACKs on a separate
+    path. Three causes have a share in it: the segment size, the window, and the shared queue. The
+    table has the mean of each share over these paths.
     """
     through, apart = durations(bench, echo), durations(bench, split)
     (slow_window, slow_mss), (fast_window, fast_mss) = map(_case, cases.split(","))
@@ -253,7 +253,7 @@ def slower_case(bench: Bench, *, echo: str, split: str, limit: str, cases: str) 
 
 @registered
 def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
-    """Return the queue limits that captures beside the sender show: the median for each true limit.
+    """Return queue limits from captures beside the sender: the median for each true limit.
 
     The table also has other grids, whose ACKs share the queue or whose segments are fragmented.
     """
@@ -280,7 +280,7 @@ def limits_inferred(bench: Bench, *, grid: str, others: str) -> Measured:
 def _limit_seen(case: Case, *, alone: bool) -> int | None:
     """Return the limit that the capture beside the sender shows.
 
-    If ACKs are not `alone` on their way, or if segments are fragmented, the time of a packet is
+    If ACKs are not `alone` in their queue, or if segments are fragmented, the time of a packet is
     given and not inferred.
     """
     run = case.run
@@ -294,9 +294,9 @@ def _limit_seen(case: Case, *, alone: bool) -> int | None:
 
 @registered
 def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
-    """Return the packets that a receiver sent per segment that it received: the median over paths.
+    """Return the packets that a receiver sent per received segment: the median over paths.
 
-    Two or three of them open and close the connection; all others are ACKs.
+    Two or three of the packets open and close the connection. All others are ACKs.
     """
     rows: list[tuple[str, ...]] = [("limit", "window", "mss", "paths", "least", "median", "most")]
     found: dict[Key, float] = {}
@@ -318,7 +318,7 @@ def acks_per_segment(bench: Bench, *, grid: str, limit: str) -> Measured:
 def headers_seen(bench: Bench, *, run: str, mss: str) -> Measured:
     """Return the IP headers of the fragments of a segment, if only the first has a TCP header.
 
-    They follow from the sizes of the packets that arrive at the sink, and from their offsets.
+    The headers are computed from the sizes and offsets of the packets that arrive at the sink.
     """
     at = bench.run(run).segments.where(node="sink", way="in", len_bytes=int(mss))
     ids, offsets = at["id"], np.ma.filled(at["offset_bytes"], 0).astype(np.int64)

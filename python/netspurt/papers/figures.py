@@ -1,4 +1,4 @@
-"""Figures of papers from our own runs; a paper's `[[pictures]]` name them."""
+"""Figures of papers from our own runs. A paper's `[[pictures]]` name them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _times(curve: Curve) -> Floats:
 
 
 def round_trips(bench: Bench, *, contact: str = "") -> Figure:
-    """Draw unloaded round trips and their fits: of each contact with one relay, or of `contact`."""
+    """Draw unloaded round trips and their fits, for each contact with one relay or for one."""
     from netspurt.plots.ranges import draw_panels
 
     panels = []

@@ -1,4 +1,4 @@
-"""Measures of fragmented segments: results of arithmetic, and of runs over a net that fragments."""
+"""Measures of fragmented segments, from arithmetic and from runs over a net that fragments."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def octets_a_packet(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Meas
 
 
 def _bases(a: float, b: float, what: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return how much the first value exceeds the second, as shares of each of them."""
+    """Return the difference of two values, as a share of the first and of the second."""
     return [
         ("measured against", "difference"),
         (f"the smaller, {what[1]}", f"{100 * (a / b - 1):+.1f} %"),
@@ -103,7 +103,7 @@ def more_octets(_bench: Bench, *, sizes: str, limit: str, unit: str) -> Measured
 def good_sizes(_bench: Bench, *, limit: str, unit: str, most: str) -> Measured:
     """Return the first segment size with a local maximum of user octets per packet, and the step.
 
-    All sizes up to `most` are tried; the steps from each maximum to the next must be equal.
+    All sizes up to `most` are tried. The steps from each maximum to the next must be equal.
     """
     rows: list[tuple[str, ...]] = [
         ("unit", "sizes with more user octets per packet than their neighbours")
@@ -186,9 +186,9 @@ def sooner(_bench: Bench, *, sizes: str, limit: str) -> Measured:
 def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measured:
     """Return the greatest differences between the best number of packets and the closed form.
 
-    For the first difference the best number is found by trying all numbers, over all limits and
-    losses. For the second it is that of simulated transfers over the losses of a grid, by the user
-    octets delivered per packet sent.
+    The first difference compares the closed form with the best of all numbers, over all limits and
+    losses. The second compares it with the best number in simulated transfers over the losses of a
+    grid. The best number delivers the most user octets per packet sent.
     """
     rows: list[tuple[str, ...]] = [("limit", "loss", "closed form", "by trying", "simulated")]
     apart = [0.0, 0.0]
@@ -207,7 +207,7 @@ def best_counts(bench: Bench, *, limits: str, losses: str, grid: str) -> Measure
 
 
 def _simulated_best(bench: Bench, grid: str) -> dict[tuple[int, float], int]:
-    """Return, for each limit and loss, the packets per segment with which most was delivered."""
+    """Return, for each limit and loss, the packets per segment that delivered the most data."""
     sums: dict[tuple[int, float], dict[int, list[float]]] = {}
     for case in bench.grid(grid):
         run = case.run
@@ -247,7 +247,7 @@ def most_gained(_bench: Bench, *, limits: str, losses: str, share: str) -> Measu
 
 @registered
 def quotients(_bench: Bench, *, amount: str, rates: str) -> Measured:
-    """Return an amount, and the time that it takes at the first of several rates."""
+    """Return an amount of data, and the time that it takes at the first of several rates."""
     times = [float(amount) / float(rate) for rate in rates.split(",")]
     rows: list[tuple[str, ...]] = [("rate", "time")]
     rows += [
@@ -270,7 +270,7 @@ def percent_of(_bench: Bench, *, count: str, each: str, of: str) -> Measured:
 def burst_that_fits(bench: Bench, *, packets: str, limit: str, grid: str) -> Measured:
     """Return the octets of a number of full datagrams, in KB.
 
-    The table has the largest window without a drop among those of a grid, over its paths.
+    The table has, for each path of a grid, the largest window of the grid without a drop.
     """
     rows: list[tuple[str, ...]] = [("mss", "largest window without a drop", "over paths")]
     largest: dict[int, dict[str, int]] = {}

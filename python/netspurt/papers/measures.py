@@ -53,7 +53,7 @@ def ack(bench: Bench, *, run: str, packet: str, sends: str) -> Measured:
 
 @registered
 def dupack(bench: Bench, *, run: str, packet: str, nth: str, retransmissions: str = "") -> Measured:
-    """Return the time of a packet's n-th duplicate ACK, if exactly these packets left then."""
+    """Return the time of a packet's n-th duplicate ACK, if exactly these packets left at once."""
     segments = at_sender(bench.run(run))
     times = segments.where(kind="dupack", packet=int(packet)).seconds()
     if len(times) < int(nth):
@@ -152,7 +152,7 @@ def link_values(bench: Bench, *, run: str, links: str) -> Measured:
 
 @registered
 def queue_limits(bench: Bench, *, run: str, links: str) -> Measured:
-    """Return the queue limit of each link in packets, if no queue ever exceeded it."""
+    """Return the queue limit of each link in packets, if no queue exceeded it."""
     result = bench.run(run)
     settings = configuration(result)["links"]
     limits = [quantity(settings[name]["queue"])[1] for name in links.split(",")]
@@ -380,7 +380,7 @@ def timer_drift(bench: Bench, *, grid: str, modules: str) -> Measured:
 
 @registered
 def lateness(bench: Bench, *, grid: str, modules: str) -> Measured:
-    """Return how much later a start with four packets finishes than one with one, at most [s].
+    """Return the greatest delay of the finish by a start with four packets instead of one [s].
 
     A run finishes with the first ACK of the last packet that both runs acknowledged.
     """

@@ -23,7 +23,7 @@ from netspurt.papers.registry import Measured, registered
 
 #: The speed of light [km/s].
 LIGHT_KM_S = 299792.458
-#: A distance may exceed the bounds by this, because a real orbit is not an exact ellipse [km].
+#: A distance may exceed the bounds by this much [km], because a real orbit is not an exact ellipse.
 _WIDER_KM = 20.0
 
 
@@ -40,8 +40,8 @@ def _curves(bench: Bench, *, handoffs: bool = False) -> dict[str, tuple[Contact,
 def bounds_km(apogee: float, perigee: float) -> tuple[float, float]:
     """Return the least and the greatest distance [km] of a satellite from a synchronous relay.
 
-    At the least distance both are in a line with the Earth's centre. At the greatest distance the
-    line between them touches the Earth.
+    At the least distance, the satellite and the relay are in line with the Earth's centre. At the
+    greatest distance, the line between them touches the Earth.
     """
     high, low = EARTH_KM + apogee, EARTH_KM + perigee
     if low <= EARTH_KM:
@@ -162,7 +162,7 @@ def as_delays(curve: Curve) -> PathDelays:
 
 @registered
 def step_at(bench: Bench, *, contact: str, way: str) -> Measured:
-    """Return when the delay of a contact steps up or down [s]."""
+    """Return the instant at which the delay of a contact steps up or down [s]."""
     _, curve = _curves(bench, handoffs=True)[contact]
     rows = [("at", "round trip changes by")]
     rows += [(f"{t:.1f} s", f"{2e3 * by:+.1f} ms") for t, by in curve.jumps()]
@@ -197,7 +197,7 @@ def perfect_handoffs(bench: Bench, *, run: str, link: str) -> Measured:
     came = made.segments.where(node=str(made.flows["to"][0]), way="in", kind="data")
     double = float(len(came) - len(set(came["packet"].tolist())))
     trips = made.rtt.seconds("rtt_ns").max()
-    # Each packet answers the one before it: without dead time no gap exceeds a round trip.
+    # Each packet answers the packet before it. So without dead time no gap exceeds a round trip.
     gaps = float(np.diff(came.seconds()).max())
     dead = max(0.0, gaps - trips)
     rows = [

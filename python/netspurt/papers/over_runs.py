@@ -112,7 +112,8 @@ def after_a_timeout(bench: Bench, *, run: str) -> Measured:
 def first_timeout(bench: Bench, *, run: str) -> Measured:
     """Return the first instant at which a round trip exceeded the timer and the timer fired [s].
 
-    The first number counts from the contact's rise, the second from the transfer's start.
+    The result has this instant twice: counted from the contact's rise, and from the transfer's
+    start.
     """
     made = bench.run(run)
     sent = at_sender(made).where(way="out", kind="retransmission")

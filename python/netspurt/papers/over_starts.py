@@ -84,7 +84,7 @@ def starts_apart(bench: Bench) -> Measured:
 
 @registered
 def never_limited(bench: Bench, *, run: str) -> Measured:
-    """Return the receive window in segments, if it never held back data of any transfer."""
+    """Return the receive window in segments, if it never limited a transfer."""
     limited = {n: int(bench.transfers(n).window_limited.sum()) for n in bench.of_study.contacts}
     rows = [("contact", "times limited"), *((name, str(n)) for name, n in limited.items())]
     flow = next(iter(configuration(bench.run(run))["flows"].values()))
@@ -161,10 +161,10 @@ def long_vary_more(bench: Bench) -> Measured:
 
 @registered
 def most_varying(bench: Bench, *, contacts: str) -> Measured:
-    """Return how many times more these contacts' round trips and throughputs vary than others'.
+    """Return how many times as much these contacts vary as others, in round trip and throughput.
 
-    A factor is the least variation of these contacts divided by the greatest of the others. The
-    factor of throughputs is the least over all sizes.
+    A factor is the least variation of these contacts, divided by the greatest variation of the
+    others. For throughputs it is the least factor over all sizes.
     """
     these = contacts.split(",")
     swings, spreads = {}, {}
@@ -256,7 +256,7 @@ def order_by_spread(bench: Bench, *, contact: str) -> Measured:
 # Transfers with other values: a constant delay, and a minimum RTO.
 
 
-def _few(  # noqa: PLR0913 - a case of the study, and how it differs
+def _few(  # noqa: PLR0913 - a case of the study, and its differences
     bench: Bench,
     contact: str,
     size: int,

@@ -2,10 +2,10 @@
 
 A row with one line of delay on length becomes a serial line. A row with two lines becomes a net
 that fragments long datagrams. The net has a slower access line, on which a packet's fragments
-follow each other. It has a backbone whose frames have an overhead, so that each further fragment
-costs time. Every datagram above 125 octets waits, as in a net that reserves buffers for messages of
-several packets. Rates, overhead, wait and delay are chosen so that the greatest relative error of
-the four line ends is as small as possible; nothing else is fitted.
+follow each other. The frames of its backbone have an overhead, so each further fragment costs time.
+Every datagram above 125 octets waits, as in a net that reserves buffers for messages of several
+packets. Rates, overhead, wait and delay are chosen so that the greatest relative error of the four
+line ends is as small as possible. No other value is fitted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from netspurt.papers.tables import LAST_SHORT, LONGEST, SHORTEST, PathRow
 
 Floats = NDArray[np.float64]
 
-#: The limits at which a net may fragment, in octets. With the last limit 256 octets are two
+#: The limits above which a net may fragment, in octets. With the last limit, 256 octets become two
 #: fragments and not three.
 _MTUS = (125, 132, 140)
 #: The least delay per octet on the backbone [s]: 10 Mbit/s.
@@ -51,7 +51,7 @@ class Path:
     mtu
         The largest packet of the access line; `None` with one line.
     error
-        The largest relative error of a line end that is expected, without random lengths.
+        The largest expected relative error of a line end, without the effect of random lengths.
     """
 
     row: PathRow
@@ -109,7 +109,7 @@ def _cut_at(row: PathRow, mtu: int) -> Path:
     error = np.full((len(ends), 1), -1.0)
     bounds_of_error = np.vstack([np.hstack([relative, error]), np.hstack([-relative, error])])
     longest = float(max(parts[0] for parts in parted if len(parts) > 1))
-    # The next fragment is there when the backbone is ready for it.
+    # The next fragment has arrived when the backbone is ready for it.
     no_waiting = [0.0, longest, -longest, -1.0, 0.0, 0.0]
     framed = [0.0, 0.0, -_OVERHEAD, 1.0, 0.0, 0.0]
     solved = linprog(

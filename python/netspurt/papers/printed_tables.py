@@ -1,4 +1,4 @@
-"""Measures of printed tables: results of the numbers themselves."""
+"""Measures of printed tables, computed from the printed numbers alone."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def nominal_rates(bench: Bench, *, table: str, rows: str) -> Measured:
 
 @registered
 def halving(bench: Bench, *, table: str, rows: str) -> Measured:
-    """Return the factor applied to round trips, a half or one, whichever fits known lines.
+    """Return the factor, a half or one, with which round trips fit known lines.
 
-    Delays of whole round trips would show half the speed of a line that is crossed twice.
+    A probe crosses a line twice, so delays of whole round trips would show half of its speed.
     """
     paths = [path_rows(bench.paper, table)[name] for name in _names(rows)]
     off = {}
@@ -133,7 +133,7 @@ def _ratio_rows(paths: list[PathRow]) -> list[tuple[str, str]]:
 
 @registered
 def length_ratios(bench: Bench, *, table: str) -> Measured:
-    """Return the least and greatest ratio of the longest probes' delay to that of the shortest."""
+    """Return the least and greatest ratio of the longest probes' delay to the shortest's."""
     paths = list(path_rows(bench.paper, table).values())
     ratios = [path.ratio for path in paths]
     rows = _ratio_rows(paths)
@@ -198,7 +198,7 @@ def fitting_probes(bench: Bench, *, table: str) -> Measured:
 
 @registered
 def agreeing_rows(bench: Bench, *, table: str, rule: str, probes: str) -> Measured:
-    """Return the number of rows that satisfy an equation of the account; the table has the rest."""
+    """Return the number of rows that satisfy an equation. The table has the other rows."""
     rows = [row.account for row in account_rows(bench.paper, table).values()]
     wrong = [contradictions(row, int(probes)).get(rule) for row in rows]
     failed = [(sentence,) for sentence in wrong if sentence]
@@ -350,8 +350,8 @@ def longest_waits(bench: Bench, *, table: str) -> Measured:
 def charged_delays(bench: Bench, *, table: str, probes: str) -> Measured:
     """Return the number of rows whose spurious time can be the delays of the retransmitted probes.
 
-    Take N delays with mean m and coefficient of variation c. For n of them with mean m',
-    n (m' - m)² <= N (c m)². Rounding may hide a hundredth of c and of m.
+    N delays have the mean m and the coefficient of variation c. If n of them have the mean m', then
+    n (m' - m)² <= N (c m)². Rounding may change c and m by a hundredth.
     """
     n_all = int(probes)
     fits = 0
@@ -412,7 +412,7 @@ def busy_and_quiet(bench: Bench, *, table: str) -> Measured:
 
 
 def _clamped() -> list[int]:
-    """Return all lengths, which are equally likely: from 0 to 256, with 40 instead of less."""
+    """Return all lengths, equally likely: from 0 to 256, but at least 40."""
     return [max(octets, SHORTEST) for octets in range(LONGEST + 1)]
 
 
@@ -425,7 +425,7 @@ def _random_runs(
 ) -> list[tuple[AccountRow, PathRow]]:
     """Return the runs with random lengths, each with its path's line if one is printed."""
     paths, known = path_rows(bench.paper, lines), aliases(bench.paper, hosts)
-    # The line to UCL is that from the usual host.
+    # The line to UCL was measured from the usual host.
     return [
         (row, path_of(row, paths, known))
         for row in account_rows(bench.paper, table).values()

@@ -32,7 +32,7 @@ class Variant:
     """A model of the order of a row's delays and losses."""
 
     structure: Structure
-    #: The number of losses in a row.
+    #: The number of consecutive losses.
     burst: int
 
     def __str__(self) -> str:
@@ -93,10 +93,10 @@ class Recordings:
         row
             The printed row.
         burst
-            The number of losses in a row.
+            The number of consecutive losses.
         lengths
-            The lengths of the probes; by default those of the row's run. If they are mixed, the
-            delay depends on them by the path's printed line.
+            The lengths of the probes. By default they are the lengths of the row's run. If the
+            lengths are mixed, the delay depends on them by the path's printed line.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Recordings:
             burst=burst,
             lengths=octets,
             line=line,
-            # The filter behind the table has a timer that is too short about twice per glitch.
+            # In the filter of the table, the timer is too short about twice per glitch.
             glitches=max(row.account.spurious // 2, 1),
         )
 

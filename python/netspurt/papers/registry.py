@@ -1,7 +1,7 @@
 """Measures by name: functions from runs and data to the value that decides a claim.
 
-A measure takes the bench and the claim's arguments by name. It returns a `Measured`: a value, and
-rows of a table that show how it was found. A measure does not know the claim.
+A measure takes the bench and the claim's arguments by name. It returns a `Measured`, which is a
+value, and rows of a table that show how the value was found. A measure does not know the claim.
 """
 
 from __future__ import annotations

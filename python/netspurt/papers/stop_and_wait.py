@@ -22,7 +22,7 @@ _NEAR_S = 10.0
 
 @dataclass(frozen=True)
 class Waited:
-    """The numbers of segments of a contact: sent, retransmitted, retransmitted spuriously."""
+    """The numbers of segments in a contact: sent, retransmitted, spuriously retransmitted."""
 
     sent: int
     retransmissions: int
@@ -75,7 +75,7 @@ def stop_and_wait(bench: Bench, *, contact: str, clock: str) -> Measured:
 
 @registered
 def stop_and_wait_near(bench: Bench, *, contact: str, clock: str, way: str) -> Measured:
-    """Return the spurious retransmissions within 10 s after a step of the delay, and its time [s].
+    """Return the spurious retransmissions in the 10 s after a step of the delay, and its time [s].
 
     `way` says whether the delay steps up or down.
     """

@@ -1,7 +1,7 @@
-"""A study: transfers of several sizes, by several clocks, that start at many instants of a contact.
+"""A study: transfers of several sizes and clocks, which start at many instants of a contact.
 
-Each contact is a sweep. A quick study takes a few of the starts. The whole study is run once into a
-folder, and its results are read from there.
+Each contact is a sweep. A quick study uses a few of the starts. The whole study is run once, and
+its results are stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 FLOW = "flows.transfer"
 _SPACE = "space"
 LINK = f"links.{_SPACE}"
-#: A run ends this long after its contact [s]; no transfer of a study takes longer.
+#: A run ends this time after its contact [s]. No transfer of a study takes longer.
 _AFTER_S = 1000
 
 
@@ -49,13 +49,14 @@ class Transfers:
     clock
         The tick in text form, shape (n,).
     start, seconds
-        The start of each transfer, and its duration [s]; NaN if it did not end.
+        The start of each transfer, and its duration [s]. The duration is NaN if the transfer did
+        not end.
     delivered
-        Segments that the receiver got, each counted once.
+        The number of segments that the receiver got. Each segment counts once.
     sent, spurious, timeouts
         Segments sent, spurious retransmissions, timeouts.
     window_limited
-        How many times the receive window held back data that cwnd allowed.
+        The number of times that cwnd allowed data but the receive window did not.
     """
 
     size: Ints
@@ -146,7 +147,7 @@ class Study:
         Raises
         ------
         PaperError
-            If it describes none.
+            If the file describes no study.
         """
         about = paper.study
         if not about:
@@ -182,8 +183,9 @@ class Study:
     def starts(self, contact: Contact, *, whole: bool) -> Floats:
         """Return when transfers start [s].
 
-        The starts are spread over the whole contact. The last is at least `every` minus `shift`
-        before its end. A quick study takes some of these starts, evenly spaced.
+        The starts are spread over the whole contact. The last start is at least `every` minus
+        `shift` before the end of the contact. A quick study uses some of these starts, at equal
+        distances.
         """
         count = int(self.lasts(contact) // self.every) - 1
         nominal = self.every * np.arange(1, count + 1)
@@ -197,7 +199,7 @@ class Study:
     ) -> Scenario:
         """Return the scenario of a contact's transfers, with some values replaced.
 
-        With `static` the delay is the contact's mean delay all the time.
+        With `static`, the delay is always the contact's mean delay.
         """
         file = self.paper.folder / contact.scenario
         if static:
@@ -260,7 +262,7 @@ class Study:
         Parameters
         ----------
         out
-            The folder; sweeps that it has are continued or left as they are.
+            The folder. Its unfinished sweeps are continued, and its finished sweeps stay unchanged.
         progress
             Called with the number of finished transfers and the number in all.
         threads
@@ -296,12 +298,12 @@ class Study:
         Raises
         ------
         PaperError
-            If they are not all there, or belong to another study.
+            If a transfer is missing, or if the transfers belong to another study.
         """
         folder = open_sweep(out / contact.name)
         made = tomllib.loads(read_text(out / contact.name / SCENARIO))
         axes = made.pop("sweep", {}).get("over", {})
-        # To make the sweep again would take long, because it checks each start. Its parts suffice.
+        # Making the sweep again is slow, because it checks each start. Its parts suffice here.
         if axes != self._axes(contact, whole=True) or made != self._document(contact):
             raise PaperError(f"{folder.where} belongs to another study")
         cases = folder.read()

@@ -20,7 +20,7 @@ def _text(argument: str) -> str:
 
 
 def _case(bench: Bench, grid: str, at: str) -> Run:
-    """Return the run of the grid's case that has the value `at`, in text form."""
+    """Return the run of the case of a grid whose value, as text, is `at`."""
     for case in bench.grid(grid):
         if _text(at) in map(str, case.values.values()):
             return case.run
@@ -113,7 +113,7 @@ def run_lost(run: Run) -> int:
 
 @registered
 def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
-    """Return how often SFR sent a segment that was lost twice, if a timeout repaired it then."""
+    """Return how often SFR sent a segment that was lost twice, if a timeout then repaired it."""
     (case,) = bench.grid(grid)
     sent = at_sender(case.run).where(way="out", kind="retransmission")
     rows = [("at", "packet", "cause")]
@@ -127,7 +127,7 @@ def sfr_repairs(bench: Bench, *, grid: str) -> Measured:
 
 @registered
 def sfr_cutout(bench: Bench, *, grid: str) -> Measured:
-    """Return the acknowledged octets from which on SFR is off [kB], with the range from the cases.
+    """Return the number of acknowledged octets that switches SFR off [kB], with its range.
 
     In each case one segment is lost after all octets before it were acknowledged.
     """
@@ -188,9 +188,9 @@ def _by_place(swept: Swept, measure: str) -> dict[tuple[str, str], float]:
 
 @registered
 def most_saved_by_sfr(bench: Bench, *, sweeps: str, without: str) -> Measured:
-    """Return how much SFR shortens transfers with several losses, at most [% of Reno's time].
+    """Return the greatest share by which SFR shortens transfers with several losses [% of Reno].
 
-    `without` names the place with a single loss, which is left out.
+    The place `without` has a single loss and is left out.
     """
     most = -np.inf
     rows: list[tuple[str, ...]] = [("sweep", "lost", "sender", "done", "spurious")]

@@ -1,4 +1,4 @@
-"""Measures of timers on surrogates: results that hold for every structure of the delays.
+"""Measures of timers on surrogates. Their results are valid for every structure of the delays.
 
 Most measures return a number for each variant of the surrogates, so a comparison holds only if it
 holds for all of them.
@@ -44,7 +44,7 @@ def _mean_of(values: NDArray[np.float64]) -> Interval:
 
 
 def verdict_of(intervals: list[Interval]) -> str:
-    """Return which of two settings is better, if it is the same for all structures."""
+    """Return the better of two settings, if it is the same one for all structures."""
     if all(interval.low == interval.high == 0 for interval in intervals):
         return "no difference"
     signs = {interval.sign for interval in intervals}
@@ -231,7 +231,7 @@ def overshoot(bench: Bench, *, rows: str, rising: str, setting: str) -> Measured
 
 @registered
 def setting_by_waits(bench: Bench, *, settings: str, aside: str) -> Measured:
-    """Return the number of variants in which the first setting's waits for losses are closest.
+    """Return the number of variants in which the first setting has the closest waits for losses.
 
     Closest means that the median over the runs is nearest to the printed median.
     """
@@ -329,7 +329,7 @@ def fit_of_surrogates(bench: Bench, *, rows: str) -> Measured:
 
 
 def _waits(algorithm: str, delays: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return delays and an algorithm's timers in seconds; `1x50` means fifty delays of 1 s."""
+    """Return delays and an algorithm's timers in seconds. `1x50` means fifty delays of 1 s."""
     values: list[float] = []
     for word in delays.split(","):
         delay, _, times = word.partition("x")

@@ -1,7 +1,7 @@
-"""Sweeps of a paper, as its `[sweeps]` name them: whole ones in a folder, or quick ones.
+"""The sweeps in a paper's `[sweeps]`: whole sweeps in a folder, or quick ones.
 
-A quick sweep has fewer seeds and ends sooner. The whole sweeps are run once into a folder, and
-their results are read from there.
+A quick sweep has fewer seeds and ends sooner. The whole sweeps are run once, and their results are
+stored in a folder and read from it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Swept:
         return next(one.mean for one in found if one.labels == labels)
 
     def gains(self, measure: str) -> dict[tuple[str, ...], Interval]:
-        """Return how much lower a measure is than the base's, for each cell of a sender [%].
+        """Return how much lower a measure is than that of the base, for each cell of a sender [%].
 
         Runs with the same seed are compared, so the interval is that of their difference. The
         difference is divided by the base's mean, as if this mean were exact.
@@ -87,7 +87,7 @@ class Sweeps:
         Raises
         ------
         PaperError
-            If it describes none.
+            If the file describes no sweeps.
         """
         if not paper.sweeps:
             raise PaperError(f"{paper.key} has no study: there is no [sweeps] in its paper.toml")
@@ -112,12 +112,12 @@ class Sweeps:
         return Sweep.of(base.replace({"sweep": {"seeds": seeds, "over": about["over"]}}))
 
     def whole(self, out: Path, progress: Progress | None = None, threads: int = 0) -> int:
-        """Run all sweeps into a folder with a folder for each.
+        """Run all sweeps. Each sweep gets a folder inside the given folder.
 
         Parameters
         ----------
         out
-            The folder; sweeps that it has are continued or left as they are.
+            The folder. Its unfinished sweeps are continued, and its finished sweeps stay unchanged.
         progress
             Called with the number of finished cases and the number in all.
         threads
@@ -158,7 +158,7 @@ class Sweeps:
         Raises
         ------
         PaperError
-            If they are not all there, or belong to another study.
+            If a case is missing, or if the cases belong to another study.
         """
         folder = open_sweep(out / name)
         if folder.fingerprint != self.sweep(name, whole=True).fingerprint:

@@ -42,7 +42,7 @@ class PrintedLine:
 
 @dataclass(frozen=True)
 class PathRow:
-    """A path's row: one line, or one for each class of lengths."""
+    """A path's row: one line, or one line for each class of lengths."""
 
     name: str
     group: str
@@ -113,7 +113,7 @@ class AccountRow:
     def mean_answered_ms(self, probes: int) -> float:
         """Return the mean over the answered probes.
 
-        The printed mean is truncated to a whole millisecond, so half of one is added.
+        The printed mean is truncated to a whole millisecond, so half a millisecond is added.
         """
         account = self.account
         return (account.mean_ms + 0.5) * probes / (probes - account.lost)
@@ -138,7 +138,7 @@ def aliases(paper: Paper, table: str) -> dict[str, str]:
 
 
 def path_of(row: AccountRow, paths: dict[str, PathRow], hosts: dict[str, str]) -> PathRow:
-    """Return the line of a run's path. If there are a busy and a quiet line, it is the run's kind.
+    """Return the line of a run's path. If it has a busy and a quiet line, the run's kind decides.
 
     Raises
     ------

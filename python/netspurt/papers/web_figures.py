@@ -28,7 +28,7 @@ _VALUES: dict[str, tuple[str, str, Callable[[Connections], Any]]] = {
         lambda one: handshake_ratio(one).longest,
     ),
 }
-#: A longest later round trip of more than this many times the handshake's is unusual.
+#: A later round trip is unusual if it is longer than this many times the handshake's.
 _TIMES = 3.0
 #: An idle time longer than this is taken for a timeout if nothing else explains it [s].
 _TIMEOUT_S = 0.5
@@ -78,7 +78,7 @@ def against_idle(bench: Bench, *, run: str, site: str) -> Figure:
 
 
 def gains_of_sender(bench: Bench, *, sweep: str, measure: str, name: str) -> Figure:
-    """Draw how much lower a measure is than the base's, by delay and load, with intervals."""
+    """Draw the gain of a measure over the base, by delay and load, with intervals."""
     from netspurt.plots.ranges import draw_ranges
 
     swept = bench.swept(sweep)

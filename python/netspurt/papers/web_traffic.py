@@ -19,7 +19,7 @@ from netspurt.quantities import quantity
 from netspurt.run import Run
 from netspurt.sweep import Sweep
 
-#: The measure that decides, and those that tables show beside it.
+#: The measure that decides, and the measures that tables show beside it.
 MEAN = "connection_ns_mean"
 QUANTILES = ("connection_ns_p50", "connection_ns_p90", "connection_ns_p99")
 _HEADS = ("mean", "median", "90 %", "99 %")
@@ -45,7 +45,7 @@ def gain_rows(swept: Swept) -> list[tuple[str, ...]]:
 def mean_duration(bench: Bench, *, sweep: str, cell: str) -> Measured:
     """Return the mean duration of the connections of a cell [ms], from SYN to the last ACK of data.
 
-    It is the mean of the means of the seeds.
+    The result is the mean of the means of all seeds.
     """
     swept = bench.swept(sweep)
     rows: list[tuple[str, ...]] = [("cell", *_HEADS)]
@@ -68,7 +68,8 @@ def gain_of_sender(bench: Bench, *, sweep: str, cell: str) -> Measured:
 def gains_in_order(bench: Bench, *, sweep: str, cells: str) -> Measured:
     """Return the least difference between the gain of a cell and that of the next cell, in points.
 
-    None if one of these differences could be chance, because its 95 % interval contains zero.
+    The result is None if one of these differences could be chance, because its 95 % interval
+    contains zero.
     """
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
@@ -105,7 +106,8 @@ def least_gain_of_sender(bench: Bench, *, sweep: str) -> Measured:
 def best_sender(bench: Bench, *, sweep: str) -> Measured:
     """Return the label of the sender with the least mean duration, as a number.
 
-    None if the difference from another sender, except the base, could be chance.
+    The result is None if its difference from another sender could be chance. The base does not
+    count as another sender.
     """
     swept = bench.swept(sweep)
     gains = swept.gains(MEAN)
@@ -137,9 +139,9 @@ def near_with_fewer(bench: Bench, *, sweep: str, first: str, second: str) -> Mea
 
 @registered
 def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
-    """Return a label, if the gain is largest at it and falls from each label to the next.
+    """Return a label, if it has the largest gain and the gain falls from each label to the next.
 
-    None if a step could be chance.
+    The result is None if a step could be chance.
     """
     swept = bench.swept(sweep)
     gains = [one for _, one in swept.gains(MEAN).items()]
@@ -153,7 +155,7 @@ def falls_by_label(bench: Bench, *, sweep: str, best: str) -> Measured:
 def whole_lives(bench: Bench, *, run: str, limits: str) -> Measured:
     """Return the share of connections that end before each of several limits [% of all].
 
-    Both directions count, because each end of a connection has a limit of its own.
+    Both directions count, because each end of a connection has its own limit.
     """
     made = bench.run(run).table("connections")
     most = np.maximum(made["forward_bytes"], made["reverse_bytes"])
@@ -173,8 +175,8 @@ def link_use(  # noqa: PLR0913 - each is a choice of its own
 ) -> Measured:
     """Return the share of a link's time that the base's packets take in several cells [%].
 
-    It is the share of the busier direction: the mean over whole runs, with Student's 95 % interval.
-    Without the folder of a study `seeds` runs are made.
+    The share is that of the busier direction. It is the mean over whole runs, with Student's 95 %
+    interval. Without the folder of a study, `seeds` runs are made.
     """
     from scipy.special import stdtrit
 
@@ -196,7 +198,7 @@ def link_use(  # noqa: PLR0913 - each is a choice of its own
 
 
 def _cases_of_base(sweep: Sweep, cell: tuple[str, ...]) -> range:
-    """Return the numbers of a cell's cases of the base; runs of a combination are neighbours."""
+    """Return the numbers of the base's cases in a cell. Runs of a combination are neighbours."""
     place = 0
     for labels, label in zip(
         sweep.labels.values(), (*cell, str(sweep.labels[SENDER][0])), strict=True
@@ -233,9 +235,9 @@ def heavy_tail(bench: Bench, *, run: str, share: str) -> Measured:
 
 @registered
 def base_sender(bench: Bench, *, base: str, off: str) -> Measured:
-    """Return the base's recovery, if it repaired losses that way and SFR switched off equals it.
+    """Return the base's recovery, if it repaired losses and equals SFR that is switched off.
 
-    Equal means: all columns of all connections.
+    Equal means that all columns of all connections are equal.
     """
     one, other = (bench.run(name).table("connections") for name in (base, off))
     equal = len(one) == len(other) and all(
@@ -261,7 +263,7 @@ def idle_against_throughput(bench: Bench, *, run: str, site: str) -> Measured:
 
 @registered
 def timeouts_told_by_idle(bench: Bench, *, run: str, threshold: str) -> Measured:
-    """Return the share of connections rightly labelled as with or without a timeout [%].
+    """Return the share of connections with the right label, timeout or no timeout [%].
 
     A connection is labelled if its longest idle time exceeds a threshold [ms] and nothing else
     explains that time.

@@ -67,9 +67,9 @@ _OF_ONE_DIRECTION = ("time-sequence", "cwnd", "rto", "outstanding", "throughput"
 
 
 def busier(tables: Tables, flow: str | None = None) -> str | None:
-    """Return the direction of a flow in which most octets were acknowledged; forward, if equal.
+    """Return the direction of a flow with more acknowledged octets; forward, if equal.
 
-    It is `None` if nothing is known of the flow; the flow is the first by default.
+    The result is `None` if the flow is not known. By default the flow is the first one.
     """
     flows = optional(tables, "flows")
     if flows is None or len(flows) == 0 or "acked_bytes" not in list(flows):
@@ -90,7 +90,7 @@ def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:
     kind
         One of `KINDS`.
     view
-        What to show of it.
+        The part of the tables to show.
 
     Raises
     ------

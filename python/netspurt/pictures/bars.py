@@ -1,4 +1,4 @@
-"""Bars of several series beside each other, each with an interval."""
+"""Bars of several series side by side. Each bar has an interval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from netspurt.pictures.marks import SERIES, Bars, Blocks, Floats, Mark
 
-#: The part of the room of a group that its bars take, and of a bar's room that the bar takes.
+#: The part of a group's width that its bars take, and the part of its place that a bar takes.
 _GROUP, _BAR = 0.8, 0.92
 
 
@@ -18,8 +18,8 @@ def bars(series: Mapping[str, tuple[Floats, Floats, Floats]]) -> tuple[Mark, ...
     Parameters
     ----------
     series
-        For each name the values and the ends of their intervals, below and above, shape (n,) each;
-        NaN for none.
+        For each name the values, and the lower and upper ends of their intervals, shape (n,) each.
+        A missing value is NaN.
     """
     width = _GROUP / len(series)
     marks: list[Mark] = []

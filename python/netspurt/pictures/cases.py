@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from netspurt.analysis.bootstrap import Interval
 
 
-#: Figures by labels of one name or of two; the first name is along the x axis.
+#: Figures by labels of one or two names. The labels of the first name are along the x axis.
 Figures = Mapping[tuple[str, ...], "Interval"]
 
 #: The number of characters of labels that fit side by side.
 _ROOM = 80
-#: How many characters of a slanted label stand side by side; how many labels fit above each other.
+#: The width of a slanted label in characters, and the number of labels that fit above each other.
 _SLANTED = 4
 _LINES = 40
 
@@ -79,9 +79,9 @@ def of_cases(kind: str, figures: Figures, names: Sequence[str], measure: str) ->
     figures
         Figures with intervals by their labels.
     names
-        The names of the labels: one or two; a heat-map needs two.
+        The names of the labels. There are one or two. A heat-map needs two.
     measure
-        The column, or the ratio of two, that the figures are of: the picture has it in words.
+        The column, or the ratio of two columns, of the figures. The picture has its name in words.
 
     Raises
     ------
@@ -121,11 +121,11 @@ def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
 
 
 def _ticks(labels: Sequence[str], *, across: bool) -> tuple[tuple[float, str], ...]:
-    """Return labels at the whole numbers of an axis, but not more than can be read."""
+    """Return labels at the whole numbers of an axis, but no more than are legible."""
     at = np.arange(float(len(labels)))
     long = across and sum(map(len, labels)) > _ROOM
     if across:
-        # Slanted, a label needs the width of a few characters only.
+        # A slanted label needs only the width of a few characters.
         shown = legible(at, [label[:_SLANTED] for label in labels] if long else labels)
     else:
         shown = list(range(0, len(labels), -(-len(labels) // _LINES)))
@@ -151,7 +151,7 @@ def _bars(
     columns = {}
     for name in series:
         values, reach = _bounds(_series(figures, rows, name))
-        # An interval of no width would be drawn as a cap on the bar.
+        # An interval of width zero would look like a cap on the bar.
         some = np.where(reach.any(axis=0), 0.0, np.nan)
         columns[name] = values, values - reach[0] + some, values + reach[1] + some
     x = Scale(names[0], ticks=_ticks(rows, across=True))

@@ -22,7 +22,7 @@ from netspurt.pictures.marks import (
 )
 from netspurt.pictures.scales import of_times
 
-#: What is left free beside a series, as a part of its time.
+#: The free space beside a series, as a part of its time.
 _MARGIN = 0.01
 
 
@@ -118,7 +118,8 @@ def lengths_of_periods(
         length = given[given > 0] / size
         if not len(length):
             continue
-        # A share holds for all lengths up to that of its period, so the line falls after it.
+        # A share is valid for all lengths up to that of its period. So the line falls after that
+        # length.
         left = np.cumsum(length[::-1])[::-1] / length.sum()
         x = np.concatenate([[length[0] / 2], length])
         y = np.concatenate([left, [0.0]])

@@ -24,7 +24,7 @@ def congestion_window(run: Tables, view: View) -> Picture:
     names = ("flight", "cwnd", "ssthresh")
     flight, cwnd, ssthresh = (states[f"{name}_bytes"].astype(np.float64) for name in names)
     top = 1.15 * max(float(cwnd.max()), float(flight.max()))
-    # ssthresh may begin at the receiver's window or without bound: it comes down from above then.
+    # ssthresh may begin at the receive window or at infinity. The line then comes from above.
     near = ssthresh[ssthresh <= 1.6 * top]
     shown = np.minimum(ssthresh, 10 * top)
     marks: list[Mark] = [

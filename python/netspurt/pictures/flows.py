@@ -10,15 +10,16 @@ from netspurt.pictures.marks import SERIES, Line, Mark, Picture, Points, Scale
 from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
 from netspurt.table import Table, optional
 
-#: More flows than this cannot be told apart.
+#: More flows than this cannot be distinguished.
 _MOST = len(SERIES)
 
 
 def progress(run: Tables, view: View) -> Picture:
-    """Show the octets that each flow has sent over time; dots are retransmissions, rings spurious.
+    """Show each flow's sent octets over time. Dots are retransmissions; rings mark spurious ones.
 
-    The flows are those that the view names, separated by commas, or those with most data. Without a
-    direction, the one is shown in which all flows together carry more data.
+    The view names the flows, separated by commas. By default they are the flows with the most data.
+    If the view has no direction, the picture shows the direction in which all flows together carry
+    more data.
     """
     segments = run.table("segments")
     if view.direction is None:
@@ -65,7 +66,7 @@ def _named(segments: Table, view: View) -> list[str]:
     Raises
     ------
     ValueError
-        If one is not there, or there are too many.
+        If a flow does not exist, or if there are too many.
     """
     names = [name.strip() for name in (view.flow or "").split(",")]
     if len(names) > _MOST:

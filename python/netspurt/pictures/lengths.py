@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Points, Scale
 
-#: The inks of the lines, of a class of lengths each.
+#: The inks of the lines. Each line belongs to a class of lengths.
 _LINES: tuple[Ink, ...] = ("blue", "red")
 
 
@@ -57,7 +57,7 @@ def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: s
     recording
         The probes.
     lines
-        The fitted lines, whose delays are those of `recording`.
+        The lines that were fitted to the delays of `recording`.
     what
         The words for the delay at its axis.
     """
@@ -76,5 +76,5 @@ def against_length(recording: Recording, lines: Sequence[LengthLine], *, what: s
         x = np.array([line.shortest, line.longest], dtype=float)
         y = np.array([line.at(end) for end in x])
         marks.append(Line(label=f"{line.shortest} to {line.longest} B", ink=ink, x=x, y=y))
-    # Octets have no prefix here: lengths of datagrams are known to the octet.
+    # Octets have no prefix here, because lengths of datagrams are known to the octet.
     return Picture(tuple(marks), Scale(what, "s", low=0.0), Scale("length of the datagram [B]"))

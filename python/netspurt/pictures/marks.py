@@ -1,7 +1,7 @@
-"""What a picture shows, as data: marks in units of the data, and two scales.
+"""The contents of a picture, as data: marks in units of the data, and two scales.
 
-A back end draws it: matplotlib (room `plots`), a page of HTML (room `report`). So a kind of picture
-is written once, as a function from tables to a `Picture`, and looks alike everywhere.
+A back end draws the picture: matplotlib in room `plots`, or HTML in room `report`. So each kind of
+picture is written once, as a function from tables to a `Picture`, and looks the same everywhere.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: The colours by name, on white and on black. On white they are Okabe and Ito's palette, which is
-#: distinguishable with every kind of colour vision; on black each is lighter.
+#: The colours by name, on white and on black. On white they are the palette of Okabe and Ito, which
+#: is distinguishable with every kind of colour vision. On black each colour is lighter.
 Ink = Literal["black", "blue", "green", "orange", "purple", "red", "brown", "sky", "grey", "olive"]
 INKS: dict[Ink, tuple[str, str]] = {
     "black": ("#1a1a1a", "#e8e8e8"),
@@ -37,22 +37,22 @@ SERIES: tuple[Ink, ...] = ("blue", "orange", "green", "purple", "sky", "black")
 #: The size of the dot of a line that has one point.
 _LONE = 4.0
 
-#: How points are drawn. A ring goes around another mark; a tick stands on the x axis.
+#: The forms of points. A ring goes around another mark. A tick is on the x axis.
 Shape = Literal["dot", "square", "ring", "cross", "up", "down", "tick"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What all marks have.
+    """The properties of all marks.
 
     Attributes
     ----------
     label
-        Its name in the legend; marks without one are not named there.
+        The name in the legend. A mark without a label is not in the legend.
     ink
         Its colour.
     rank
-        Marks of a greater rank lie above the others.
+        The drawing order. A mark of a greater rank is drawn above the others.
     """
 
     label: str
@@ -83,9 +83,9 @@ class Line(Mark):
 class Bars(Mark):
     """Vertical bars from `low` to `high`, shape (n,).
 
-    `dot` is the size of a dot at the middle of each, which is visible at every zoom; 0 for none.
-    With `caps` each end has a short line across: the bars are intervals. `packet` has the numbers
-    of packets, where these do not follow from the heights.
+    `dot` is the size of a dot at the middle of each bar, which is visible at every zoom. It is 0
+    for no dots. With `caps`, each end has a short line across, because the bars are intervals.
+    `packet` has the numbers of packets if the heights do not show them.
     """
 
     x: Floats
@@ -101,7 +101,7 @@ class Bars(Mark):
 class Spans(Mark):
     """Horizontal intervals from `left` to `right`, shape (n,).
 
-    With `caps` each end has a short line across: the spans are intervals of confidence.
+    With `caps`, each end has a short line across, because the spans are confidence intervals.
     """
 
     y: Floats
@@ -126,7 +126,7 @@ class Blocks(Mark):
 class Cells(Mark):
     """A value for each pair of ticks, shape (rows, columns), NaN for none; darker is less.
 
-    `texts` are what stands in each cell, row by row; none if there are too many.
+    `texts` are the texts of the cells, row by row. There are no texts if there are too many cells.
     """
 
     values: Floats
@@ -137,7 +137,8 @@ class Cells(Mark):
 class Points(Mark):
     """Points, shape (n,); `hollow` ones are outlines.
 
-    If each stands for an interval of y, `low` and `high` are its ends. `packet` is as for bars.
+    If a point represents an interval of y, `low` and `high` are its ends. `packet` is as for
+    `Bars`.
     """
 
     x: Floats
@@ -195,7 +196,7 @@ class Scale:
         The unit of the data: `s`, `B` and `bit/s` get the prefix that suits the largest value; `%`
         is for shares from 0 to 1.
     low, high
-        Its ends; those of the marks and a margin where they are not given.
+        The ends of the axis. By default they are the ends of the marks plus a margin.
     log, whole
         Whether it is logarithmic, and whether it has numbers at whole values only.
     ticks
@@ -222,17 +223,17 @@ class Picture:
     Attributes
     ----------
     marks
-        What it shows; of marks of one rank the later lie above.
+        The marks. If two marks have the same rank, the later one is drawn above the other.
     y, x
         The scales.
     aside
-        What is shown, in a few words: a flow, and where it was seen.
+        The subject in a few words: a flow, and the node that saw it.
     packet_bytes
-        The size of packets, if all but the last have one size: their numbers stand at the right.
+        The size of packets, if all but the last have the same size. Their numbers are at the right.
     corner
-        The corner that is empty, for the legend; without one the legend stands outside.
+        The empty corner, for the legend. Without an empty corner the legend is outside.
     legend
-        What the names in the legend are.
+        The heading of the legend.
     """
 
     marks: tuple[Mark, ...]
@@ -249,7 +250,7 @@ class Picture:
         return _ends(self.marks, self.x, 0), _ends(self.marks, self.y, 1)
 
 
-#: What is left free beyond the marks, as a part of what they take.
+#: The free space beyond the marks, as a part of their extent.
 MARGIN = 0.05
 
 

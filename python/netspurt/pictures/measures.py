@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: What a column counts or measures, where its name does not say it in words.
+#: The meaning of a column in words, if its name does not contain these words.
 _WORDS = {
     "events": "wake-ups of the simulation",
     "finished": "flows that finished",
@@ -100,5 +100,5 @@ def _column(name: str) -> tuple[str, float, str]:
 
 
 def _percent(digits: str) -> str:
-    """Return the percentage of a percentile's name; digits behind the first two are decimals."""
+    """Return the percentage in a percentile's name. Digits after the first two are decimals."""
     return f"{digits[:2]}{'.' if digits[2:] else ''}{digits[2:]}th"

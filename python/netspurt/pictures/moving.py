@@ -10,7 +10,7 @@ import numpy as np
 from netspurt.pictures.marks import Ink, Mark, Rules, Shades
 from netspurt.timelines import Timeline
 
-#: Beginning and end [s], and the direction, empty for both.
+#: The beginning and the end [s], and the direction. It is empty for both directions.
 Span = tuple[float, float, str]
 
 #: The colours of times in which a link is dead, by the direction, empty for both.
@@ -61,7 +61,7 @@ def _silent(edges: Sequence[float], spans: Sequence[tuple[float, float]]) -> lis
 def shades(run: object, link: str | None = None) -> Iterator[Mark]:
     """Yield the times in which links of a run are dead, and lines at changes without such a time.
 
-    Captures do not tell of links.
+    Captures do not show links.
     """
     if not isinstance(run, Moving):
         return

@@ -40,10 +40,10 @@ class _Queue:
 def queues(run: Tables, view: View) -> Picture:
     """Show the number of packets in each queue, including the one in transmission, and drops.
 
-    Without a named link the picture shows the directions that dropped packets or held more than a
-    few. If there are none, it shows those that ever held a packet other than the one in
-    transmission. A queue with too many changes is shown as a band from its least to its greatest
-    length, with a line for its mean.
+    If the view names no link, the picture shows the directions that dropped packets or held more
+    than a few. If there are no such directions, it shows the directions in which a packet waited. A
+    queue with too many changes is shown as a band from its least to its greatest length, with a
+    line for its mean.
     """
     everything = run.table("queue")
     link = None if view.link is None else pick(everything, "link", view.link, "link")
@@ -58,7 +58,7 @@ def queues(run: Tables, view: View) -> Picture:
         when = "" if view.start is None and view.end is None else " in that time"
         raise ValueError(f"no queue held more than the packet in transmission{when}")
     marks: list[Mark] = []
-    # The fullest comes first, and is drawn last, above the others.
+    # The fullest queue comes first in the legend. It is drawn last, above the others.
     for ink, queue in reversed(list(zip(SERIES, found, strict=False))):
         marks += _length(queue, ink, whole=view.whole)
     marks += _drops(found)
@@ -126,7 +126,7 @@ def _spans(queue: _Queue, edges: Floats) -> tuple[Floats, ...]:
 
 
 def _drops(found: list[_Queue]) -> list[Mark]:
-    """Return a mark for each drop, at the length that the queue then had."""
+    """Return a mark for each drop, at the length of the queue at that instant."""
     places = []
     for queue in found:
         place = np.searchsorted(queue.t, queue.dropped, side="right") - 1

@@ -27,7 +27,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Panel:
-    """A value over time, and a fit of it; both in the same unit, shape (n,)."""
+    """A value over time, and a fit to the value, in the same unit, shape (n,) each."""
 
     title: str
     t: Floats
@@ -65,7 +65,7 @@ def ranges(
 
 
 def over_time(panel: Panel, *, label: str = "", beneath: str = "") -> Picture:
-    """Return a value over time, and its fit as a dashed line; labels are those of the axes."""
+    """Return a value over time, and its fit as a dashed line. The labels are for the axes."""
     t = panel.t
     marks: list[Mark] = [Line(label="computed", ink="blue", x=t, y=panel.value, width=1.6)]
     if panel.fit is not None:

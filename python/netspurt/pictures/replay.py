@@ -83,14 +83,14 @@ class Judged(Protocol):
         """The results of each algorithm."""
 
     def front(self) -> Sequence[JudgedBy]:
-        """Return the algorithms that no other one beats in both measures."""
+        """Return the algorithms that no other algorithm beats in both measures."""
 
 
 def timeline(replay: Judged, first: str = "") -> Picture:
     """Show delays and timers over time, with losses and spurious retransmissions.
 
-    At most six algorithms are shown, among them the one named `first`; the spurious
-    retransmissions of each have its colour.
+    At most six algorithms are shown, including the one named `first`. The spurious retransmissions
+    of an algorithm have its colour.
     """
     delays = replay.delays
     rtt = delays.rtt_s
@@ -127,7 +127,7 @@ def _of_legend(label: str, shape: Shape) -> Points:
 def histogram(replay: Judged, first: str = "") -> Picture:
     """Show the distributions of the delays and of the timers of at most six algorithms.
 
-    The one named `first` is among them.
+    The algorithm named `first` is always shown.
     """
     known = _answered(replay)
     algorithms = _drawn(replay, first)
@@ -147,7 +147,7 @@ def histogram(replay: Judged, first: str = "") -> Picture:
 
 
 def _counts(values: Floats, edges: Floats) -> Floats:
-    # What is below the first edge is in the first bin.
+    # Values below the first edge are in the first bin.
     counts: Floats = np.histogram(np.maximum(values, edges[0]), edges)[0].astype(np.float64)
     return counts
 
@@ -182,8 +182,8 @@ def pareto(replay: Judged) -> Picture:
     """Show spurious retransmissions against the mean timer, with intervals, and the front."""
     front = list(replay.front())
     shares = [algorithm.spurious_share for algorithm in replay.algorithms]
-    # A logarithmic axis has no zero, so algorithms without spurious retransmissions stand at the
-    # left edge, and intervals from zero on leave the picture there.
+    # A logarithmic axis has no zero. So algorithms without spurious retransmissions are at the left
+    # edge, and intervals that begin at zero leave the picture there.
     seen = [end for share in shares for end in (share.value, share.low) if end > 0]
     least = min(seen or [shares[0].high]) / 2
     named = _named(replay)
@@ -203,7 +203,7 @@ def pareto(replay: Judged) -> Picture:
 
 
 def _of_front(algorithm: JudgedBy, best: bool, look: tuple[Ink, Shape], least: float) -> list[Mark]:
-    """Return an algorithm's point and its two intervals. The point of a better one is filled."""
+    """Return an algorithm's point and its two intervals. Points on the front are filled."""
     ink, shape = look
     named = look != _OTHER
     share, timer = algorithm.spurious_share, algorithm.timer
@@ -233,13 +233,13 @@ _OTHER: tuple[Ink, Shape] = ("grey", "square")
 
 
 def _look(place: int) -> tuple[Ink, Shape]:
-    """Return the colour and the shape of a named timer: each has its own."""
+    """Return the colour and the shape of a named timer. No two timers share both."""
     turn, ink = divmod(place, len(SERIES))
     return SERIES[ink], _SHAPES[turn]
 
 
 def _named(replay: Judged) -> list[JudgedBy]:
-    """Return the timers to label: all, or if there are many, evenly spaced ones of the front."""
+    """Return the timers to label: all of them, or some of the front if there are many."""
     if len(replay.algorithms) <= _NAMED:
         return list(replay.algorithms)
     front = list(replay.front())
@@ -249,7 +249,7 @@ def _named(replay: Judged) -> list[JudgedBy]:
 def _drawn(replay: Judged, first: str = "") -> list[JudgedBy]:
     """Return the estimators to show, at most one for each colour.
 
-    The one named `first` has precedence, then those of the front.
+    The estimator named `first` comes first, then the estimators of the front.
     """
     if len(replay.algorithms) <= len(SERIES):
         return list(replay.algorithms)
@@ -283,7 +283,7 @@ def replayed(replay: Judged, kind: str) -> Picture:
     Parameters
     ----------
     replay
-        What was replayed.
+        The replayed recording with its algorithms.
     kind
         One of `KINDS`.
 

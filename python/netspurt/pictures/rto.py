@@ -12,7 +12,8 @@ from netspurt.pictures.view import Tables, View, flow_end, pick
 def timer(run: Tables, view: View) -> Picture:
     """Show round-trip samples, their smoothed mean, its deviation, the timer, and its timeouts.
 
-    A timeout is marked at the value of the timer that fired; after it the timer is backed off.
+    A timeout is marked at the value of the timer that fired. After the timeout, the timer is backed
+    off.
     """
     everything = run.table("rto")
     flow = pick(everything, "flow", view.flow, "flow")

@@ -32,12 +32,12 @@ class Part:
     mark_label: str = ""
 
 
-#: What is left free beside the marks, as a part of what they take.
+#: The free space beside the marks, as a part of their extent.
 _MARGIN = 0.01
 
 
 def below_each_other(parts: Sequence[Part], *, beneath: str) -> list[Picture]:
-    """Return a picture for each part, from above; all have the same ends of the x axis.
+    """Return a picture for each part, from top to bottom. All x axes have the same ends.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def _value_scale(what: str, unit: str, series: Sequence[Floats]) -> Scale:
 def throughput_levels(
     t_s: ArrayLike, throughput_bps: ArrayLike, member: ArrayLike, levels: Sequence[float]
 ) -> Picture:
-    """Return throughput over time, coloured by the level that it belongs to.
+    """Return throughput over time. The colours show the levels.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ def idle_times(
     idle_s, throughput_bps
         The longest idle time of each connection in seconds, and its throughput in bit/s.
     waited_for
-        What the idle time waited for; empty if that is not known.
+        The cause of the idle time. It is empty if the cause is not known.
     words
         The causes in words, for the legend.
     threshold_s
-        The idle time above which it is taken for a timeout: a line.
+        The idle time above which a timeout is assumed. It is drawn as a line.
     """
     idle, rate = np.asarray(idle_s, dtype=float), np.asarray(throughput_bps, dtype=float)
     causes = np.asarray(waited_for, dtype=np.str_)

@@ -1,4 +1,4 @@
-"""Chooses marks of long runs, because a picture has room only for some of them."""
+"""Chooses marks in pictures of long runs, because a picture has room only for some."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 #: The most marks of a kind that are drawn one by one.
 MOST = 20_000
-#: The columns into which more marks are put: more than a picture has dots side by side.
+#: The number of columns for more marks than that. A picture has fewer dots side by side.
 COLUMNS = 4_000
 
 

@@ -40,11 +40,11 @@ def time_sequence(run: Tables, view: View) -> Picture:
     """Show the packets at one node: sends, retransmissions, ACKs, SACK blocks, and drops anywhere.
 
     Each segment is a bar from its first to its last octet, with a dot that is visible at every
-    zoom. The cumulative ACK is a line that climbs below the segments, each duplicate ACK a tick of
-    one packet's height below that line, a SACK block a bar at the instant of its ACK. A thin line
-    is the end of the receive window, where it is not far above the data. A cross marks a segment
-    that was dropped or lost. Retransmissions lie above everything else, in a colour for each kind
-    of cause; a ring marks a spurious one.
+    zoom. The cumulative ACK is a line that climbs below the segments. Each duplicate ACK is a tick
+    of one packet's height below that line. A SACK block is a bar at the instant of its ACK. A thin
+    line is the end of the receive window, if it is not far above the data. A cross marks a segment
+    that was dropped or lost. Retransmissions are drawn above everything else, in a colour for each
+    kind of cause. A ring marks a spurious retransmission.
     """
     segments = _of_flows(run)
     flow = pick(segments, "flow", view.flow, "flow")
@@ -106,7 +106,7 @@ def _of_flows(run: Tables) -> Table:
 
 
 def _node(run: Tables, own: Table, view: View, flow: str) -> str:
-    """Return the observing node: the wanted one, else the sender if spied, else the first."""
+    """Return the observing node: the wanted node, else the spied sender, else the first node."""
     spied = set(run.table("segments")["node"].tolist())
     there = list(dict.fromkeys(own["node"].tolist()))
     if view.node in spied and view.node not in there:
@@ -129,7 +129,7 @@ def _packet_bytes(own: Table) -> int | None:
 def _segments(
     segments: Table, label: str, ink: Ink, size: tuple[float, float], rank: float
 ) -> Bars:
-    """Return a bar for each segment; `size` is the width of bars and the size of their dots."""
+    """Return a bar for each segment. `size` is the width of bars and the size of their dots."""
     low = segments["seq"].astype(np.float64)
     high = low + segments["len_bytes"]
     width, dot = size
@@ -172,7 +172,7 @@ def _receive_window(
 ) -> tuple[Line, float, float] | None:
     """Return the end of the window that the receiver offers, if it is near the data.
 
-    The other two are the ends of the y axis that suit it and the marks.
+    The other two values are ends of the y axis that suit this line and the marks.
     """
     answers = acknowledgements(view.clip(both.where(direction=view.answers)))
     if len(answers) == 0:

@@ -8,7 +8,7 @@ from netspurt.pictures.marks import Floats, Ink, Line, Mark, Picture, Scale
 from netspurt.pictures.view import Tables, View, acknowledgements, pick
 from netspurt.table import Table
 
-#: Over how many packets densities and rates are smoothed, and into how many parts a time is cut.
+#: The number of packets over which densities are smoothed, and the number of time steps.
 _SMOOTHED = 10
 _PARTS = 100
 
@@ -16,7 +16,7 @@ _PARTS = 100
 def outstanding_data(run: Tables, view: View) -> Picture:
     """Show the octets that were sent and not yet acknowledged, as seen at one point of the path.
 
-    Octets that SACK blocks report count as outstanding: they wait for the gap before them.
+    Octets that SACK blocks report count as outstanding, because the gap before them is open.
     """
     data, acks = both_directions(run, view)
     t, octets = outstanding(data, acks)
@@ -73,7 +73,8 @@ def throughput(run: Tables, view: View) -> Picture:
 def density(run: Tables, view: View) -> Picture:
     """Show packets in a second, from the smoothed differences of the instants of packets.
 
-    As Jacobson's mail of 1988 has it: the first differences of time stamps, smoothed, inverted.
+    The method is that of Jacobson's mail of 1988: take the first differences of time stamps, smooth
+    them, and invert them.
     """
     data, acks = both_directions(run, view)
     marks: list[Mark] = []
@@ -106,7 +107,7 @@ def both_directions(run: Tables, view: View) -> tuple[Table, Table]:
 
 
 def _named(data: Table, view: View) -> str:
-    """Return in words which flow is shown, and the node that saw it."""
+    """Return the shown flow and its observing node in words."""
     return f"{view.titled(str(data['flow'][0]))} at {data['node'][0]}"
 
 

@@ -34,7 +34,7 @@ class View:
     start, end
         The span of time, in seconds.
     whole
-        Whether every change is shown, whatever their number, for who can zoom.
+        Whether all changes are shown, because the reader can zoom.
     """
 
     flow: str | None = None
@@ -82,7 +82,8 @@ class View:
     def during(self, states: Table, end: float) -> tuple[NDArray[np.float64], Table]:
         """Return the states in force in the span of time, up to `end`, with the start of each.
 
-        The first is the state in force when the span begins; the last holds to its end.
+        The first state is in force when the span begins. The last state lasts to the end of the
+        span.
         """
         t = states.seconds()
         start = 0.0 if self.start is None else self.start
@@ -130,8 +131,9 @@ def acknowledgements(segments: Table) -> Table:
 def flow_end(run: Tables, flow: str, direction: str) -> float:
     """Return when a direction ended, in seconds.
 
-    In a run it is when all its data was acknowledged, in a capture the last packet of a connection
-    that was closed or reset. Otherwise it is the end of the run or of the capture.
+    In a run, the direction ends when all its data was acknowledged. In a capture, it ends with the
+    last packet of a connection that was closed or reset. Otherwise it ends with the run or the
+    capture.
     """
     sums = run.table("flows").where(flow=flow, direction=direction)
     finished = float(sums.seconds("finished_ns")[0]) if len(sums) else np.nan
@@ -145,7 +147,7 @@ def flow_end(run: Tables, flow: str, direction: str) -> float:
 def _was_seen_to_end(run: Tables, flow: str) -> bool:
     """Return whether this is a connection of a capture, and was closed or reset in it."""
     connections = optional(run, "connections")
-    # The table of this name in a run has the connections of populations.
+    # In a run, the table of this name has the connections of populations.
     if connections is None or "ending" not in set(connections):
         return False
     own = connections.where(connection=int(flow.removeprefix("c")))

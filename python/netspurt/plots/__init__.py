@@ -68,10 +68,10 @@ def draw(
 
 @dataclass(frozen=True)
 class RunPlots:
-    """The plots of a run, as figures; with a file, .png, .svg or .pdf, they are written, too.
+    """The plots of a run as figures, which are also written if a file is named.
 
-    `view` is what to show, `ax` an axes of the caller's to draw into, and `size` the width and
-    height of a new figure in inches.
+    The file ends in .png, .svg or .pdf. `view` selects the part of the run. `ax` is an axes of the
+    caller to draw into. `size` is the width and height of a new figure in inches.
     """
 
     run: Tables
@@ -116,7 +116,7 @@ class RunPlots:
         *,
         size: Size | None = None,
     ) -> Figure:
-        """Draw what a link follows that changes during the run: the first, or the view's.
+        """Draw the changes of the view's link, or of the first link that changes.
 
         Raises
         ------

@@ -60,7 +60,8 @@ def draw_beside(
     span_s
         The duration shown, in seconds.
     parted_s
-        When the runs first differ, shown as a dotted line in both; `None` if they never differ.
+        The instant of the first difference, shown as a dotted line in both runs. `None` if they
+        never differ.
     ax
         Two axes of the caller's to draw into; their figure is returned.
     size

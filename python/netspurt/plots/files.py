@@ -17,7 +17,7 @@ File = str | os.PathLike[str] | None
 
 
 def save(figure: Figure, files: Iterable[Path]) -> None:
-    """Write a figure to files; the ending of each names its format.
+    """Write a figure to files. The ending of a file names its format.
 
     A file appears under its name only when it is complete.
 

@@ -39,8 +39,8 @@ _VECTORS = 2_000
 def draw_picture(axes: Axes, picture: Picture) -> None:
     """Draw a picture.
 
-    Of more marks than there is room for, those of one column are drawn as one; the title of the x
-    axis says so.
+    If there are too many marks, all marks of one column are drawn as one. The title of the x axis
+    says so.
     """
     for mark in picture.marks:
         _draw(axes, mark)
@@ -82,7 +82,7 @@ def _draw(axes: Axes, mark: Mark) -> None:
                 _caps(axes, np.append(mark.left, mark.right), np.tile(mark.y, 2), "|", style)
         case Shades():
             for n, (left, right) in enumerate(zip(mark.left, mark.right, strict=True)):
-                # The edge keeps one visible that is narrower than a dot.
+                # The edge makes a shade visible that is narrower than a dot.
                 area = {"alpha": mark.alpha, "linewidth": 0.8}
                 axes.axvspan(left, right, label=label if n == 0 else None, **area, **style)
         case Blocks():

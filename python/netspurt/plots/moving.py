@@ -25,16 +25,16 @@ Floats = NDArray[np.float64]
 #: The width of a figure, the height of a panel, and that of the rest of a figure, in inches.
 _WIDTH, _PANEL, _REST = 10.0, 2.7, 1.2
 
-#: The octets of an opportunity, the most spans of time in which they are counted, and how many
-#: there are in each at least.
+#: The octets of an opportunity, the most spans of time in which opportunities are counted, and the
+#: least number of them in a span.
 _OCTETS = 1500
 _SPANS = 200
 _IN_A_SPAN = 5
 
-#: With more points than this two directions hide each other in one panel.
+#: If there are more points than this, two directions in one panel hide each other.
 _DENSE = 1000
 
-#: How directions are drawn: the reverse one is thinner, and above the other.
+#: The styles of directions. The reverse direction is thinner, and is drawn above the other.
 _BOTH = "both directions"
 _STYLES: dict[str, dict[str, Any]] = {
     _BOTH: {"color": BLUE, "linewidth": 1.6},
@@ -72,18 +72,18 @@ def draw_timeline(
     view: View | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure of what a link follows, with a panel for each value that it has.
+    """Return a figure of a link's timeline, with a panel for each of its values.
 
     Times in which the link transmits nothing are shaded.
 
     Parameters
     ----------
     timeline
-        What the link follows.
+        The timeline of the link.
     title
         The heading; by default the timeline's name.
     end_s
-        Where the last values end [s]; by default a little behind the last change.
+        The end of the last values [s]. By default it is a little after the last change.
     view
         The span of time to show.
     size
@@ -118,7 +118,7 @@ def draw_timeline(
 
 
 def draw_path(run: Tables, view: View, *, size: Size | None = None) -> Figure:
-    """Return a figure of what a link of a run follows: the first that changes, or the view's.
+    """Return a figure of a link's timeline: of the view's link, or of the first that changes.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _offered(way: Way, end: float) -> tuple[Floats, Floats] | None:
     round_s = float(at[-1])
     spans = int(min(_SPANS, max(1, len(at) * end / round_s / _IN_A_SPAN)))
     edges = np.linspace(0, end, spans + 1)
-    # How many there were up to an instant: whole rounds, and those of the round that is under way.
+    # The number up to an instant is that of all whole rounds plus that in the present round.
     rounds = np.floor(edges / round_s)
     count = rounds * len(at) + np.searchsorted(at, edges - rounds * round_s, side="right")
     rate = np.diff(count) * _OCTETS * 8 / np.diff(edges)
@@ -274,7 +274,7 @@ def _broken(
         np.concatenate((t[kept], begin, begin, end)),
         np.concatenate((values[kept], before, np.full(len(begin), np.nan), behind)),
     )
-    # At one instant: the value before it, a gap, and the value after it.
+    # At each such instant there are the value before it, a gap, and the value after it.
     rank = np.repeat((2, 0, 1, 1.5), (int(kept.sum()), len(begin), len(begin), len(begin)))
     order = np.lexsort((rank, told[0]))
     return told[0][order], told[1][order]
@@ -291,7 +291,7 @@ def _draw(axes: Axes, panel: Panel, dead: Sequence[Span], limits: tuple[float, f
         style |= {"linewidth": _THIN} if len(t) > _DENSE else {}
         axes.plot(t, scaled, **style)
         inside = (t >= limits[0]) & (t <= limits[1])
-        # The value in force where the span begins counts, too.
+        # The value in force at the beginning of the span counts, too.
         before = np.flatnonzero(t <= limits[0])[-1:]
         shown.append(np.concatenate((scaled[inside], scaled[before])))
     axes.grid(visible=True, color="#ececec", linewidth=0.8)

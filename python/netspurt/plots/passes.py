@@ -29,12 +29,12 @@ def draw_passes(  # noqa: PLR0913 - each is a choice of its own
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure of the delay in each pass; between them there is no line of sight.
+    """Return a figure of the delay in each pass. There is no line of sight between passes.
 
     Parameters
     ----------
     passes
-        For each pass instants from the start of the span on [s], and one-way delays [s].
+        For each pass, instants since the start of the span [s] and one-way delays [s].
     span_s
         The length of the span [s].
     title, start

@@ -47,10 +47,10 @@ def draw(replay: Judged, kind: str, *, ax: Axes | None = None, size: Size | None
 
 @dataclass(frozen=True)
 class ReplayPlots:
-    """The plots of a replay, as figures; with a file, .png, .svg or .pdf, they are written, too.
+    """The plots of a replay as figures, which are also written if a file is named.
 
-    `ax` is an axes of the caller's to draw into, `size` the width and height of a new figure in
-    inches.
+    The file ends in .png, .svg or .pdf. `ax` is an axes of the caller to draw into. `size` is the
+    width and height of a new figure in inches.
     """
 
     replay: Judged

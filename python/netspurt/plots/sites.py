@@ -62,7 +62,7 @@ def draw_throughput(  # noqa: PLR0913 - what to draw, and where
     ax: Axes | None = None,
     size: Size | None = None,
 ) -> Figure:
-    """Return a figure with throughput over time, coloured by the level that it belongs to.
+    """Return a figure with throughput over time. The colours show the levels.
 
     Parameters
     ----------

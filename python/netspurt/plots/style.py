@@ -22,7 +22,7 @@ BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, BROWN, SKY, GREY, OLIVE = (
 #: The colours of series, in order.
 SERIES = tuple(marks.INKS[ink][0] for ink in marks.SERIES)
 
-#: Settings of matplotlib while figures are made and written; the salt makes SVGs reproducible.
+#: Settings of matplotlib for making and writing figures. The salt makes SVGs reproducible.
 SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -54,7 +54,7 @@ def new_figure(
     Raises
     ------
     ValueError
-        If both are given: the figure of an axes has its size already.
+        If both are given, because the figure of an axes already has a size.
     """
     if ax is None:
         with rc_context(SETTINGS):
@@ -203,7 +203,7 @@ def _brief(seconds: float, _place: float = 0) -> str:
 #: How numbers of a logarithmic axis are written with their unit.
 _WRITTEN = {"s": _brief, "%": _percent}
 
-#: About how wide a character of a title is, and one of the smaller text at its right [inch].
+#: The approximate widths of a character in a title, and in the smaller text at its right [inch].
 _TITLE_IN = 0.11
 _ASIDE_IN = 0.08
 
@@ -214,7 +214,7 @@ def set_title(axes: Axes, title: str) -> None:
     room = axes.get_position().width * root_figure(axes).get_figwidth()
     if len(title) * _TITLE_IN + len(aside) * _ASIDE_IN > room:
         title = textwrap.fill(title, max(20, int(room / _TITLE_IN)))
-        # The text at the right stands beside the last line: it gets one that is empty.
+        # The text at the right is beside the last line. So an empty last line is added for it.
         title += "\n" if aside else ""
     axes.set_title(title, loc="left")
     axes.set_title(aside, loc="right", fontsize=9, fontweight="normal")
@@ -226,7 +226,7 @@ def legend(
     corner: Literal["upper left", "lower right"] | None = None,
     title: str | None = None,
 ) -> None:
-    """Put the legend where it hides nothing: outside the data, or in an empty corner."""
+    """Put the legend outside the data or in an empty corner, so that it hides no data."""
     if not axes.get_legend_handles_labels()[0]:
         return
     if corner is None:

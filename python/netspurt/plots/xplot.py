@@ -52,7 +52,7 @@ def write_xplot(file: Path, run: Tables, kind: str, view: View) -> None:
 
 
 def _ends(run: Tables, flow: str, direction: str) -> str:
-    """Return the ends of a direction, as tcptrace's titles have them."""
+    """Return the ends of a direction, in the form of tcptrace's titles."""
     if isinstance(run, Explained):
         rows = run.table("connections").where(direction=direction).records()
         row = next(row for row in rows if f"c{row['connection']}" == flow)
