@@ -78,7 +78,7 @@ fn row(line: &str) -> Option<(String, [u64; 5])> {
 /// tshark calls a retransmission that fills a gap fast `out of order`; together they are what
 /// tcptrace and the kernel count (`../shared/reference/captures.md` §4).
 #[test]
-fn packets_connections_and_retransmissions_are_those_that_tshark_counts() {
+fn packets_connections_and_retransmissions_are_counted_as_by_tshark() {
     let Some(folder) = shared() else { return };
     let table = fs::read_to_string(folder.join("README.md")).unwrap();
     let mut tried = 0;
@@ -92,7 +92,7 @@ fn packets_connections_and_retransmissions_are_those_that_tshark_counts() {
 }
 
 #[test]
-fn retransmissions_at_the_sender_are_those_that_its_kernel_counts() {
+fn retransmissions_at_the_sender_are_counted_as_by_its_kernel() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]

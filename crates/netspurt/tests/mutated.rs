@@ -175,7 +175,7 @@ fn examine(file: &[u8], outcomes: &mut Outcomes) {
 }
 
 #[test]
-fn no_change_of_a_capture_makes_a_reader_panic() {
+fn no_changed_capture_makes_a_reader_panic() {
     let captures = captures();
     let mut outcomes = Outcomes::default();
     for number in 0..FILES {

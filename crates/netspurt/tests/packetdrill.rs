@@ -34,7 +34,7 @@ fn listed() -> BTreeMap<String, String> {
 
 /// Each window that Linux 6.18 told in these transfers, and what it said of its receive buffer.
 #[test]
-fn the_receive_window_and_its_buffer_grow_as_the_kernels() {
+fn the_receive_window_and_its_buffer_grow_as_in_the_kernel() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/windows");
     let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
     assert_eq!(played.len(), 5);
@@ -45,7 +45,7 @@ fn the_receive_window_and_its_buffer_grow_as_the_kernels() {
 
 /// What Linux 6.18 did in these scripts, which were written to see it.
 #[test]
-fn marks_reports_and_packets_are_the_kernels() {
+fn marks_reports_and_packets_agree_with_the_kernel() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/habits");
     let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
     assert_eq!(played.len(), 3);

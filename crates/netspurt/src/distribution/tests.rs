@@ -61,7 +61,7 @@ fn a_plain_quantity_is_always_drawn() {
 }
 
 #[test]
-fn a_uniform_distribution_draws_both_ends_as_often_as_what_lies_between() {
+fn a_uniform_distribution_draws_both_ends_as_often_as_other_values() {
     let mut sampler = sampler("uniform:from=2,to=6", Count);
     let mut drawn = [0_u32; 9];
     (0..DRAWS).for_each(|_| drawn[sampler.count() as usize] += 1);
@@ -136,7 +136,7 @@ fn a_truncated_pareto_distribution_is_the_whole_one_up_to_its_greatest_value() {
 }
 
 #[test]
-fn the_mean_of_a_truncated_pareto_distribution_is_that_of_what_is_drawn() {
+fn the_stated_mean_of_a_truncated_pareto_distribution_is_that_of_its_draws() {
     let text = "pareto:shape=1.2,mean=8 kB,most=100 kB";
     assert_eq!(parse(text, Octets).mean(), Some(8000.0));
     let values = draws(text, Octets);
@@ -262,7 +262,7 @@ fn runs_of_downloads_and_of_validations_take_turns() {
 }
 
 #[test]
-fn a_text_without_fault_reads_as_itself() {
+fn a_valid_text_is_read_back_unchanged() {
     for (text, unit, written) in [
         (" 8 kB ", Octets, "8000 B"),
         ("20 ms", Span, "20 ms"),
@@ -383,7 +383,7 @@ const SLIPS: &[(&str, DistributionUnit, &str)] = &[
 ];
 
 #[test]
-fn a_slip_names_the_distribution_the_key_and_what_to_write() {
+fn the_error_for_a_mistake_names_the_distribution_the_key_and_the_fix() {
     for (text, unit, message) in SLIPS {
         let slip = Distribution::parse(text, *unit).unwrap_err();
         assert_eq!(slip.to_string(), *message, "{text}");
@@ -440,7 +440,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn the_text_of_a_distribution_reads_as_the_same((text, unit) in texts()) {
+    fn the_text_of_a_distribution_is_read_back_unchanged((text, unit) in texts()) {
         let read = parse(&text, unit);
         prop_assert_eq!(&parse(&read.to_string(), unit), &read, "{}", text);
         prop_assert!(read.mean().unwrap() > 0.0, "{}", text);

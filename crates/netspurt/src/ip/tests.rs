@@ -115,7 +115,7 @@ fn a_fragment_at_the_instant_of_the_timer_is_too_late_and_begins_another_datagra
 }
 
 #[test]
-fn a_copy_of_a_fragment_adds_nothing_and_after_the_datagram_it_waits_in_vain() {
+fn a_copy_of_a_fragment_adds_nothing_and_is_discarded_if_it_comes_after_the_datagram() {
     let (mut host, mut events) = host();
     let parts = parts(datagram(1, 1000), 576);
     for part in [parts[0], parts[0], parts[1]] {
@@ -157,7 +157,7 @@ fn one_marked_fragment_marks_the_datagram() {
 
 proptest! {
     #[test]
-    fn any_chain_of_cuts_in_any_order_comes_to_the_same_datagram(
+    fn fragments_of_any_sizes_in_any_order_make_the_same_datagram(
         size in 40..=u16::MAX,
         mtus in proptest::collection::vec(68..4000_u32, 0..4),
         shuffle in any::<u64>(),
@@ -207,7 +207,7 @@ proptest! {
 }
 
 #[test]
-fn a_part_is_what_the_header_says() {
+fn the_offset_of_a_fragment_must_fit_the_field_of_its_header() {
     assert_eq!(Part::new(65_528, false).offset_bytes(), 65_528);
     assert!(std::panic::catch_unwind(|| Part::new(12, false)).is_err());
     assert!(std::panic::catch_unwind(|| Part::new(65_536, false)).is_err());

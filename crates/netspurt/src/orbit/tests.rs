@@ -322,7 +322,7 @@ mod bad_input {
     }
 
     #[test]
-    fn paths_and_spans_without_sense_are_refused() {
+    fn invalid_paths_and_spans_are_refused() {
         let refused = |stations: &[Station], margin: f64| {
             OrbitPath::new(stations.to_vec(), margin).unwrap_err().to_string()
         };
@@ -339,7 +339,7 @@ mod bad_input {
     }
 
     #[test]
-    fn stations_in_text_form_say_what_is_wrong_with_them() {
+    fn errors_for_stations_in_text_form_give_the_fault() {
         let error = |text: &str| Station::of_text(text, 0.0).unwrap_err().to_string();
         let unknown = error("apogee=400,perige=380,inclination=51.6");
         assert!(unknown.contains("orbit:1:12") && unknown.contains("`perigee`"), "{unknown}");

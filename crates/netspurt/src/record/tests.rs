@@ -85,7 +85,7 @@ fn kinds(segments: &[Segment]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_connection_with_a_handshake_is_told_from_end_to_end() {
+fn the_tables_show_a_connection_with_its_handshake_from_start_to_end() {
     let syn = Segment { window: 65_535, ..sent(LISTENER, Flags::SYN, 0, 0) };
     let retransmitted = Segment { cause: Some(Cause::Syn).into(), ..syn };
     let seen = [
@@ -136,7 +136,7 @@ fn a_duplicate_ack_repeats_number_and_window_and_carries_nothing() {
 }
 
 #[test]
-fn the_two_directions_of_a_flow_are_apart() {
+fn the_two_directions_of_a_flow_are_separate() {
     let seen = [
         data(LISTENER, 1, SMSS),
         ack(1001),

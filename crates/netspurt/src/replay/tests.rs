@@ -72,7 +72,7 @@ fn five_probes_are_judged_as_by_hand() {
 /// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, the timer of the
 /// second probe includes this reply. In the causal order, the timer of the fourth probe does.
 #[test]
-fn a_sample_is_known_once_its_reply_is_there() {
+fn a_sample_is_known_once_its_reply_has_arrived() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
@@ -91,7 +91,7 @@ fn a_reply_at_the_instant_of_a_sending_comes_first() {
 }
 
 #[test]
-fn a_algorithm_that_is_told_of_timeouts_backs_off_until_a_clear_sample() {
+fn an_algorithm_that_sees_timeouts_backs_off_until_an_unambiguous_sample() {
     let delays = recording(&[Some(100), None, Some(100), Some(900), Some(100), Some(100)]);
     let config = MillsConfig { karn: true, ..MillsConfig::default() };
     for order in [ProbeOrder::Sequence, ProbeOrder::Causal] {
@@ -119,7 +119,7 @@ fn a_coarse_clock_reads_and_fires_in_its_ticks() {
 }
 
 #[test]
-fn what_cannot_be_replayed_says_why() {
+fn the_error_for_an_impossible_replay_gives_the_reason() {
     let mut delays = recording(&[]);
     let run = |delays: &Delays, how: Replay| {
         how.run(delays, &mut Mills::new(MillsConfig::default()), |_| ()).unwrap_err().to_string()
@@ -140,7 +140,7 @@ fn what_cannot_be_replayed_says_why() {
 /// samples until the timer of 2 E is long enough, and until it is within a tenth of its final
 /// value.
 #[test]
-fn a_step_is_followed_as_fast_as_the_gains_say() {
+fn a_step_is_followed_at_the_speed_of_the_gains() {
     let mut algorithm = Mills::new(MillsConfig::default());
     let up = adapt(&mut algorithm, ms(100), ms(1000));
     // E = 1000 - 900 · 0.75^n passes 500 at n = 3, and 900 at n = 8.

@@ -67,7 +67,7 @@ fn table_names(results: &Results) -> Vec<&str> {
 const SEEN: [&str; 3] = ["segments", "sack_blocks", "syns"];
 
 #[test]
-fn a_run_has_the_tables_that_its_flows_and_its_record_ask_for() {
+fn a_run_has_the_tables_required_by_its_flows_and_its_record() {
     let sums = ["flows", "retransmissions", "links"];
     let plain = ended(vec![flow("f", false, false)]).finish();
     assert_eq!(table_names(&plain), [&sums[..], &SEEN, &["rtt"]].concat());
@@ -80,7 +80,7 @@ fn a_run_has_the_tables_that_its_flows_and_its_record_ask_for() {
 }
 
 #[test]
-fn shadows_stand_behind_what_they_are_made_from_and_tables_of_the_kind_come_last() {
+fn shadow_tables_follow_their_sources_and_tables_of_the_kind_come_last() {
     let shadows = vec![EstimatorConfig::parse("rfc6298").unwrap()];
     let more = vec![Table::new("arrivals", vec![Column::new("t_ns", Data::I64(vec![1]))])];
     let run = EndedRun { shadows, more, ..ended(vec![flow("f", false, false)]) };
@@ -106,7 +106,7 @@ fn flows_of_programs_have_no_requests_and_no_addresses_of_the_scenarios() {
 }
 
 #[test]
-fn contents_tell_rows_files_and_addresses() {
+fn the_contents_list_rows_files_and_addresses() {
     let flows = vec![flow("f", false, false), flow("p", false, true)];
     let contents = ended(flows).finish().contents();
     assert_eq!(contents.stop_ns, 2_000_000_000);
@@ -252,7 +252,7 @@ fn a_folder_has_a_file_for_each_table_and_capture_and_a_manifest_of_all() {
 }
 
 #[test]
-fn what_is_noted_of_a_file_is_the_fingerprint_of_its_octets() {
+fn the_manifest_has_the_fingerprint_of_each_files_octets() {
     let files = Files::default();
     write(MemoryFolder { files: files.clone(), full: None }).unwrap();
     let octets = files.borrow()["flows.parquet"].clone();

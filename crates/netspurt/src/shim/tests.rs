@@ -34,7 +34,7 @@ fn opened(text: &str) -> Shim {
 }
 
 #[test]
-fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_a_pause() {
+fn super_fast_waits_three_round_trips_of_the_handshake_and_retransmits_once_in_each_pause() {
     let mut shim = opened("sfr");
     (0..3).for_each(|n| shim.sent(at(30 + n), &data(n)));
     assert_eq!(shim.next_wakeup(), Some(at(90)));
@@ -62,7 +62,7 @@ fn super_fast_is_restarted_by_new_acks_alone_and_ends_at_its_cutout() {
 }
 
 #[test]
-fn super_fast_of_a_doubtful_handshake_never_fires() {
+fn super_fast_never_fires_after_an_ambiguous_handshake() {
     let mut shim = shim("sfr");
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     shim.sent(at(0), &syn);
@@ -73,7 +73,7 @@ fn super_fast_of_a_doubtful_handshake_never_fires() {
 }
 
 #[test]
-fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
+fn an_estimators_timer_follows_rfc_6298_with_backoff_and_karns_rule() {
     // After one sample of 20 ms: 20 + 4 x 10.
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
@@ -97,7 +97,7 @@ fn an_estimators_timer_is_that_of_rfc_6298_with_backoff_and_karn() {
 }
 
 #[test]
-fn what_the_host_repairs_itself_is_not_sampled_and_restarts_an_estimators_timer() {
+fn the_hosts_own_retransmissions_are_not_sampled_and_restart_an_estimators_timer() {
     let mut shim = opened("rfc6298:min=10ms");
     shim.sent(at(30), &data(0));
     shim.sent(at(80), &Segment { id: data(7).id, ..data(0) });
@@ -110,7 +110,7 @@ fn what_the_host_repairs_itself_is_not_sampled_and_restarts_an_estimators_timer(
 }
 
 #[test]
-fn a_segment_is_sent_again_so_often_and_no_more() {
+fn a_segment_is_retransmitted_up_to_the_limit() {
     let mut shim = opened("fixed:rto=50ms,max=50ms,retransmissions=2");
     shim.sent(at(30), &data(0));
     assert!(shim.pop(at(80)).is_some() && shim.pop(at(130)).is_some());
@@ -121,7 +121,7 @@ fn a_segment_is_sent_again_so_often_and_no_more() {
 }
 
 #[test]
-fn a_reset_ends_it() {
+fn a_reset_ends_the_shim() {
     let mut shim = opened("fixed:rto=50ms");
     shim.sent(at(30), &data(0));
     shim.came(at(40), &Segment { flags: Flags::RST, ..Segment::default() });
@@ -130,7 +130,7 @@ fn a_reset_ends_it() {
 }
 
 #[test]
-fn a_slip_in_a_shims_text_is_told_with_its_fix() {
+fn a_mistake_in_a_shims_text_is_reported_with_the_fix() {
     let slip = |text: &str| ShimConfig::parse(text).unwrap_err().to_string();
     assert!(slip("sfr:factr=2").contains("did you mean `factor`"), "{}", slip("sfr:factr=2"));
     assert!(slip("sfr:factor=2.3").contains("steps of a half"));
@@ -160,7 +160,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn whatever_passes_only_the_first_outstanding_is_retransmitted_and_never_early(
+    fn only_the_first_outstanding_segment_is_retransmitted_and_never_early(
         steps in proptest::collection::vec(step(), 0..80), name in 0..4_usize
     ) {
         let text = ["sfr", "rfc6298:min=1ms", "linux:rto_min=5ms", "quic"][name];

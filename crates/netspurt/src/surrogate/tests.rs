@@ -26,7 +26,7 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 }
 
 #[test]
-fn every_structure_fits_the_row_and_they_differ() {
+fn the_structures_all_fit_the_row_and_differ_from_each_other() {
     // From RFC 889's second table: the row with the least spread, the one with the greatest spread
     // and the one with the most losses. In the last row here the mixed lengths alone spread the
     // delays further than the row says.
@@ -57,7 +57,7 @@ fn persistence(delays: &Delays) -> f64 {
 }
 
 #[test]
-fn only_the_independent_structure_forgets_the_probe_before() {
+fn only_the_independent_structure_has_no_correlation_with_the_probe_before() {
     let row = Row { cov: 0.5, ..Row::default() };
     for structure in Structure::ALL {
         let r = persistence(&row.surrogate(structure, 3).unwrap());
@@ -126,7 +126,7 @@ fn a_probe_leaves_when_the_one_before_came_back_or_was_given_up() {
 }
 
 #[test]
-fn a_surrogate_is_the_same_for_ever() {
+fn a_surrogate_never_changes() {
     // The values are fixed, so the test fails if the draws or the arithmetic change. Such a change
     // would change every number that depends on surrogates.
     let delays = mixed(1316, 0.21, 9).surrogate(Structure::Queue, 1).unwrap();
@@ -145,7 +145,7 @@ const FIRST: [u64; 3] = [1_087_609_952, 964_918_341, 1_287_841_917];
 const FIRST_LOST: usize = 129;
 
 #[test]
-fn a_row_that_nothing_fits_is_refused_with_the_reason() {
+fn an_impossible_row_is_refused_with_the_reason() {
     let told = |row: Row| row.surrogate(Structure::Levels, 1).unwrap_err().to_string();
     let row = Row::default;
     assert!(told(Row { lost: 511, ..row() }).contains("at least two"));

@@ -108,7 +108,7 @@ fn paired_cases_share_their_seeds_and_others_do_not() {
 }
 
 #[test]
-fn seeds_of_their_own_follow_the_values_and_not_the_order_or_names_of_axes() {
+fn separate_seeds_depend_on_the_values_and_not_on_the_order_or_names_of_axes() {
     let window = "window = { path = \"flows.x.tcp.initial_window\", values = [\"1 segment\", \"4 segments\"] }";
     let rate = "rate = { path = \"links.path.rate\", values = [\"1 Mbit/s\", \"4 Mbit/s\"] }";
     let seeds = |over: [&str; 2]| {
@@ -138,7 +138,7 @@ fn more_seeds_keep_the_first_ones() {
 }
 
 #[test]
-fn a_case_beyond_its_events_is_cut_and_says_so() {
+fn a_case_beyond_its_limit_of_events_is_cut_and_marked() {
     let (whole, _) = chunk(&sweep(""), 0, 30);
     let events = longs(&whole, "events");
     let most = events.iter().copied().max().unwrap() - 1;
@@ -154,7 +154,7 @@ fn a_case_beyond_its_events_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_case_beyond_its_time_is_cut_and_says_so() {
+fn a_case_beyond_its_limit_of_time_is_cut_and_marked() {
     let sweep = sweep("time = \"1 s\"");
     let late = AtomicBool::new(false);
     let clock: Stopwatch = {
@@ -176,7 +176,7 @@ fn a_case_beyond_its_time_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_case_that_does_not_hold_together_is_recorded_and_the_rest_goes_on() {
+fn an_invalid_case_is_recorded_and_the_others_continue() {
     let text = LOSSY.replace(
         "rate = {",
         "queue = { path = \"links.path.queue\", values = [\"500 B\", \"10 packets\"] }\nrate = {",
@@ -190,7 +190,7 @@ fn a_case_that_does_not_hold_together_is_recorded_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_cancelled_engine_hands_out_nothing() {
+fn a_cancelled_engine_returns_nothing() {
     let mut engine = Engine::new(sweep(""), 1, still()).unwrap();
     engine.cancel();
     engine.submit(Chunk { first: 0, count: 30 });
@@ -199,7 +199,7 @@ fn a_cancelled_engine_hands_out_nothing() {
 }
 
 #[test]
-fn a_case_that_nobody_wants_any_more_ends_on_its_way() {
+fn a_cancelled_case_stops_before_its_end() {
     let endless = LOSSY
         .replace("stop = \"20 s\"", "stop = \"200000000 s\"")
         .replace("send = \"100 segments\"", "");
@@ -295,7 +295,7 @@ fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
 
 /// What is simulated stands for what ran live; its tables come from files.
 #[test]
-fn a_live_case_has_the_measures_of_its_tables_and_says_which_it_lacks() {
+fn a_live_case_has_the_measures_of_its_tables_and_names_the_missing_ones() {
     let sweep = sweep("");
     let (simulated, _) = chunk(&sweep, 7, 1);
     let mut run = sweep.scenario(7).unwrap().simulate();

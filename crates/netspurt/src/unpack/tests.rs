@@ -42,7 +42,7 @@ impl Read for Drops<'_> {
 }
 
 #[test]
-fn every_member_and_every_frame_is_read_however_slowly_it_comes() {
+fn every_member_and_every_frame_is_read_at_any_speed_of_arrival() {
     let files = [
         [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
         [zstd(b"one\n"), SKIPPED.to_vec(), zstd(b""), zstd(b"two\n")].concat(),
@@ -59,7 +59,7 @@ fn every_member_and_every_frame_is_read_however_slowly_it_comes() {
 }
 
 #[test]
-fn what_comes_before_a_cut_is_read_and_the_cut_is_told() {
+fn the_data_before_a_cut_is_read_and_the_cut_is_reported() {
     for (file, name) in [
         ([gzip(b"whole"), gzip(b"some text of some length")].concat(), "gzip: "),
         ([zstd(b"whole"), zstd(b"some text of some length")].concat(), "zstd: "),
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn contents_come_back(octets: Vec<u8>) {
+    fn compressed_contents_are_read_back(octets: Vec<u8>) {
         prop_assert_eq!(all(&gzip(&octets)[..]).unwrap(), &octets[..]);
         let short = &octets[..octets.len().min(255)];
         prop_assert_eq!(all(&zstd(short)[..]).unwrap(), short);

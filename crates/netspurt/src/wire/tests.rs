@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn another_reader_reads_the_same(segment in segments(), (source, destination) in ends()) {
+    fn another_reader_gives_the_same_result(segment in segments(), (source, destination) in ends()) {
         let bytes =
             bytes_of(&Packet { source, destination, ip_id: 1, segment, payload: None });
         let (theirs, payload) = by_etherparse(&bytes);
@@ -242,7 +242,7 @@ proptest! {
 }
 
 #[test]
-fn octets_behind_the_packet_are_not_its_own() {
+fn octets_after_the_end_of_a_packet_do_not_belong_to_it() {
     let mut bytes = bytes_of(&packet(IPV4, Segment { len: 3, ..stamped(Flags::ACK) }));
     let alone = decode(&bytes, Checks::Whole).unwrap().segment;
     // Ethernet pads to 60 octets.
@@ -252,7 +252,7 @@ fn octets_behind_the_packet_are_not_its_own() {
 }
 
 #[test]
-fn options_lie_where_every_stack_lays_them() {
+fn options_are_laid_out_as_by_other_stacks() {
     const STAMPS: [u8; 10] = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
     // RFC 7323 appendix A: two no-operations, then the time stamps.
     assert_eq!(tcp_of(stamped(Flags::ACK))[20..], [&[1, 1], &STAMPS[..]].concat());
@@ -274,7 +274,7 @@ fn options_lie_where_every_stack_lays_them() {
 }
 
 #[test]
-fn header_sizes_are_those_of_the_layouts() {
+fn header_sizes_match_the_layouts() {
     let mut full = stamped(Flags::ACK);
     let sizes: Vec<u16> = (0..=3)
         .map(|count| {
@@ -316,7 +316,7 @@ fn read_options(flags: Flags, options: &[u8]) -> (Segment, Option<usize>) {
 }
 
 #[test]
-fn a_malformed_option_ends_the_reading_and_what_came_before_it_stands() {
+fn a_malformed_option_ends_the_reading_and_earlier_options_are_kept() {
     // RFC 9293 §3.1, MUST-7: prepared for an illegal length, zero among them.
     for length in [0, 1, 11] {
         let (read, malformed) = read_options(Flags::SYN, &[2, 4, 5, 180, 8, length, 0, 0]);
@@ -331,7 +331,7 @@ fn a_malformed_option_ends_the_reading_and_what_came_before_it_stands() {
 }
 
 #[test]
-fn options_of_a_wrong_length_unknown_ones_and_strays_are_passed_over() {
+fn unknown_misplaced_and_wrongly_sized_options_are_skipped() {
     // MUST-6: an option not implemented is ignored, by its length.
     let (read, malformed) = read_options(Flags::SYN, &[254, 4, 0, 0, 2, 3, 9, 2, 4, 5, 180, 0]);
     assert_eq!((read.syn_options().mss, malformed), (Some(1460), None));
@@ -373,7 +373,7 @@ fn bad_checksums_are_named_and_pass_in_captures() {
 }
 
 #[test]
-fn the_checksum_is_that_of_rfc_1071() {
+fn the_checksum_agrees_with_rfc_1071() {
     // RFC 1071 §3: these four words add up to ddf2.
     let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
     assert_eq!(checksum(0, &example), !0xddf2);
@@ -516,7 +516,7 @@ fn a_jumbogram_has_its_length_in_an_option() {
 }
 
 #[test]
-fn of_a_header_that_is_cut_what_was_captured_is_told() {
+fn a_header_that_is_cut_gives_its_captured_part() {
     for ends in [IPV4, IPV6] {
         let segment = Segment { seq: 9, ack: 8, len: 50, window: 77, ..stamped(Flags::ACK) };
         let bytes = bytes_of(&packet(ends, segment));
@@ -594,7 +594,7 @@ fn families_do_not_mix() {
 
 #[test]
 #[should_panic(expected = "length")]
-fn a_payload_is_as_long_as_the_segment_says() {
+fn a_payload_has_the_length_in_its_segment() {
     let payload = Some(&[1, 2][..]);
     bytes_of(&Packet { payload, ..packet(IPV4, Segment { len: 3, ..Segment::default() }) });
 }

@@ -74,7 +74,7 @@ fn slack_us(item: &str) -> u64 {
 }
 
 #[test]
-fn our_linux_does_what_the_kernel_does() {
+fn the_linux_profile_agrees_with_the_kernel() {
     let (kernel, mut wrong) = (measured(), Vec::new());
     for (name, case) in all() {
         let (theirs, ours) = (&kernel[name], ours(&case));
@@ -104,7 +104,7 @@ fn our_linux_does_what_the_kernel_does() {
 /// A timer of known length, armed at a known count of jiffies, fires when the wheel says, or one
 /// jiffy later: the processor that runs it may look at the count before the other has raised it.
 #[test]
-fn the_wheel_says_when_the_kernels_timers_fire() {
+fn the_kernels_timers_fire_when_the_wheel_predicts() {
     let rows = table("timers.csv");
     let (mut prompt, mut jiffy_late) = (0, 0);
     for row in &rows {

@@ -239,7 +239,7 @@ fn each_kind_of_circle_is_found() {
 }
 
 #[test]
-fn files_without_a_circle_are_left_alone() {
+fn files_without_a_circle_are_accepted() {
     let c = ("a::c", "pub struct C;");
     for (face, files) in [
         (

@@ -127,7 +127,7 @@ fn imports_of(parts: &[&str], text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_good_import_is_found_good() {
+fn a_good_import_is_accepted() {
     for (parts, good) in [
         (&["top"][..], "use crate::{left::A, ground::B};"),
         (&["left", "part"], "use super::Own; use super::super::ground::B;"),

@@ -225,7 +225,7 @@ fn wrong(expr: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_way_into_the_bits_of_an_id_is_found() {
+fn each_kind_of_access_to_the_bits_of_an_id_is_found() {
     for bad in [
         "end % 2",
         "end / 2",
@@ -261,7 +261,7 @@ fn each_way_into_the_bits_of_an_id_is_found() {
 }
 
 #[test]
-fn other_arithmetic_is_left_alone() {
+fn other_arithmetic_is_accepted() {
     for good in [
         "flow.bytes() / 2",
         "flow.octets / 2",

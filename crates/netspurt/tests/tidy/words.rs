@@ -95,7 +95,7 @@ fn is_exempt(file: &Path, phrase: &str) -> bool {
 }
 
 #[test]
-fn rejected_words_stay_out() {
+fn no_file_has_a_rejected_word() {
     let rejected = rejected(&text_of("docs/glossary.md"));
     assert!(rejected.len() > 20, "{rejected:?}");
     let mut found = Vec::new();

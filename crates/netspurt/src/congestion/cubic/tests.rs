@@ -62,7 +62,7 @@ fn k_is_the_cube_root_of_the_gap_over_c() {
 /// §4.2, figure 1: W_cubic(t) = C (t - K)^3 + W_max, with W_max 90 and K 4.0716 s: W(0) is
 /// cwnd_epoch, W(2.0716 s) 8 C = 3.2 below the plateau, W(K) on it, W(K + 5 s) 125 C = 50 above.
 #[test]
-fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
+fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     let (mut cubic, window) = cut(90);
     let stage = stage(&mut cubic, window.cwnd);
     let at = |ns| stage.window_at(curve(), Duration::from_nanos(ns));
@@ -77,7 +77,7 @@ fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
 /// 1000 - 0.4 · 8.9856^3 = 709.797, and one segment acknowledged adds 9.797 / 700 = 0.013996;
 /// at t = 100 ms it is 719.379, and one adds 19.366 / 700.013 = 0.027665.
 #[test]
-fn an_ack_adds_the_way_to_the_target_over_the_window() {
+fn an_ack_adds_the_distance_to_the_target_over_the_window() {
     let (mut cubic, mut window) = cut(1000);
     cubic.on_ack(&ack(0), &mut window);
     assert_eq!(window.cwnd, 700_013);
@@ -101,7 +101,7 @@ fn the_window_grows_by_half_in_a_round_trip_at_most_and_never_shrinks() {
 
 /// §4.3: alpha_cubic = 3 (1 - 0.7) / (1 + 0.7) = 9/17 until W_est reaches cwnd_prior, then 1.
 #[test]
-fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
+fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
     let (cubic, _) = cut(10);
     assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 9_999), (9, 17));
     assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 10_000), (17, 17));
@@ -110,7 +110,7 @@ fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
 /// §4.3: on a short path W_est leads and the window goes with it: 9/17 of a segment a window of
 /// octets acknowledged, and a segment once it is back at the window before the cut, as Reno.
 #[test]
-fn in_the_reno_friendly_region_the_window_grows_as_renos() {
+fn the_window_grows_as_renos_in_the_reno_friendly_region() {
     let (mut cubic, mut window) = cut(20);
     let short = AckInfo { srtt: Some(Duration::from_micros(100)), ..ack(0) };
     let mut round = |window: &mut Window| {
@@ -157,7 +157,7 @@ fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
 /// gives for deterministic losses, by the curve 1.054 (RTT/p)^0.75, or Reno's where that is
 /// more. The formulas are of a continuous window, so 6 % are allowed.
 #[test]
-fn the_average_windows_are_those_of_the_rfcs_tables() {
+fn the_average_windows_agree_with_the_tables_of_the_rfc() {
     for (rtt_ms, every, segments) in [
         (100, 100, 12.0),
         (100, 1_000, 38.0),
@@ -214,7 +214,7 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
 /// §4.10: HyStart++ may end the first slow start without a loss; then K is 0, and both W_max and
 /// cwnd_prior are the window.
 #[test]
-fn without_a_loss_before_the_window_is_the_plateau() {
+fn the_plateau_is_the_window_if_no_loss_came_before() {
     let mut cubic = cubic();
     let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
     cubic.on_ack(&ack(0), &mut window);
@@ -225,7 +225,7 @@ fn without_a_loss_before_the_window_is_the_plateau() {
 
 /// §5.8: t leaves out the time in which the window was not filled, and idle time.
 #[test]
-fn time_in_which_the_window_was_not_filled_does_not_count() {
+fn time_with_an_unfilled_window_does_not_count() {
     let (mut cubic, mut window) = cut(1000);
     let elapsed = |cubic: &Cubic| cubic.memory.stage.unwrap().elapsed;
     cubic.on_ack(&ack(1000), &mut window);
@@ -246,7 +246,7 @@ fn time_in_which_the_window_was_not_filled_does_not_count() {
 /// §4.9: everything is what it was before the spurious congestion, once; unless the window has
 /// grown past what it was.
 #[test]
-fn an_undo_restores_all_that_the_cut_changed() {
+fn an_undo_restores_everything_that_the_cut_changed() {
     let (mut cubic, mut window) = cut(1000);
     for t in 0..100 {
         cubic.on_ack(&ack(t * 10), &mut window);
@@ -267,7 +267,7 @@ fn an_undo_restores_all_that_the_cut_changed() {
 }
 
 #[test]
-fn slow_start_is_left_to_its_own_algorithms() {
+fn cubic_does_not_change_slow_start() {
     for (abc_limit_segs, exit, grown) in
         [(2, SlowStartExit::None, 2000), (3, SlowStartExit::None, 3000), (2, <_>::default(), 8000)]
     {
@@ -282,7 +282,7 @@ fn slow_start_is_left_to_its_own_algorithms() {
 #[test]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small enough")]
 #[expect(clippy::cast_precision_loss, reason = "a comparison with floating point")]
-fn the_cube_root_is_that_of_floating_point() {
+fn the_cube_root_agrees_with_floating_point() {
     for x in (0..2000).chain((0..2000).map(|n| n * n * n * 1_000_003)) {
         let root = cube_root(x);
         let float = (x as f64).cbrt();
@@ -318,7 +318,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn the_cube_root_is_the_greatest_whose_cube_is_not_above(x in 0..1u128 << 126) {
+    fn the_cube_root_is_rounded_down(x in 0..1u128 << 126) {
         let root = u128::from(cube_root(x));
         prop_assert!(root * root * root <= x);
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
@@ -385,7 +385,7 @@ proptest! {
 
 /// Linux's `bictcp_update`: a segment for twenty, while no loss has told where the plateau is.
 #[test]
-fn before_any_congestion_the_window_may_climb_by_a_segment_for_twenty() {
+fn the_window_grows_by_at_most_a_segment_for_twenty_before_any_congestion() {
     let grown = |first_climb_segs, congested: bool| {
         let mut cubic = Cubic::new(CubicConfig { first_climb_segs, ..CubicConfig::default() });
         let mut window = Window { cwnd: 48_000, ssthresh: 48_000 };

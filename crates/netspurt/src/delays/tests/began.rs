@@ -7,7 +7,7 @@ fn began(text: &str) -> Option<(i64, bool)> {
 }
 
 #[test]
-fn stamps_since_1970_tell_when_the_first_probe_left() {
+fn stamps_since_1970_give_the_start_of_the_first_probe() {
     let ping = "PING a (10.0.0.1) 56(84) bytes of data.\n\
         [1729591872.500000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=500 ms\n";
     let fping = "[1729591872.50000] a : [0], 64 bytes, 500 ms (500 avg, 0% loss)\n";
@@ -25,7 +25,7 @@ fn stamps_since_1970_tell_when_the_first_probe_left() {
 }
 
 #[test]
-fn clocks_that_count_from_a_start_tell_no_beginning() {
+fn clocks_that_count_from_a_start_give_no_date() {
     assert_eq!(began("sent,rtt_ms\n0.5,20\n1.5,20\n"), None);
     assert_eq!(began("sent,rtt_ms\n86400,20\n86401,20\n"), None);
     assert_eq!(
@@ -46,7 +46,7 @@ fn times_without_a_zone_are_local() {
 }
 
 #[test]
-fn stamps_of_fping_in_words_are_no_part_of_the_target() {
+fn stamps_of_fping_in_words_are_not_read_as_part_of_the_target() {
     let lines = |first: &str, second: &str| {
         format!(
             "[{first}] a : [0], 64 bytes, 12.3 ms (12.3 avg, 0% loss)\n\

@@ -77,7 +77,7 @@ fn told(delays: &Delays) -> Vec<(u64, u64)> {
 /// The oldest of the first two, as with time stamps (RFC 7323 §4.3); no sample of the third, which
 /// was sent twice (RFC 6298 §3).
 #[test]
-fn an_acknowledgement_is_a_sample_of_the_oldest_segment_unless_it_covers_what_was_sent_again() {
+fn an_acknowledgement_samples_the_oldest_segment_unless_it_covers_a_retransmission() {
     let packets = [
         (0, tcp(1, 0, 100, 0)),
         (5, tcp(1, 100, 100, 0)),
@@ -116,7 +116,7 @@ fn a_sack_block_is_a_sample_too() {
 }
 
 #[test]
-fn directions_come_in_the_order_in_which_they_were_heard_of_and_a_new_syn_begins_new_ones() {
+fn directions_are_in_the_order_of_their_first_packets_and_a_new_syn_begins_new_ones() {
     let syn = |seq| packet(1, Segment { seq, flags: Flags::SYN, ..Segment::default() });
     let both = Flags::SYN.with(Flags::ACK);
     let accept = |seq, ack| packet(2, Segment { seq, ack, flags: both, ..Segment::default() });
@@ -194,7 +194,7 @@ fn a_segment_in_fragments_is_one_segment() {
 
 /// A simple packet of pcapng: only its length is before it.
 #[test]
-fn packets_without_a_time_give_no_samples_and_are_told() {
+fn packets_without_a_time_give_no_samples_and_a_note() {
     let mut file = pcapng(&[(0, echo(false, 1)), (20, echo(true, 1))]);
     for packet in [tcp(1, 0, 100, 0), tcp(2, 0, 0, 100)] {
         let length = u32::try_from(packet.len()).unwrap();

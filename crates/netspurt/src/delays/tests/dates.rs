@@ -31,7 +31,7 @@ fn instants_with_the_year_last_and_in_two_columns_are_read() {
 }
 
 #[test]
-fn a_time_of_day_without_a_date_tells_no_beginning_and_goes_on_after_midnight() {
+fn a_time_of_day_without_a_date_gives_no_start_and_continues_after_midnight() {
     let delays = one("time_of_day,rtt\n10:11:12,12\n");
     assert_eq!(counts(&delays)[..3], [1, 1, 0]);
     let delays = one("23:59:59,12\n00:00:01,13\n");
@@ -52,7 +52,7 @@ fn ordered(text: &str, dates: &str) -> Result<Reading, RecordingError> {
 }
 
 #[test]
-fn one_date_tells_day_from_month_for_the_whole_file_and_without_one_users_say() {
+fn one_unambiguous_date_fixes_the_order_of_day_and_month_or_the_user_does() {
     let told = one("time,rtt\n12/10/2024 10:11:12,12\n13/10/2024 10:11:12,12\n");
     assert_eq!(told.probes[1].sent.as_nanos(), 86_400_000_000_000);
     let text = "timestamp,rtt\n10/10/2024 10:11:12,12\n10/11/2024 10:11:12,12\n";

@@ -4,7 +4,7 @@ use super::{counts, one, reading};
 use crate::delays::{HalfDelays, Measure, SendTimeSource, read};
 
 #[test]
-fn irtt_tells_lost_round_trips_and_times_of_sending() {
+fn irtt_reports_lost_probes_and_times_of_sending() {
     let trip = |n: u64, lost: &str, rtt: &str| {
         let sent = 1000 + n * 10_000_000;
         format!(
@@ -70,7 +70,7 @@ fn a_hop_of_a_traceroute_is_a_path() {
 }
 
 #[test]
-fn what_a_kernel_smoothed_is_no_sample() {
+fn values_smoothed_by_a_kernel_are_not_samples() {
     let iperf = r#"{"start":{},"intervals":[
         {"streams":[{"socket":5,"start":0,"end":1.0,"rtt":12565}]},
         {"streams":[{"socket":5,"start":1,"end":2.0,"rtt":38598}]}],
@@ -146,7 +146,7 @@ fn pings_of_scamper_and_of_fping_are_read() {
 }
 
 #[test]
-fn what_is_cut_off_or_of_another_tool_is_an_error_that_says_so() {
+fn a_cut_file_and_one_of_another_tool_are_errors_with_the_reason() {
     for (text, says) in [
         (r#"{"round_trips":[{"seqno":0,"lost":"#, "cut off"),
         (r#"{"name":"x","version":3}"#, "keys are name, version"),
@@ -158,7 +158,7 @@ fn what_is_cut_off_or_of_another_tool_is_an_error_that_says_so() {
 }
 
 #[test]
-fn what_atlas_did_not_send_is_no_probe_and_what_makes_no_sense_is_no_loss() {
+fn unsent_probes_of_atlas_are_left_out_and_invalid_results_are_not_losses() {
     let text = r#"[
         {"type":"ping","msm_id":1,"prb_id":2,"dst_addr":"a","timestamp":100,"sent":3,"rcvd":2,
          "result":[{"rtt":20.5},{"colour":"red"},{"rtt":22.25}]},
@@ -171,7 +171,7 @@ fn what_atlas_did_not_send_is_no_probe_and_what_makes_no_sense_is_no_loss() {
 }
 
 #[test]
-fn a_round_trip_of_irtt_whose_loss_is_not_told_is_malformed() {
+fn a_round_trip_of_irtt_without_a_loss_field_is_malformed() {
     let text = r#"{"round_trips":[{"seqno":0,"lost":"false","delay":{"rtt":7}},{"seqno":1},
         {"seqno":2,"lost":"maybe"}]}"#;
     let reading = reading(text);
@@ -179,7 +179,7 @@ fn a_round_trip_of_irtt_whose_loss_is_not_told_is_malformed() {
 }
 
 #[test]
-fn snapshots_without_a_round_trip_are_told() {
+fn snapshots_without_a_round_trip_are_noted() {
     let connection = "ESTAB 0 0 10.0.0.1:22 10.0.0.2:5555\n";
     let text = format!(
         "{connection}\t cubic rto:204 rtt:12.5/7 cwnd:10\n{connection}\t cubic rto:1000 cwnd:1\n\
@@ -191,7 +191,7 @@ fn snapshots_without_a_round_trip_are_told() {
 }
 
 #[test]
-fn raw_values_of_flent_are_probes_and_averages_are_none() {
+fn raw_values_of_flent_are_probes_and_averages_are_not() {
     let text = r#"{"version":4,"metadata":{},"x_values":[0.0,0.2],
         "results":{"Ping (ms) ICMP":[20,21],"Ping (ms) avg":[20,21],"TCP upload":[1,2]},
         "raw_values":{"Ping (ms) ICMP":[{"seq":1,"t":1700000000.02,"val":20.0},

@@ -14,7 +14,7 @@ fn log(line: &str) -> String {
 }
 
 #[test]
-fn stamps_of_fping_are_no_part_of_the_target() {
+fn stamps_of_fping_are_not_read_as_part_of_the_target() {
     for (stamp, dated) in [
         ("[Tue Oct 22 10:11:SS 2024]", true),
         ("[2024-10-22T10:11:SS+0000]", true),
@@ -56,7 +56,7 @@ fn stamps_of_other_programs_before_lines_of_ping_are_read() {
 }
 
 #[test]
-fn a_note_tells_of_stamps_that_cannot_be_read() {
+fn a_note_reports_stamps_that_cannot_be_read() {
     for (stamp, why) in [
         ("ti 22. loka 10:11:SS EEST 2024:", "their form is not known"),
         ("Tue Oct 22 10:11:SS IST 2024:", "IST is India's"),
@@ -69,7 +69,7 @@ fn a_note_tells_of_stamps_that_cannot_be_read() {
 }
 
 #[test]
-fn delays_of_other_tools_than_iputils_lack_no_carry() {
+fn only_delays_of_iputils_are_corrected_for_a_missing_carry() {
     let line = |n: u8, ms: &str| {
         format!("56 bytes from 1.1.1.1 (1.1.1.1): icmp_seq={n} ttl=56 time={ms} ms\n")
     };
@@ -89,7 +89,7 @@ fn columns_are_refused_for_a_log_with_the_name_of_its_format() {
 }
 
 #[test]
-fn a_report_of_mtr_and_an_unknown_table_say_what_to_do() {
+fn the_errors_for_a_report_of_mtr_and_an_unknown_table_give_the_fix() {
     let text = b"Start: 2024-10-22T10:11:12+0000\nHOST: a       Loss%   Snt   Last   Avg  Best  Wrst StDev\n  1.|-- 10.0.0.1  0.0%    10    0.4   0.5   0.3   0.9   0.1\n";
     let error = read("x", text).unwrap_err().to_string();
     assert!(error.contains("report of mtr") && error.contains("ping -D"), "{error}");
@@ -99,7 +99,7 @@ fn a_report_of_mtr_and_an_unknown_table_say_what_to_do() {
 }
 
 #[test]
-fn words_of_losses_count_and_what_is_unclear_is_left_out_with_a_note() {
+fn words_for_losses_count_and_unclear_rows_are_left_out_with_a_note() {
     let text = "time,rtt\n1700000000,20.1\n1700000001,error\n1700000002,U\n1700000003,no\n\
                 1700000004,100% loss\n1700000005,>1000\n";
     let reading = reading(text);
@@ -231,7 +231,7 @@ fn a_loop_of_date_and_one_ping_is_one_recording() {
 }
 
 #[test]
-fn a_date_between_the_lines_of_one_ping_is_when_the_next_probe_left() {
+fn a_date_between_the_lines_of_one_ping_is_the_sending_time_of_the_next_probe() {
     let line = |n: u32| {
         let date = if n % 3 == 1 {
             format!("Tue Oct 22 10:11:{} UTC 2024\n", 10 + 2 * n)
@@ -253,7 +253,7 @@ fn a_date_between_the_lines_of_one_ping_is_when_the_next_probe_left() {
 }
 
 #[test]
-fn times_of_day_that_fall_pass_midnight_backwards() {
+fn falling_times_of_day_pass_midnight_backwards() {
     let rows = ["00:00:02", "00:00:01", "23:59:59", "23:59:58"];
     let text: String = rows.iter().map(|time| format!("{time},20\n")).collect();
     assert_eq!(seconds(&format!("time,rtt_ms\n{text}")), (vec![0, 1, 3, 4], 0));

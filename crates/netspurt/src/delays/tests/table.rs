@@ -34,7 +34,7 @@ fn times_of_sending_are_read_in_the_unit_their_size_shows() {
 }
 
 #[test]
-fn one_way_delays_are_told_from_round_trips() {
+fn one_way_delays_are_distinguished_from_round_trips() {
     let text = "pub_time(ms) sub_time(ms) delay(ms)\n1722584771162 1722584771194 32\n\
                 1722584771216 1722584771233 17\n";
     let delays = one(text);
@@ -75,7 +75,7 @@ fn rows_without_names_are_read_by_their_shape() {
 }
 
 #[test]
-fn pingplotter_tells_the_target_in_its_last_column() {
+fn the_last_column_of_pingplotter_is_the_target() {
     let text = "\u{feff}\u{feff}Host Information\n1,,-\n2,a,10.0.0.1\nSample Information\n\
                 2025-11-26 17:36:26Z,1.21,24.35\n2025-11-26 17:36:29Z,*,*\n\
                 2025-11-26 17:36:32Z,1.2,N/A\n";
@@ -97,7 +97,7 @@ fn a_row_with_more_cells_than_columns_is_malformed_unless_they_are_empty() {
 }
 
 #[test]
-fn columns_of_success_and_of_status_tell_losses_and_what_is_left_aside_is_named() {
+fn columns_of_success_and_status_mark_losses_and_ignored_columns_are_named() {
     for (name, yes, no) in
         [("success", "1", "0"), ("ok", "true", "false"), ("status", "OK", "timeout")]
     {
@@ -124,14 +124,14 @@ fn the_two_directions_of_a_flow_are_two_recordings() {
 }
 
 #[test]
-fn names_may_stand_below_a_title_which_is_told() {
+fn column_names_may_follow_a_title_and_the_title_is_reported() {
     let reading = reading("Run 5 of 2024\nseq,rtt_ms\n1,20\n3,21\n");
     assert_eq!(counts(&reading.recordings[0])[..3], [3, 2, 1]);
     assert_eq!(reading.malformed[0].line, 1);
 }
 
 #[test]
-fn times_of_day_are_instants_and_go_on_behind_midnight() {
+fn times_of_day_are_instants_and_continue_after_midnight() {
     let delays = one("time,latency (ms)\n23:59:59,20\n00:00:00.5,21\n");
     assert_eq!(
         (counts(&delays)[..3].to_vec(), delays.send_times),
@@ -153,7 +153,7 @@ fn instants_called_sent_and_received_make_delays() {
 }
 
 #[test]
-fn a_code_that_nobody_explains_loses_nothing() {
+fn an_unknown_code_is_not_a_loss() {
     let delays = one("seq,rttMs,status\n1,20,0\n2,,1\n");
     assert_eq!(counts(&delays)[..3], [2, 1, 1]);
     assert_eq!(delays.probes[0].rtt.unwrap().as_nanos(), 20_000_000);
@@ -186,7 +186,7 @@ fn stamps_of_ctime_are_instants_in_every_kind_of_table() {
 }
 
 #[test]
-fn a_first_row_of_data_is_no_header_even_if_places_are_named() {
+fn a_first_row_of_data_is_not_a_header_even_if_columns_are_named_by_number() {
     let hints = |rtt: &str| {
         let columns = Columns { rtt: Some(rtt.to_owned()), ..Columns::default() };
         Hints { columns, ..Hints::default() }
@@ -211,7 +211,7 @@ fn words_for_no_answer_are_losses() {
 }
 
 #[test]
-fn a_unit_applies_to_columns_without_names_and_columns_that_say_too_little_are_refused() {
+fn a_unit_applies_to_columns_without_names_and_ambiguous_columns_are_refused() {
     let with = |columns: Columns| Hints { columns, ..Hints::default() };
     let unit = with(Columns { unit: Some("s".into()), ..Columns::default() });
     let reading = read_as("x", b"0.5\n0.25\n", &unit).unwrap();
@@ -225,7 +225,7 @@ fn a_unit_applies_to_columns_without_names_and_columns_that_say_too_little_are_r
 }
 
 #[test]
-fn a_trace_of_mahimahi_is_no_list_of_delays() {
+fn a_trace_of_mahimahi_is_not_read_as_a_list_of_delays() {
     let trace: String = (0..40).map(|n| format!("{}\n", n / 2 * 3)).collect();
     let error = read("x", trace.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("Mahimahi") && error.contains("--column rtt=1"), "{error}");
@@ -237,7 +237,7 @@ fn a_trace_of_mahimahi_is_no_list_of_delays() {
 }
 
 #[test]
-fn words_for_the_outcome_are_those_of_many_tools() {
+fn the_outcome_words_of_many_tools_are_read() {
     let text =
         "\"Source\",\"Address\",\"Latency\",\"Status\"\n\"A\",\"8.8.8.8\",\"12\",\"Success\"\n";
     for word in [
@@ -273,7 +273,7 @@ fn a_column_of_instants_is_not_taken_for_delays() {
 }
 
 #[test]
-fn empty_lines_of_a_list_of_delays_are_left_out_aloud() {
+fn empty_lines_of_a_list_of_delays_are_left_out_with_a_note() {
     let noted = |text: &str| {
         let delays = one(text);
         let note = delays.notes.iter().find(|note| note.starts_with("empty lines left out: 2"));

@@ -107,7 +107,7 @@ fn an_error_in_place_of_a_reply_is_a_loss_and_the_note_says_that_windows_counts_
 }
 
 #[test]
-fn a_foreign_line_is_told_and_is_no_probe() {
+fn a_foreign_line_is_reported_and_is_not_a_probe() {
     let text = "Pinging 10.0.0.1 with 32 bytes of data:\r\n\
                 Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\nthe cable was moved\r\n\
                 Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n\r\n";
@@ -117,13 +117,13 @@ fn a_foreign_line_is_told_and_is_no_probe() {
 }
 
 #[test]
-fn over_ipv6_only_the_time_is_told() {
+fn replies_over_ipv6_have_only_the_time() {
     let text = "Pinging ::1 with 32 bytes of data:\r\nReply from ::1: time<1ms \r\n";
     assert_eq!(one(text).probes[0].wire_bytes, 80);
 }
 
 #[test]
-fn a_reply_that_is_cut_off_is_told_and_is_no_probe() {
+fn a_reply_that_is_cut_off_is_reported_and_is_not_a_probe() {
     for cut in ["bytes=32 time=1", "bytes=32 ti", "bytes=32 time=12ms", "by"] {
         let text = format!(
             "Pinging 10.0.0.1 with 32 bytes of data:\r\n\
@@ -136,7 +136,7 @@ fn a_reply_that_is_cut_off_is_told_and_is_no_probe() {
 }
 
 #[test]
-fn replies_behind_the_statistics_are_another_run_and_foreign_lines_are_told() {
+fn replies_after_the_statistics_are_another_run_and_foreign_lines_are_reported() {
     let reply = "Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n";
     let text = format!(
         "Pinging 10.0.0.1 with 32 bytes of data:\r\n{reply}(a remark)\r\nmoved 3 chairs:\r\n{reply}\
@@ -180,7 +180,7 @@ fn statistics_over_several_lines_and_in_code_pages_are_read() {
 }
 
 #[test]
-fn a_title_that_no_statistics_follow_is_told() {
+fn a_title_without_statistics_is_reported() {
     let reply = "Reply from 10.0.0.1: bytes=32 time=3ms TTL=64\r\n";
     let reading = reading(&format!("{reply}to be remembered:\r\n{reply}and this:\r\n"));
     let lines: Vec<usize> = reading.malformed.iter().map(|one| one.line).collect();

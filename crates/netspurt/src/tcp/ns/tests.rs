@@ -68,7 +68,7 @@ fn with_handshake() -> NsConfig {
 }
 
 #[test]
-fn a_syn_goes_alone_and_its_answer_lets_the_initial_window_out() {
+fn a_syn_is_sent_alone_and_its_answer_releases_the_initial_window() {
     let mut source = End::writes(with_handshake(), 6000);
     let syn = source.sends(Time::ZERO);
     assert_eq!((numbers(&syn), syn[0].flags), (vec![(0, 0, 40)], Flags::SYN));

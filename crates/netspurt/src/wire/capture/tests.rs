@@ -125,7 +125,7 @@ fn packets_are_the_same_in_every_format_and_order_of_octets() {
 }
 
 #[test]
-fn what_comes_before_a_cut_is_read_wherever_it_is() {
+fn the_packets_before_a_cut_are_read_for_every_place_of_the_cut() {
     let packets = [&[0x45, 1, 2, 3][..], &[0x45; 20]];
     let files = [
         (pcap(false, false, &packets), vec![24, 44, 80]),
@@ -155,7 +155,7 @@ fn a_long_block_of_another_kind_is_passed_over() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_octet_and_its_packet() {
+fn a_fault_is_reported_with_its_octet_and_its_packet() {
     let good = pcapng(false, 9, 1_000_000_000, &[&[0x45, 0, 0, 20], &[0x45, 0, 0, 20]]);
     let fault = |at: usize, octet: u8| {
         let mut bad = good.clone();
@@ -302,7 +302,7 @@ fn packets_of_every_kind_of_block_are_read_with_the_link_of_their_interface() {
 }
 
 #[test]
-fn a_stamp_beyond_64_bits_is_none() {
+fn a_stamp_beyond_64_bits_counts_as_missing() {
     let file = [
         section(true),
         interface(101, 0, true),
@@ -314,7 +314,7 @@ fn a_stamp_beyond_64_bits_is_none() {
 
 /// Options 5 and 7 of the statistics, which programs write more than once for an interface.
 #[test]
-fn drops_that_a_capture_tells_are_summed_over_its_interfaces_and_sections() {
+fn reported_drops_are_summed_over_interfaces_and_sections() {
     let statistics = |interface: u32, drops: [u32; 2]| {
         let option = |code: u32, value| [code << 16 | 8, 0, value];
         let told = [option(5, drops[0]), option(7, drops[1])].concat();
@@ -359,7 +359,7 @@ fn files_of_old_and_of_patched_programs_are_read() {
 }
 
 #[test]
-fn the_upper_half_of_a_link_type_is_not_part_of_it() {
+fn the_upper_16_bits_of_a_link_type_are_ignored() {
     let mut file = pcap(false, false, &[&[0x45]]);
     file[23] = 0x14;
     assert_eq!(told(&file)[0].3, 101);
@@ -373,7 +373,7 @@ fn a_packet_was_never_shorter_than_its_captured_octets() {
 }
 
 #[test]
-fn the_length_of_ip_is_that_of_the_link_without_its_header() {
+fn the_length_of_a_packet_is_that_on_the_link_without_the_link_header() {
     let bytes = [&[0; 12][..], &[8, 0, 0x45, 0]].concat();
     let link = LinkType(1);
     let packet = CapturedPacket {

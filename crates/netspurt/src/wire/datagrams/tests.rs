@@ -68,7 +68,7 @@ fn take(datagrams: &mut Datagrams, at: i64, bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn what_is_no_fragment_of_tcp_passes() {
+fn packets_other_than_fragments_of_tcp_pass_unchanged() {
     let mut datagrams = Datagrams::default();
     let mut other = parts(&packet(false, 1, 400), 64)[1].clone();
     other[9] = 17;
@@ -85,7 +85,7 @@ fn what_is_no_fragment_of_tcp_passes() {
 }
 
 #[test]
-fn the_whole_comes_with_the_fragment_that_completes_it() {
+fn the_datagram_is_delivered_with_the_fragment_that_completes_it() {
     for six in [false, true] {
         let whole = packet(six, 9, 300);
         let parts = parts(&whole, 8);
@@ -115,7 +115,7 @@ fn a_mark_on_one_fragment_marks_the_datagram() {
 }
 
 #[test]
-fn of_fragments_that_were_cut_short_the_octets_up_to_the_first_gap_are_there() {
+fn fragments_that_were_cut_short_give_the_octets_up_to_the_first_gap() {
     for (six, header) in [(false, 20), (true, 40)] {
         let whole = packet(six, 9, 1400);
         let parts = parts(&whole, 720);
@@ -149,7 +149,7 @@ fn a_datagram_waits_for_a_minute() {
 }
 
 #[test]
-fn the_oldest_is_given_up_where_memory_is_short() {
+fn the_oldest_datagram_is_given_up_if_memory_is_short() {
     let mut datagrams = Datagrams::default();
     let whole = packet(false, 0, 60_000);
     for id in 0..1000_u16 {
@@ -188,7 +188,7 @@ fn fragments_with_impossible_numbers_are_counted() {
 
 /// RFC 5722 §3.
 #[test]
-fn copies_of_fragments_are_no_overlaps_and_overlaps_of_ipv6_are_refused() {
+fn copies_of_fragments_are_accepted_and_overlaps_of_ipv6_are_refused() {
     let whole = packet(true, 9, 300);
     let (wide, narrow) = (parts(&whole, 160), parts(&whole, 104));
     let mut datagrams = Datagrams::default();
@@ -208,7 +208,7 @@ fn copies_of_fragments_are_no_overlaps_and_overlaps_of_ipv6_are_refused() {
 }
 
 #[test]
-fn extension_headers_stay_where_they_were() {
+fn extension_headers_keep_their_order() {
     let mut whole = packet(true, 9, 300);
     whole.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
     (whole[4], whole[5], whole[6]) = (1, 84, 60);
@@ -229,7 +229,7 @@ fn extension_headers_stay_where_they_were() {
 
 proptest! {
     #[test]
-    fn fragments_in_any_order_with_copies_are_the_packet(
+    fn fragments_in_any_order_with_copies_make_the_packet(
         six: bool, len in 1_u16..3000, units in 1_usize..200,
         order in proptest::collection::vec(any::<prop::sample::Index>(), 0..60),
     ) {

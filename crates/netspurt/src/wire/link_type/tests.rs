@@ -165,7 +165,7 @@ fn headers_are_passed_up_to_a_number() {
 proptest! {
     /// Octets that headers have are more frequent than in noise.
     #[test]
-    fn what_is_behind_any_octets_is_a_part_of_them(
+    fn the_packet_found_in_any_octets_is_a_part_of_them(
         link in prop_oneof![0_u16..300, Just(1), Just(113), Just(127), Just(239), Just(9)],
         picks in proptest::collection::vec(0_usize..24, 0..80),
         noise: u8,
