@@ -216,7 +216,7 @@ fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
     });
 }
 
-/// Linux's own algorithm, told what its packets tell, stays beside the kernel's timer.
+/// Linux's own algorithm, fed with the packets' round trips, stays beside the kernel's timer.
 #[test]
 fn shadow_timers_run_beside_the_kernels_timer() {
     real_time(|| {

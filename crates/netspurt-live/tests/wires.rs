@@ -32,7 +32,7 @@ fn sum(table: &Table, name: &str) -> i64 {
     values.iter().sum()
 }
 
-/// A run over these wires loses what links lose, and delivers all the same.
+/// A run over these wires loses the packets that links lose, and still delivers all data.
 fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
     real_time(|| {
         let folder = Folder::new();

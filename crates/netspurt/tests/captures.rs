@@ -9,7 +9,7 @@ use netspurt::observe::{Flows, Lifetimes, Passing, TwoWay};
 use netspurt::units::Time;
 use netspurt::wire::{CaptureReader, Datagrams, TcpView};
 
-/// The folder; `None`, told aloud, where it is not there.
+/// The folder. If it is missing, prints that and returns `None`.
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let there = folder.join("README.md").is_file();
@@ -19,7 +19,7 @@ fn shared() -> Option<PathBuf> {
     there.then_some(folder)
 }
 
-/// What was counted in a capture.
+/// The counts of a capture.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     packets: u64,
@@ -63,7 +63,7 @@ fn count(file: &Path) -> Counts {
     counts
 }
 
-/// What the row of a table says: a file's name, its packets, and tshark's `tcp`, `conn`, `rtx` and
+/// The contents of a row of the table: a file's name, its packets, and tshark's `tcp`, `conn`, `rtx` and
 /// `ooo`.
 fn row(line: &str) -> Option<(String, [u64; 5])> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();

@@ -32,7 +32,7 @@ fn line(effects: Option<Effects>) -> LinkConfig {
     }
 }
 
-/// Probes an echo host that takes 3 ms, for ten minutes: the world afterwards.
+/// Probes an echo host that takes 3 ms, for ten minutes, and returns the world.
 fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);

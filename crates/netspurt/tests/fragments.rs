@@ -125,7 +125,7 @@ fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
 
 #[test]
 fn a_retransmission_of_a_reassembled_segment_is_spurious_in_all_its_fragments() {
-    // Behind the answer to the SYN: the ACK of all there is, and the FIN that says the same.
+    // After the answer to the SYN: the ACK of all data, and the FIN with the same ACK number.
     let values = [
         ("flows.f.send", "1460 B"),
         ("links.two.loss", "[\"none\", { nth = [2, 3] }]"),

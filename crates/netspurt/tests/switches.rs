@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netspurt::scenario::{profiles_table, switches_table};
 
-/// What stands in the page between the marks of the table called `name`.
+/// The text of the page between the marks of the table called `name`.
 fn shown<'a>(page: &'a str, name: &str) -> &'a str {
     let (_, rest) =
         page.split_once(&format!("<!-- {name}: made from their definitions -->\n\n")).unwrap();

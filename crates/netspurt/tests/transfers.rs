@@ -17,7 +17,7 @@ use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, Recovery, RfcConfig, TcpState};
 use netspurt::units::{Duration, Time};
 
-/// What the network does to segments, in parts of 1024.
+/// The probabilities of the network's effects on segments, in parts of 1024.
 #[derive(Debug)]
 struct Network {
     loss: u64,
@@ -92,7 +92,7 @@ impl Network {
 }
 
 impl Transfer {
-    /// Over a network that does all it can.
+    /// Over a network with all effects.
     fn new(seed: u64) -> Self {
         Self::with(seed, |_, _| ())
     }

@@ -1,4 +1,4 @@
-//! Connections of programs: born with a packet, told by their ports, and what is known of each.
+//! Connections of programs: they begin with a packet and are identified by their ports.
 
 use netspurt::ids::{FlowId, Side};
 use netspurt::segment::{Flags, Segment};

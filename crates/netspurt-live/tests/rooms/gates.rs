@@ -13,7 +13,7 @@ fn events() -> Events<Segment> {
     Events::new(Wanted::default())
 }
 
-/// What a gate lets out by `until`, with its instants.
+/// The packets that leave a gate by `until`, with their instants.
 fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
     let mut out = Vec::new();
     while let Some(due) = gate.next_wakeup().filter(|due| *due <= until) {

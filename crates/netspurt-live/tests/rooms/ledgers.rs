@@ -1,4 +1,4 @@
-//! A flow's sums from what is seen at its two ends.
+//! A flow's sums, from the packets seen at its two ends.
 
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};

@@ -1,4 +1,4 @@
-//! Packets of many segments: what the kernel says of them, cut, and put under one header again.
+//! Packets of many segments: their description by the kernel, their segmentation, and joining again.
 
 use netspurt::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use netspurt::wire::{Checks, IpHead, Packet, decode, encode};

@@ -1,4 +1,4 @@
-//! Orders of the two processes, and what is wrong with bad ones.
+//! Orders of the two processes, and the errors for bad ones.
 
 use netspurt::units::Duration;
 use netspurt_live::exec::Programs;

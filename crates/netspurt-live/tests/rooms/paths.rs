@@ -1,4 +1,4 @@
-//! The emulated path in virtual time: what arrives, what leaves, and the same again.
+//! The emulated path in virtual time: arrivals, departures, and their replay.
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
@@ -35,7 +35,7 @@ profile  = "reno-2005"
 
 fn silent(_event: &Event<Segment>) {}
 
-/// What leaves a path when these packets enter it, up to 100 s.
+/// The packets that leave a path when these packets enter it, up to 100 s.
 fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
     let mut left = Vec::new();
     for (at, segment) in arrivals {

@@ -1,4 +1,4 @@
-//! What a run sees of programs: whose each packet is, and when their run is over.
+//! Programs in a run: the connection of each packet, and the end of the run.
 
 use std::fs::File;
 use std::io::{Write, pipe};
@@ -12,7 +12,7 @@ use netspurt_live::offload::Shape;
 
 use super::common::{ms, packet_between};
 
-/// The first flow of programs: what belongs to no connection.
+/// The first flow of programs, for packets that belong to no connection.
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
@@ -117,7 +117,7 @@ fn a_large_packet_of_a_program_gives_all_its_segments() {
     let lengths: Vec<u16> =
         labelled(&mut all, Side::From, &large, shape).iter().map(|segment| segment.len).collect();
     assert_eq!(lengths, [1000, 1000, 500]);
-    // Nobody tells of the kernel's state: a timeout is assumed.
+    // Nothing reports the kernel's state, so a timeout is assumed.
     let again = labelled(&mut all, Side::From, &large, shape);
     assert!(again.iter().all(|segment| segment.cause.get() == Some(Cause::Rto)));
     assert_eq!(all.1.damaged, 0, "what programs write is their own");

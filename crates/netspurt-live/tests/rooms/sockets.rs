@@ -24,7 +24,7 @@ fn a_socket_has_the_options_that_its_switches_ask_for() {
         let (socket, address) = local(&tcp, false);
         assert_ne!(address.port(), 0, "it is bound");
         assert_eq!(sockopt::tcp_nodelay(&socket).unwrap(), !nagle);
-        // The kernel doubles what it is told for its own needs.
+        // The kernel doubles the given size, for its own needs.
         let room = sockopt::socket_recv_buffer_size(&socket).unwrap();
         assert_eq!(room == 2 * 65_535, !window_scaling, "{room} octets");
         assert!(rustix::fs::fcntl_getfl(&socket).unwrap().contains(rustix::fs::OFlags::NONBLOCK));

@@ -1,4 +1,4 @@
-//! What each profile asks of the kernel.
+//! The kernel's settings for each profile.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ fn a_switch_changes_its_value_and_no_other() {
             KernelTcp { window_scaling: false, ..base },
             &["tcp_moderate_rcvbuf", "tcp_window_scaling"],
         ),
-        // These are told to routes and sockets.
+        // These are set on routes and sockets.
         (KernelTcp { nagle: false, quick_acks: true, initial_window_segs: 3, ..base }, &[]),
     ] {
         let (before, after) = (values(&base), values(&tcp));

@@ -289,7 +289,7 @@ fn a_valid_text_is_read_back_unchanged() {
     }
 }
 
-/// Faulty texts, what they are for, and what is said of them.
+/// Faulty texts, their quantities, and the errors for them.
 const SLIPS: &[(&str, DistributionUnit, &str)] = &[
     (
         "lognormall:mean=1 kB",

@@ -7,7 +7,7 @@ use crate::segment::{Ecn, Part, Segment};
 use crate::stage::{Frame, Port, Stage};
 use crate::units::{Duration, Time};
 
-/// Stores what it gets.
+/// Stores the packets that it gets.
 #[derive(Debug, Default)]
 struct Heap(Vec<(Time, Segment)>);
 

@@ -1,4 +1,4 @@
-//! Scripts that test how the error queue is written and asked for.
+//! Scripts that test how the error queue is enabled and read.
 
 use super::{Script, run};
 

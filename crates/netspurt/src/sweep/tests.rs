@@ -293,7 +293,7 @@ fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
     }
 }
 
-/// What is simulated stands for what ran live; its tables come from files.
+/// A simulated run stands for a live one; its tables come from files.
 #[test]
 fn a_live_case_has_the_measures_of_its_tables_and_names_the_missing_ones() {
     let sweep = sweep("");

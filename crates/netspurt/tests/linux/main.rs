@@ -14,13 +14,13 @@ use netspurt::units::{Duration, Time};
 use cases::{Answers, all};
 use peer::{micros, ms, us};
 
-/// What the kernel's remote end, a program on a busy machine, may be late by.
+/// The lateness allowed for the kernel's remote end, a program on a busy machine.
 const LATE_US: u64 = 2_000;
-/// The same of what is kept in jiffies and follows from round trips.
+/// The same for values that are kept in jiffies and follow from round trips.
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
-/// What reading two packets may be off by.
+/// The error of a reading of two packets.
 const READING: Duration = Duration::from_micros(700);
-/// What our model leaves out, each told in VALIDATION.md.
+/// Cases that our model leaves out; VALIDATION.md lists each of them.
 const NOT_MODELLED: [&str; 1] = ["out_of_order"];
 const NOT_TOLD: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
@@ -63,7 +63,7 @@ fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
     ranges
 }
 
-/// How far off a number may be: a count not at all.
+/// The allowed error of a number; it is zero for counts.
 fn slack_us(item: &str) -> u64 {
     let estimate = ["rto", "rtt", "ato"].iter().any(|what| item.starts_with(what));
     match item.ends_with("_us") || estimate {

@@ -53,7 +53,7 @@ fn says(text: &str, word: &str) -> bool {
     tokens(text).iter().any(|token| token == word)
 }
 
-/// Whether a source adds to something that is called a round.
+/// Whether a source adds to a variable that is called a round.
 fn counts_rounds(text: &str) -> bool {
     let tokens = tokens(text);
     tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")

@@ -115,7 +115,7 @@ struct Parity {
 }
 
 impl Parity {
-    /// What is wrong with a text.
+    /// The violations in a text.
     fn of(text: &str) -> Vec<String> {
         let mut parity = Parity::default();
         parity.visit_file(&syn::parse_file(text).expect("a source"));
@@ -219,7 +219,7 @@ fn the_file_of_ids_does_compute_with_their_bits() {
     assert!(found.len() > 5, "{found:?}");
 }
 
-/// What is wrong with an expression.
+/// The violations in an expression.
 fn wrong(expr: &str) -> Vec<String> {
     Parity::of(&format!("fn f() {{ {expr}; }}"))
 }

@@ -18,7 +18,7 @@ struct Flying {
     first_sent: u64,
 }
 
-/// What a sender on the pipe was like after an ACK.
+/// The state of a sender on the pipe after an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     now: u64,
@@ -425,7 +425,7 @@ fn an_undo_resets_the_count_of_rounds_without_growth() {
     assert!(!bbr.filled_pipe);
 }
 
-/// One thing a network may do.
+/// One event in a network.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack(AckInfo),

@@ -291,7 +291,7 @@ fn the_cube_root_agrees_with_floating_point() {
     }
 }
 
-/// What a network may do to an algorithm.
+/// The events that a network may cause for an algorithm.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ack { after_ns: u64, acked: u64, rtt_ns: u64, limited: bool },

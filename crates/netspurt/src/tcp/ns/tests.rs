@@ -36,7 +36,7 @@ impl End {
             .collect()
     }
 
-    /// Hands over an acknowledgment; what follows at once.
+    /// Hands over an acknowledgment, and returns the segments that follow at once.
     fn acked(&mut self, now: Time, ack: u32) -> Vec<Segment> {
         let segment = Segment { ack, size_bytes: 40, flags: Flags::ACK, ..Segment::default() };
         self.connection.push(now, 0, segment, &mut self.events);

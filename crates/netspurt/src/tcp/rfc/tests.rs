@@ -129,7 +129,7 @@ fn each_linux_rule_by_itself_changes_some_connection() {
     }
 }
 
-/// Whoever rests goes on as if nothing had been, in the midst of a repair, too.
+/// An end that was packed continues as before, also in the middle of a repair.
 #[test]
 fn an_end_that_was_packed_continues_as_if_it_had_not_been() {
     let algorithms = [

@@ -255,7 +255,7 @@ fn words(kind: u32, words: &[u32], octets: &[u8], big: bool) -> Vec<u8> {
     block(kind, &body, big)
 }
 
-/// What a packet is said to be: its time, whether that is its own, its interface and link, and its
+/// The expected facts of a packet: its time, whether that is its own, its interface and link, and its
 /// lengths.
 type Told = (i64, bool, u32, u16, usize, u32);
 
