@@ -1,4 +1,4 @@
-"""What tests share."""
+"""Fixtures and helpers of all tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import netspurt as ns
 
 ROOT = Path(__file__).parents[2]
 
-#: The command, as the environment that runs the tests has it.
+#: The command that is installed beside the Python that runs the tests.
 NETSPURT = Path(sys.executable).with_name("netspurt")
 
 # A script that starts make in the background has it ignore interrupts, and so whatever is started
@@ -126,13 +126,13 @@ def start() -> ns.Scenario:
 
 @pytest.fixture(scope="session")
 def start_run(start: ns.Scenario) -> ns.Run:
-    """Its run."""
+    """Return the run of RFC 2416's experiment."""
     return start.run()
 
 
 @pytest.fixture(scope="session")
 def saved_run(start_run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its folder; whoever writes into it makes a copy."""
+    """Return that run's folder. A test that writes into it makes a copy."""
     return start_run.save(tmp_path_factory.mktemp("saved") / "start")
 
 

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-#: For local experiments (IEEE 802): nothing else uses it.
+#: An EtherType for local experiments (IEEE 802), which no other program uses.
 ETHERTYPE = 0x88B5
 SENDER, RECEIVER = "near", "far"
 

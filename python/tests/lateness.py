@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-#: How late a sleeper may wake before a failure says nothing, in seconds.
+#: A sleeper that wakes later than this [s] makes a failure meaningless.
 ALLOWED_S = 0.003
 #: How much of the processors' time others outside of this machine may take.
 ALLOWED_STOLEN = 0.005
@@ -76,7 +76,7 @@ class Lateness:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether what was seen meanwhile tells nothing of what was tried."""
+        """Whether the machine was so late that a failure proves nothing."""
         return self.worst_s > ALLOWED_S or self.stolen > ALLOWED_STOLEN
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ def _processor_times() -> tuple[int, int]:
 
 
 class TimelessError(AssertionError):
-    """A failure of what does not depend on time: a late machine does not excuse it."""
+    """A failure that does not depend on time, so that a late machine is no excuse."""
 
 
 def real_time(test: Callable[..., None]) -> Callable[..., None]:

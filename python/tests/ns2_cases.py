@@ -39,7 +39,7 @@ TOLERANCE_US = 5
 
 
 class Difference(NamedTuple):
-    """Where two lists of rows part."""
+    """The first difference of two lists of rows."""
 
     place: int
     ours: Row | None
@@ -154,7 +154,7 @@ def _tick(run: Run) -> int:
 
 
 def first_difference(ours: list[Row], theirs: list[Row]) -> Difference | None:
-    """Return where two senders part, `None` if nowhere.
+    """Return the first difference of two senders, or `None`.
 
     The sender's own events must come in one order, drops in one order; all times must agree to
     `TOLERANCE_US`, and the last reading of the clock exactly.

@@ -70,7 +70,7 @@ def decided_by_doubles(case: dict[str, object], ours: list[Row], theirs: list[Ro
 
 
 def _parted(ours: list[Row], theirs: list[Row], *, drops: bool) -> int | None:
-    """Return the microsecond at which the drops, or the sender's own events, part."""
+    """Return the microsecond of the first difference in drops or in the sender's events."""
     sides = [[row for row in rows if (row.event == "drop") is drops] for rows in (ours, theirs)]
     difference = first_difference(*sides)
     if difference is None:
@@ -131,7 +131,7 @@ class _Walk:
             self._arrives(line)
 
     def _at(self, line: _Line) -> Fraction:
-        """When a packet comes to a queue."""
+        """Note that a packet arrives at a queue."""
         node = line.way[0]
         known = self.arrivals.get((line.uid, node))
         if known is not None:
@@ -148,7 +148,7 @@ class _Walk:
         self.held = self.deadline = None
 
     def _sent(self, line: _Line, end: int) -> Fraction:
-        """When an end sends a packet of its own."""
+        """Note that an end sends a packet of its own."""
         before = self.happened[end]
         for at in reversed(before):
             if abs(at - line.time) <= PRINTED:

@@ -17,7 +17,7 @@ __all__ = ["verdict"]
 
 
 def verdict(case: dict[str, object]) -> str:
-    """Return `same`, `tie`, or `clear` where ns-2 parts from us without a tie."""
+    """Return `same`, `tie`, or `clear`: a difference from ns-2 that no tie explains."""
     ours, theirs = rows_of(scenario_of(case).run()), drive.run(case)
     if first_difference(ours, theirs) is None:
         return "same"

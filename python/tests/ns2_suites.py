@@ -116,7 +116,7 @@ def _events(run: Run, flow: str, shift: int) -> Iterator[tuple[float, str, int]]
 def first_difference(
     ours: list[suites.Row], theirs: list[suites.Row]
 ) -> tuple[int, suites.Row | None, suites.Row | None] | None:
-    """Return where two runs part, `None` if nowhere; times may differ by `TOLERANCE_US`."""
+    """Return the first difference, or `None`; times may differ by `TOLERANCE_US`."""
     for place in range(max(len(ours), len(theirs))):
         a = ours[place] if place < len(ours) else None
         b = theirs[place] if place < len(theirs) else None

@@ -38,7 +38,7 @@ class Compared:
     spread: tuple[float, float, float]
 
     def inside(self) -> bool:
-        """Return whether ours lies within the spread."""
+        """Return whether our quantile lies within the spread of ns-2's runs."""
         return self.spread[0] <= self.own <= self.spread[2]
 
 

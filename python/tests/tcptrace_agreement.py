@@ -47,9 +47,9 @@ REASONS = {
     "req_1323_ws/ts": "cut-options",
     "idletime_max": "unexplained",
 }
-#: Reasons that are found otherwise.
+#: Reasons that do not follow from a column's name.
 OTHER_REASONS = {"segment-end", "nothing-outstanding", "idle"}
-#: Captures in which a connection is another one.
+#: Captures in which tcptrace counts other connections than we do.
 FILES = {"fack034.pcap": "idle"}
 
 
@@ -80,7 +80,7 @@ def rows(text: str) -> Rows:
 
 
 def theirs(file: Path) -> Rows:
-    """Return what tcptrace says of a capture."""
+    """Return tcptrace's statistics of a capture."""
     command = ["tcptrace", "-lrW", "--csv", "-n", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return rows(done.stdout)
@@ -178,7 +178,7 @@ def captures() -> list[Path]:
 
 
 def ours(file: Path) -> Rows:
-    """Return what netspurt says of a capture, in tcptrace's layout."""
+    """Return netspurt's statistics of a capture, in tcptrace's layout."""
     from netspurt.captures import Rows as Explained
     from netspurt.captures import heading
 

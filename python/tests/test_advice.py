@@ -1,4 +1,4 @@
-"""Which timer is recommended, against what is known of made-up paths."""
+"""The recommended timer on made-up paths whose best timer is known."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ FIXED = ["fixed:rto=100ms,max=60s", "fixed:rto=300ms,max=60s"]
 # Costs.
 
 
-def test_the_cost_is_waiting_and_spurious_retransmissions_at_their_price() -> None:
-    """By hand: 2 of 10 lost, half a loss more; 300 ms each; one of 8 answers came too late."""
+def test_the_cost_is_the_waiting_plus_a_price_for_each_spurious_retransmission() -> None:
+    """By hand: 2 of 10 lost, plus half a loss; 300 ms each; 1 of 8 answers was too late."""
     rtt = [0.1, 0.1, 0.5, None, 0.1, 0.1, None, 0.1, 0.1, 0.1]
     told = ns.replay(path_of(rtt), ["fixed:rto=300ms,max=60s"])
     share = 2.5 / 10.5
@@ -73,7 +73,7 @@ def test_the_default_price_is_five_median_delays() -> None:
             Price(**wrong)
 
 
-def test_costs_of_several_recordings_are_weighed_by_their_probes() -> None:
+def test_costs_of_several_recordings_are_weighted_by_their_numbers_of_probes() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in (1, 2)] + [rare(3000, 0, 60, 3)]
     replays = [ns.replay(path, FIXED) for path in paths]
     price = Price(0.4)
@@ -97,7 +97,7 @@ def test_an_interval_of_the_cost_covers_the_cost_of_the_process() -> None:
     assert covered >= 54, "of 60 at 95 %"
 
 
-def test_a_pair_is_told_apart_by_the_same_probes() -> None:
+def test_two_timers_are_compared_on_the_same_probes() -> None:
     """The longer timer costs 4 ms more per probe, the shorter one 30 spikes of 3000."""
     told = ns.replay(rare(), FIXED)
     short, long = 0, 1
@@ -112,7 +112,7 @@ def test_a_pair_is_told_apart_by_the_same_probes() -> None:
     assert even.alike(long) == [short, long]
 
 
-def test_a_longer_timer_cannot_have_missed_what_the_shorter_one_did_not() -> None:
+def test_a_longer_timer_is_never_spurious_where_the_shorter_one_is_not() -> None:
     told = ns.replay(rare(spikes=0), FIXED)
     longer = Weighing([told], Price(1.0)).difference(1, 0)
     assert longer.high == pytest.approx(longer.value, rel=1e-6), "it can be no worse than this"
@@ -122,7 +122,7 @@ def test_a_longer_timer_cannot_have_missed_what_the_shorter_one_did_not() -> Non
 # Recommendations.
 
 
-def test_the_price_turns_the_recommendation() -> None:
+def test_the_price_changes_the_recommendation() -> None:
     path = rare()
     assert advice_on(path, FIXED, Price(0.001)).pick == FIXED[0]
     assert advice_on(path, FIXED, Price(5.0)).pick == FIXED[1]
@@ -135,7 +135,7 @@ def test_the_price_turns_the_recommendation() -> None:
     assert costs[0].total.value == pytest.approx(costs[1].total.value, rel=0.01)
 
 
-def test_a_timer_that_suits_is_not_condemned_with_those_that_do_not() -> None:
+def test_a_suitable_timer_is_recommended_beside_unsuitable_ones() -> None:
     """A tenth of the answers takes three times as long: mills is never short, others are."""
     rng = np.random.default_rng(5)
     rtt = np.where(np.arange(900) % 10 == 7, 0.095, 0.05 + rng.uniform(0, 0.002, 900))
@@ -145,7 +145,7 @@ def test_a_timer_that_suits_is_not_condemned_with_those_that_do_not() -> None:
     assert "None of these suits" not in str(told)
 
 
-def test_where_nothing_suits_constants_are_computed_from_the_delays() -> None:
+def test_constants_are_computed_from_the_delays_if_no_timer_suits() -> None:
     """A third of the answers takes 2 s, at random: only a timer above 2 s suits."""
     rng = np.random.default_rng(6)
     slow = rng.random(1200) < 0.3
@@ -161,7 +161,7 @@ def test_where_nothing_suits_constants_are_computed_from_the_delays() -> None:
         assert [lesson.choice for lesson in told.lessons], "it is tried on halves"
 
 
-def test_a_choice_is_learnt_on_one_half_and_judged_on_the_other() -> None:
+def test_a_timer_is_chosen_on_one_half_and_judged_on_the_other() -> None:
     """The first half is calm, the second has spikes that a short timer meets."""
     rng = np.random.default_rng(7)
     rtt = rng.normal(0.05, 0.0005, 2000)
@@ -180,7 +180,7 @@ def test_a_choice_is_learnt_on_one_half_and_judged_on_the_other() -> None:
 
 
 @pytest.mark.parametrize("bare", ["mills", "mills-single", "rfc793", "fixed", "cocoa"])
-def test_a_timer_without_bounds_or_backoff_is_never_taken_as_it_is(bare: str) -> None:
+def test_a_timer_without_bounds_or_backoff_is_never_recommended_unchanged(bare: str) -> None:
     assert shortcomings(bare)
     told = advice_on(rare(), [bare, "rfc6298:min=0s"])
     assert told.pick not in (bare, "rfc6298:min=0s")
@@ -189,12 +189,12 @@ def test_a_timer_without_bounds_or_backoff_is_never_taken_as_it_is(bare: str) ->
         assert shortcomings(name) == []
 
 
-def test_a_lone_timer_that_cannot_be_completed_leaves_nothing_to_recommend() -> None:
+def test_nothing_is_recommended_if_the_only_timer_cannot_be_completed() -> None:
     told = advice_on(rare(), ["mills:falling=7/8,rising=7/8,max=30 s"])
     assert told.pick == ""
 
 
-def test_what_a_timer_lacks_is_added_by_keys_of_its_own() -> None:
+def test_missing_bounds_are_added_by_the_timers_own_keys() -> None:
     for name in _core.ALGORITHMS:
         added = lacking(name, "40ms")
         assert set(added) <= set(dict(_core.Estimator(name).settings))
@@ -217,7 +217,7 @@ def test_a_recommended_timer_says_how_to_deploy_it() -> None:
     assert "BPF" not in " ".join(linux_commands(5.0)), "the kernel refuses more than 200 ms there"
 
 
-def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_told() -> None:
+def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_shown() -> None:
     """On 50 ms without spikes 200 ms is too long: the table has a row that costs less."""
     told = advice_on(rare(spikes=0), ["rfc6298", "linux", "mills-single"])
     (first, *_) = told.paragraphs()
@@ -234,7 +234,7 @@ def test_timers_that_cost_more_are_named_and_a_cheaper_computed_one_is_told() ->
     assert "costs measurably more" not in alone, "mills-single may not be taken at all"
 
 
-def test_the_rule_of_the_choice_and_each_timer_that_is_not_taken_are_told() -> None:
+def test_the_advice_states_its_rule_and_names_each_timer_not_chosen() -> None:
     """Eight spikes in 600 delays: quic is the cheapest, and linux is the cheapest at worst."""
     rng = np.random.default_rng(1)
     rtt = rng.normal(0.04, 0.003, 600)
@@ -301,7 +301,7 @@ def test_a_computed_constant_is_a_time_that_the_core_reads(seconds: float) -> No
     )
 
 
-def test_what_is_learnt_on_one_half_does_not_know_the_other() -> None:
+def test_constants_computed_on_one_half_do_not_depend_on_the_other() -> None:
     """Only the second half has delays of 9 s: no constant learnt on the first comes near them."""
     rng = np.random.default_rng(9)
     rtt = rng.uniform(0.04, 0.06, 800)
@@ -313,7 +313,7 @@ def test_what_is_learnt_on_one_half_does_not_know_the_other() -> None:
     assert any(re.search(r"min=\d+(\.\d+)?s", text) for text in told.tuned), "the whole knows them"
 
 
-def test_of_several_recordings_one_timer_is_taken_and_tried_without_each() -> None:
+def test_one_timer_is_chosen_for_several_recordings_and_again_without_each_of_them() -> None:
     paths = [rare(1000, 10, 20, seed) for seed in range(4)]
     told = advise([ns.replay(path, FIXED) for path in paths], Price(5.0))
     assert told.pick == FIXED[1]
@@ -352,7 +352,9 @@ def inside(of: Interval, low: float, high: float) -> bool:
 
 @settings(max_examples=120, deadline=None)
 @given(recordings(), st.booleans(), st.sampled_from([None, 0.0, 0.3]))
-def test_no_figure_is_impossible(path: ns.Delays, told: bool, price: float | None) -> None:
+def test_every_figure_is_within_its_possible_range(
+    path: ns.Delays, told: bool, price: float | None
+) -> None:
     of = ns.replay(path, USUAL, told=told)
     for one in of.algorithms:
         assert 0 <= one.spurious <= one.answered
@@ -380,7 +382,7 @@ def test_no_figure_is_impossible(path: ns.Delays, told: bool, price: float | Non
     json.dumps(advice.data(), allow_nan=False)
 
 
-def test_a_figure_outside_its_bounds_is_cut() -> None:
+def test_an_interval_is_cut_to_its_bounds() -> None:
     wide = Interval(0.5, -0.2, 1.7, 0.95, 1)
     assert (bounded(wide, 0, 1).low, bounded(wide, 0, 1).high) == (0.0, 1.0)
     last_bit = Interval(1.0000000000000002, 1.0, 1.0, 0.95, 1)
@@ -438,7 +440,7 @@ def test_the_command_takes_a_price_in_milliseconds_and_a_share_of_losses(
     refused(here("replay", "a.csv", "--loss", "30"), "not a share of packets, such as 1%")
 
 
-def test_the_command_tells_the_losses_their_runs_and_the_waits(
+def test_the_command_prints_the_losses_their_runs_and_the_waits(
     here: Command, tmp_path: Path
 ) -> None:
     rtt = np.full(4000, 0.05)
@@ -473,7 +475,9 @@ def test_every_setting_of_a_grid_is_printed_and_the_best_one_named(
     assert [len(one["recordings"]) for one in told] == [2] * 8
 
 
-def test_a_table_of_rfc_889_for_each_setting_has_a_row_a_run(here: Command, tmp_path: Path) -> None:
+def test_the_rfc_889_table_has_one_row_for_each_recording_and_setting(
+    here: Command, tmp_path: Path
+) -> None:
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):
         write(rare(400, 40, 8, seed), tmp_path / f"{name}.csv")
     files = ("a.csv", "b.csv", "c.csv")
@@ -515,7 +519,7 @@ def test_a_recording_without_answers_leaves_its_empty_pictures_out(
     assert "Traceback" not in ran.stderr
 
 
-def test_resampled_tallies_are_those_of_the_recording() -> None:
+def test_resampled_tallies_match_those_of_the_recording() -> None:
     told = ns.replay(rare(), FIXED)
     for place, one in enumerate(told.algorithms):
         whole = Tally.between(told.delays, one.waits, one.order, 0, len(told.delays))
@@ -526,7 +530,7 @@ def test_resampled_tallies_are_those_of_the_recording() -> None:
         assert cost([whole], terms) == pytest.approx(cost([summed], terms))
 
 
-def test_no_timer_that_may_be_deployed_costs_measurably_less_than_a_computed_pick() -> None:
+def test_no_deployable_timer_costs_measurably_less_than_a_computed_pick() -> None:
     rng, n = np.random.default_rng(3), np.arange(1200)
     rtt = 0.03 + 0.001 * ((n + 30) // 150 * 37 % 23) + rng.exponential(0.003, 1200)
     rtt[330:430] = np.nan

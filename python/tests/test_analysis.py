@@ -1,4 +1,4 @@
-"""The statistics of delays: what was planted is found, and nothing else."""
+"""The statistics of delays: they find planted effects and nothing else."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def two_lines(seed: int = 1, noise: float = 0.01) -> tuple[NDArray[np.int_], NDA
 
 
 @pytest.mark.parametrize("break_at", [126, "find"])
-def test_known_lines_come_back_within_two_percent(break_at: int) -> None:
+def test_known_lines_are_found_within_two_percent(break_at: int) -> None:
     octets, delay = two_lines()
     delay[::50] = np.nan
     fit = fit_lengths(octets, delay, break_at=break_at)
@@ -55,7 +55,7 @@ def test_known_lines_come_back_within_two_percent(break_at: int) -> None:
     assert sum(line.probes for line in fit.lines) == 1960
 
 
-def test_a_path_that_cuts_nothing_has_one_line_and_one_rate() -> None:
+def test_a_path_without_fragmentation_has_one_line_and_one_rate() -> None:
     octets = np.arange(40, 257)
     table = rate_table(fit_lengths(octets, 0.05 + 8 * octets / 4800, break_at=None))
     assert table.octets == (40, 256)
@@ -65,7 +65,7 @@ def test_a_path_that_cuts_nothing_has_one_line_and_one_rate() -> None:
     assert both.octets == (40, 125, 125, 256)
 
 
-def test_what_gives_no_line_is_refused_with_the_reason() -> None:
+def test_probes_without_a_line_are_refused_with_the_reason() -> None:
     same = np.full(50, 40)
     with pytest.raises(ValueError, match="all lengths: 1 of them in 50 probes"):
         fit_lengths(same, np.ones(50), break_at=None)
@@ -92,7 +92,7 @@ def test_every_printed_rate_follows_from_the_printed_delays() -> None:
     assert (len(rows), rates) == (30, 49)
 
 
-def test_every_printed_row_keeps_to_its_identities_and_a_wrong_one_names_itself() -> None:
+def test_every_printed_row_is_consistent_and_a_wrong_value_is_named() -> None:
     rows = printed()
     assert len(rows) == 52
     assert [contradictions(row) for row in rows if contradictions(row)] == []
@@ -128,7 +128,7 @@ def test_planted_glitches_are_found_and_none_in_a_clean_recording() -> None:
         assert find_glitches(glitchy(seed, [])) == []
 
 
-def test_a_level_that_holds_is_no_glitch_and_losses_alone_are_none() -> None:
+def test_neither_a_lasting_level_nor_losses_are_a_glitch() -> None:
     delay = glitchy(1, [])
     delay[400:] *= 5
     assert find_glitches(delay) == []
@@ -150,7 +150,7 @@ def test_a_planted_period_is_found() -> None:
     assert found.strength > 0.6
 
 
-def test_white_arrivals_have_no_period() -> None:
+def test_random_arrivals_have_no_period() -> None:
     rng = np.random.default_rng(3)
     taken = sum(find_period(rng.uniform(0, 3600, 40)) is not None for _ in range(500))
     assert taken <= 12, "one in a hundred may be taken for regular"
@@ -159,7 +159,7 @@ def test_white_arrivals_have_no_period() -> None:
         find_period([1.0], chance=0)
 
 
-def test_busy_runs_are_paired_with_their_quiet_ones_and_told_by_their_delays() -> None:
+def test_busy_runs_are_recognised_by_name_or_by_delay() -> None:
     names = [row.name for row in printed()]
     assert busy_against_quiet(names) == [("ISID *", "ISID"), ("ISIA *", "ISIA")]
     rng = np.random.default_rng(4)
@@ -183,7 +183,7 @@ def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(sums[0] / sums[-1])
 
 
-def test_an_interval_of_blocks_holds_the_truth_where_single_draws_do_not() -> None:
+def test_an_interval_from_blocks_covers_the_truth_where_single_draws_do_not() -> None:
     rng = np.random.default_rng(5)
     held = {"blocks": 0, "single": 0}
     for seed in range(60):
@@ -195,7 +195,7 @@ def test_an_interval_of_blocks_holds_the_truth_where_single_draws_do_not() -> No
     assert held["single"] <= 42, held
 
 
-def test_a_paired_difference_sees_what_the_path_hides() -> None:
+def test_a_paired_difference_shows_what_separate_means_cannot() -> None:
     rng = np.random.default_rng(7)
     path = np.exp(correlated(rng))
     better, same = path * 0.97, path + rng.normal(0, 1e-3, len(path))
@@ -225,7 +225,7 @@ def test_nineteen_of_twenty_intervals_of_a_rate_hold_the_true_one() -> None:
     assert 0.91 < held / 400 < 0.985
 
 
-def test_a_line_that_does_not_rise_tells_no_rate() -> None:
+def test_a_line_that_does_not_rise_has_no_rate() -> None:
     line = fit_lengths([40, 100, 256, 40, 100, 256], [1.0, 2.0, 1.0, 2.0, 1.0, 2.0], break_at=None)
     low, high = line.lines[0].rate_between()
     assert low > 0

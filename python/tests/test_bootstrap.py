@@ -1,4 +1,4 @@
-"""Intervals from blocks, against what theory says of known series."""
+"""Intervals from blocks, against theory for known series."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def interval(series: Floats, length: int | None = None) -> Interval:
     return block_bootstrap(series, mean, length=length)
 
 
-def test_without_memory_the_interval_is_that_of_the_mean() -> None:
+def test_a_series_without_memory_has_the_usual_interval_of_its_mean() -> None:
     series = np.random.default_rng(3).normal(size=5000)
     found = interval(series)
     width = 2 * 1.96 * series.std() / np.sqrt(len(series))
@@ -78,7 +78,7 @@ def test_a_constant_series_has_an_interval_of_no_width() -> None:
     assert (found.value, found.low, found.high) == (7.0, 7.0, 7.0)
 
 
-def test_a_ratio_that_hardly_ever_exists_has_no_interval() -> None:
+def test_a_ratio_that_is_never_defined_has_no_interval() -> None:
     found = block_bootstrap(np.zeros(5000), lambda sums: sums[0] / sums[0], length=1)
     assert np.isnan([found.value, found.low, found.high]).all()
 

@@ -1,4 +1,4 @@
-"""Bounds on what a run, a file or a peer may take, each told when it is hit."""
+"""Limits on the resources of a run, a file or a peer: reaching one is reported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_run_that_records_more_rows_than_allowed_ends_and_says_so() -> None:
     assert bounded(rows).run().digest == whole.digest
 
 
-def test_the_command_tells_the_bound_in_a_line(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_reports_the_bound_in_one_line(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     ran = netspurt("run", "long.toml", "--set", "record.rows=100", "--out", "r")
     assert ran.returncode == 2, ran.stderr

@@ -65,7 +65,7 @@ def test_tcptrace_counts_what_the_tables_count(captures: dict[str, Path], recove
     assert int(lines["max segm size"]) == 960
 
 
-def test_packets_stand_where_they_should(captures: dict[str, Path]) -> None:
+def test_packets_have_the_offsets_that_their_numbers_imply(captures: dict[str, Path]) -> None:
     fields = ["-T", "fields", "-e", "ip.id", "-e", "ip.len", "-e", "tcp.seq_raw", "-e", "ip.src"]
     rows = [
         line.split("\t")
@@ -81,7 +81,7 @@ def test_packets_stand_where_they_should(captures: dict[str, Path]) -> None:
         assert len(set(ids)) == len(ids), "an identification used twice"
 
 
-def test_an_ack_no_header_can_say_is_told_in_a_comment(captures: dict[str, Path]) -> None:
+def test_an_ack_that_no_header_can_hold_has_a_comment(captures: dict[str, Path]) -> None:
     fields = ["-T", "fields", "-e", "ip.len", "-e", "tcp.options.sack.count", "-e", "frame.comment"]
     rows = [
         line.split("\t")
@@ -95,7 +95,7 @@ def test_an_ack_no_header_can_say_is_told_in_a_comment(captures: dict[str, Path]
     assert all(len(row) < 3 or not row[2] for row in rows if row not in with_blocks)
 
 
-def test_the_file_says_what_it_is(captures: dict[str, Path]) -> None:
+def test_the_file_describes_itself(captures: dict[str, Path]) -> None:
     need("capinfos")
     file = captures["tahoe"] / "source.pcapng"
     told = subprocess.run(["capinfos", file], capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""What `netspurt explain` and its neighbours say of captures that are cut, odd or unreadable."""
+"""`netspurt explain` and related commands on captures that are cut, odd or unreadable."""
 
 from __future__ import annotations
 
@@ -142,14 +142,16 @@ def test_a_capture_compared_with_itself_has_two_names(netspurt: Command, tmp_pat
     assert "a.pcap (second): 0" in told
 
 
-def test_what_cannot_be_drawn_names_the_capture(netspurt: Command, tmp_path: Path) -> None:
+def test_the_error_for_a_capture_without_data_names_it(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "syns.pcap", [(n, segment(SYN, 7)) for n in range(3)])
     told = netspurt("plot", file)
     assert told.returncode == 2
     assert "syns.pcap: no data of flow c0 was seen" in told.stderr
 
 
-def test_the_only_connection_and_none_are_worded(netspurt: Command, tmp_path: Path) -> None:
+def test_the_error_for_a_wrong_connection_says_if_there_is_one_or_none(
+    netspurt: Command, tmp_path: Path
+) -> None:
     for packets, told in ([(0.0, segment(SYN, 7))], "the only one is 0"), ([], "there is none"):
         file = pcap(tmp_path / "few.pcap", packets)
         ran = netspurt("explain", file, "--connection", "5")
@@ -159,7 +161,7 @@ def test_the_only_connection_and_none_are_worded(netspurt: Command, tmp_path: Pa
     assert "no connection c5; the only one is c0" in netspurt("plot", file, "--flow", "c5").stderr
 
 
-def test_one_row_is_one_row(netspurt: Command, tmp_path: Path) -> None:
+def test_a_count_of_one_row_is_in_the_singular(netspurt: Command, tmp_path: Path) -> None:
     file = pcap(tmp_path / "one.pcap", [(0.0, segment(SYN, 7))])
     assert "connections: 1 row of" in netspurt("table", file).stdout
 
@@ -197,7 +199,7 @@ def answer(number: int) -> bytes:
     return sent[:12] + ends + sent[24:28] + struct.pack(">I", number) + sent[32:]
 
 
-def test_the_two_kinds_of_round_trips_are_named_where_they_differ(
+def test_the_two_kinds_of_round_trips_are_named_if_they_differ(
     netspurt: Command, tmp_path: Path
 ) -> None:
     """An ACK covers a segment sent 50 ms before and another one sent 20 ms before."""
@@ -212,7 +214,7 @@ def test_the_two_kinds_of_round_trips_are_named_where_they_differ(
     assert "`netspurt explain` times the newest segment" in oldest["notes"][0]
 
 
-def test_what_a_capture_cannot_tell_is_said(netspurt: Command, tmp_path: Path) -> None:
+def test_the_limits_of_a_capture_are_stated(netspurt: Command, tmp_path: Path) -> None:
     empty = pcap(tmp_path / "empty.pcap", [])
     assert "No packet with a header of TCP was captured" in netspurt("explain", empty).stdout
     assert "No packet with a header of TCP" in netspurt("explain", empty, "--csv").stderr
@@ -234,7 +236,7 @@ def test_files_of_a_folder_that_only_look_like_captures_are_named(
     assert "notes.txt" not in done.stderr
 
 
-def test_a_capture_of_each_packet_twice_is_told_and_has_no_retransmissions(
+def test_duplicate_packets_of_a_capture_are_reported_and_are_no_retransmissions(
     netspurt: Command, tmp_path: Path
 ) -> None:
     # Each segment is acknowledged after 5 ms, and a copy of each packet comes 20 µs later.

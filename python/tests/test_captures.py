@@ -30,7 +30,7 @@ def folder(run: ns.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run.save(tmp_path_factory.mktemp("captures") / "run")
 
 
-def test_the_packets_of_a_capture_are_those_of_the_run(run: ns.Run, folder: Path) -> None:
+def test_a_capture_has_the_packets_of_the_run(run: ns.Run, folder: Path) -> None:
     found = explain(folder / "source.pcapng", segments=True)
     seen = run.segments.where(node="source")
     own = found.segments
@@ -41,7 +41,7 @@ def test_the_packets_of_a_capture_are_those_of_the_run(run: ns.Run, folder: Path
     assert (found.packets, found.tcp, found.no_ip, found.other) == (len(seen), len(seen), 0, 0)
 
 
-def test_the_round_trips_of_a_capture_are_those_between_data_and_acks(folder: Path) -> None:
+def test_a_capture_has_the_round_trips_from_data_to_acks(folder: Path) -> None:
     found = explain(folder / "source.pcapng", segments=True)
     rtt, rto = found.table("rtt"), found.table("rto")
     assert len(rtt) == len(rto) > 0
@@ -49,7 +49,7 @@ def test_the_round_trips_of_a_capture_are_those_between_data_and_acks(folder: Pa
     assert (rto["rto_ns"] >= rto["srtt_ns"]).all()
 
 
-def test_round_trips_are_told_by_acknowledged_octets_and_by_echoed_stamps() -> None:
+def test_round_trips_are_measured_by_acknowledged_octets_and_by_echoed_stamps() -> None:
     capture = ROOT / "data" / "captures" / "spikes-18-no-tlp-s1" / "sender.pcapng"
     found = explain(capture, segments=True)
     rows, rtt = found.table("round_trips"), found.table("rtt")
@@ -64,7 +64,7 @@ def test_round_trips_are_told_by_acknowledged_octets_and_by_echoed_stamps() -> N
     assert least <= by_stamps["rtt_ns"].min() <= least + 1_000_000
 
 
-def test_without_stamps_round_trips_are_told_by_acknowledged_octets_alone(folder: Path) -> None:
+def test_round_trips_without_stamps_are_measured_by_acknowledged_octets_alone(folder: Path) -> None:
     rows = explain(folder / "source.pcapng", segments=True).table("round_trips")
     assert set(rows["method"].tolist()) == {"sequence"}
 
@@ -82,20 +82,20 @@ def test_a_table_that_no_capture_has_is_an_error_that_names_the_others(folder: P
         explain(folder / "source.pcapng").table("links")
 
 
-def test_captures_are_known_by_their_first_octets(folder: Path, tmp_path: Path) -> None:
+def test_captures_are_recognised_by_their_first_octets(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "text.pcap").write_text("not a capture")
     assert is_capture(folder / "source.pcapng")
     assert not is_capture(folder)
     assert not is_capture(tmp_path / "text.pcap")
 
 
-def test_a_run_and_its_own_capture_never_part(folder: Path, netspurt: Command) -> None:
+def test_a_run_and_its_own_capture_have_no_difference(folder: Path, netspurt: Command) -> None:
     out = netspurt("compare", folder, folder / "source.pcapng").stdout
     assert "the runs never differ" in out
     assert "only in run: 0, only in source.pcapng: 0" in out
 
 
-def test_causes_that_look_alike_in_a_capture_are_one_until_they_are_told_apart(
+def test_causes_that_a_capture_cannot_distinguish_compare_as_equal(
     netspurt: Command,
 ) -> None:
     capture = ROOT / "data" / "captures" / "requests-14-no-frto-no-tlp-s1" / "sender.pcapng"
@@ -114,7 +114,7 @@ def test_causes_that_look_alike_in_a_capture_are_one_until_they_are_told_apart(
     alike = "Fast retransmit, SACK recovery and RACK look alike in a capture"
     assert alike in "\n".join(lines)
     assert alike in netspurt("explain", capture, "--connection", "c0").stdout
-    # A sender with RACK, and what a capture says of it, are no difference.
+    # A capture cannot show RACK's cause, so this is not a difference.
     netspurt("run", "slow-download", "--out", "slow")
     told = netspurt("compare", "slow", "slow/server.pcapng", "--flow", "lossy,c0").stdout
     assert "which has most data" not in told
@@ -149,7 +149,7 @@ def test_a_plot_for_xplot_has_a_bar_for_each_segment(
     assert first[2:5:2] == ["1", str(1 + int(data["len_bytes"][0]))]
 
 
-def test_a_line_break_in_a_title_is_no_command_for_xplot(netspurt: Command) -> None:
+def test_a_line_break_in_a_title_gives_xplot_no_command(netspurt: Command) -> None:
     scenario = ns.new_scenario().replace({"stop": "5 s", "title": "one\nline 0 0 1 1\rtwo"})
     scenario.run().save("named")
     netspurt("plot", "named", "--kind", "time-sequence", "--out", "named.xpl")
@@ -158,14 +158,16 @@ def test_a_line_break_in_a_title_is_no_command_for_xplot(netspurt: Command) -> N
     assert lines[3:7] == ["xlabel", "time", "ylabel", "sequence number"]
 
 
-def test_what_xplot_cannot_show_is_refused(folder: Path, netspurt: Command, tmp_path: Path) -> None:
+def test_a_plot_that_xplot_cannot_show_is_refused(
+    folder: Path, netspurt: Command, tmp_path: Path
+) -> None:
     ran = netspurt("plot", folder, "--kind", "cwnd", "--out", tmp_path / "a.xpl")
     assert ran.returncode == 2
     assert "time-sequence, rto, outstanding, not of cwnd" in ran.stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_what_would_have_saved_waits_is_summed_over_connections(folder: Path) -> None:
+def test_the_savings_of_remedies_are_summed_over_connections(folder: Path) -> None:
     from netspurt.analysis.remedies import remedies
 
     found = explain(folder / "source.pcapng")
@@ -283,7 +285,7 @@ def test_a_copy_that_an_outage_would_have_taken_saves_nothing() -> None:
     assert "One silence holds several timeouts in a row." in words
 
 
-def test_beside_the_receiver_no_remedy_is_tried() -> None:
+def test_no_remedy_is_tried_on_a_capture_from_the_receiver() -> None:
     from netspurt.analysis.remedies import far_above, remedies
     from netspurt.cli.remedy_lines import remedy_lines
 
@@ -322,7 +324,7 @@ def test_probes_are_no_remedy_for_a_sender_that_sends_them() -> None:
         ("handshakes-06-no-tlp-s1", "connections waited only for timers of SYNs"),
     ],
 )
-def test_where_no_remedy_helps_it_is_said_why(name: str, why: str, netspurt: Command) -> None:
+def test_the_reason_is_given_if_no_remedy_helps(name: str, why: str, netspurt: Command) -> None:
     capture = ROOT / "data" / "captures" / name / "sender.pcapng"
     assert why in netspurt("explain", capture).stdout
     shown = netspurt("explain", capture, "--connection", "0").stdout
@@ -339,7 +341,9 @@ def test_waits_without_a_round_trip_are_counted() -> None:
     assert none.startswith("No round trip is known")
 
 
-def test_guesses_are_counted_and_the_only_connection_is_named(netspurt: Command) -> None:
+def test_uncertain_verdicts_are_counted_and_the_command_names_the_connection(
+    netspurt: Command,
+) -> None:
     capture = ROOT / "data" / "captures" / "acks-04-no-options-s1" / "sender.pcapng"
     again = explain(capture).table("retransmissions")
     guesses = int((np.asarray(again["verdict_confidence"], float) < 0.9).sum())
@@ -372,7 +376,7 @@ def test_the_wait_beside_a_cause_is_the_silence_before_its_timer(
     assert float(told) * {"s": 1, "ms": 1e-3}[unit] == pytest.approx(silence_s, rel=0.01)
 
 
-def test_time_of_the_applications_is_said_to_be_of_both_ends(netspurt: Command) -> None:
+def test_idle_time_is_attributed_to_the_applications_of_both_ends(netspurt: Command) -> None:
     capture = ROOT / "data" / "captures" / "requests-09-no-options-s1" / "sender.pcapng"
     spent = explain(capture).table("spent")
     parts = {name: float(spent[name].sum()) for name in spent if name.endswith("_ns")}
@@ -382,7 +386,7 @@ def test_time_of_the_applications_is_said_to_be_of_both_ends(netspurt: Command) 
     assert told in netspurt("explain", capture).stdout
 
 
-def test_waits_for_probes_and_syns_are_not_what_a_lower_rto_saves() -> None:
+def test_waits_for_probes_and_syns_are_not_counted_as_saved_by_a_lower_rto() -> None:
     from netspurt.analysis.remedies import remedies
 
     for name in ("tails-16-default-s1", "handshakes-06-no-tlp-s1"):

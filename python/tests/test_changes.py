@@ -59,7 +59,7 @@ def test_the_peer_finds_a_change_in_hardly_any_of_1000_steady_series() -> None:
     assert share_with_changes("pelt", NOISES["tail"], 1000, 60) <= 0.02
 
 
-def test_neighbours_that_are_alike_are_taken_for_changes_more_often() -> None:
+def test_correlated_neighbours_cause_more_false_changes() -> None:
     """The limit that the docs state: with a correlation of 0.6, two of five series of 60."""
 
     def walk(rng: np.random.Generator, n: int) -> Floats:
@@ -101,7 +101,7 @@ def test_a_rise_and_a_fall_back_are_two_changes(method: Method) -> None:
     assert changes[0].after - changes[0].before == pytest.approx(6, abs=0.5)
 
 
-def test_outliers_move_the_sum_but_not_the_ranks() -> None:
+def test_outliers_do_not_change_the_result_of_ranks() -> None:
     rng = np.random.default_rng(8)
     series = rng.normal(40, 1, 200)
     series[150:156] += 400
@@ -109,7 +109,7 @@ def test_outliers_move_the_sum_but_not_the_ranks() -> None:
 
 
 @pytest.mark.parametrize("method", OWN)
-def test_missing_values_count_as_none_and_places_are_those_of_the_series(method: Method) -> None:
+def test_missing_values_are_skipped_and_positions_count_the_whole_series(method: Method) -> None:
     rng = np.random.default_rng(5)
     series = np.concatenate([rng.normal(40, 1, 50), rng.normal(46, 1, 50)])
     gaps = np.insert(series, [10, 20, 50], np.nan)
@@ -124,7 +124,7 @@ def test_constant_short_and_empty_series_have_no_change(method: Method) -> None:
         assert find_changes(series, method=method) == []
 
 
-def test_the_limit_of_shuffles_agrees_with_them() -> None:
+def test_the_limit_distribution_agrees_with_shuffles() -> None:
     """Just below and above the length from which the limit is used."""
     rng = np.random.default_rng(6)
     apart = []
@@ -145,7 +145,7 @@ def test_the_limit_of_shuffles_agrees_with_them() -> None:
 
 @given(st.lists(st.floats(0.001, 10, allow_nan=False), max_size=80), st.integers(2, 10))
 @settings(max_examples=60, deadline=None)
-def test_periods_have_the_least_length_and_the_same_series_the_same_changes(
+def test_periods_keep_the_minimum_length_and_results_repeat(
     values: list[float], least: int
 ) -> None:
     for method in OWN:
@@ -156,14 +156,14 @@ def test_periods_have_the_least_length_and_the_same_series_the_same_changes(
         assert changes == find_changes(values, method=method, least=least)
 
 
-def test_a_monotone_scale_does_not_change_the_ranks() -> None:
+def test_a_monotone_scale_does_not_change_the_result_of_ranks() -> None:
     rng = np.random.default_rng(7)
     series = np.concatenate([rng.lognormal(0, 0.5, 80), rng.lognormal(1, 0.5, 80)])
     plain, logs = (find_changes(one) for one in (series, np.log(series)))
     assert [(c.at, c.chance) for c in plain] == [(c.at, c.chance) for c in logs]
 
 
-def test_a_wrong_parameter_is_told() -> None:
+def test_a_wrong_parameter_is_reported() -> None:
     for words, why in (
         ({"method": "cusum"}, "no method 'cusum': there are rank-order, bootstrap, pelt"),
         ({"alpha": 0}, "alpha = 0: it must be between 0 and 1"),

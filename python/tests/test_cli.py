@@ -1,4 +1,4 @@
-"""The command, as a person and a program meet it."""
+"""The command, as people and programs use it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_new_run_plot_is_a_first_minute(netspurt: Command, tmp_path: Path) -> No
         assert drawn.returncode == 0, drawn.stderr
         for name in drawn.stdout.split():
             assert (tmp_path / name).stat().st_size > 5_000
-    # Once more: the first run stays.
+    # The second run does not replace the first one.
     assert "kept in runs/mine-2" in netspurt("run", "mine.toml").stdout
 
 
-def test_run_answers_programs(netspurt: Command, tmp_path: Path) -> None:
+def test_run_prints_json_for_programs(netspurt: Command, tmp_path: Path) -> None:
     netspurt("new", "mine.toml")
     ran = netspurt("run", "mine.toml", "--out", "r", "--seed", 5, "--set", "stop=20 s", "--json")
     summary = json.loads(ran.stdout)
@@ -175,7 +175,7 @@ start()
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_what_is_half_written_is_cleared_away_at_the_latest_by_the_next_run(
+def test_the_next_run_removes_half_written_folders(
     netspurt: Command, tmp_path: Path, blow: signal.Signals
 ) -> None:
     netspurt("new", "mine.toml")
@@ -290,7 +290,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_doctor_tells_what_there_is(netspurt: Command) -> None:
+def test_doctor_lists_what_the_machine_has(netspurt: Command) -> None:
     told = netspurt("doctor")
     assert told.returncode == 0
     names = {row["name"] for row in json.loads(netspurt("doctor", "--json").stdout)}
@@ -310,7 +310,7 @@ def test_the_shell_can_complete() -> None:
     assert "papers" in ran.stdout
 
 
-def test_the_wrong_words_are_answered_with_the_right_ones(netspurt: Command) -> None:
+def test_wrong_words_are_errors_without_a_traceback(netspurt: Command) -> None:
     for words in (["run"], ["rnu"], ["plot", "x", "--kind", "pie"], ["run", "x", "--set", "seed"]):
         ran = netspurt(*words)
         assert ran.returncode == 2, words
@@ -318,7 +318,7 @@ def test_the_wrong_words_are_answered_with_the_right_ones(netspurt: Command) -> 
     assert netspurt("--version").stdout.startswith("netspurt ")
 
 
-def test_the_scenarios_on_the_shelf_run(netspurt: Command) -> None:
+def test_every_shipped_scenario_runs(netspurt: Command) -> None:
     files = sorted((ROOT / "scenarios").glob("*.toml"))
     # Each set of sweeps is run by a test of its own.
     for path in (one for one in files if "[sweep" not in one.read_text()):
@@ -350,7 +350,7 @@ def test_a_table_is_printed_for_people_and_for_programs(netspurt: Command) -> No
     failed(netspurt("table", "r", "cwnd", "--flow", "x"), "no flow 'x'", "transfer")
 
 
-def test_plot_refuses_what_it_would_ignore(netspurt: Command) -> None:
+def test_plot_refuses_options_that_it_would_ignore(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--out", "r")
     failed(
@@ -388,7 +388,7 @@ def test_plots_of_all_kinds_name_what_they_leave_out_and_how_to_record_it(
     failed(netspurt("plot", "bare", "--kind", "all"), "did not record what plots need", record)
 
 
-def test_several_kinds_are_drawn_and_a_replaced_picture_is_told(netspurt: Command) -> None:
+def test_several_kinds_are_drawn_and_a_replaced_picture_is_noted(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     netspurt("run", "mine.toml", "--set", "stop=5 s", "--out", "r")
     drawn = netspurt("plot", "r", "--kind", "outstanding, density")
@@ -424,14 +424,14 @@ def test_a_plot_of_one_of_several_flows_names_it(netspurt: Command) -> None:
         (["table", "r", "cwnd", "--limit", "-1"], "'-1' is not a whole number, 0 or more"),
     ],
 )
-def test_wrong_options_are_answered_in_our_own_words(
+def test_wrong_options_get_netspurts_own_errors(
     netspurt: Command, words: list[str], says: str
 ) -> None:
     ran = netspurt(*words)
     assert (ran.returncode, says in ran.stderr) == (2, True), ran.stderr
 
 
-def test_a_reader_that_has_read_enough_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_closes_the_pipe_causes_no_error(tmp_path: Path) -> None:
     ran = subprocess.run(
         ["sh", "-c", f'"{NETSPURT}" schema | head -1'],
         cwd=tmp_path,
@@ -442,7 +442,7 @@ def test_a_reader_that_has_read_enough_is_no_error(tmp_path: Path) -> None:
     assert (ran.stdout, ran.stderr) == ("{\n", "")
 
 
-def test_a_place_that_cannot_be_is_called_by_the_name_given(netspurt: Command) -> None:
+def test_an_impossible_folder_is_reported_under_the_name_given(netspurt: Command) -> None:
     netspurt("new", "mine.toml")
     told = netspurt("run", "mine.toml", "--out", "/proc/run").stderr
     assert "/proc/run" in told

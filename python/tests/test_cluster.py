@@ -24,7 +24,7 @@ from test_sweep import LOSSY
 
 T = TypeVar("T")
 
-#: What Ray says when it gives up a start: after 30 s, which cannot be changed.
+#: Ray's message when it gives up a start, after 30 s, which cannot be changed.
 GAVE_UP = ("The current node timed out during startup", "Timed out while waiting for nodes to join")
 
 # Here Ray is imported before the engine, which sets this for other programs.
@@ -142,7 +142,7 @@ def acts_in_time(out: Path, act: Callable[[], bool]) -> bool:
     return bool(acted) and acted[0] < len(list(folder.chunks()))
 
 
-def test_a_started_cluster_makes_the_same_files_as_threads(tmp_path: Path) -> None:
+def test_a_cluster_started_here_makes_the_same_files_as_threads(tmp_path: Path) -> None:
     from netspurt.sweep.cluster import Ray
 
     sweep = Sweep.of(ns.Scenario.parse(LOSSY, "x.toml"))
@@ -156,7 +156,7 @@ def test_a_started_cluster_makes_the_same_files_as_threads(tmp_path: Path) -> No
     assert not ray.is_initialized()
 
 
-def test_a_started_cluster_listens_on_loopback_only() -> None:
+def test_a_cluster_started_here_listens_on_loopback_only() -> None:
     def listen() -> list[str]:
         ran = subprocess.run(
             [sys.executable, "-c", "import listening; listening.show()"],
@@ -196,7 +196,7 @@ def test_a_cluster_that_would_listen_elsewhere_is_not_used() -> None:
     assert elsewhere.ended
 
 
-def test_an_address_where_nobody_is_is_told_at_once(tmp_path: Path) -> None:
+def test_an_address_without_a_cluster_is_reported_at_once(tmp_path: Path) -> None:
     from netspurt.sweep.cluster import Ray
 
     with socket.socket() as closed:
@@ -206,7 +206,7 @@ def test_an_address_where_nobody_is_is_told_at_once(tmp_path: Path) -> None:
             run_sweep(long_sweep(), tmp_path / "s", engine=partial(Ray, address=address))
 
 
-def test_a_listed_sweep_travels_too(tmp_path: Path, two_nodes: Any) -> None:
+def test_a_sweep_of_listed_cases_runs_on_a_cluster(tmp_path: Path, two_nodes: Any) -> None:
     from netspurt.sweep.cluster import Ray
 
     del two_nodes
@@ -244,7 +244,7 @@ def test_a_node_that_is_killed_costs_nothing(tmp_path: Path, two_nodes: Any, wan
     assert open_sweep(out).read().digest() == wanted
 
 
-def test_a_start_that_ray_gave_up_is_tried_again_and_any_other_error_told() -> None:
+def test_a_start_that_ray_gave_up_is_repeated_and_other_errors_are_raised() -> None:
     outcomes = [Exception(GAVE_UP[0]), TimeoutError(GAVE_UP[1]), "started"]
     ended = []
 

@@ -1,4 +1,4 @@
-"""Two runs side by side: what they share, where they part, and why."""
+"""Comparisons of two runs: common events, the first difference, and its reason."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def ack(t_s: float, packet: int, nth: int = 1) -> Seen:
 START = [data(0.0, 1), data(0.0, 2), data(0.0, 3), data(0.0, 4), ack(1.0, 1)]
 
 
-def test_a_run_never_parts_from_itself() -> None:
+def test_a_run_has_no_difference_from_itself() -> None:
     told = compare(START, START)
     assert (told.same, told.matched, told.only, told.parted) == (5, 5, (0, 0), (None, None))
     assert told.differences_s.tolist() == told.all_differences_s.tolist() == [0.0] * 5
     assert why(told, START, START) == ""
 
 
-def test_a_run_that_ends_parts_from_one_that_goes_on() -> None:
+def test_the_end_of_a_shorter_run_is_the_first_difference() -> None:
     told = compare(START, [*START, data(1.5, 5)])
     assert (told.same, told.only) == (5, (0, 1))
     assert told.parted[0] is None
     assert str(told.parted[1]) == "sends packet 5"
 
 
-def test_what_is_the_same_later_or_in_another_order_is_matched() -> None:
+def test_equal_events_match_at_other_times_and_in_another_order() -> None:
     first = [data(0.0, 1), data(0.0, 2), ack(1.0, 1), ack(1.5, 2)]
     second = [data(0.0, 1), ack(1.25, 1), data(1.25, 2), ack(1.5, 2)]
     told = compare(first, second)
@@ -66,7 +66,7 @@ def test_what_is_the_same_later_or_in_another_order_is_matched() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_two_runs_in_either_order_tell_the_same(seed: int) -> None:
+def test_swapping_two_runs_mirrors_their_comparison(seed: int) -> None:
     chance = random.Random(seed)
     runs: list[list[Seen]] = []
     for _ in range(2):
@@ -89,20 +89,20 @@ def test_a_new_segment_on_a_duplicate_ack_is_limited_transmit_in_either_run() ->
     limited = [*START, ack(1.1, 1, 2), data(1.1, 5), ack(1.2, 1, 3)]
     for pair in ((plain, limited), (limited, plain)):
         assert why(compare(*pair), *pair) == LIMITED_TRANSMIT
-    # On the third it is no longer: RFC 3042 lets two go.
+    # Not on the third one: RFC 3042 allows two segments.
     third = [*START, *(ack(1.0 + n / 10, 1, n) for n in (2, 3, 4))]
     late = [*third, data(1.4, 5)]
     assert why(compare(third, late), third, late) == ""
 
 
-def test_a_retransmission_that_only_one_makes_then_is_named_by_its_cause() -> None:
+def test_a_retransmission_of_only_one_run_is_named_by_its_cause() -> None:
     waits = [*START, ack(1.5, 2)]
     again = [*START, data(1.4, 2, 2, "rto")]
     told = why(compare(waits, again), waits, again)
     assert told == "a retransmission (rto) that the other run does not make here"
 
 
-def test_runs_that_part_at_an_ack_have_no_known_reason() -> None:
+def test_a_first_difference_at_an_ack_has_no_known_reason() -> None:
     one, other = [*START, ack(1.5, 2)], [*START, ack(1.5, 3)]
     assert why(compare(one, other), one, other) == ""
 
@@ -119,12 +119,12 @@ def test_runs_that_part_at_an_ack_have_no_known_reason() -> None:
         ("rack", "retransmission (rack)"),
     ],
 )
-def test_each_cause_has_its_name_with_all_its_instants(cause: str, named: str) -> None:
+def test_each_cause_is_named_with_all_its_instants(cause: str, named: str) -> None:
     run = [*START, data(2.0, 2, 2, cause), data(3.0, 2, 3, cause)]
     assert mechanisms(run) == {named: [2.0, 3.0]}
 
 
-def test_a_fast_retransmit_on_a_new_ack_is_one_through_a_partial_ack() -> None:
+def test_a_fast_retransmit_on_a_new_ack_is_called_a_partial_ack() -> None:
     copies = [ack(1.0 + n / 10, 1, n) for n in (2, 3, 4)]
     run = [*START, *copies, data(1.4, 2, 2, "fast"), ack(2.0, 2), data(2.0, 3, 2, "fast")]
     assert mechanisms(run) == {"retransmission (fast)": [1.4], PARTIAL_ACK: [2.0]}
@@ -170,7 +170,7 @@ def test_events_begin_with_the_first_data_and_each_has_a_key_of_its_own(
         events(both[0].segments, "transfer", "r9")
 
 
-def test_the_last_ack_before_a_senders_data_is_told_with_its_distance(
+def test_the_last_ack_before_a_senders_data_is_shown_with_its_distance(
     both: tuple[ns.Run, ns.Run],
 ) -> None:
     """A server that thinks for 300 ms acknowledges its request before it replies."""
@@ -196,7 +196,7 @@ def test_the_last_ack_before_a_senders_data_is_told_with_its_distance(
 
 
 @pytest.mark.usefixtures("folders")
-def test_the_command_tells_where_two_runs_part_and_why(here: Command) -> None:
+def test_the_command_shows_the_first_difference_of_two_runs_and_its_reason(here: Command) -> None:
     ran = here("compare", "plain", "limited")
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
@@ -236,7 +236,7 @@ def test_the_comparison_begins_with_which_run_finished_first(here: Command, tmp_
     told = json.loads(here("compare", "short", "long", "--json").stdout)["outcomes"]
     assert [one["took_s"] for one in told] == pytest.approx(took)
     assert told[0]["goodput_bps"] == pytest.approx(8 * told[0]["acked_bytes"] / took[0])
-    # A capture of a run that closed its connection tells the same.
+    # The capture of a run that closed its connection gives the same comparison.
     values = {"flows.transfer.profile": "linux-6", "flows.transfer.tcp": {}}
     base.replace(values).run().save(tmp_path / "linux")
     told = json.loads(here("compare", "linux", "linux/source.pcapng", "--json").stdout)["outcomes"]
@@ -280,7 +280,9 @@ def test_a_span_leaves_out_what_comes_later(here: Command, span: str) -> None:
 
 
 @pytest.mark.usefixtures("folders")
-def test_two_flows_are_not_compared_unasked(here: Command, tmp_path: Path) -> None:
+def test_runs_of_two_flows_are_compared_only_with_a_named_flow(
+    here: Command, tmp_path: Path
+) -> None:
     text = """
         stop = "5 s"
         dumbbell = { pairs = 2, access = { rate = "9 Mbit/s" }, bottleneck = { rate = "1 Mbit/s" } }
@@ -297,7 +299,9 @@ def test_two_flows_are_not_compared_unasked(here: Command, tmp_path: Path) -> No
     assert "same for 4.962 s" in here("compare", "two", "two", "--flow", "b").stdout
 
 
-def test_runs_of_different_things_have_nothing_in_common(netspurt: Command, tmp_path: Path) -> None:
+def test_runs_of_different_scenarios_have_nothing_in_common(
+    netspurt: Command, tmp_path: Path
+) -> None:
     ns.new_scenario().replace({"stop": "5 s"}).run().save(tmp_path / "one")
     other = ns.load("requests").replace({"stop": "2 s"})
     other.run().save(tmp_path / "other")
@@ -306,9 +310,7 @@ def test_runs_of_different_things_have_nothing_in_common(netspurt: Command, tmp_
     assert "median" not in told
 
 
-def test_runs_that_are_compared_say_what_differs_between_their_scenarios(
-    here: Command, tmp_path: Path
-) -> None:
+def test_a_comparison_lists_the_differences_of_the_scenarios(here: Command, tmp_path: Path) -> None:
     base = ns.new_scenario().replace({"stop": "20 s"})
     base.run().save(tmp_path / "a")
     base.replace({"links.modem.queue": "10 packets", "seed": 7}).run().save(tmp_path / "b")
@@ -326,9 +328,7 @@ def test_runs_that_are_compared_say_what_differs_between_their_scenarios(
     assert " more keys; --json has all" in here("compare", "a", "c").stdout
 
 
-def test_of_requests_and_replies_those_with_more_data_are_compared(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_the_direction_with_more_data_is_compared(netspurt: Command, tmp_path: Path) -> None:
     base = ns.load("requests").replace({"stop": "4 s"})
     base.run().save(tmp_path / "a")
     base.replace({"seed": 9}).run().save(tmp_path / "b")
@@ -353,7 +353,7 @@ def test_the_busier_direction_of_a_named_connection_and_its_timeouts_are_compare
     assert row.split()[-1] == "5"
 
 
-def test_keys_that_a_kernel_s_tcp_does_not_have_are_counted_and_not_listed() -> None:
+def test_keys_that_kernels_lack_are_counted_and_not_listed() -> None:
     model = """
         stop = "3 s"
         flows.web = { endpoint = "model", profile = "linux-6", tcp = { prr = true, tlp = true } }

@@ -38,7 +38,7 @@ def stepped(tmp_path: Path) -> Path:
     return ns.Delays.of(rtt, every=1.0, name="stepped").save(tmp_path / "stepped.csv")
 
 
-def test_a_steady_series_is_one_period_and_a_step_series_has_the_right_ones(
+def test_a_steady_series_is_one_period_and_steps_start_new_ones(
     here: Command, stepped: Path, tmp_path: Path
 ) -> None:
     (told,) = json.loads(here("delays", "constancy", stepped, "--json").stdout)
@@ -59,7 +59,7 @@ def test_a_steady_series_is_one_period_and_a_step_series_has_the_right_ones(
     assert told["sd_s"] == pytest.approx(0.002, rel=0.1)
 
 
-def test_the_command_tells_the_periods_what_predicts_and_the_study_of_2001(
+def test_the_command_prints_periods_the_best_predictor_and_the_study_of_2001(
     here: Command, stepped: Path, tmp_path: Path
 ) -> None:
     ran = here("delays", "constancy", stepped, "--every", "10s", "--out", "p.png", columns=100)
@@ -76,7 +76,7 @@ def test_the_command_tells_the_periods_what_predicts_and_the_study_of_2001(
     assert again.stdout == ran.stdout
 
 
-def test_neighbours_that_are_alike_are_told_with_the_fix(here: Command, tmp_path: Path) -> None:
+def test_correlated_neighbours_are_reported_with_the_fix(here: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     smooth = np.convolve(rng.exponential(0.02, 1200), np.ones(8) / 8, mode="valid")
     file = ns.Delays.of(0.04 + smooth, every=0.1).save(tmp_path / "smooth.csv")
@@ -95,13 +95,13 @@ def test_a_recording_without_times_counts_probes(here: Command, tmp_path: Path) 
     refused(here("delays", "constancy", file, "--every", "1s"), "no times of sending", "--interval")
 
 
-def test_too_few_delays_and_unknown_methods_are_told(here: Command, tmp_path: Path) -> None:
+def test_too_few_delays_and_unknown_methods_are_errors(here: Command, tmp_path: Path) -> None:
     few = ns.Delays.of([0.04] * 11, every=1.0).save(tmp_path / "few.csv")
     refused(here("delays", "constancy", few), "11 delays: a test for a change needs 12")
     refused(here("delays", "constancy", few, "--method", "cusum"), "'cusum' is not one of")
 
 
-def test_all_recordings_that_come_with_netspurt_are_told(here: Command) -> None:
+def test_every_shipped_recording_has_its_constancy_printed(here: Command) -> None:
     for file in sorted((ROOT / "data").iterdir()):
         if file.suffix in (".md", ".py"):
             continue
@@ -134,7 +134,7 @@ def test_periods_in_a_band_cover_all_values_and_stay_within_it(
         assert max(own) <= ratio * min(own)
 
 
-def test_averages_predict_by_hand_and_a_constant_is_foretold_without_error() -> None:
+def test_predictions_match_hand_computation_and_a_constant_has_no_error() -> None:
     told = {one.name: one for one in predictions([10.0, 20.0, 10.0, 20.0])}
     assert told["last value"].error == pytest.approx(np.log(2))
     assert told["mean of 2"].error == pytest.approx(np.mean(np.log([2, 1.5, 20 / 15])))
@@ -146,7 +146,7 @@ def test_averages_predict_by_hand_and_a_constant_is_foretold_without_error() -> 
     assert predictions([7.0, np.nan]) == []
 
 
-def test_a_long_ewma_is_that_of_each_step() -> None:
+def test_a_long_ewma_equals_the_one_computed_step_by_step() -> None:
     from netspurt.analysis.constancy import _ewma
 
     series = np.random.default_rng(17).exponential(1, 700)
@@ -157,7 +157,7 @@ def test_a_long_ewma_is_that_of_each_step() -> None:
     np.testing.assert_allclose(_ewma(series, 0.0625), by_steps)
 
 
-def test_a_long_mean_predicts_noise_best_and_the_last_value_a_walk() -> None:
+def test_a_long_mean_predicts_noise_best_and_the_last_value_predicts_a_random_walk_best() -> None:
     rng = np.random.default_rng(14)
     noise = predictions(rng.normal(40, 2, 2000))
     walk = predictions(100 + np.cumsum(rng.normal(0, 0.5, 2000)))
@@ -172,7 +172,7 @@ def test_the_correlation_of_neighbours_leaves_the_steps_out() -> None:
     assert abs(neighbours(step, find_changes(step))) < 0.1
 
 
-def test_planted_levels_are_recovered_with_their_number() -> None:
+def test_planted_levels_and_their_number_are_found() -> None:
     """Eleven levels five deviations apart, as many as the paper of 2005 saw, in 7 of 8 sets."""
     right = 0
     for seed in range(8):
@@ -187,7 +187,7 @@ def test_planted_levels_are_recovered_with_their_number() -> None:
     assert right >= 7
 
 
-def test_one_level_is_one_and_levels_that_coexist_span_the_whole_time() -> None:
+def test_one_level_is_found_as_one_and_mixed_levels_span_the_whole_time() -> None:
     rng = np.random.default_rng(2)
     one = find_levels(np.exp(rng.normal(4, 0.3, 500)))
     assert len(one.levels) == 1

@@ -1,4 +1,4 @@
-"""When round trips exceed the RTO: told, tabled and drawn."""
+"""When round trips exceed the RTO: as text, as a table and as a picture."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_sample_crosses_at_the_first_instant_at_which_its_age_exceeds_the_time
     assert crossings(rto, quick) == []
 
 
-def test_the_instant_at_which_rtt_exceeds_rto_is_told_and_the_flagged_retransmission_follows(
+def test_the_instant_at_which_rtt_exceeds_rto_is_printed_before_the_flagged_retransmission(
     here: Command, early: Path
 ) -> None:
     """Times of the timeouts as in VALIDATION.md, where ns-2 has 8.95 and 11.35 s."""

@@ -44,7 +44,7 @@ def test_a_file_without_delays_is_an_error_with_its_parts(tmp_path: Path) -> Non
     assert "ping" in told.value.fix
 
 
-def test_the_command_tells_what_files_hold(tmp_path: Path) -> None:
+def test_the_command_describes_the_contents_of_files(tmp_path: Path) -> None:
     broken = tmp_path / "b.txt"
     files = [str(DATA / "irtt.json"), str(DATA / "ping.txt")]
     plain = CliRunner().invoke(application(), ["delays", *files])
@@ -61,7 +61,7 @@ def test_the_command_tells_what_files_hold(tmp_path: Path) -> None:
     assert CliRunner().invoke(application(), ["delays", str(broken)]).exit_code == 2
 
 
-def test_replies_later_than_asked_are_lost_and_a_note_counts_them(tmp_path: Path) -> None:
+def test_replies_after_the_given_limit_count_as_lost_and_a_note_counts_them(tmp_path: Path) -> None:
     path = ns.Delays.of([0.1, 30.0, 30.5, None, 45.0], every=1.0)
     kept = path.lost_after(30)
     assert (path.lost, kept.lost, kept.received) == (1, 3, 2)
@@ -88,7 +88,7 @@ def test_replies_later_than_asked_are_lost_and_a_note_counts_them(tmp_path: Path
     assert "3 probes, 2 answered, 1 lost" in " ".join(ran.output.split())
 
 
-def test_a_folder_is_read_file_by_file_and_what_is_no_recording_is_told(tmp_path: Path) -> None:
+def test_a_folder_is_read_file_by_file_and_other_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
     (tmp_path / "b" / "c.csv").write_text("rtt_ms\n1\n\n3\nx\n")
@@ -110,7 +110,7 @@ def test_a_folder_is_read_file_by_file_and_what_is_no_recording_is_told(tmp_path
     assert (ran.exit_code, "the folder is empty" in ran.output) == (2, True)
 
 
-def test_what_replay_wrote_and_a_run_folder_are_recordings(tmp_path: Path) -> None:
+def test_folders_of_replays_and_of_runs_are_read_as_recordings(tmp_path: Path) -> None:
     words = ["replay", str(DATA / "irtt.json"), "-e", "linux", "--out", str(tmp_path)]
     assert CliRunner().invoke(application(), words).exit_code == 0
     (told,) = json.loads(
@@ -145,7 +145,7 @@ def test_the_table_keeps_within_the_terminal(
         assert len(lines[head]) <= room
 
 
-def test_delays_are_summed_up_as_ping_does(tmp_path: Path) -> None:
+def test_delays_are_summarised_as_by_ping(tmp_path: Path) -> None:
     """`ping` prints min/avg/max/mdev; mdev is the population's standard deviation (iputils)."""
     file = tmp_path / "a.csv"
     file.write_text("seq,rtt_ms\n1,10\n2,20\n3,*\n4,30\n5,40\n")
@@ -164,7 +164,7 @@ def test_delays_are_summed_up_as_ping_does(tmp_path: Path) -> None:
     assert path.lost_after(0.001).summary()["mdev_ms"] is None
 
 
-def test_a_file_of_rrdtool_says_what_to_do_instead_and_that_reads(tmp_path: Path) -> None:
+def test_the_error_for_an_rrdtool_file_gives_an_export_that_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "path.rrd").write_bytes(b"RRD\x000003\0" + bytes(500))
     with pytest.raises(ValueError, match=r"rrdtool xport.* as CSV .*--column rtt=NAME"):
         ns.read_delays(tmp_path / "path.rrd")
@@ -176,7 +176,7 @@ def test_a_file_of_rrdtool_says_what_to_do_instead_and_that_reads(tmp_path: Path
     assert (found.sent, found.lost) == (3, 1)
 
 
-def test_files_that_are_left_out_say_once_what_may_help(tmp_path: Path) -> None:
+def test_advice_for_ignored_files_is_printed_once(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")
     for name in ("LICENSE", "README", "NOTICE"):
         (tmp_path / name).write_text(f"Dear {name},\nnothing of this is a delay.\n")
@@ -187,7 +187,7 @@ def test_files_that_are_left_out_say_once_what_may_help(tmp_path: Path) -> None:
     assert ran.output.count("looked for ping") == 1
 
 
-def test_a_beginning_is_read_saved_and_told_with_the_times_of_losses(tmp_path: Path) -> None:
+def test_the_start_time_is_read_saved_and_printed_with_the_times_of_losses(tmp_path: Path) -> None:
     rows = "".join(
         f"{10 + n // 3600}:{n // 60 % 60:02}:{n % 60:02},"
         f"{'TimedOut' if 2400 <= n < 2412 or n == 7 else 900 if n == 2500 else 20 + n % 7}\n"
@@ -209,7 +209,7 @@ def test_a_beginning_is_read_saved_and_told_with_the_times_of_losses(tmp_path: P
         assert "longest delay, 900 ms, at 10:41:40" in text
 
 
-def test_a_beginning_in_utc_stays_with_what_is_saved(tmp_path: Path) -> None:
+def test_a_start_time_in_utc_is_saved_with_the_recording(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("timestamp,rtt_ms\n2024-10-22T10:11:12.000000001Z,20\n1729591873,*\n")
     (delays,) = ns.read_delays(file)
@@ -257,7 +257,7 @@ def test_an_interrupt_ends_the_reading_of_a_long_file(tmp_path: Path) -> None:
     reading.join()
 
 
-def test_of_many_files_that_are_no_recordings_the_first_five_are_told(tmp_path: Path) -> None:
+def test_only_the_first_five_of_many_unreadable_files_are_named(tmp_path: Path) -> None:
     for n in range(12):
         (tmp_path / f"notes-{n}.md").write_text("Dear Sir,\n")
     (tmp_path / "a.csv").write_text("rtt_ms\n1\n2\n")

@@ -1,4 +1,4 @@
-"""What the documents show is what happens."""
+"""Commands and code in the documents do what the documents show."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.strip(), re.DOTALL) is not None
 
 
-#: What starts no other program needs no process of its own.
+#: Commands that start no other program need no process of their own.
 ALONE = {
     "compare",
     "delays",
@@ -82,13 +82,15 @@ LIVE = [path for path in DOCUMENTS if "$ netspurt live " in "".join(blocks(path,
 @pytest.mark.parametrize(
     "path", [p for p in DOCUMENTS if p not in LIVE], ids=lambda p: str(p.relative_to(ROOT))
 )
-def test_consoles_show_what_is_printed(path: Path, netspurt: Command, tmp_path: Path) -> None:
+def test_commands_in_documents_print_what_is_shown(
+    path: Path, netspurt: Command, tmp_path: Path
+) -> None:
     check_consoles(path, netspurt, tmp_path)
 
 
 @pytest.mark.parametrize("path", LIVE, ids=lambda p: str(p.relative_to(ROOT)))
 @real_time
-def test_consoles_with_the_kernel_show_what_is_printed(
+def test_commands_that_run_the_kernel_print_what_is_shown(
     path: Path, netspurt: Command, tmp_path: Path
 ) -> None:
     found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
@@ -131,7 +133,7 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @real_time
-def test_the_table_in_the_readme_is_the_table_printed(tmp_path: Path) -> None:
+def test_the_table_in_the_readme_is_the_one_that_the_command_prints(tmp_path: Path) -> None:
     """The kernel's six rows are among the 36 that are reproduced."""
     found = {name: (available, why) for name, available, why, _ in _core.capabilities()}
     available, why = found["user and network namespaces"]

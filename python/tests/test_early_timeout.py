@@ -59,7 +59,7 @@ def timeouts(rows: list[Row]) -> list[float]:
 
 
 @pytest.mark.parametrize(("queue", "tick"), MEASURED)
-def test_an_endless_sender_is_where_ns2_was_to_the_digits_given(queue: int, tick: float) -> None:
+def test_an_endless_sender_agrees_with_ns2_to_the_digits_given(queue: int, tick: float) -> None:
     rows = run(queue, tick, "unlimited")
     done, fired = MEASURED[queue, tick]
     assert finished(rows) == pytest.approx(done, abs=0.05)
@@ -85,7 +85,7 @@ def test_the_first_timeout_comes_44_ms_before_its_ack() -> None:
 
 @pytest.mark.parametrize("packets", [0, 2000])
 @pytest.mark.parametrize(("queue", "tick"), MEASURED)
-def test_ns2_says_so_itself(queue: int, tick: float, packets: int) -> None:
+def test_a_new_run_of_ns2_gives_the_same_events(queue: int, tick: float, packets: int) -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: its runs of the early timeout are not made anew")
     send = f"{packets} segments" if packets else "unlimited"

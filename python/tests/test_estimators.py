@@ -42,7 +42,7 @@ def drive(estimator: object, *steps: float) -> list[float]:
 
 
 # RFC 6298 §2.2 and §2.3 by hand: 100 + 4 · 50; 110 + 4 · 57.5; doubled by a timeout.
-def test_a_algorithm_of_the_core_is_made_by_its_text() -> None:
+def test_an_algorithm_of_the_core_is_made_from_its_text() -> None:
     timer = ns.estimator("rfc6298:min=0s,max=1 h")
     assert isinstance(timer, ns.Estimator)
     assert (timer.algorithm, str(timer)) == ("rfc6298", "rfc6298:min=0s,max=3600s")
@@ -61,7 +61,7 @@ def test_a_algorithm_of_the_core_is_made_by_its_text() -> None:
 
 
 @pytest.mark.parametrize("remake", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
-def test_a_copy_has_the_constants_and_has_seen_nothing(
+def test_a_fresh_copy_keeps_the_constants_and_has_no_samples(
     remake: Callable[[ns.Estimator], ns.Estimator],
 ) -> None:
     timer = ns.Estimator("linux:rto_min=50ms")
@@ -94,13 +94,13 @@ def test_a_slip_is_one_clear_error(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: Sample(-1), lambda: Sample(0.1, source="guess")])
-def test_a_sample_that_is_none_is_told(make: Callable[[], Sample]) -> None:
+def test_an_invalid_sample_is_an_error(make: Callable[[], Sample]) -> None:
     with pytest.raises(ValueError, match="write"):
         make()
 
 
 @pytest.mark.parametrize("name", [*_core.ALGORITHMS, "rfc2988", "mills-single", "mills:karn=true"])
-def test_every_algorithm_of_the_core_keeps_what_every_estimator_must(name: str) -> None:
+def test_every_algorithm_of_the_core_keeps_the_contract_of_estimators(name: str) -> None:
     ns.check_estimator(name).raise_if_failed()
 
 
@@ -149,7 +149,9 @@ SHARED: list[float] = [0.1]
         ({"on_sample": lambda self, _: setattr(self, "last", self.last + 1)}, "it settles"),
     ],
 )
-def test_a_class_that_breaks_a_rule_is_told_which(methods: dict[str, object], rule: str) -> None:
+def test_the_error_names_the_rule_that_a_class_breaks(
+    methods: dict[str, object], rule: str
+) -> None:
     SHARED[0] = 0.1
     check = ns.check_estimator(type("Broken", (Thrice,), methods))
     assert any(failed.startswith(rule) for failed in check.failed), check
@@ -157,13 +159,13 @@ def test_a_class_that_breaks_a_rule_is_told_which(methods: dict[str, object], ru
         check.raise_if_failed()
 
 
-def test_a_class_that_cannot_be_found_again_is_told() -> None:
+def test_a_class_that_cannot_be_imported_again_is_an_error() -> None:
     check = ns.check_estimator(broken())
     assert list(check.failed) == ["its class can be imported by its module and name"]
     assert isinstance(check, Check)
 
 
-def test_an_exception_comes_out_with_its_hook_and_sample() -> None:
+def test_an_exception_is_raised_with_its_hook_and_sample() -> None:
     def fails(self: Thrice, sample: Sample) -> None:
         if sample.rtt > 0.5:
             raise ZeroDivisionError("mine")
@@ -209,7 +211,7 @@ def test_the_page_on_writing_one_is_short() -> None:
 
 
 @pytest.mark.parametrize("algorithm", [*_core.ALGORITHMS, "rfc2988"])
-def test_a_flow_has_any_algorithm_by_its_word(algorithm: str) -> None:
+def test_a_flow_may_use_any_algorithm_by_name(algorithm: str) -> None:
     words = {"profile": "rfc-2026", "tcp.rto.estimator": algorithm}
     flow = {f"flows.transfer.{key}": value for key, value in words.items()}
     scenario = ns.new_scenario().replace({**flow, "stop": "20 s"})

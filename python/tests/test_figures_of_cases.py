@@ -85,7 +85,9 @@ def test_groups_have_welchs_span() -> None:
 
 @pytest.mark.parametrize("shift", [0.0, 100.0, -7.0])
 @pytest.mark.parametrize("paired", [True, False])
-def test_what_is_added_to_both_changes_no_difference(shift: float, paired: bool) -> None:
+def test_adding_a_constant_to_both_groups_does_not_change_their_difference(
+    shift: float, paired: bool
+) -> None:
     other = [5.0, 4.0, 6.0, 8.0, 3.0]
     plain = difference({"old": FIVE, "new": other}, paired=paired)
     moved = difference(
@@ -95,7 +97,7 @@ def test_what_is_added_to_both_changes_no_difference(shift: float, paired: bool)
 
 
 @pytest.mark.parametrize("paired", [True, False])
-def test_a_verdict_turns_with_the_baseline_and_with_what_is_better(paired: bool) -> None:
+def test_a_verdict_depends_on_the_baseline_and_on_the_better_direction(paired: bool) -> None:
     columns, order = cases({"few": [1.0, 2.0, 1.0, 2.0], "many": [51.0, 52.0, 50.0, 52.0]})
     told = {
         (baseline, better): compare(
@@ -122,7 +124,7 @@ def test_a_verdict_turns_with_the_baseline_and_with_what_is_better(paired: bool)
     )
 
 
-def test_a_ratio_is_that_of_the_sums_and_no_case_without_a_divisor_breaks_it() -> None:
+def test_a_ratio_is_the_ratio_of_sums_even_with_zero_divisors() -> None:
     columns = {
         "case": np.arange(4),
         "repeat": np.arange(4) + 1,
@@ -150,7 +152,7 @@ def test_cases_without_the_measure_are_counted_and_left_out() -> None:
     assert (row.pairs, row.without, row.verdict) == (0, 10, "cannot tell")
 
 
-def test_groups_are_all_combinations_that_there_are_in_the_order_of_the_labels() -> None:
+def test_groups_are_the_existing_combinations_in_the_order_of_the_labels() -> None:
     order: dict[str, list[str | int]] = {
         "rate": ["1 Mbit/s", "10 Mbit/s", "2 Mbit/s"],
         "window": [4, 1],
@@ -185,7 +187,7 @@ def test_groups_are_all_combinations_that_there_are_in_the_order_of_the_labels()
         (float("inf"), "inf"),
     ],
 )
-def test_a_label_is_written_as_people_do_and_read_as_the_same(label: object, text: str) -> None:
+def test_a_label_is_written_for_people_and_read_back_unchanged(label: object, text: str) -> None:
     assert label_text(label) == text
     if isinstance(label, float):
         assert float(text) == label
@@ -202,7 +204,7 @@ def test_a_baseline_may_be_written_as_another_number() -> None:
         compare(columns, "timeouts", "algorithm", order, paired=True, baseline="3")
 
 
-def test_what_is_better_is_known_of_a_measure_or_said() -> None:
+def test_a_measure_has_a_better_direction_or_the_caller_names_one() -> None:
     assert {direction(name, None) for name in LESS} == {-1}
     assert {direction(name, None) for name in MORE} == {1}
     assert not set(LESS) & set(MORE)
@@ -212,7 +214,7 @@ def test_what_is_better_is_known_of_a_measure_or_said() -> None:
         direction("sent", None)
 
 
-def test_only_numbers_are_measures_and_a_name_that_is_none_is_met_with_the_nearest() -> None:
+def test_only_numbers_are_measures_and_an_unknown_name_gets_the_nearest() -> None:
     columns, order = cases({"a": FIVE})
     assert measures(columns) == ["case", "repeat", "timeouts"]
     with pytest.raises(ValueError, match="no measure 'timeout': did you mean timeouts"):

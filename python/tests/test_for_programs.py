@@ -151,7 +151,9 @@ def test_recordings_are_rows(both: Read) -> None:
     same([one["recordings"][0] for one in told], cells)
 
 
-def test_a_file_that_is_no_recording_is_no_row_but_an_error(here: Command, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_recording_is_an_error_and_not_a_row(
+    here: Command, tmp_path: Path
+) -> None:
     (tmp_path / "x.txt").write_text("nothing of the kind\n")
     ran = here("delays", ROOT / "data" / "ping.txt", "x.txt", "--csv")
     assert ran.returncode == 2

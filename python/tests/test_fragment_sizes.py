@@ -102,7 +102,9 @@ def test_the_fragments_of_the_mail_of_1988() -> None:
 
 @pytest.mark.parametrize("unit", [1, 8])
 @pytest.mark.parametrize("limit", [68, 125, 250, 296, 576, 1006, 1500, 9000])
-def test_parts_add_up_fit_and_are_units_and_full_sizes_are_the_best(limit: int, unit: int) -> None:
+def test_fragments_have_valid_sizes_and_full_sizes_are_the_most_efficient(
+    limit: int, unit: int
+) -> None:
     net = SmallNet(limit, unit)
     for mss in range(1, 4 * limit):
         cut = net.fragments(mss)
@@ -127,7 +129,7 @@ def test_the_closed_form_is_within_one_packet_of_the_best(
     assert under.arriving(best) >= max(under.arriving(n) for n in (1, best + 1, max(1, best - 1)))
 
 
-def test_the_desk_s_numbers_of_packets_for_a_limit_of_250() -> None:
+def test_the_best_number_of_packets_is_known_for_a_limit_of_250() -> None:
     net = SmallNet(250, unit=1)
     for loss, packets in ((0.001, 9), (0.005, 4), (0.01, 3), (0.02, 2), (0.05, 1)):
         assert UnderLoss(net, loss).best_count() == packets
@@ -163,7 +165,7 @@ def test_the_command_prints_sizes_for_people_and_programs(netspurt: Command) -> 
         (["--loss", "nan"], "is not a loss above 0 and below 1"),
     ],
 )
-def test_sizes_that_are_none_are_refused_in_words(
+def test_invalid_sizes_are_refused_with_the_reason(
     netspurt: Command, words: list[str], told: str
 ) -> None:
     refused(netspurt("fragments", *words), told)

@@ -1,4 +1,4 @@
-"""Fragments and echo probes, as tables tell them and other programs read them."""
+"""Fragments and echo probes, in tables and as read by other programs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_tshark_reads_fragments_and_finds_nothing_wrong(folder: Path, node: str)
     )
 
 
-def test_tshark_puts_together_what_was_cut(folder: Path) -> None:
+def test_tshark_reassembles_the_fragments(folder: Path) -> None:
     file = folder / "c.pcapng"
     seen = ns.open_run(folder).segments.where(node="c", way="in")
     assert len(seen.where(kind="fragment")) > 40
@@ -101,7 +101,7 @@ def test_tshark_pairs_requests_and_replies_as_the_table_does(folder: Path, narro
     assert len(set(sizes.tolist())) > 15
 
 
-def test_echo_probes_are_saved_and_opened_again(folder: Path, narrow: ns.Run) -> None:
+def test_echo_probes_are_saved_and_read_back(folder: Path, narrow: ns.Run) -> None:
     again = ns.open_run(folder)
     assert list(again.echo_probes) == list(narrow.echo_probes)
     assert list(again.echo_probes.texts()) == list(narrow.echo_probes.texts())
@@ -120,7 +120,7 @@ def test_a_run_without_echo_probes_says_so(start_run: ns.Run) -> None:
         _ = start_run.echo_probes
 
 
-def test_the_command_tells_of_echo_probes(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_reports_echo_probes(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "v.toml").write_text(
         NARROW.split("[flows", maxsplit=1)[0] + "[echo_probes" + NARROW.split("[echo_probes")[1]
     )
@@ -137,14 +137,14 @@ def test_the_command_tells_of_echo_probes(netspurt: Command, tmp_path: Path) -> 
         assert "Traceback" not in ran.stderr, ran.stderr
 
 
-def test_a_picture_of_sequence_numbers_is_of_a_flow(narrow: ns.Run, tmp_path: Path) -> None:
+def test_a_picture_of_sequence_numbers_needs_a_flow(narrow: ns.Run, tmp_path: Path) -> None:
     narrow.plot.time_sequence(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").exists()
     segments = narrow.segments
     assert {"bulk", "probe"} == set(segments["flow"].tolist())
 
 
-def test_a_datagram_given_up_is_a_drop_of_no_link() -> None:
+def test_an_incomplete_datagram_is_a_drop_without_a_link() -> None:
     loss = {
         "links.line.loss": [{"nth": [2]}, "none"],
         "reassembly.timer": "5 s",

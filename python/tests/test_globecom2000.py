@@ -21,7 +21,7 @@ from conftest import ROOT, Command
 
 KEY = "globecom2000"
 
-#: How long each contact lasts [s], and its unloaded round trip [ms], least, most and steepest slope
+#: The length of each contact [s], its unloaded round trip [ms], least, most and steepest slope
 #: [us/s]: an earlier computation by the Python package sgp4, with the ground leg at its mean.
 LEVELS = {
     "S1": (3452, 526.7, 561.8, 29.4),
@@ -64,7 +64,7 @@ def test_a_contact_has_the_length_the_levels_and_the_slope_of_the_earlier_one(na
     assert np.abs(slopes).max() == pytest.approx(slope, abs=0.5)
 
 
-def test_the_handoffs_are_where_the_earlier_computation_has_them() -> None:
+def test_the_handoffs_are_at_the_times_of_the_earlier_computation() -> None:
     paper = read_paper(KEY)
     (up, by), (down, back) = stored(paper, contacts(paper)["S14"]).jumps()
     assert [up, down] == pytest.approx([344, 899], abs=1.5)
@@ -107,7 +107,7 @@ def test_points_are_near_enough_that_straight_lines_miss_the_delay_by_30_us_at_m
         assert np.abs(off).max() < 30_000, contact.name
 
 
-def test_a_contact_without_its_file_or_its_station_is_told(tmp_path: Path) -> None:
+def test_a_contact_without_its_file_or_its_station_is_an_error(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "papers" / KEY, tmp_path / KEY)
     (tmp_path / KEY / "s1.toml").unlink()
     paper = read_paper(KEY, tmp_path)
@@ -170,7 +170,7 @@ def test_stop_and_wait_never_retransmits_but_once_at_the_upward_step(
     assert verdicts["s14.stopwait.g500"]["measured"] == 0
 
 
-def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     listing = ROOT.parent / "shared" / "papers" / "claims.toml"
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
@@ -209,7 +209,7 @@ def test_a_whole_study_is_continued_and_read_by_the_check(
     assert netspurt("papers", "study", "rfc889").returncode == 2
 
 
-def test_the_window_s_limit_is_counted_for_a_window_that_limits() -> None:
+def test_the_windows_limit_counts_only_if_the_window_limits() -> None:
     study = Study.of(read_paper(KEY))
     base = study.scenario(study.contacts["S1"]).replace({"flows.transfer.send": "200 segments"})
     never = base.run().flows["window_limited"]
@@ -217,7 +217,7 @@ def test_the_window_s_limit_is_counted_for_a_window_that_limits() -> None:
     assert (never.tolist(), small["window_limited"][0] > 0) == ([0], True)
 
 
-def test_the_file_of_a_contact_is_what_a_link_follows(netspurt: Command) -> None:
+def test_a_link_can_follow_the_file_of_a_contact(netspurt: Command) -> None:
     paper = read_paper(KEY)
     contact = contacts(paper)["S14"]
     text = written(paper, contact, curve(paper, contact))

@@ -1,4 +1,4 @@
-"""The granularity of a host's clocks: what samples read, and the floor of the timer."""
+"""The granularity of a host's clocks: samples, and the minimum of the timer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run_of(estimator: str, tick: str, one_way: str = "364.58 ms") -> ns.Scenario
 
 
 @pytest.mark.parametrize("estimator", WITH_UNIT + OTHERS)
-def test_a_round_trip_of_730_ms_reads_so_at_1_ms_and_as_a_multiple_of_500_ms(
+def test_a_round_trip_of_730_ms_is_a_multiple_of_the_clocks_tick(
     estimator: str,
 ) -> None:
     for tick, allowed in (("1 ms", {729, 730}), ("500 ms", {500, 1000})):
@@ -59,7 +59,7 @@ def test_a_round_trip_of_730_ms_reads_so_at_1_ms_and_as_a_multiple_of_500_ms(
 
 
 @pytest.mark.parametrize("estimator", ["rfc6298", "ns3"])
-def test_the_least_distance_between_mean_and_timer_follows_the_tick(estimator: str) -> None:
+def test_the_minimum_margin_above_the_mean_follows_the_tick(estimator: str) -> None:
     """RFC 6298 §2.3: RTO = SRTT + max(G, K * RTTVAR); here each sample reads one second."""
     for tick, least_ms in (("1 ms", 1), ("500 ms", 500)):
         scenario = run_of(estimator, tick, "499.99 ms").replace({"flows.x.tcp.rto.min": "0 s"})
@@ -68,7 +68,7 @@ def test_the_least_distance_between_mean_and_timer_follows_the_tick(estimator: s
         assert least_ms * MS <= distance < (least_ms + 20) * MS, (tick, distance)
 
 
-def test_a_constant_in_the_text_stands_against_the_clock() -> None:
+def test_a_constant_in_the_text_overrides_the_clock() -> None:
     scenario = run_of("rfc6298:granularity=10ms", "500 ms")
     assert 'estimator = "rfc6298:granularity=10ms"' in scenario.resolved()
     assert 'estimator = "rfc6298"' in run_of("rfc6298", "500 ms").resolved()

@@ -67,7 +67,7 @@ def _is_count(name: str, key: str) -> bool:
     return False
 
 
-def test_thirds_and_ninths_come_back_as_they_were() -> None:
+def test_thirds_and_ninths_are_read_back_unchanged() -> None:
     assert list(expand("mills:g=1..3/4")) == [
         "mills:g=1",
         "mills:g=5/3",

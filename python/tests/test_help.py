@@ -53,7 +53,7 @@ def test_every_option_and_argument_says_what_it_is() -> None:
             assert one.help.rstrip().endswith("."), (words, one.name, one.help)
 
 
-def test_the_help_is_grouped_by_what_one_wants_to_do(here: Command) -> None:
+def test_the_help_is_grouped_by_task(here: Command) -> None:
     text = here("--help").stdout
     groups = re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
     assert groups[1:] == [
@@ -88,7 +88,7 @@ flows = { x = { from = "a", to = "b", endpoint = "kernel", profile = "reno-2005"
 
 @pytest.mark.parametrize("budget", ["-1", "1e300", "nan", "x"])
 @pytest.mark.parametrize("words", [("run", "x.toml"), ("exec", "x.toml", "--", "true")])
-def test_a_budget_that_is_none_is_told_by_its_option(
+def test_the_error_for_an_invalid_budget_names_the_option(
     here: Command, words: tuple[str, ...], budget: str
 ) -> None:
     ran = here("live", words[0], "--budget", budget, *words[1:])
@@ -134,7 +134,7 @@ def test_the_package_is_the_command_as_well(tmp_path: Path) -> None:
     assert ran.stdout == f"netspurt {ns.__version__}\n"
 
 
-def test_thousands_are_written_in_one_way(here: Command, tmp_path: Path) -> None:
+def test_thousands_are_always_separated_in_the_same_way(here: Command, tmp_path: Path) -> None:
     here("new", "x.toml")
     assert re.search(r"\b1,\d{3} packet-hops", here("run", "x.toml", "--out", "r").stdout)
     rtts = "\n".join(f"{n},{40 + n % 7}" for n in range(1500))

@@ -1,4 +1,4 @@
-"""Jacobson's mail of 1988: its claims, and what captures say about queues and densities."""
+"""Jacobson's mail of 1988: its claims, and queues and densities from captures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_about_30_percent_is_measured_against_the_larger_value(
     assert any(against_larger[name] in row for row in judged[name].table)
 
 
-def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     listing = ROOT.parent / "shared" / "papers" / "claims.toml"
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
@@ -82,7 +82,7 @@ def test_the_shares_of_the_three_causes_sum_to_the_difference(judged: dict[str, 
     assert total == pytest.approx(float(rows["difference"].split()[0]), abs=0.2)
 
 
-def test_shares_of_causes_that_act_alone_are_their_own_and_others_divide() -> None:
+def test_causes_that_act_together_divide_their_share() -> None:
     alone = shares("ab", lambda present: 3 * ("a" in present) + 5 * ("b" in present))
     assert alone == {"a": 3, "b": 5}
     together = shares("abc", lambda present: 6 * (len(present) == 3))
@@ -109,7 +109,7 @@ def test_the_density_settles_to_each_rate_of_a_trace_with_steps() -> None:
         ([1.0, 2.0], 1.5, "up to 1"),
     ],
 )
-def test_a_density_that_cannot_be_is_refused(stamps: list[float], gain: float, told: str) -> None:
+def test_an_impossible_density_is_refused(stamps: list[float], gain: float, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         density(np.array(stamps), gain)
 
@@ -123,7 +123,7 @@ def test_equal_stamps_are_an_infinite_density_and_leave_correlations_alone() -> 
     ).tolist() == [0, 4, 7]
 
 
-def test_acks_meet_data_that_entered_before_and_has_not_left() -> None:
+def test_acks_meet_the_data_that_is_in_the_link() -> None:
     # Two packets of data enter at 0, an ACK at 5, when the first has left; another at 20.
     changes = np.array([0, 4, 5, 8, 9, 20, 21])
     lengths = np.array([2, 1, 2, 1, 0, 1, 0])
@@ -147,7 +147,7 @@ def to_a_sink(limit: int, **more: object) -> ns.Run:
 
 @pytest.mark.parametrize("limit", [5, 8, 12, 16, 24])
 @pytest.mark.parametrize("acks", ["every segment", {"delayed": "200 ms"}])
-def test_a_capture_beside_the_sender_tells_the_queue_s_limit(limit: int, acks: object) -> None:
+def test_a_capture_at_the_sender_gives_the_queues_limit(limit: int, acks: object) -> None:
     run = to_a_sink(limit, **{"flows.transfer.tcp.acks": acks})
     found = queue_limit(Trace.of(run.segments.where(node="source")))
     assert found.packets is not None
@@ -155,7 +155,7 @@ def test_a_capture_beside_the_sender_tells_the_queue_s_limit(limit: int, acks: o
     assert found.packet_s == pytest.approx(250 * 8 / 32e3, rel=1e-3)
 
 
-def test_no_drop_tells_no_limit_and_nothing_tells_no_round_trip() -> None:
+def test_without_drops_there_is_no_limit_and_without_acks_no_round_trip() -> None:
     run = to_a_sink(1000, **{"flows.transfer.tcp.receive_buffer": "4096 B"})
     trace = Trace.of(run.segments.where(node="source"))
     assert queue_limit(trace).packets is None
@@ -167,7 +167,7 @@ PROFILES = ("ns-2", "reno-1998", "reno-2005", "rfc-2026", "linux-6")
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_kinds_of_packets_follow_from_the_capture_alone(profile: str) -> None:
+def test_kinds_of_packets_are_found_from_the_capture_alone(profile: str) -> None:
     values = {
         "links.modem.queue": "6 packets",
         "links.modem.rate": "64 kbit/s",
@@ -213,7 +213,7 @@ def test_data_that_is_never_acknowledged_has_no_time_of_an_ack() -> None:
     assert rows[0][4] != ""
 
 
-def test_the_listing_of_packets_is_what_tshark_reads_from_the_capture(tmp_path: Path) -> None:
+def test_the_listing_of_packets_equals_what_tshark_reads(tmp_path: Path) -> None:
     tshark = need("tshark")
     run = to_a_sink(8, **{"record.capture": True})
     folder = run.save(tmp_path / "run")

@@ -89,7 +89,7 @@ def unavailable() -> str:
     return tried.stderr.strip() if tried.returncode else ""
 
 
-def test_what_a_link_drops_does_not_hang_on_milliseconds() -> None:
+def test_the_drops_of_a_link_do_not_depend_on_a_few_milliseconds() -> None:
     for seed in SEEDS:
         assert is_clear(instants(seed), seed), seed
         assert len(dropped(instants(seed))) >= 3, seed

@@ -57,7 +57,7 @@ def test_a_failure_on_a_late_machine_is_tried_again_in_an_empty_folder(
     assert (HERE / "lateness.py").exists()
 
 
-def test_what_never_has_a_machine_in_time_is_skipped_and_says_how_late_it_was(
+def test_a_test_whose_machine_is_always_late_is_skipped_with_the_lateness(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     on_a_machine(0.05, monkeypatch)
@@ -73,7 +73,7 @@ def test_what_never_has_a_machine_in_time_is_skipped_and_says_how_late_it_was(
     assert len(tries) == lateness.TRIES
 
 
-def test_what_does_not_depend_on_time_fails_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_that_does_not_depend_on_time_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
     on_a_machine(0.05, monkeypatch)
     tries = []
 
@@ -87,7 +87,7 @@ def test_what_does_not_depend_on_time_fails_at_once(monkeypatch: pytest.MonkeyPa
     assert len(tries) == 1
 
 
-def test_a_skip_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_skip_does_not_count_as_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     on_a_machine(0.05, monkeypatch)
 
     @real_time
@@ -110,7 +110,7 @@ def test_a_sleeper_that_is_stopped_was_late() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc: no signals to read")
-def test_children_of_tests_are_interrupted_even_where_whoever_started_them_ignores_it() -> None:
+def test_children_of_tests_can_be_interrupted_even_if_their_parent_ignores_sigint() -> None:
     script = "import conftest, subprocess; subprocess.run(['cat', '/proc/self/status'])"
     told = subprocess.run(
         ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", script],

@@ -37,7 +37,7 @@ def is_time(item: str) -> bool:
 
 
 def disagreements(filed: Numbers, found: Numbers) -> list[str]:
-    """Where what was found lies outside of what is filed."""
+    """The measurements that are outside the filed range."""
     wrong = []
     for (case, item), (median, least, most) in filed.items():
         if (case, item) not in found:
@@ -58,7 +58,7 @@ def same_line() -> bool:
 
 
 def measure(folder: Path, runs: int) -> Numbers:
-    """Ask the kernel anew; skip, with the reason, where that is not possible."""
+    """Measure the kernel again, or skip with the reason if that is impossible."""
     if platform.system() != "Linux" or not same_line():
         pytest.skip(f"the kernel is {platform.system()} {platform.release()}, not the filed one's")
     script = str(AUTHORITY / "measure.py")
@@ -78,7 +78,7 @@ def test_the_filed_numbers_are_of_one_kernel() -> None:
 
 
 @real_time
-def test_the_running_kernel_does_what_is_filed(tmp_path: Path) -> None:
+def test_the_running_kernel_agrees_with_the_filed_measurements(tmp_path: Path) -> None:
     filed, found = read(AUTHORITY), measure(tmp_path, 3)
     wrong = disagreements(filed, found)
     print("\n".join(wrong))
@@ -93,7 +93,7 @@ def test_a_different_kernel_would_be_noticed() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the script is for Linux")
-def test_where_nothing_can_be_measured_the_script_says_why(tmp_path: Path) -> None:
+def test_the_script_gives_the_reason_if_nothing_can_be_measured(tmp_path: Path) -> None:
     script = "import ctypes, runpy, sys; ctypes.CDLL = lambda *a, **k: type('L', (), {'unshare': "
     script += "staticmethod(lambda flag: -1)})(); ctypes.get_errno = lambda: 1; "
     script += "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); "

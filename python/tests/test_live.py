@@ -68,7 +68,7 @@ def test_a_live_run_is_a_run_folder_like_any_other(netspurt: Command, tmp_path: 
 @namespaces
 @pytest.mark.parametrize(("wire", "offload"), [("veth", True), ("tun", False), ("tun", True)])
 @real_time
-def test_hosts_may_be_wired_otherwise_and_it_is_told(
+def test_hosts_may_have_another_wire_and_the_run_reports_it(
     netspurt: Command, tmp_path: Path, wire: str, offload: bool
 ) -> None:
     available, found = FOUND["TUN"]
@@ -115,7 +115,7 @@ def test_a_receive_buffer_bounds_the_kernels_window(tmp_path: Path) -> None:
 
 
 @namespaces
-def test_a_run_that_was_too_late_is_told_and_counts_for_nothing(
+def test_a_run_that_was_too_late_is_reported_and_is_not_valid(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
@@ -125,7 +125,7 @@ def test_a_run_that_was_too_late_is_told_and_counts_for_nothing(
     assert "lateness: p50" in ran.stdout
 
 
-def test_a_wire_that_is_none_is_named(netspurt: Command, tmp_path: Path) -> None:
+def test_an_unknown_wire_is_named(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     assert "'veth', 'tun'" in netspurt("live", "run", "short.toml", "--wire", "tap").stderr
     scenario = ns.load(tmp_path / "short.toml")
@@ -133,13 +133,13 @@ def test_a_wire_that_is_none_is_named(netspurt: Command, tmp_path: Path) -> None
         run_live(scenario, tmp_path / "r", wire="tap")
 
 
-def test_the_machine_says_what_it_has_and_why_not(netspurt: Command) -> None:
+def test_doctor_lists_each_capability_with_its_state_or_reason(netspurt: Command) -> None:
     told = {row["name"]: row for row in json.loads(netspurt("doctor", "--json").stdout)}
     names = ("user and network namespaces", "TUN", "real-time scheduling", "BPF")
     assert all(told[name]["found"] for name in names)
 
 
-def test_the_kernel_is_no_simulation(netspurt: Command, tmp_path: Path) -> None:
+def test_the_kernels_tcp_is_not_simulated(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
     ran = netspurt("run", "short.toml")
     assert ran.returncode == 2
@@ -220,7 +220,7 @@ def test_a_conversation_with_pauses_takes_the_kernel_as_long_as_the_model(
 
 @namespaces
 @real_time
-def test_a_request_without_a_connection_is_told_as_one(netspurt: Command, tmp_path: Path) -> None:
+def test_a_request_whose_connection_fails_is_recorded(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "web.toml").write_text(ASKING)
     words = ["--set", "links.wire.loss={ probability = 1.0 }", "--set", "stop='2 s'"]
     words += ["--set", "flows.web.pause='0 s'"]
@@ -267,7 +267,7 @@ def test_an_interrupted_live_run_leaves_nothing(tmp_path: Path) -> None:
 
 @namespaces
 @pytest.mark.parametrize("words", [("run",), ("exec",)])
-def test_what_killed_live_runs_leave_is_gone_after_the_next_start(
+def test_the_next_start_removes_the_leftovers_of_killed_live_runs(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
@@ -358,7 +358,7 @@ def test_timers_named_on_the_command_line_run_beside_the_kernels(
     assert "rfc6298" in wrong.stderr
 
 
-def test_a_comparison_counts_what_only_one_run_has() -> None:
+def test_a_comparison_counts_the_events_of_only_one_run() -> None:
     scenario = ns.load(ROOT / "scenarios" / "rfc2416.toml").replace({"stop": "9 s"})
     run = scenario.run()
     seen = events(run.segments, "transfer", "source")
@@ -412,9 +412,7 @@ def test_programs_run_across_a_scenario_without_flows(process: Command, tmp_path
 
 
 @namespaces
-def test_a_command_that_is_not_there_has_the_status_of_such(
-    process: Command, tmp_path: Path
-) -> None:
+def test_a_missing_command_has_the_usual_exit_status(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     ran = process("live", "exec", "path.toml", "--out", "r", "--", "no-such-program")
     assert ran.returncode == 127
@@ -429,7 +427,7 @@ def test_a_command_that_is_not_there_has_the_status_of_such(
 
 
 @namespaces
-def test_a_command_that_the_stop_ended_is_told(process: Command, tmp_path: Path) -> None:
+def test_a_command_ended_by_the_stop_is_reported(process: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     words = ["--set", "stop='1 s'", "--", "sleep", "60"]
     ran = process("live", "exec", "path.toml", "--out", "r", *words)
@@ -437,7 +435,9 @@ def test_a_command_that_the_stop_ended_is_told(process: Command, tmp_path: Path)
     assert "the scenario's stop, 1 s, ended the command" in ran.stderr
 
 
-def test_a_capture_that_would_not_be_written_is_refused(netspurt: Command, tmp_path: Path) -> None:
+def test_a_capture_without_the_table_of_segments_is_refused(
+    netspurt: Command, tmp_path: Path
+) -> None:
     record = '[record]\ntables = ["drops"]\ncapture = true\n'
     (tmp_path / "path.toml").write_text(PATH + record)
     ran = netspurt("live", "exec", "path.toml", "--out", "r", "--", "true")
@@ -447,7 +447,7 @@ def test_a_capture_that_would_not_be_written_is_refused(netspurt: Command, tmp_p
     assert not (tmp_path / "r").exists()
 
 
-def test_what_is_no_timer_is_no_shim(netspurt: Command, tmp_path: Path) -> None:
+def test_a_shim_needs_a_known_timer_and_side(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "path.toml").write_text(PATH)
     ran = netspurt("live", "exec", "path.toml", "--shim", "linx:min=3ms", "--", "true")
     assert ran.returncode == 2
@@ -477,7 +477,7 @@ tables = ["connections"]
 
 @namespaces
 @real_time
-def test_a_population_of_the_kernels_is_the_one_that_is_simulated(
+def test_a_population_on_kernels_equals_the_simulated_one(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "web.toml").write_text(WEB)

@@ -64,7 +64,7 @@ def test_the_kernels_cases_run_live_beside_those_of_the_model(
     assert cases["delivered_bytes"][0] == cases["delivered_bytes"][1] > 0
     assert (cases["lost"] == 1).all()
     assert (cases["retransmissions"] >= 1).all()
-    # It ended with its flow and not at the stop of 20 s.
+    # The case ended with its flow and not at the stop of 20 s.
     assert cases["completion_ns_max"].max() < 5e9
     assert np.ma.getmaskarray(cases["events"]).tolist() == [False, True]
     assert np.ma.getmaskarray(cases["undone"]).tolist() == [False, True]
@@ -145,7 +145,7 @@ def test_a_live_sweep_needs_the_flag_and_a_kernels_end(netspurt: Command, tmp_pa
 
 
 @pytest.mark.usefixtures("allowed")
-def test_the_budget_of_a_live_sweep_reaches_its_runs(
+def test_the_budget_of_a_live_sweep_applies_to_its_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[float] = []
@@ -223,14 +223,16 @@ seeds = 2
 """
 
 
-def test_a_population_of_the_kernel_s_needs_the_flag(netspurt: Command, tmp_path: Path) -> None:
+def test_a_population_on_kernels_needs_the_flag(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "web.toml").write_text(POPULATION)
     (tmp_path / "sizes.txt").write_text("4000\n")
     refused(netspurt("sweep", "web.toml", "--out", "x"), "web.toml:7:", "netspurt sweep --live")
     assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live
 
 
-def test_without_a_kernel_s_end_the_error_names_one(netspurt: Command, tmp_path: Path) -> None:
+def test_the_error_for_a_live_run_without_a_kernel_names_the_key(
+    netspurt: Command, tmp_path: Path
+) -> None:
     netspurt("new", tmp_path / "mine.toml")
     ran = netspurt("live", "run", "mine.toml", "--out", "x")
     refused(ran, "`--set flows.transfer.endpoint=kernel`")

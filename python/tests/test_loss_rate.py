@@ -41,7 +41,7 @@ def captured(folder: Path, **words: object) -> Explained:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("loss", [0.005, 0.01, 0.03])
-def test_random_losses_hold_the_rate_of_reno_at_what_the_formula_allows(
+def test_random_losses_limit_renos_rate_to_that_of_the_formula(
     tmp_path: Path, loss: float, seed: int
 ) -> None:
     (one,) = loss_limits(captured(tmp_path, loss=loss, seed=seed).tables)
@@ -50,19 +50,19 @@ def test_random_losses_hold_the_rate_of_reno_at_what_the_formula_allows(
     assert 0.6 < one.had_bps / one.formula_bps < 1.4
 
 
-def test_a_sender_that_does_not_slow_down_is_not_held(tmp_path: Path) -> None:
+def test_a_sender_that_does_not_slow_down_is_not_limited(tmp_path: Path) -> None:
     found = captured(tmp_path, congestion="bbr")
     assert len(found.table("retransmissions")) > 10
     assert loss_limits(found.tables) == []
 
 
-def test_losses_of_a_full_queue_hold_nothing(tmp_path: Path) -> None:
+def test_losses_at_a_full_queue_do_not_limit_the_rate(tmp_path: Path) -> None:
     found = captured(tmp_path, rate="4 Mbit/s", queue=20, loss=0)
     assert len(found.table("retransmissions")) > 10
     assert loss_limits(found.tables) == []
 
 
-def test_the_command_tells_it_of_all_and_of_one_connection(
+def test_the_command_prints_the_formulas_rate_for_all_and_for_one_connection(
     tmp_path: Path, netspurt: Command
 ) -> None:
     captured(tmp_path)

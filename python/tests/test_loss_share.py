@@ -74,7 +74,9 @@ def test_the_interval_covers_the_share_of_the_process(spells: tuple[float, float
     assert covered >= 0.84 * len(found)
 
 
-def test_a_choice_that_rests_on_one_outage_is_warned_of(tmp_path: Path, netspurt: Command) -> None:
+def test_a_choice_that_depends_on_one_outage_has_a_warning(
+    tmp_path: Path, netspurt: Command
+) -> None:
     path = with_outage()
     advice = advise([ns.replay(path, ["quic", "linux"])])
     words = " ".join(advice.paragraphs())
@@ -95,7 +97,7 @@ def test_a_choice_that_rests_on_one_outage_is_warned_of(tmp_path: Path, netspurt
     assert told["take_at"][0]["loss"] == pytest.approx(advice.elsewhere[0][0])
 
 
-def test_what_would_be_taken_without_the_longest_outage_is_said() -> None:
+def test_the_choice_without_the_longest_outage_is_stated() -> None:
     advice = advise([ns.replay(with_outage(single=1), ["quic", "linux"])])
     share, name = advice.elsewhere[-1]
     assert share == pytest.approx(1 / 4900)

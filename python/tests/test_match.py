@@ -34,7 +34,7 @@ def test_both_halves_of_a_transfer_pair_up_on_sequence_numbers(
     assert told["out_s"] > 1
 
 
-def test_captures_in_the_wrong_order_are_told_and_how_to_swap_them(
+def test_captures_in_the_wrong_order_are_an_error_that_says_how_to_swap_them(
     here: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
@@ -44,7 +44,7 @@ def test_captures_in_the_wrong_order_are_told_and_how_to_swap_them(
     assert f"Swap the captures: netspurt match {near} {far}" in said
 
 
-def test_connections_that_two_captures_of_a_folder_have_are_told_once(
+def test_connections_in_two_captures_of_a_folder_are_listed_once(
     here: Command, two_points: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"
@@ -54,7 +54,7 @@ def test_connections_that_two_captures_of_a_folder_have_are_told_once(
     assert "in common" not in here("explain", near).stdout
 
 
-def test_a_capture_that_ends_in_a_record_is_matched_up_to_there_with_a_warning(
+def test_a_capture_that_is_cut_off_is_matched_up_to_the_cut_with_a_warning(
     here: Command, two_points: Path, tmp_path: Path
 ) -> None:
     near, far = two_points / "source.pcapng", two_points / "receiver.pcapng"

@@ -45,7 +45,7 @@ def test_a_set_runs_and_each_value_of_its_sweep_makes_a_scenario(path: Path) -> 
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_a_set_says_what_it_is(path: Path) -> None:
+def test_a_set_of_scenarios_describes_itself(path: Path) -> None:
     text = path.read_text()
     comment = list(itertools.takewhile(lambda line: line.startswith("#"), text.splitlines()))
     assert 10 < len(ns.load(path).title) < 90
@@ -54,14 +54,14 @@ def test_a_set_says_what_it_is(path: Path) -> None:
     assert len(comment) <= 9
 
 
-def test_a_run_of_a_file_with_a_sweep_is_one_of_its_own_values(netspurt: Command) -> None:
+def test_running_a_file_with_a_sweep_runs_its_own_values(netspurt: Command) -> None:
     file = ROOT / "scenarios" / "handover-steps.toml"
     ran = netspurt("run", file, "--set", "stop=5 s", "--out", "one")
     assert ran.returncode == 0, ran.stderr
     assert "has a sweep of 280 cases, too" in ran.stderr
 
 
-def test_what_a_link_does_becomes_a_file(netspurt: Command, tmp_path: Path) -> None:
+def test_the_timeline_of_a_link_is_written_to_a_file(netspurt: Command, tmp_path: Path) -> None:
     scenario = ns.load(ROOT / "scenarios" / "starlink-outages.toml").alone()
     file = tmp_path / "alone.toml"
     file.write_text(scenario.replace({"stop": "10 s"}).resolved())
@@ -182,7 +182,7 @@ handovers = [{ at = "2 s", dead = "1 s" }, { at = "3.5 s", dead = "9 s", arrival
 """
 
 
-def test_a_request_that_still_waits_is_told_with_what_it_has_waited(
+def test_an_unfinished_request_is_shown_with_its_waiting_time(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(WAITING)

@@ -98,13 +98,17 @@ def test_a_selection_is_a_stream_of_its_rows(run: ns.Run) -> None:
     assert len(set(words)) == len(words), "a dictionary has each text once"
 
 
-def test_what_a_stream_needs_is_told(run: ns.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_pyarrow_names_what_to_install(
+    run: ns.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"pip install 'netspurt\[arrow\]'"):
         run.flows.__arrow_c_stream__()
 
 
-def test_a_table_is_never_taken_for_an_array_of_its_names(run: ns.Run, cases: ns.Cases) -> None:
+def test_a_table_is_never_read_as_an_array_of_its_column_names(
+    run: ns.Run, cases: ns.Cases
+) -> None:
     for table in (run.flows, cases):
         with pytest.raises(TypeError, match=r"(is|are) no array"):
             np.asarray(table)

@@ -42,13 +42,13 @@ def test_rfc2416_is_ns2s_to_five_microseconds_over_240_seconds(path: Path) -> No
 
 
 @pytest.mark.parametrize("path", TRACES[::7], ids=lambda p: p.stem)
-def test_the_traces_are_what_ns2_says_today(path: Path) -> None:
+def test_the_traces_equal_a_new_run_of_ns2(path: Path) -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: its filed traces are not made anew")
     assert drive.run(case_of(path)) == read(path)
 
 
-def test_a_difference_is_found() -> None:
+def test_the_comparison_finds_each_kind_of_difference() -> None:
     theirs = read(TRACES[0])
     ours = rows_of(scenario_of({**case_of(TRACES[0]), "minrto": 1.0, "tick": 0.5}).run())
     assert first_difference(ours, theirs) is not None

@@ -81,13 +81,13 @@ def test_every_case_that_counts_is_ns2s_packet_for_packet() -> None:
     assert parted == ROUNDED, {n: differences()[n] for n in parted ^ ROUNDED}
 
 
-def test_what_parts_is_a_tie_in_ns2_and_two_things_at_once_here() -> None:
+def test_every_difference_is_a_tie_in_ns2_and_two_simultaneous_events_here() -> None:
     for number, difference in differences().items():
         assert answers()[number].tie, number
         assert comes_of_a_coincidence(answers()[number], difference), (number, difference)
 
 
-def test_the_stored_answers_are_what_ns2_says_today() -> None:
+def test_the_stored_answers_equal_a_new_run_of_ns2() -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: its stored answers are not made anew")
     for number, answer in enumerate(answers()):
@@ -102,7 +102,7 @@ def test_fresh_cases_are_ns2s_packet_for_packet_except_at_ties_of_exact_fraction
     assert verdicts.count("same") >= FRESH_COUNT * 9 // 10
 
 
-def test_another_rule_parts_clearly_from_exact_fractions() -> None:
+def test_a_wrong_rule_differs_clearly_from_exact_fractions() -> None:
     if not drive.available():
         pytest.skip("ns-2 is not installed: its clock is not recomputed")
     parted = []
@@ -118,7 +118,7 @@ def test_the_drawn_cases_are_the_stored_ones() -> None:
     assert [answer.case for answer in answers()[:5]] == first
 
 
-def test_a_wrong_rule_is_noticed() -> None:
+def test_a_wrong_rule_changes_the_events() -> None:
     """With another floor of the timer, or one sender for another, the answers part."""
     clear = [a for n, a in enumerate(answers()) if a.tie != "delay" and n not in ROUNDED]
     floored = [a for a in clear if a.case["minrto"] == 0]

@@ -47,7 +47,9 @@ def test_every_event_is_ns2s(case: suites.Case) -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.title in TIES], ids=lambda case: case.title)
-def test_a_tie_is_ns2s_up_to_a_drop_at_the_instant_of_a_departure(case: suites.Case) -> None:
+def test_a_tie_agrees_with_ns2_up_to_a_drop_at_the_instant_of_a_departure(
+    case: suites.Case,
+) -> None:
     """A link of 8 Mbit/s takes a tenth of the time of one of 800 kbit/s for the same packet."""
     difference = first_difference(ours(case), answers()[case.title])
     assert difference is not None
@@ -69,7 +71,7 @@ def test_with_red_every_event_before_its_first_drop_is_ns2s(case: suites.Case) -
     assert first_difference(mine, early) is None
 
 
-def test_the_stored_events_are_what_ns2_says_today() -> None:
+def test_the_stored_events_equal_a_new_run_of_ns2() -> None:
     if not suites.available():
         pytest.skip("ns-2 is not installed: the stored events of its suites are not made anew")
     for case in CASES:
@@ -99,7 +101,7 @@ def test_the_stored_events_are_what_ns2_says_today() -> None:
         "sink.first_at_once",
     ],
 )
-def test_a_switch_set_wrong_is_noticed(key: str) -> None:
+def test_a_wrong_switch_changes_the_events(key: str) -> None:
     """In at least one case in which it differs from its suite's usual value."""
 
     def wrong(flow: suites.Flow) -> suites.Flow:

@@ -101,7 +101,7 @@ def orbit(row: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("row", AUTHORITY, ids=lambda row: row["satellite"])
-def test_contacts_are_those_of_another_program(row: dict[str, str]) -> None:
+def test_contacts_agree_with_another_program(row: dict[str, str]) -> None:
     path = OrbitPath([RELAY, orbit(row)])
     passes = path.passes(START)
     assert len(passes) == int(row["contacts"])
@@ -193,7 +193,7 @@ def test_a_fit_states_its_residual_and_is_as_short_as_the_bound_allows() -> None
         delays.fit(-1)
 
 
-def test_a_timeline_is_a_link_s_delay_to_the_nanosecond() -> None:
+def test_a_timeline_gives_the_links_delay_to_the_nanosecond() -> None:
     one = some_path().passes(START)[3]
     delays = some_path().delays(one.rise_ns, one.rise_ns + 40 * 10**9, 10)
     base = ns.new_scenario().replace({"links.modem.delay": delays.timeline(), "stop": "30 s"})
@@ -351,7 +351,7 @@ def test_a_file_without_an_end_is_refused(
     refused(netspurt("timeline", "/dev/zero"), "more than 65,536 octets")
 
 
-def test_a_degree_that_cannot_be_is_told_before_anything_is_printed(netspurt: Command) -> None:
+def test_an_impossible_degree_is_an_error_before_anything_is_printed(netspurt: Command) -> None:
     refused(netspurt(*DELAYS, "--pass", "1", "--fit", "-1"), "degree -1: from 0 to 20")
 
 

@@ -24,13 +24,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_what_steers_a_terminal_becomes_visible() -> None:
+def test_control_characters_are_made_visible() -> None:
     assert harmless(HOSTILE) == VISIBLE
     assert harmless("a\tb\n\u00e9 \u4e2d") == "a\tb\n\u00e9 \u4e2d"
     assert harmless("\ud800") == r"\ud800"
 
 
-def test_styles_pass_and_nothing_else_that_begins_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_styles_pass_and_not_other_escape_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     for style in ("bold", "bold red", "dim", "green", "yellow", "blue"):
         painted = paint("x", style, Terminal())
@@ -40,7 +40,7 @@ def test_styles_pass_and_nothing_else_that_begins_as_one(monkeypatch: pytest.Mon
         assert "\x1b" not in harmless(other), other
 
 
-def test_a_stream_writes_what_is_harmless() -> None:
+def test_a_stream_writes_only_harmless_characters() -> None:
     stream = Terminal()
     assert HarmlessStream(stream).write(HOSTILE) == len(HOSTILE)
     assert stream.getvalue() == VISIBLE
@@ -95,13 +95,13 @@ def test_every_command_spells_its_error_in_one_way(here: Command, words: tuple[s
     assert [line for line in ran.stderr.splitlines() if line.startswith("error: ")], ran.stderr
 
 
-def test_the_help_tells_the_exit_statuses(here: Command) -> None:
+def test_the_help_explains_the_exit_statuses(here: Command) -> None:
     ran = here("--help")
     assert ran.returncode == 0
     assert "Exit status: 0: done; 1: a check failed" in ran.stdout
 
 
-def test_the_outputs_are_given_back(here: Command) -> None:
+def test_the_command_restores_standard_output_and_error(here: Command) -> None:
     before = sys.stdout, sys.stderr
     here("--version")
     assert (sys.stdout, sys.stderr) == before

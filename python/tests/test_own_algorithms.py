@@ -98,7 +98,7 @@ def test_a_class_is_named_in_a_scenario_beside_it_or_set_from_here(
     assert (origin.file, origin.sha256) == ("own.py", pin)
 
 
-def test_rfc_6298_in_python_repairs_as_the_core_s_does() -> None:
+def test_rfc_6298_in_python_retransmits_as_the_cores_does() -> None:
     """In whole nanoseconds and in floats: the same retransmissions, at nearly the same times."""
     base = load("path.toml")
     own = base.replace({ESTIMATOR: "own.py:Own:least=0.2"}).run()
@@ -108,7 +108,7 @@ def test_rfc_6298_in_python_repairs_as_the_core_s_does() -> None:
     assert own.rto["rto_ns"][-1] == pytest.approx(core.rto["rto_ns"][-1], rel=1e-6)
 
 
-def test_shadows_show_what_a_class_would_have_waited() -> None:
+def test_shadows_show_the_timer_of_a_class() -> None:
     texts = ["own.py:Own:least=0.2", "rfc6298:min=200ms,spread_gains=false"]
     run = load("path.toml").replace({"record.shadows": texts}).run()
     shadows = run.table("shadows")
@@ -133,7 +133,7 @@ def test_a_run_folder_has_the_code_and_runs_again_anywhere(
         ns.open_run(place / "r")
 
 
-def test_changed_code_has_another_name_in_the_same_process(place: Path) -> None:
+def test_changed_code_counts_as_another_algorithm_in_the_same_process(place: Path) -> None:
     base = load("path.toml")
     first = base.replace({ESTIMATOR: "own.py:Own:least=0.2"})
     (place / "own.py").write_text(OWN.replace("least * ", "").replace("/ 8", "/ 2"))

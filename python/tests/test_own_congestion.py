@@ -106,7 +106,7 @@ def test_classes_keep_the_contract() -> None:
         ("window.cwnd = float('nan')", "the same input has the same output"),
     ],
 )
-def test_a_class_that_breaks_a_rule_is_told_which(place: Path, code: str, rule: str) -> None:
+def test_the_error_names_the_rule_that_a_class_breaks(place: Path, code: str, rule: str) -> None:
     (place / "broken.py").write_text(
         f"""
 class Broken:
@@ -131,13 +131,13 @@ def test_reno_in_python_is_reno_of_the_core_octet_for_octet() -> None:
     assert other.digest != core.digest
 
 
-def test_a_class_may_own_the_window_and_pace_itself() -> None:
+def test_a_class_may_set_the_window_and_the_pacing() -> None:
     run = load("path.toml").replace({CONGESTION: "own.py:Constant:mbit=0.4"}).run()
     seconds = run.flows.seconds("finished_ns")[0]
     assert seconds == pytest.approx(500e3 * 8 / 0.4e6, rel=0.08)
 
 
-def test_a_run_folder_says_which_code_steered_the_window(place: Path, netspurt: Command) -> None:
+def test_a_run_folder_names_the_code_that_set_the_window(place: Path, netspurt: Command) -> None:
     words = ["path.toml", "--set", f"{CONGESTION}=own.py:Reno", "--out", "r"]
     ran = netspurt("run", *words)
     assert ran.returncode == 0, ran.stderr
@@ -193,7 +193,7 @@ def test_a_text_that_names_no_algorithm_is_an_error(text: str, message: str) -> 
     assert message in str(caught.value)
 
 
-def test_a_class_may_build_on_the_core_s(place: Path) -> None:
+def test_a_class_may_extend_an_algorithm_of_the_core(place: Path) -> None:
     (place / "own.py").write_text(
         """
 from netspurt.congestion import CongestionControl
@@ -232,7 +232,7 @@ class Tells(Reno):
 """
 
 
-def test_a_class_is_told_of_timeouts_and_of_round_trips_in_recovery(place: Path) -> None:
+def test_a_class_receives_timeouts_and_round_trips_in_recovery(place: Path) -> None:
     (place / "own.py").write_text(RENO + TELLS)
     changed = {CONGESTION: "own.py:Tells", "links.wire.loss": {"packets": [9, *range(100, 125)]}}
     run = load("path.toml").replace(changed).run()
@@ -248,14 +248,14 @@ def test_a_class_is_told_of_timeouts_and_of_round_trips_in_recovery(place: Path)
 KERNEL = PATH.replace('profile = "rfc-2026"', 'profile = "reno-2005"')
 
 
-def test_a_kernel_that_only_receives_is_not_told_of_the_sender_s_algorithm() -> None:
+def test_a_kernel_that_only_receives_gets_no_congestion_algorithm() -> None:
     for text in ("westwood", "own.py:Reno"):
         values = {"flows.transfer.endpoint": ["model", "kernel"], CONGESTION: text}
         assert Scenario.parse(KERNEL).replace(values).kernel_flow == "transfer"
 
 
 @pytest.mark.parametrize("ends", [["kernel", "kernel"], ["kernel", "model"]])
-def test_a_kernel_that_sends_has_no_class_of_python(ends: list[str]) -> None:
+def test_a_kernel_that_sends_cannot_use_a_python_class(ends: list[str]) -> None:
     values = {"flows.transfer.endpoint": ends, CONGESTION: "own.py:Reno"}
     with pytest.raises(ns.ScenarioError, match=r"the kernel cannot run `own.py:Reno`") as caught:
         Scenario.parse(KERNEL).replace(values)

@@ -1,4 +1,4 @@
-"""Algorithms written in Python on live paths: at the kernel's edge, and facing it."""
+"""Python algorithms on live paths: at the kernel's edge, or as the kernel's peer."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_sender_in_python_faces_a_kernel(place: Path, netspurt: Command) -> No
     assert {origin.text.partition(":")[2] for origin in run.algorithms} == {"Own:least=0.2", "Reno"}
 
 
-def test_a_kernel_that_sends_and_lacks_the_algorithm_says_which_it_has(
+def test_a_kernel_without_the_algorithm_lists_those_that_it_has(
     place: Path, netspurt: Command
 ) -> None:
     del place

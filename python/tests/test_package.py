@@ -1,4 +1,4 @@
-"""The source distribution: what it has to hold, and what its links lead to."""
+"""The source distribution: its files, and the targets of its links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-#: What only the repository needs.
+#: Files that only the repository needs.
 LEFT_OUT = {".ci", ".gitignore", ".github"}
 
 

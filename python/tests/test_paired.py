@@ -48,13 +48,13 @@ def test_senders_that_differ_in_options_have_the_same_connections() -> None:
     assert same.later.tolist() == [0, len(same.durations_s[0]), 0]
 
 
-def test_other_seeds_have_no_connection_in_common() -> None:
+def test_runs_of_different_seeds_have_no_connection_in_common() -> None:
     scenario = ns.Scenario.parse(WEB)
     with pytest.raises(ValueError, match="same seed"):
         pairs_of(scenario.run(), scenario.replace({"seed": 4}).run(), "web")
 
 
-def test_compare_tells_populations_in_words_and_as_json(netspurt: Command, tmp_path: Path) -> None:
+def test_compare_prints_populations_as_text_and_as_json(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "web.toml").write_text(WEB)
     for out, profile in (("new", "rfc-2026"), ("old", "reno-2005")):
         words = ["--set", f"populations.web.profile={profile}", "--out", out]

@@ -1,4 +1,4 @@
-"""Papers: every claim gets the verdict it should."""
+"""Papers: every claim gets the expected verdict."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_fourteen_of_fifteen_ack_times_agree_to_a_millisecond(
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_a_slip_of_the_document_is_shown_corrected(
+def test_a_mistake_of_the_document_is_shown_corrected(
     verdicts: dict[str, dict[str, object]], name: str
 ) -> None:
     measured, corrected = verdicts[name]["measured"], CONTRADICTIONS[name]
@@ -104,7 +104,7 @@ def test_a_slip_of_the_document_is_shown_corrected(
     assert verdicts[name]["note"]
 
 
-def test_the_algorithm_holds_or_parts_as_the_clock_has_it(
+def test_the_algorithms_differ_only_with_a_coarse_clock(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     assert verdicts["delivery-law"]["measured"] == [3.0, pytest.approx(2.8888, abs=1e-3)]
@@ -133,7 +133,7 @@ def test_the_command_prints_the_table_and_keeps_to_a_narrow_terminal(
     assert "four-modules" in netspurt("papers", "show", "rfc2416").stdout
 
 
-def test_explain_tells_where_a_value_comes_from(netspurt: Command) -> None:
+def test_explain_prints_the_source_of_a_value(netspurt: Command) -> None:
     told = netspurt("papers", "check", "rfc2416", "--explain", "rfc2416.pkt1024").stdout
     for words in ("document-contradicts-itself", "1000", "1024", "1064", "80.3 ms"):
         assert words in told, words
@@ -148,7 +148,7 @@ def test_explain_tells_where_a_value_comes_from(netspurt: Command) -> None:
     assert netspurt("papers", "check", "rfc9999").returncode == 2
 
 
-def test_a_model_that_misses_is_told_so(tmp_path: Path) -> None:
+def test_a_model_that_misses_is_not_reproduced(tmp_path: Path) -> None:
     """The verdict comes from the run: another modem rate, and nothing is reproduced."""
     shutil.copytree(ROOT / "papers" / "rfc2416", tmp_path / "rfc2416")
     file = tmp_path / "rfc2416" / "start.toml"
@@ -184,7 +184,7 @@ def test_comparisons_mean_what_they_say() -> None:
         comparison("roughly")
 
 
-def test_every_paper_on_the_shelf_is_sound() -> None:
+def test_every_shipped_paper_can_be_read() -> None:
     for key in shelf():
         paper = read_paper(key)
         ids = [claim.id for claim in paper.claims]
@@ -198,7 +198,7 @@ def test_every_paper_on_the_shelf_is_sound() -> None:
             paper.scenario(run)
 
 
-def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     listing = ROOT.parent / "shared" / "papers" / "claims.toml"
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
@@ -213,11 +213,11 @@ def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
     assert ours == theirs
 
 
-def test_words_stand_under_printed_and_our_threshold_is_called_ours(netspurt: Command) -> None:
+def test_printed_words_are_shown_and_our_threshold_is_called_ours(netspurt: Command) -> None:
     told = netspurt("papers", "check", "--explain", "harmless").stdout
     assert "printed      no harm\n" in told
     assert "at most 0.834 s: our threshold" in told
-    # What speaks against it is not left out, and nobody is sent round in a circle.
+    # Contrary results are shown, and the text does not point back to this command.
     assert "200 of 264" in told.replace("\n", " ").partition("  module  tick")[0]
     assert "--explain" not in told
 
@@ -246,7 +246,7 @@ def test_each_picture_is_titled_after_its_run() -> None:
     }
 
 
-def test_the_commands_that_explain_prints_run_and_give_the_runs_of_the_paper(
+def test_the_commands_printed_by_explain_give_the_runs_of_the_paper(
     here: Command, tmp_path: Path
 ) -> None:
     paper = read_paper("rfc2416")

@@ -1,4 +1,4 @@
-"""What recordings say about their paths: report, lengths, bursts, surrogates, adaptation."""
+"""Paths as recordings show them: report, lengths, bursts, surrogates, adaptation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def two_lines(tmp_path: Path) -> Path:
     return path.save(tmp_path / "two.csv")
 
 
-def test_two_known_lines_come_back_within_two_percent_from_the_command(
+def test_the_command_finds_two_known_lines_within_two_percent(
     here: Command, two_lines: Path
 ) -> None:
     (told,) = json.loads(here("delays", "lengths", two_lines, "--break", "126", "--json").stdout)
@@ -92,7 +92,7 @@ def test_late_answers_are_points_of_the_scatter_too() -> None:
     assert counts == {"3 probes": 3, "1 late answers": 1}
 
 
-def test_a_recording_of_one_length_has_no_line_and_is_told_so(here: Command) -> None:
+def test_a_recording_of_one_length_is_reported_to_have_no_line(here: Command) -> None:
     refused(here("delays", "lengths", ROOT / "data" / "ping.txt"), "1 of them in", "too few")
     refused(here("delays", "lengths", "x", "--break", "long"), "not a number of octets")
 
@@ -124,7 +124,7 @@ def test_every_planted_burst_is_listed_and_their_period_found(
     assert lines[-1].startswith("the bursts come every 2")
 
 
-def test_white_arrivals_have_no_period_and_their_significance_is_told(
+def test_random_arrivals_have_no_period_and_the_significance_is_printed(
     here: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(2)
@@ -139,7 +139,7 @@ def test_white_arrivals_have_no_period_and_their_significance_is_told(
     assert "with a probability of" in last
 
 
-def test_few_bursts_have_no_period_and_none_are_said_to_be_none(
+def test_too_few_bursts_and_the_absence_of_bursts_are_reported(
     here: Command, tmp_path: Path
 ) -> None:
     few = here("delays", "bursts", planted(tmp_path, np.array([100, 900])))
@@ -206,7 +206,7 @@ def test_a_surrogate_needs_a_row_or_a_mean_and_a_spread(here: Command, tmp_path:
     assert made.wire_bytes.tolist() == ([40] * 10 + [256] * 10) * 5
 
 
-def test_adaptation_tells_how_many_samples_each_timer_needs(here: Command, tmp_path: Path) -> None:
+def test_adaptation_counts_the_samples_that_each_timer_needs(here: Command, tmp_path: Path) -> None:
     """By hand, as in test_surrogate.py: 2 samples with 3/4, 4 with 7/8, none once it knows."""
     octets = np.tile(np.repeat([40, 256], 150), 3)
     steps = ns.Delays.of(np.where(octets == 40, 0.1, 0.5), wire_bytes=octets)
@@ -237,7 +237,7 @@ def test_adaptation_needs_bursts_of_lengths(here: Command, tmp_path: Path) -> No
     refused(here("replay", mixed, "--adaptation", "--rfc889"), "leave one of them out")
 
 
-def test_a_saved_recording_reads_back_as_the_same_one(tmp_path: Path) -> None:
+def test_a_saved_recording_is_read_back_unchanged(tmp_path: Path) -> None:
     for made in (
         ns.Delays.of([0.1, None, 0.3], every=0.5),
         ns.Delays.of([0.1, None, 0.3], wire_bytes=[40, 50, 60]),

@@ -81,7 +81,7 @@ NOT_PLAIN = [
 
 
 @pytest.mark.parametrize("line", PLAIN)
-def test_plain_words_mean_what_typer_reads_in_them(
+def test_plain_words_have_the_meaning_that_typer_gives_them(
     line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = line.split()
@@ -91,7 +91,7 @@ def test_plain_words_mean_what_typer_reads_in_them(
 
 
 @pytest.mark.parametrize("line", NOT_PLAIN)
-def test_help_and_whatever_may_be_an_error_are_left_to_typer(line: str) -> None:
+def test_help_and_possible_errors_are_left_to_typer(line: str) -> None:
     assert explain_words(line.split()) is None
 
 

@@ -1,4 +1,4 @@
-"""Plots show what the tables say."""
+"""Plots show the values of the tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_kind_draws_and_keeps_to_the_view(start_run: ns.Run) -> None:
         assert 5.0 <= low <= high <= 30.0, kind
 
 
-def test_what_cannot_be_drawn_says_why(start_run: ns.Run) -> None:
+def test_an_impossible_plot_is_an_error_with_the_reason(start_run: ns.Run) -> None:
     for view, says in [
         (View(flow="x"), "no flow 'x'"),
         (View(node="r1"), "no spied node 'r1'"),
@@ -158,7 +158,7 @@ def test_timers_that_differ_by_tens_have_a_logarithmic_axis(start_run: ns.Run) -
     assert axes.yaxis.get_major_formatter()(0.5) == "500 ms"
 
 
-def test_short_timers_are_in_milliseconds() -> None:
+def test_short_timers_are_drawn_in_milliseconds() -> None:
     values = {"links.modem.rate": "9 Mbit/s", "flows.transfer.tcp.rto.initial": "300 ms"}
     values |= {
         "flows.transfer.profile": "rfc-2026",
@@ -226,7 +226,7 @@ def test_a_timer_begins_with_its_initial_value_and_a_timeout_is_marked_where_it_
     assert np.allclose(2 * marks, fired.seconds("rto_ns"))
 
 
-def test_retransmissions_lie_above_all_else_and_are_seen_at_every_zoom(start_run: ns.Run) -> None:
+def test_retransmissions_are_drawn_on_top_and_visible_at_every_zoom(start_run: ns.Run) -> None:
     shown = labels(start_run, "time-sequence")
     shown.pop("spurious", None)
     again = {label: shown.pop(label) for label in list(shown) if label.startswith("retransmitted")}
@@ -303,7 +303,7 @@ def test_an_option_that_does_not_apply_to_a_kind_is_refused(start_run: ns.Run) -
         View(start=8, end=5)
 
 
-def test_a_flow_is_looked_for_where_it_was_seen() -> None:
+def test_the_error_for_a_flow_at_the_wrong_node_names_the_right_one() -> None:
     text = """
         stop = "5 s"
         dumbbell = { pairs = 2, access = { rate = "9 Mbit/s" }, bottleneck = { rate = "1 Mbit/s" } }
@@ -316,7 +316,7 @@ def test_a_flow_is_looked_for_where_it_was_seen() -> None:
         draw(run, "time-sequence", View(flow="b", node="r9"))
 
 
-def test_a_full_disk_is_told_by_the_pictures_name(
+def test_the_error_for_a_full_disk_names_the_picture(
     start_run: ns.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:

@@ -51,7 +51,7 @@ Path(sys.argv[2]).unlink()
 
 @namespaces
 @real_time
-def test_pages_are_fetched_by_the_clock_with_a_capture_each_and_echoes_beside(
+def test_pages_are_fetched_on_schedule_each_with_a_capture_and_echo_probes(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "sites.toml").write_text(
@@ -96,7 +96,7 @@ raise SystemExit(status)
         assert 0.0149 < found.back_s < 0.1
 
 
-def test_no_name_is_looked_up_once_polling_has_begun(
+def test_no_name_is_looked_up_after_polling_has_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netspurt import poll as polling
@@ -161,7 +161,7 @@ def test_no_name_is_looked_up_once_polling_has_begun(
         ("[sites]\na = 3", "`sites.a` is 3 and not a table"),
     ],
 )
-def test_a_mistake_in_a_catalogue_is_told_with_its_key_and_the_fix(
+def test_a_mistake_in_a_catalogue_is_reported_with_its_key_and_the_fix(
     text: str, said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "sites.toml"
@@ -172,7 +172,7 @@ def test_a_mistake_in_a_catalogue_is_told_with_its_key_and_the_fix(
     assert str(path) in str(caught.value)
 
 
-def test_a_site_without_an_address_is_looked_up_once_and_one_with_it_never(tmp_path: Path) -> None:
+def test_a_site_is_looked_up_once_or_never_if_it_has_an_address(tmp_path: Path) -> None:
     path = tmp_path / "sites.toml"
     path.write_text(
         "[sites.a]\nurl = 'http://no.such.host.invalid/'\naddress = '192.0.2.1'\n"
@@ -188,7 +188,7 @@ def test_a_site_without_an_address_is_looked_up_once_and_one_with_it_never(tmp_p
 
 @namespaces
 @real_time
-def test_an_echo_is_slower_than_a_sink_behind_the_same_line_and_both_halves_pair_up(
+def test_an_echo_is_slower_than_a_sink_behind_the_same_line_and_both_captures_match(
     tmp_path: Path,
 ) -> None:
     told = {}

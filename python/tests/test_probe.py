@@ -58,7 +58,7 @@ def inside(script: str, folder: Path, timeout: float = 120) -> subprocess.Comple
 
 
 @namespaces
-def test_a_service_beyond_loopback_is_warned_of(tmp_path: Path) -> None:
+def test_an_echo_service_beyond_loopback_prints_a_warning(tmp_path: Path) -> None:
     """The datagram that two echo hosts send each other goes out; descriptors may run out."""
     script = """
 import socket, subprocess, sys, time
@@ -144,7 +144,7 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     )
     noise = rows[0]["noise"]["kernel"]
     print(f"noise floor, kernel stamps: p50 {noise['p50_ns']} ns, p99 {noise['p99_ns']} ns")
-    # What was shown at the end is what a replay of the file says.
+    # The summary at the end equals that of a replay of the file.
     assert [algorithm["estimator"] for algorithm in told["estimators"]] == [
         algorithm.estimator for algorithm in ns.replay(out).algorithms
     ]
@@ -153,7 +153,7 @@ def test_512_echo_probes_recover_rate_and_delay_of_an_emulated_line(tmp_path: Pa
     ]
 
 
-def test_a_live_timer_is_what_a_replay_makes_of_the_file(tmp_path: Path) -> None:
+def test_a_live_timer_equals_that_of_a_replay_of_the_file(tmp_path: Path) -> None:
     named = ["rfc6298", "mills", "linux", "mills:g=1.1"]
     plan = Plan("127.0.0.1", count=200, calibrate=0, out=tmp_path / "p.jsonl", kind="udp", port=9)
     if FOUND["ICMP sockets"][0]:
@@ -217,7 +217,7 @@ def test_a_killed_run_keeps_every_echo_probe_up_to_the_last(who: str, tmp_path: 
     (found,) = ns.read_delays(tmp_path / "killed.jsonl")
     assert found.received >= told > 40
     assert found.order == "sequence"
-    # A worker whose command is gone may have the time to say so.
+    # A worker whose command has ended may still report that.
     ends = {"no line of its end: killed, or not over yet", "interrupted before its end"}
     assert set(found.notes) <= ends
     assert who == "the command" or "interrupted before its end" not in found.notes
@@ -241,7 +241,7 @@ def test_a_line_for_each_echo_probe_is_printed_only_if_asked_for(tmp_path: Path)
     assert "--verbose prints a line for each echo probe, --quiet none" in refused.stderr
 
 
-def test_an_interrupt_ends_with_the_summary_of_what_was_done(tmp_path: Path) -> None:
+def test_an_interrupt_ends_with_a_summary_of_the_finished_probes(tmp_path: Path) -> None:
     with echo() as port:
         words = ["probe", "127.0.0.1", "--kind", "udp", "--port", str(port), "--pace", "5ms"]
         words += ["--out", "cut.jsonl", "-v", "--calibrate", "0", "-n", "100000"]
@@ -261,7 +261,7 @@ def test_an_interrupt_ends_with_the_summary_of_what_was_done(tmp_path: Path) -> 
     assert lines(tmp_path / "cut.jsonl")[-1]["echo_probes"] == found.sent
 
 
-def test_a_long_run_begins_new_files_and_all_of_it_is_one_recording(
+def test_a_long_run_fills_several_files_that_are_read_as_one_recording(
     netspurt: Command, tmp_path: Path
 ) -> None:
     with echo() as port:
@@ -291,7 +291,7 @@ def test_echoes_of_both_families_are_answered(address: str) -> None:
     assert all(json.loads(line).get("by", "kernel") == "kernel" for line in watch.kept)
 
 
-def test_what_cannot_be_is_an_error_with_the_way_out(netspurt: Command, tmp_path: Path) -> None:
+def test_impossible_options_are_errors_with_the_fix(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "there.jsonl").write_text("x")
     for words, said in (
         (("127.0.0.1", "--out", "there.jsonl"), "name another file"),
@@ -312,7 +312,7 @@ def test_what_cannot_be_is_an_error_with_the_way_out(netspurt: Command, tmp_path
 
 
 @namespaces
-def test_without_a_right_to_raw_sockets_the_way_out_is_told(tmp_path: Path) -> None:
+def test_the_error_without_a_right_to_raw_sockets_gives_the_fix(tmp_path: Path) -> None:
     script = f"""
     exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs {NETSPURT} probe 127.0.0.1 \\
         --kind tcp -n 1 --out p.jsonl
@@ -326,7 +326,9 @@ def test_without_a_right_to_raw_sockets_the_way_out_is_told(tmp_path: Path) -> N
 
 @namespaces
 @real_time
-def test_a_stopped_host_shows_between_the_programs_stamps_and_the_kernels(tmp_path: Path) -> None:
+def test_the_time_of_a_stopped_host_lies_between_the_kernels_and_the_programs_stamps(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "held.jsonl"
     words = [*SELF, "probe", "10.0.0.2", "-v", "-n", "3", "--calibrate", "0", "--pace", "400ms"]
     script = f"""
@@ -415,7 +417,7 @@ def test_a_survey_of_ipv6_names_every_hop_and_echo_probes_have_a_way_in_their_he
 
 @namespaces
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_echoes_by_datagrams_serve_where_raw_ones_are_forbidden(
+def test_datagram_sockets_are_used_if_raw_sockets_are_forbidden(
     address: str, tmp_path: Path
 ) -> None:
     need("setpriv")
@@ -450,7 +452,7 @@ def test_a_survey_names_every_hop_of_a_chain_of_namespaces(kind: str, tmp_path: 
     assert names == ["1, 10.1.0.2", "2, 10.2.0.2", "3, 10.3.0.2"]
 
 
-def test_a_survey_tells_with_which_hop_delay_comes_in() -> None:
+def test_a_survey_shows_which_hop_adds_delay() -> None:
     with echo() as port:
         plan = Plan("127.0.0.1", kind="udp", port=port, count=3, calibrate=0, timeout=2)
         (only,) = hops_of(survey(plan, echo_probes=3))
@@ -458,7 +460,7 @@ def test_a_survey_tells_with_which_hop_delay_comes_in() -> None:
     assert only.adds == only.least > 0
 
 
-def test_lengths_are_those_of_the_rule() -> None:
+def test_lengths_follow_the_given_rule() -> None:
     with echo() as port:
         for text, expected in (("64", {64}), ("bursts:2", {40, 256}), ("uniform:50-51", {50, 51})):
             plan = Plan(
@@ -534,7 +536,7 @@ assert watch.answered == 10, watch
         assert told.count(str(length)) == 20
 
 
-def test_bursts_of_long_delays_are_told_and_long_probes_are_none() -> None:
+def test_bursts_of_long_delays_are_listed_and_long_probes_cause_none() -> None:
     octets = np.tile([40, 256], 200)
     rtt = 0.04 + octets * 16 / 9600
     rtt[100:104] += 3.0

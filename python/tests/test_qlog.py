@@ -1,4 +1,4 @@
-"""Connections as qlog: the drafts' schema, the order of events, what each tells."""
+"""Connections as qlog: the drafts' schema, the order and the contents of events."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ DATA = {
 
 
 @pytest.mark.parametrize("node", ["source", "middle", "receiver", "capture"])
-def test_every_event_is_as_the_drafts_and_our_schema_say(
+def test_every_event_is_valid_by_the_drafts_and_our_schema(
     run: Run, node: str, tmp_path: Path
 ) -> None:
     schema = Schema()
@@ -159,7 +159,7 @@ def test_an_object_has_a_trace_for_each_connection_and_node(run: Run, tmp_path: 
     (between,) = (one for one in found["traces"] if one["vantage_point"]["name"] == "middle")
     assert between["vantage_point"]["flow"] == "client"
     assert all(one["events"] for one in found["traces"])
-    # What a sender knows is not known between the ends.
+    # The sender's state is not known between the ends.
     assert {one["name"].split("_")[0] for one in between["events"]} == {
         "netspurt:packet",
         "quic:packet",
@@ -195,7 +195,7 @@ def test_sack_blocks_stand_at_their_acks_in_their_order(run: Run, tmp_path: Path
     assert any(len(blocks) > 1 for blocks in found.values())
 
 
-def test_metrics_are_told_when_they_change_and_then_only(run: Run, tmp_path: Path) -> None:
+def test_metrics_are_written_only_when_they_change(run: Run, tmp_path: Path) -> None:
     _, events = written(run, tmp_path, node="source")
     metrics = named(events, "quic:recovery_metrics_updated")
     assert all(metrics)
@@ -237,7 +237,7 @@ def test_timeouts_expire_the_timer(run: Run, tmp_path: Path) -> None:
     assert values[-1] == run.rto.where(direction="forward")["rto_ns"][-1] / 1e6
 
 
-def test_a_capture_is_seen_from_the_way(tmp_path: Path) -> None:
+def test_a_capture_is_a_vantage_point_on_the_path(tmp_path: Path) -> None:
     capture = explain(CAPTURE, segments=True)
     (seen,) = vantages(capture, flow="c0", direction="reverse", ends=False)
     assert seen.told() == {"name": "capture", "type": "network", "flow": "server"}
@@ -267,7 +267,7 @@ def test_qvis_gets_acknowledged_ranges_that_cover_each_packet_once(
     assert {one["frame_type"] for one in data} == {"stream"}
 
 
-def test_names_that_make_no_file_of_qlog_are_told(
+def test_impossible_names_for_qlog_files_are_errors(
     netspurt: Command, run: Run, tmp_path: Path
 ) -> None:
     run.save(tmp_path / "r")

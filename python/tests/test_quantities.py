@@ -73,7 +73,7 @@ NO_QUANTITIES = "s;5 sec;-5 s;+5 s;5 s s;1h30min;0.1ns;5 m;1e3 s;5,5 s;5 KB;5 bp
 
 
 @pytest.mark.parametrize("text", ["", " ", "5\ns", "5 s\0", *NO_QUANTITIES.split(";")])
-def test_what_is_no_quantity_is_refused_with_its_text(text: str) -> None:
+def test_an_invalid_quantity_is_refused_with_its_text(text: str) -> None:
     with pytest.raises(ValueError, match="is no quantity with a unit"):
         quantity(text)
     with pytest.raises(ValueError, match="is no quantity with a unit"):
@@ -81,7 +81,7 @@ def test_what_is_no_quantity_is_refused_with_its_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "0 s", "-1", "nan", "inf", "1e999", "3 packets", "9 kbit/s"])
-def test_a_time_is_above_zero_and_finite_and_a_time(text: str) -> None:
+def test_a_time_must_be_positive_and_finite(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time above zero"):
         seconds(text)
 
@@ -110,7 +110,7 @@ def test_a_value_written_as_toml_is_read_back(value: Any) -> None:
     assert type(read) is type(value)
 
 
-def test_what_toml_does_not_hold_is_refused() -> None:
+def test_values_that_toml_cannot_hold_are_refused() -> None:
     for value in (None, {1}, b"x", object()):
         with pytest.raises(TypeError, match="a scenario cannot hold a "):
             as_toml(value)
@@ -215,7 +215,7 @@ def test_a_grid_may_fall_and_a_constant_beside_it_stays_as_written() -> None:
         ("linux:rto_min=1..2ns/3", "has steps below 1ns: take fewer"),
     ],
 )
-def test_a_range_that_is_none_is_told_with_its_grid(text: str, says: str) -> None:
+def test_the_error_for_an_invalid_range_quotes_the_grid(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=f"^{text.replace('.', '[.]')}: ") as told:
         size(text)
     assert says in str(told.value)
@@ -241,7 +241,7 @@ def test_only_grids_of_the_two_gain_filter_alone_run_side_by_side(
 
 @given(st.fractions(0, 100))
 @settings(max_examples=100, deadline=None)
-def test_a_number_has_no_zeros_behind_it_and_is_right_to_its_last_digit(value: Fraction) -> None:
+def test_a_number_has_no_trailing_zeros_and_is_exact_to_its_last_digit(value: Fraction) -> None:
     text = number(value)
     assert abs(Fraction(text) - value) <= Fraction(1, 10**9)
     assert "." not in text or text[-1] not in "0."

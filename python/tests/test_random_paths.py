@@ -66,7 +66,7 @@ def test_random_paths_give_one_row_with_an_interval_for_each_sender(
         assert 0 < row["high"] - row["low"] < row["value"]
 
 
-def test_a_row_for_each_path_is_answered_with_the_way_to_one_row(
+def test_the_output_with_a_row_for_each_path_says_how_to_get_one_row(
     netspurt: Command, tmp_path: Path
 ) -> None:
     paths = ", ".join(f'"{ms} ms"' for ms in range(10, 22))
@@ -141,7 +141,7 @@ def test_the_percentiles_of_flows_are_those_of_their_times(tmp_path: Path) -> No
     assert np.ma.getmaskarray(case["completion_ns_p99"]).all()
 
 
-def test_a_run_tells_how_many_packets_overtook_others(netspurt: Command, tmp_path: Path) -> None:
+def test_a_run_counts_the_packets_that_overtook_others(netspurt: Command, tmp_path: Path) -> None:
     text = PATHS.partition("[sweep]")[0].replace("loss =", "# ")
     moved = 'order = "overtaking"\nreorder = { probability = 0.1, by = "30 ms" }\n[flows.x]'
     file = tmp_path / "over.toml"

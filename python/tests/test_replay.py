@@ -59,7 +59,7 @@ def test_a_bundle_is_replayed_elsewhere_to_the_same_sums(netspurt: Command, tmp_
     )
 
 
-def test_one_bad_file_leaves_the_others(netspurt: Command, tmp_path: Path) -> None:
+def test_one_bad_file_does_not_stop_the_others(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing of the kind\n")
     ran = netspurt("replay", "notes.txt", str(DATA / "ping.txt"), "no-such-file")
     assert ran.returncode == 2
@@ -79,7 +79,7 @@ def test_one_bad_file_leaves_the_others(netspurt: Command, tmp_path: Path) -> No
         ("nowhere.py:Timer", "no file `nowhere.py`"),
     ],
 )
-def test_a_wrong_estimator_is_told_with_its_fix(
+def test_a_wrong_estimator_is_reported_with_the_fix(
     netspurt: Command, estimator: str, told: str
 ) -> None:
     ran = netspurt("replay", str(DATA / "ping.txt"), "-e", estimator)
@@ -122,7 +122,7 @@ def test_an_estimator_in_python_is_replayed_beside_the_others(
     assert (ours["spurious"], ours["waited_s"]) == (theirs["spurious"], theirs["waited_s"])
 
 
-def test_an_exception_of_an_estimator_comes_out_with_its_place() -> None:
+def test_an_exception_of_an_estimator_is_raised_with_its_place() -> None:
     class Broken:
         def on_sample(self, _sample: object) -> None:
             raise RuntimeError("no idea")
@@ -174,7 +174,7 @@ def test_a_grid_of_any_size_is_walked_without_being_held() -> None:
     tracemalloc.stop()
 
 
-def test_grids_of_other_algorithms_keep_what_no_setting_beats_and_tell_how_far_they_are() -> None:
+def test_grids_of_other_algorithms_keep_undominated_settings_and_show_progress() -> None:
     (path,) = ns.read_delays(DATA / "irtt.json")
     told: list[tuple[float, float]] = []
     grid = "rfc6298:min=0..100ms/11,k=2..4/3"
@@ -190,7 +190,7 @@ def test_grids_of_other_algorithms_keep_what_no_setting_beats_and_tell_how_far_t
         assert any(best <= spurious and least <= timer for best, least in pairs)
 
 
-def test_algorithms_that_rare_events_cannot_part_are_not_parted() -> None:
+def test_too_few_rare_events_make_no_difference_between_algorithms() -> None:
     rng = np.random.default_rng(4)
     rtt = rng.normal(0.05, 0.001, 3000)
     rtt[1000] = 0.5
@@ -205,7 +205,7 @@ def test_algorithms_that_rare_events_cannot_part_are_not_parted() -> None:
     assert fixed.spurious_share.high == pytest.approx(poisson_interval(0)[1] / 3000)
 
 
-def test_a_clear_difference_is_told() -> None:
+def test_a_clear_difference_is_reported() -> None:
     rng = np.random.default_rng(5)
     rtt = 0.05 * (1 + rng.exponential(0.3, 3000))
     told = ns.replay(ns.Delays.of(rtt, every=1.0), ["fixed:rto=80ms,max=1s", "fixed:rto=1s,max=1s"])
@@ -224,7 +224,7 @@ def test_few_answers_give_no_recommendation() -> None:
     ]
 
 
-def test_that_there_is_nothing_to_choose_is_said_before_the_tables() -> None:
+def test_the_lack_of_a_choice_is_stated_before_the_tables() -> None:
     said = list(lines(ns.advise([ns.replay(steady(20), USUAL)])))
     few = "20 answered probes are too few to prefer one timer to another: 50 are the least."
     assert said.count(few) == 1
@@ -239,13 +239,13 @@ def test_a_recording_in_which_all_is_lost_has_no_figures_and_no_error() -> None:
     assert told.recommendation()[0].startswith("0 answered probes are too few")
 
 
-def test_what_is_half_written_does_not_look_whole(tmp_path: Path) -> None:
+def test_a_half_written_file_does_not_look_complete(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         save_records([ns.replay(steady(), ["mills"])], tmp_path / "nowhere" / "replay.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_three_hour_log_gives_what_was_found_on_it() -> None:
+def test_the_three_hour_log_gives_the_results_of_the_earlier_study() -> None:
     """10,851 probes to a cloud host, 188 lost in one spell; without a floor 74 are spurious."""
     file = SHARED / "yencarnacion__ping_output.txt"
     if not file.is_file():
@@ -256,7 +256,7 @@ def test_the_three_hour_log_gives_what_was_found_on_it() -> None:
     assert [algorithm.spurious for algorithm in told.algorithms] == [74, 1]
 
 
-def test_a_reader_that_stops_early_does_not_cost_the_files(tmp_path: Path) -> None:
+def test_a_reader_that_stops_early_does_not_prevent_the_files(tmp_path: Path) -> None:
     words = [str(NETSPURT), "replay", str(DATA / "ping.txt"), "-e", "linux", "--out", "kept"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -78,7 +78,7 @@ def test_a_timeline_has_each_delay_each_timer_and_a_cross_for_each_spurious_one(
     assert colours == [handles[a.estimator].get_color() for a in told.algorithms if a.spurious]
 
 
-def test_losses_are_ticks_at_the_bottom_and_none_are_drawn_where_none_were(told: Replay) -> None:
+def test_losses_are_ticks_at_the_bottom_and_are_absent_without_losses(told: Replay) -> None:
     axes = axes_of(told, "timeline")
     ticks = points(shown(axes)["lost"])
     assert [x for x, _ in ticks] == told.delays.sent_s[np.isnan(told.delays.rtt_s)].tolist()
@@ -123,7 +123,7 @@ def test_delays_that_lie_far_apart_stand_on_a_logarithmic_axis() -> None:
     assert written == ["2 s", "50 ms", "20 µs"]
 
 
-def test_of_many_timers_six_are_drawn_and_it_is_told() -> None:
+def test_six_of_many_timers_are_drawn_and_a_note_says_so() -> None:
     names = [f"fixed:rto={ms}ms,max=1s" for ms in range(60, 140, 8)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     for kind in ("timeline", "histogram", "scatter"):
@@ -149,7 +149,7 @@ def test_timers_of_a_front_differ_in_colour_or_shape() -> None:
     assert len(looks) == len(set(looks.values())) == 20
 
 
-def test_of_a_thousand_timers_a_front_names_few() -> None:
+def test_a_front_of_a_thousand_timers_names_only_a_few() -> None:
     names = [f"fixed:rto={us}us,max=1s" for us in range(60_000, 160_000, 500)]
     many = ns.replay(ns.Delays.of(delays(), every=1.0), names)
     labels = shown(axes_of(many, "pareto"))
@@ -172,7 +172,7 @@ def test_a_histogram_counts_every_delay_and_every_timer_once(told: Replay) -> No
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay, timer", "probes")
 
 
-def test_in_a_scatter_what_lies_below_the_diagonal_is_spurious(told: Replay) -> None:
+def test_points_below_the_diagonal_of_a_scatter_are_spurious(told: Replay) -> None:
     handles = shown(axes_of(told, "scatter"))
     known = ~np.isnan(told.delays.rtt_s)
     diagonal = points(handles["timer = delay"])
@@ -202,7 +202,7 @@ def test_a_front_has_each_timer_at_its_share_and_its_mean(told: Replay) -> None:
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
-def test_the_intervals_of_a_front_are_those_of_its_timers(told: Replay) -> None:
+def test_a_front_shows_the_intervals_of_its_timers(told: Replay) -> None:
     picture = replayed(told, "pareto")
     spans = [mark for mark in picture.marks if isinstance(mark, Spans)]
     bars = [mark for mark in picture.marks if isinstance(mark, Bars)]
@@ -213,7 +213,7 @@ def test_the_intervals_of_a_front_are_those_of_its_timers(told: Replay) -> None:
         assert span.left[0] == max(algorithm.spurious_share.low, edge) >= picture.ends[0][0]
 
 
-def test_a_front_is_drawn_where_no_timer_ever_was_too_short() -> None:
+def test_a_front_is_drawn_even_if_no_timer_was_too_short() -> None:
     quiet = ns.replay(ns.Delays.of([0.1] * 50, every=1.0), ["mills", "linux"])
     handles = shown(axes_of(quiet, "pareto"))
     places = [points(handles[name])[0] for name in ("mills (none seen)", "linux (none seen)")]
@@ -221,7 +221,7 @@ def test_a_front_is_drawn_where_no_timer_ever_was_too_short() -> None:
 
 
 @pytest.mark.parametrize("kind", ["histogram", "scatter"])
-def test_where_nothing_was_answered_there_is_nothing_to_draw(kind: str) -> None:
+def test_nothing_is_drawn_if_no_probe_was_answered(kind: str) -> None:
     gone = ns.replay(ns.Delays.of([None] * 20, every=1.0, name="gone"), ["mills"])
     with pytest.raises(ValueError, match="gone: no probe was answered, there is nothing to draw"):
         draw(gone, kind)

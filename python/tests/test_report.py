@@ -45,7 +45,7 @@ WHOLE = st.integers(-(2**50), 2**50).map(float)
         max_size=4,
     )
 )
-def test_what_a_payload_takes_comes_back_to_the_last_bit(columns: list[np.ndarray]) -> None:
+def test_a_payload_is_decoded_to_the_last_bit(columns: list[np.ndarray]) -> None:
     payload = Payload()
     places = [payload.add(column) for column in columns]
     back = decoded(payload.told(), payload.text())
@@ -64,7 +64,7 @@ def test_nanoseconds_are_whole_numbers_in_a_payload(times: list[int]) -> None:
     assert decoded(payload.told(), payload.text())[place].tolist() == seconds.tolist()
 
 
-def test_a_column_near_another_takes_a_plane() -> None:
+def test_the_difference_of_close_columns_takes_one_byte_for_each_value() -> None:
     payload = Payload()
     low = np.cumsum(np.arange(1, 1000) ** 2.0)
     first = payload.add(low)
@@ -163,7 +163,7 @@ def test_the_page_of_a_run_begins_with_its_end_and_what_losses_cost(
     )
 
 
-def test_a_loss_that_is_never_repaired_is_told(tmp_path: Path) -> None:
+def test_a_loss_that_is_never_repaired_is_listed(tmp_path: Path) -> None:
     """The only retransmission of the last segment comes after the end of the run."""
     scenario = ns.load("rfc2416").replace({"stop": "12 s"})
     text = page([run_section(scenario.run(), "short")], tmp_path / "page.html")
@@ -171,7 +171,7 @@ def test_a_loss_that_is_never_repaired_is_told(tmp_path: Path) -> None:
     assert rows[-1][6:] == ["never", "-", "-"]
 
 
-def test_the_page_asks_for_nothing(early: Path, netspurt: Command) -> None:
+def test_the_page_loads_nothing_from_elsewhere(early: Path, netspurt: Command) -> None:
     netspurt("report", early, "--out", "page.html")
     text = Path("page.html").read_text()
     assert "http:" not in text
@@ -212,7 +212,7 @@ def test_a_hundred_thousand_points_take_less_than_half_a_megabyte(tmp_path: Path
     assert len(columns_of(text)[0]) == 100_000
 
 
-def test_a_page_without_room_says_what_it_keeps(tmp_path: Path) -> None:
+def test_a_page_with_too_many_marks_states_the_share_that_it_keeps(tmp_path: Path) -> None:
     shown = synthetic(40_000)
     assert share_of([shown], 10_000) == 0.25
     flow = Flow("one", [Panel("time-sequence", "Points", shown)])
@@ -346,7 +346,7 @@ def test_the_page_of_a_recording_has_the_recommended_timer(
     assert len(lines) == 6, "a colour each"
 
 
-def test_two_runs_stand_side_by_side_and_part_where_compare_says(
+def test_two_runs_are_side_by_side_with_the_first_difference_of_compare(
     early: Path, netspurt: Command
 ) -> None:
     other = {"flows.transfer.tcp.rto.min": "1 s"}
@@ -388,7 +388,9 @@ def test_directions_of_two_runs_are_compared_by_their_names(netspurt: Command) -
     assert "The 2 directions with data never differ, with times counted from the first" in text
 
 
-def test_going_back_after_a_fast_retransmit_waited_for_no_timer(netspurt: Command) -> None:
+def test_go_back_n_after_a_fast_retransmit_is_not_listed_as_waiting_for_a_timeout(
+    netspurt: Command,
+) -> None:
     netspurt("new", "tahoe.toml")
     netspurt("run", "tahoe.toml", "--set", "flows.transfer.tcp.recovery=tahoe", "--out", "tahoe")
     netspurt("report", "tahoe", "--out", "page.html")
@@ -452,7 +454,9 @@ def test_what_cannot_be_reported_gets_one_error_and_no_page(
     assert sorted(path.name for path in Path().iterdir()) == ["empty", "empty.pcap", "notes.txt"]
 
 
-def test_a_scenario_and_a_table_that_needs_an_option_are_told_what_to_do(netspurt: Command) -> None:
+def test_the_errors_for_a_scenario_and_for_an_ambiguous_table_give_the_fix(
+    netspurt: Command,
+) -> None:
     Path("mine.toml").write_text(TWO)
     says = "`netspurt run mine.toml --out DIR`, then `netspurt report DIR`"
     refused(netspurt("report", "mine.toml"), says)
@@ -493,7 +497,7 @@ def test_the_script_is_one_that_programs_can_read(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_flows_with_retransmissions_have_precedence_where_not_all_are_drawn(tmp_path: Path) -> None:
+def test_flows_with_retransmissions_are_drawn_first_if_not_all_are_drawn(tmp_path: Path) -> None:
     run = ns.load("sites").run()
     text = page([run_section(run, "sites")], tmp_path / "page.html")
     (group,) = description(text)["groups"]
@@ -539,7 +543,7 @@ def test_the_timer_of_a_closed_connection_ends_with_it(tmp_path: Path) -> None:
         assert ends == [last] * 3
 
 
-def test_rows_of_directions_that_are_not_drawn_are_in_the_tables_and_lead_nowhere(
+def test_rows_of_directions_without_pictures_are_in_the_tables_without_links(
     tmp_path: Path,
 ) -> None:
     run = ns.load("sites").run()
@@ -554,7 +558,7 @@ def test_rows_of_directions_that_are_not_drawn_are_in_the_tables_and_lead_nowher
     assert "Not drawn, for at most 2 are: " in text
 
 
-def test_the_note_says_which_directions_had_no_room(tmp_path: Path) -> None:
+def test_the_note_names_the_directions_without_room(tmp_path: Path) -> None:
     run = ns.load("sites").run()
     text = page([run_section(run, "sites", room=Room(marks=100))], tmp_path / "page.html")
     assert "no room beside the others for more than 100 marks: " in text

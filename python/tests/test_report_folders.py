@@ -56,7 +56,7 @@ def test_the_page_has_the_text_that_explain_prints_for_the_folder(
     assert " ".join(told.split()) in " ".join(text.split())
 
 
-def test_the_answer_stands_out_and_causes_have_one_vocabulary(
+def test_the_answer_is_emphasised_and_causes_have_one_vocabulary(
     captures: Path, netspurt: Command
 ) -> None:
     netspurt("report", captures, "--out", "page.html")

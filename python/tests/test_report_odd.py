@@ -52,7 +52,7 @@ def text_of(run: ns.Run, out: Path) -> str:
     return page([run_section(run, "odd")], out / "page.html")
 
 
-def test_directions_share_the_picture_of_their_run_which_counts_once() -> None:
+def test_directions_share_their_runs_picture_and_it_counts_once() -> None:
     run = ns.load("sites").run()
     kinds = ("rto", "queue")
     found = flows_of(run, kinds, Room())
@@ -66,7 +66,7 @@ def test_directions_share_the_picture_of_their_run_which_counts_once() -> None:
     assert len(flows_of(run, kinds, Room(marks=enough // 2)).flows) < 40
 
 
-def test_a_selection_takes_no_column_from_the_core_that_another_has(plain: ns.Scenario) -> None:
+def test_selections_share_the_columns_taken_from_the_core(plain: ns.Scenario) -> None:
     core = plain.run().segments._core
     asked: list[str] = []
 
@@ -132,7 +132,7 @@ def test_the_page_of_a_dead_path_says_why_it_has_no_pictures(
     assert "Not finished in 5 s simulated: no data was acknowledged." in text_of(one, tmp_path)
 
 
-def test_nothing_is_claimed_of_directions_without_segments(
+def test_nothing_is_claimed_about_directions_without_segments(
     plain: ns.Scenario, tmp_path: Path
 ) -> None:
     run = plain.run()

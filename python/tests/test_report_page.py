@@ -101,7 +101,7 @@ def opened(browser: Any, file: Path, width: int = 1280) -> Any:
 
 
 def wait(until: Any) -> Any:
-    """Return what comes true."""
+    """Wait until a condition holds, and return its value."""
     end = time.monotonic() + PATIENT_S
     while not (found := until()):
         assert time.monotonic() < end, "the page does not answer"

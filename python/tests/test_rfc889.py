@@ -1,4 +1,4 @@
-"""RFC 889: every claim gets the verdict it should, and what is broken is told."""
+"""RFC 889: every claim gets the expected verdict, and damaged files are reported."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SHAPE = {
     "s33.table-params",
 }
 
-#: Where the delays follow each other one by one, it is another setting that does best.
+#: If delays follow each other one by one, another setting is the best.
 MISSED = {"s33.two-valued", "s33.g-no-gain"}
 
 
@@ -65,7 +65,7 @@ def verdicts() -> dict[str, dict[str, object]]:
     return {row["id"].removeprefix("rfc889."): row for row in json.loads(ran.stdout)}
 
 
-def test_each_of_its_143_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]) -> None:
+def test_each_of_the_143_claims_has_a_verdict(verdicts: dict[str, dict[str, object]]) -> None:
     assert len(verdicts) == 143
     assert all(row["verdict"] in set(Verdict) for row in verdicts.values())
     by = {v: {k for k, row in verdicts.items() if row["verdict"] == v} for v in Verdict}
@@ -78,12 +78,14 @@ def test_each_of_its_143_claims_has_a_verdict(verdicts: dict[str, dict[str, obje
     )
 
 
-def test_what_is_not_simply_reproduced_says_why(verdicts: dict[str, dict[str, object]]) -> None:
+def test_every_claim_that_is_not_simply_reproduced_has_a_reason(
+    verdicts: dict[str, dict[str, object]],
+) -> None:
     for name in CONTRADICTIONS | HISTORY | SHAPE | MISSED:
         assert verdicts[name]["note"], name
 
 
-def test_what_rests_on_the_lost_recordings_is_judged_on_surrogates(
+def test_claims_about_lost_recordings_are_judged_on_surrogates(
     verdicts: dict[str, dict[str, object]],
 ) -> None:
     kinds = Counter(row["evidence"] for row in verdicts.values())
@@ -94,7 +96,7 @@ def test_what_rests_on_the_lost_recordings_is_judged_on_surrogates(
     assert len(gains) == 5, "a number for each way in which the delays may have followed each other"
 
 
-def test_claims_are_those_of_the_reading_where_it_is_there() -> None:
+def test_claims_match_the_separate_list_of_claims_if_it_is_present() -> None:
     listing = ROOT.parent / "shared" / "papers" / "claims.toml"
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
@@ -159,7 +161,7 @@ def verdict(folder: Path, name: str) -> str:
         ("losses.toml", "[5, 9]", "[5]", "s31.lost-30s"),
     ],
 )
-def test_a_spoilt_table_or_path_is_told(
+def test_a_damaged_table_or_path_is_an_error(
     own: Path, file: str, right: str, wrong: str, claim: str
 ) -> None:
     path = own / file
@@ -173,7 +175,7 @@ def test_a_spoilt_table_or_path_is_told(
     assert verdict(own, claim) == "not-reproduced"
 
 
-def test_a_printed_rate_outside_of_its_band_is_told(own: Path) -> None:
+def test_a_printed_rate_outside_its_band_is_an_error(own: Path) -> None:
     """The band is that of delays rounded to 1 ms: 181 ms or a little less and more for FORD1."""
     path = own / "expected.csv"
     text = path.read_text()
@@ -182,7 +184,7 @@ def test_a_printed_rate_outside_of_its_band_is_told(own: Path) -> None:
     assert verdict(own, "t1.FORD1") == "not-reproduced"
 
 
-def test_only_a_shape_that_holds_saves_a_number_that_does_not(own: Path) -> None:
+def test_a_wrong_number_is_excused_only_if_the_shape_holds(own: Path) -> None:
     path = own / "expected.csv"
     text = path.read_text()
     path.write_text(text.replace("at least: 0.84", "at least: 0.99"))
@@ -206,7 +208,7 @@ def test_a_table_that_is_not_there_is_named(own: Path) -> None:
         verdict(own, "s21.regression")
 
 
-def test_the_command_tells_where_signs_differ(netspurt: Command) -> None:
+def test_the_command_reports_where_signs_differ(netspurt: Command) -> None:
     told = netspurt("papers", "check", "--explain", "rfc889.s33.gain-5").stdout
     for words in ("cannot tell", "better", "worse", "glitches, losses by 6", "FACC"):
         assert words in told, words
@@ -227,7 +229,7 @@ def off_by(row: PathRow) -> float:
     return max(abs(1e3 * here / there - 1) for here, there in pairs) * 100
 
 
-def test_probes_of_a_path_for_each_row_give_its_line_ends_or_the_error_that_is_told() -> None:
+def test_the_path_of_each_row_gives_its_line_ends_or_the_stated_error() -> None:
     rows = path_rows(read_paper("rfc889"), "delays.csv")
     off = {name: off_by(row) for name, row in rows.items()}
     assert {name: round(error, 1) for name, error in off.items() if error > 5} == FAR
@@ -248,7 +250,7 @@ def test_a_third_fragment_costs_as_much_as_the_second_so_that_one_step_needs_a_w
     assert second > 10 * (delay[125] - delay[124])
 
 
-def test_the_command_writes_the_path_of_a_row_and_tells_its_error(
+def test_the_command_writes_the_path_of_a_row_and_prints_its_error(
     here: Command,
 ) -> None:
     ran = here("papers", "path", "rfc889", "UCL")
@@ -263,7 +265,7 @@ def test_the_command_writes_the_path_of_a_row_and_tells_its_error(
     refused(here("papers", "path", "rfc2416", "UCL"), "no table of delay against length")
 
 
-def test_heeding_length_on_the_multiplexer_costs_only_what_its_shorter_timer_costs() -> None:
+def test_counting_lengths_on_the_multiplexer_costs_only_by_its_shorter_timer() -> None:
     """Its waits do not depend on length; VALIDATION.md has the figures of ten seeds."""
     names = ["mills", "mills:by_length=true", "mills:by_length=true,g=2.05"]
     sums = np.zeros((3, 2))

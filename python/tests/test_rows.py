@@ -75,7 +75,7 @@ def test_a_row_s_commands_show_what_the_list_says(here: Command, tmp_path: Path,
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.kernel], ids=lambda row: row.name)
-def test_a_row_that_needs_the_kernel_names_a_test_that_is_there(here: Command, row: Row) -> None:
+def test_a_row_that_needs_the_kernel_names_an_existing_test(here: Command, row: Row) -> None:
     file, test = row.shows
     folder = ROOT / ("python/tests" if file.endswith(".py") else "crates/netspurt-live/tests")
     assert re.search(rf"^(def|fn) {test}\(", (folder / file).read_text(), re.MULTILINE)

@@ -95,7 +95,7 @@ def flip(file: Path, bit: int) -> None:
     file.write_bytes(octets)
 
 
-def test_any_bit_that_turns_is_noticed(folder: Path) -> None:
+def test_any_flipped_bit_is_noticed(folder: Path) -> None:
     for file in sorted(folder.iterdir()):
         size = 8 * file.stat().st_size
         for bit in range(0, size, max(1, size // 23)):
@@ -107,7 +107,7 @@ def test_any_bit_that_turns_is_noticed(folder: Path) -> None:
     assert ns.open_run(folder).folder == folder
 
 
-def test_any_bit_of_a_manifest_that_turns_is_noticed(folder: Path) -> None:
+def test_any_flipped_bit_of_a_manifest_is_noticed(folder: Path) -> None:
     # The manifest is cut short, so that each of its bits can be tried.
     for name in set(manifest(folder)["files"]) - {"scenario.toml", "flows.parquet"}:
         (folder / name).unlink()
@@ -134,7 +134,7 @@ def test_any_bit_of_a_manifest_that_turns_is_noticed(folder: Path) -> None:
         ("[" * 100_000, "run.json is damaged"),
     ],
 )
-def test_a_manifest_that_is_none_is_told(folder: Path, text: str, says: str) -> None:
+def test_an_invalid_manifest_is_an_error(folder: Path, text: str, says: str) -> None:
     (folder / "run.json").write_text(text)
     with pytest.raises(ns.RunError) as told:
         ns.open_run(folder)
@@ -145,7 +145,7 @@ def test_a_manifest_that_is_none_is_told(folder: Path, text: str, says: str) -> 
 @pytest.mark.parametrize(
     "key", ["netspurt", "title", "source", "seed", "stop_ns", "digest", "flows_digest", "files"]
 )
-def test_every_key_of_a_manifest_must_be_there_and_of_its_kind(folder: Path, key: str) -> None:
+def test_every_key_of_a_manifest_is_required_and_has_a_type(folder: Path, key: str) -> None:
     rewrite(folder, **{key: [1.5]})
     with pytest.raises(ns.RunError, match=f"run.json is damaged: `{key}` is not a value of type "):
         ns.open_run(folder)
@@ -164,7 +164,7 @@ def test_every_key_of_a_manifest_must_be_there_and_of_its_kind(folder: Path, key
         ({"tables": {"flows": 2**63}}, f"`tables.flows` = {2**63}, and the file has 1 rows"),
     ],
 )
-def test_a_number_that_no_run_has_is_told_with_its_key(
+def test_an_impossible_number_in_a_manifest_is_reported_with_its_key(
     here: Command, folder: Path, changes: dict[str, Any], says: str
 ) -> None:
     rewrite(folder, **changes)
@@ -222,7 +222,7 @@ def test_nodes_are_captured_under_names_that_a_folder_can_hold(tmp_path: Path) -
     assert (folder / "b_c.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a", "a section header"
 
 
-def test_a_run_tells_of_its_flows_and_of_its_echo_probes(probed: ns.Run) -> None:
+def test_a_run_prints_its_flows_and_its_echo_probes(probed: ns.Run) -> None:
     lines = str(probed).splitlines()
     assert lines[0] == "Echo probes beside a transfer"
     assert lines[1].startswith("3 s simulated, seed 9, digest ")
@@ -249,7 +249,7 @@ def test_a_table_that_was_not_recorded_says_what_to_add(probed: ns.Run, name: st
     assert "only flows, " in str(told.value)
 
 
-def test_a_table_that_no_run_has_is_told_with_those_that_there_are(probed: ns.Run) -> None:
+def test_the_error_for_an_unknown_table_lists_the_known_ones(probed: ns.Run) -> None:
     with pytest.raises(ns.RunError, match="there is no table 'window'; this run has flows, "):
         probed.table("window")
     with pytest.raises(ns.RunError, match=r"add `app = \{ reply ="):
@@ -259,7 +259,7 @@ def test_a_table_that_no_run_has_is_told_with_those_that_there_are(probed: ns.Ru
 # Making folders.
 
 
-def test_a_folder_appears_when_it_is_whole_and_leaves_nothing_when_it_fails(
+def test_a_folder_appears_when_complete_and_a_failure_leaves_nothing(
     tmp_path: Path,
 ) -> None:
     with new_folder(tmp_path / "above" / "r") as partial:
@@ -291,7 +291,7 @@ def test_a_folder_that_another_program_made_meanwhile_is_left_alone(tmp_path: Pa
     assert [path.name for path in tmp_path.rglob("*")] == ["r", "theirs"]
 
 
-def test_a_link_that_leads_nowhere_is_something_of_that_name(tmp_path: Path) -> None:
+def test_a_dangling_symbolic_link_counts_as_an_existing_folder(tmp_path: Path) -> None:
     (tmp_path / "r").symlink_to(tmp_path / "nothing")
     with pytest.raises(FileExistsError, match="name another folder, or remove it"):
         check_free(tmp_path / "r")
@@ -306,7 +306,9 @@ def ended_process() -> int:
     return ended.pid
 
 
-def test_what_killed_runs_left_is_removed_and_what_living_ones_make_is_not(tmp_path: Path) -> None:
+def test_leftovers_of_killed_runs_are_removed_and_folders_of_living_runs_are_not(
+    tmp_path: Path,
+) -> None:
     with new_folder(tmp_path / "r") as partial:
         machine = partial.name.split("-")[1]
         dead = ended_process()
@@ -327,7 +329,7 @@ def test_what_killed_runs_left_is_removed_and_what_living_ones_make_is_not(tmp_p
         assert {path.name for path in tmp_path.iterdir()} == {partial.name, "t", *others}
 
 
-def test_what_a_process_of_another_namespace_makes_is_held_by_its_lock(tmp_path: Path) -> None:
+def test_a_lock_protects_the_folder_of_a_process_in_another_namespace(tmp_path: Path) -> None:
     with new_folder(tmp_path / "r") as partial:
         # Its number there is that of no process here.
         shown = partial.with_name(partial.name.replace(str(os.getpid()), str(ended_process())))
@@ -336,7 +338,7 @@ def test_what_a_process_of_another_namespace_makes_is_held_by_its_lock(tmp_path:
         shown.rename(partial)
 
 
-def test_no_link_among_what_is_left_over_is_followed(tmp_path: Path) -> None:
+def test_symbolic_links_in_leftovers_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     with new_folder(tmp_path / "r") as partial:
         link = tmp_path / partial.name.replace(str(os.getpid()), str(ended_process()))

@@ -86,7 +86,7 @@ def test_a_kind_needs_the_tables_that_it_names_and_no_others(start_run: ns.Run, 
 
 
 @pytest.mark.parametrize(("first", "last"), [(None, None), (3.0, None), (None, 7.0), (3.3, 17.7)])
-def test_the_states_of_a_span_are_those_in_force_in_it(
+def test_a_span_shows_the_state_at_each_instant(
     start_run: ns.Run, first: float | None, last: float | None
 ) -> None:
     states = start_run.cwnd
@@ -143,7 +143,7 @@ def test_every_drop_is_a_cross_at_its_instant(start_run: ns.Run) -> None:
     assert x_of(crosses).tolist() == drops.seconds().tolist()
 
 
-def test_a_cross_stands_for_the_octets_of_what_was_dropped(start_run: ns.Run) -> None:
+def test_a_cross_has_the_octets_of_the_dropped_packet(start_run: ns.Run) -> None:
     marks = picture(start_run, "time-sequence").marks
     (cross,) = (mark for mark in marks if mark.label == "dropped or lost")
     assert isinstance(cross, Points)
@@ -156,7 +156,7 @@ def test_a_cross_stands_for_the_octets_of_what_was_dropped(start_run: ns.Run) ->
     assert told == [octets[one] for one in start_run.drops["id"].tolist()]
 
 
-def test_packets_have_numbers_where_their_sizes_differ() -> None:
+def test_packets_are_numbered_even_if_their_sizes_differ() -> None:
     run = ns.load("requests").run()
     shown_picture = picture(run, "time-sequence", PictureView(direction="reverse"))
     assert shown_picture.packet_bytes is None
@@ -263,7 +263,7 @@ def test_two_runs_stand_side_by_side_from_their_first_data_on(start_run: ns.Run)
     assert {"sent", "ACK"} <= set(names)
 
 
-def test_runs_that_never_part_have_no_line(start_run: ns.Run) -> None:
+def test_equal_runs_have_no_line_at_a_difference(start_run: ns.Run) -> None:
     for axes in beside(start_run, None).axes[:2]:
         assert not [line for line in axes.lines if line.get_linestyle() == ":"]
 
@@ -333,7 +333,7 @@ def test_a_line_has_its_points_at_their_quantities(
     assert [text.get_text() for text in axes.get_xticklabels()] == labels
 
 
-def test_a_heat_map_has_a_cell_for_each_pair_and_leaves_out_what_is_not_there() -> None:
+def test_a_heat_map_has_a_cell_for_each_pair_that_exists() -> None:
     figures: Figures = {
         (a, b): interval(n) for n, (a, b) in enumerate([("x", "p"), ("y", "p"), ("x", "q")])
     }
@@ -364,7 +364,7 @@ def test_a_kind_that_cannot_show_so_many_names_says_so(
         draw_cases(kind, {("x",): interval(1.0)}, names, "sent")
 
 
-def test_labels_are_written_where_they_have_room() -> None:
+def test_labels_are_written_only_if_there_is_room() -> None:
     labels = [f"{n} ms" for n in range(200)]
     kept = legible(np.arange(200.0), labels)
     assert kept[0] == 0
@@ -431,7 +431,7 @@ def test_two_runs_are_drawn_into_two_axes_of_the_callers(start_run: ns.Run) -> N
     assert draw_beside(sides, 10.0, None, size=(8, 3)).get_size_inches().tolist() == [8, 3]
 
 
-def test_a_long_title_leaves_room_for_what_stands_at_its_right(start_run: ns.Run) -> None:
+def test_a_long_title_leaves_room_for_the_text_at_its_right(start_run: ns.Run) -> None:
     long = dataclasses.replace(start_run, title="A transfer over a line of 9600 bit/s " * 4)
     axes = axes_of(long, "rto")
     figure = axes.get_figure(root=True)

@@ -159,7 +159,7 @@ def test_replace_takes_every_kind_of_value() -> None:
         ns.new_scenario().replace({"seed": {1}})
 
 
-def test_an_error_tells_its_parts() -> None:
+def test_an_error_has_its_parts_as_attributes() -> None:
     with pytest.raises(ns.ScenarioError) as caught:
         ns.Scenario.parse(_core.STARTING_POINT.replace('"3 packets"', '"3 pakets"'), "mine.toml")
     error = caught.value
@@ -265,7 +265,7 @@ def test_a_damaged_folder_is_refused(start: ns.Scenario, tmp_path: Path) -> None
         ({"format": 1}, "in another format"),
     ],
 )
-def test_a_damaged_manifest_says_what_is_wrong(
+def test_the_error_for_a_damaged_manifest_gives_the_fault(
     start: ns.Scenario, tmp_path: Path, change: dict[str, Any], says: str
 ) -> None:
     folder = start.replace({"stop": "5 s"}).run().save(tmp_path / "run")
@@ -382,7 +382,7 @@ def test_workloads_have_as_many_packet_hops_as_in_ns2(workload: str, netspurt: C
     assert abs(summary["packet_hops"] - hops) < 0.001 * hops
 
 
-def test_a_run_a_table_and_a_scenario_are_shown_in_a_few_lines(start_run: ns.Run) -> None:
+def test_runs_tables_and_scenarios_have_a_short_text_form(start_run: ns.Run) -> None:
     assert len(str(start_run).splitlines()) == 4
     assert "1 flows" not in str(start_run)
     assert repr(start_run).startswith("<Run 'RFC 2416: four packets")

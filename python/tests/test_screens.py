@@ -64,7 +64,7 @@ def test_a_live_run_shows_its_time_its_window_its_timer_and_its_queues() -> None
     ]
 
 
-def test_a_sender_without_a_round_trip_and_with_a_backoff_says_so() -> None:
+def test_the_screen_shows_a_missing_round_trip_and_a_backoff() -> None:
     shown = LiveScreen("mine", 6.0)
     shown.take(scene())
     lines = shown.lines(80, 24)
@@ -237,7 +237,7 @@ def test_a_live_run_without_a_terminal_writes_plain_lines(tmp_path: Path) -> Non
 
 
 @real_time
-def test_no_colour_is_no_colour(tmp_path: Path) -> None:
+def test_no_color_turns_colours_off(tmp_path: Path) -> None:
     unless_live()
     (tmp_path / "mine.toml").write_text(LIVE.replace("3 s", "1 s"))
     words = ["live", "run", "mine.toml", "--budget", "20s", "--out"]
@@ -247,7 +247,7 @@ def test_no_colour_is_no_colour(tmp_path: Path) -> None:
 
 
 @real_time
-def test_a_run_tells_what_it_looks_like_to_python(tmp_path: Path) -> None:
+def test_a_live_run_passes_its_state_to_python(tmp_path: Path) -> None:
     unless_live()
     scenes: list[Scene] = []
     scenario = ns.Scenario.parse(LIVE, "mine.toml")
@@ -264,7 +264,7 @@ def test_a_run_tells_what_it_looks_like_to_python(tmp_path: Path) -> None:
 
 
 @real_time
-def test_a_reader_that_does_not_read_does_not_hold_a_run_up(tmp_path: Path) -> None:
+def test_a_slow_reader_does_not_delay_a_run(tmp_path: Path) -> None:
     unless_live()
     seen: list[Scene] = []
 

@@ -1,4 +1,4 @@
-"""`netspurt script`, as a person and a program meet it."""
+"""`netspurt script`, as people and programs use it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def test_a_folder_of_scripts_gets_a_line_for_each(netspurt: Command) -> None:
     assert all(line.startswith("ok  ") and line.endswith(" s") for line in lines)
 
 
-def test_a_script_that_fails_tells_what_was_expected_and_the_story(
-    netspurt: Command, syn: str
-) -> None:
+def test_a_failing_script_prints_the_expectation_and_the_story(netspurt: Command, syn: str) -> None:
     ran = netspurt("script", syn)
     assert ran.returncode == 1
     for words in (
@@ -77,9 +75,7 @@ def test_a_mistake_gets_one_clear_error(
     assert "Traceback" not in ran.stderr
 
 
-def test_a_script_that_is_none_is_an_error_with_its_place(
-    netspurt: Command, tmp_path: Path
-) -> None:
+def test_an_invalid_script_is_an_error_with_its_place(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text(SYN)
     (tmp_path / "bad.pkt").write_text(SYN.replace("connect", "conect"))
     (tmp_path / "good.pkt").write_text(SYN.replace("3 >", "1 >"))
@@ -119,7 +115,9 @@ def test_python_plays_scripts() -> None:
     assert "`3` has no unit" in raised.value.message
 
 
-def test_a_script_is_proved_by_the_changes_it_names(netspurt: Command, tmp_path: Path) -> None:
+def test_a_script_is_proved_if_each_change_that_it_names_breaks_it(
+    netspurt: Command, tmp_path: Path
+) -> None:
     change = "--fails_with=rto.initial={}\n".format
     text = SYN.replace("\n0 socket", '\n--set=rto.initial="3 s"\n0 socket', 1)
     (tmp_path / "good.pkt").write_text(change('"1 s"') + text)
@@ -136,7 +134,7 @@ def test_a_script_is_proved_by_the_changes_it_names(netspurt: Command, tmp_path:
     assert netspurt("script", ".", "--prove", "--set", "tlp=true").returncode == 2
 
 
-def test_a_change_that_is_none_is_refused(netspurt: Command, tmp_path: Path) -> None:
+def test_an_invalid_change_is_refused(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text("--fails_with=tpl=false\n" + SYN)
     ran = netspurt("script", "a.pkt", "--set", "rto.initial=3 s")
     assert ran.returncode == 2
@@ -144,14 +142,14 @@ def test_a_change_that_is_none_is_refused(netspurt: Command, tmp_path: Path) -> 
     assert "did you mean `tlp`?" in ran.stderr
 
 
-def test_one_mistake_in_many_scripts_is_told_once(netspurt: Command) -> None:
+def test_one_mistake_in_many_scripts_is_reported_once(netspurt: Command) -> None:
     ran = netspurt("script", SCRIPTS, "--profile", "zork")
     assert ran.returncode == 2
     assert ran.stderr.count("error:") == 1
     assert f"the same in {len(list(SCRIPTS.rglob('*.pkt'))) - 1} more" in ran.stderr
 
 
-def test_a_file_of_sysctls_is_found_from_the_scripts_folder_on(
+def test_a_file_of_sysctls_is_found_relative_to_the_scripts_folder(
     netspurt: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "common").mkdir()
@@ -169,7 +167,7 @@ def test_a_file_of_sysctls_is_found_from_the_scripts_folder_on(
     assert "this path must lead to it from the script's folder" in ran.stderr
 
 
-def test_of_several_scripts_the_last_line_counts_how_each_ended(
+def test_the_last_line_counts_the_outcomes_of_several_scripts(
     netspurt: Command, tmp_path: Path
 ) -> None:
     texts = {

@@ -67,11 +67,13 @@ def test_rows_behind_a_value_have_a_cell_for_each_heading(judged: dict[str, Judg
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_what_the_paper_should_have_printed(judged: dict[str, Judged], name: str) -> None:
+def test_the_corrected_numbers_of_the_paper_are_recorded(
+    judged: dict[str, Judged], name: str
+) -> None:
     assert judged[name].measured == pytest.approx(CONTRADICTIONS[name], abs=0.001)
 
 
-def test_claims_are_those_of_the_reading_where_it_is_there(bench: Bench) -> None:
+def test_claims_match_the_separate_list_of_claims_if_it_is_present(bench: Bench) -> None:
     listing = ROOT.parent / "shared" / "papers" / "claims.toml"
     if not listing.exists():
         pytest.skip("the list of claims is not on this machine")
@@ -137,7 +139,7 @@ def test_a_whole_study_is_read_back_from_its_folder_and_from_no_other(
         sweeps.read(tmp_path, "tail")
 
 
-def test_a_paper_without_sweeps_and_a_sweep_without_a_name_are_told(bench: Bench) -> None:
+def test_a_paper_without_sweeps_and_an_unnamed_sweep_are_errors(bench: Bench) -> None:
     with pytest.raises(PaperError, match=r"no \[sweeps\]"):
         Sweeps.of(replace(bench.paper, sweeps={}))
     with pytest.raises(PaperError, match="no sweep 'none'"):

@@ -124,7 +124,7 @@ def test_every_page_is_reached_from_the_front_page() -> None:
 NO_ROOMS = {"interchange.md", "report.md", "writing-an-estimator.md"}
 
 
-def test_the_page_of_each_room_tells_its_validation_and_its_limits() -> None:
+def test_the_page_of_each_room_states_its_validation_and_its_limits() -> None:
     rooms = (
         (ROOT / "docs" / "index.md").read_text().partition(":caption: Rooms")[2].partition("```")[0]
     )
@@ -188,7 +188,7 @@ def test_every_column_has_a_meaning_and_every_meaning_a_column() -> None:
     assert len(columns().splitlines()) > 300
 
 
-def test_the_tables_of_a_run_are_all_told(start_run: object) -> None:
+def test_every_table_of_a_run_is_documented(start_run: object) -> None:
     page = (ROOT / "docs" / "records.md").read_text()
     for name, table in start_run.tables.items():  # type: ignore[attr-defined]
         assert f"`{name}`" in page
@@ -214,7 +214,7 @@ shim = ["linux:rto_min=20ms", "off"]
 
 
 @real_time
-def test_the_columns_of_live_tables_are_those_told(netspurt: Command, tmp_path: Path) -> None:
+def test_the_columns_of_live_tables_are_documented(netspurt: Command, tmp_path: Path) -> None:
     """The types of live tables stand in data, since they cannot be made everywhere."""
     import netspurt as ns
 
@@ -241,7 +241,7 @@ def test_every_command_and_every_option_is_explained() -> None:
     assert silent == []
 
 
-def test_commands_stand_under_what_one_wants_to_do_once_each() -> None:
+def test_each_command_is_listed_once_under_its_task() -> None:
     panels = re.findall(r"^## (.+)$", PARTS["commands"](), re.MULTILINE)
     assert panels[0] == "Simulate and look"
     assert len(panels) == len(set(panels)) > 4

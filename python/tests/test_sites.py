@@ -169,7 +169,7 @@ def conversation(**changes: dict[int, float]) -> Packets:
         ({"t_s": {4: 0.39, 5: 0.391, 6: 0.391, 7: 0.4}}, "think", 0.35),
     ],
 )
-def test_a_silence_waited_for_what_ended_it(
+def test_a_silence_is_attributed_to_the_event_that_ended_it(
     changes: dict[str, dict[int, float]], waited_for: str, length: float
 ) -> None:
     idle = longest_idle(conversation(**changes), forward=False)
@@ -190,7 +190,7 @@ def test_a_silence_is_measured_at_either_end_and_needs_two_packets() -> None:
     assert longest_idle(alone, forward=False) is None
 
 
-def test_packets_must_be_in_order_and_alike() -> None:
+def test_packets_must_be_in_order_with_columns_of_equal_length() -> None:
     with pytest.raises(ValueError, match="goes back in time"):
         Packets.of(t_s=[1.0, 0.0], forward=[1, 1])
     with pytest.raises(ValueError, match="columns of the shapes"):
@@ -275,7 +275,7 @@ def test_an_outlier_site_can_be_left_out_of_the_handshakes_shares() -> None:
         told.without(["site99"])
 
 
-def test_what_equals_the_bounds_of_the_handshakes_ratio_counts() -> None:
+def test_ratios_equal_to_the_bounds_count() -> None:
     told = Connections.of(
         ["a"] * 4, handshake_s=[0.1] * 4, rtt_mean_s=[0.11, 0.09, 0.111, 0.1], rtt_max_s=[0.3] * 4
     )
@@ -283,13 +283,13 @@ def test_what_equals_the_bounds_of_the_handshakes_ratio_counts() -> None:
     assert (ratio.near.hits, ratio.below.hits) == (3, 4)
 
 
-def test_the_handshake_foretells_later_round_trips_of_the_pages(pages: ns.Run) -> None:
+def test_the_handshakes_round_trip_predicts_later_ones_of_the_pages(pages: ns.Run) -> None:
     ratio = handshake_ratio(of_run(pages))
     assert ratio.near.value > 0.8
     assert ratio.below.value > 0.95
 
 
-def test_the_ratio_of_ping_is_that_of_the_connections_that_have_both() -> None:
+def test_the_ratio_to_ping_uses_connections_with_both_values() -> None:
     told = Connections.of(["a"] * 3, handshake_s=[0.021, 0.024, 0.02], ping_s=[0.02, 0.02, np.nan])
     ratio = ping_ratio(told)
     assert ratio.ratio == pytest.approx([1.05, 1.2])
@@ -299,7 +299,7 @@ def test_the_ratio_of_ping_is_that_of_the_connections_that_have_both() -> None:
 # Sources.
 
 
-def test_a_run_and_its_folder_tell_the_same(pages: ns.Run, pages_folder: Path) -> None:
+def test_a_run_and_its_folder_give_the_same_figures(pages: ns.Run, pages_folder: Path) -> None:
     one, other = of_run(pages), read_connections(pages_folder)
     assert one.sites == other.sites == ["near", "far", "moved", "lossy"]
     for name in ("throughput_bps", "handshake_s", "idle_s", "retransmissions"):
@@ -310,7 +310,7 @@ def test_a_run_and_its_folder_tell_the_same(pages: ns.Run, pages_folder: Path) -
     assert np.ptp(far.throughput_bps) == 0, "equal pages have equal throughputs to the last bit"
 
 
-def test_a_poll_tells_times_from_its_rows_and_the_rest_from_its_captures(
+def test_a_poll_takes_times_from_its_rows_and_the_rest_from_its_captures(
     polled: Path, pages: ns.Run
 ) -> None:
     told = read_connections(polled)
@@ -328,7 +328,7 @@ def test_a_poll_tells_times_from_its_rows_and_the_rest_from_its_captures(
     assert told.retransmissions.tolist() == [0] * 4
 
 
-def test_a_capture_at_either_end_tells_what_the_sender_did(pages_folder: Path) -> None:
+def test_a_capture_at_either_end_shows_the_senders_retransmissions(pages_folder: Path) -> None:
     """A site is an address; packets are those with data that the capture has."""
     told = read_connections(pages_folder / "client.pcapng")
     run = read_connections(pages_folder)
@@ -345,7 +345,7 @@ def test_a_capture_at_either_end_tells_what_the_sender_did(pages_folder: Path) -
     assert 0 < told.retransmissions.sum() <= run.retransmissions.sum()
 
 
-def test_a_capture_that_is_cut_off_tells_what_it_has_with_a_warning(
+def test_a_capture_that_is_cut_off_is_read_up_to_the_cut_with_a_warning(
     here: Command, pages_folder: Path, tmp_path: Path
 ) -> None:
     whole = (pages_folder / "client.pcapng").read_bytes()
@@ -376,7 +376,7 @@ def test_a_table_of_figures_is_read_as_csv_and_as_json_lines(tmp_path: Path) -> 
         ("a.jsonl", '{"site": "a"}\n{"site', r"a\.jsonl:2: not an object of JSON"),
     ],
 )
-def test_a_wrong_table_is_told_with_its_place(
+def test_a_wrong_table_is_reported_with_its_place(
     tmp_path: Path, name: str, text: str, why: str
 ) -> None:
     (tmp_path / name).write_text(text)
@@ -384,7 +384,7 @@ def test_a_wrong_table_is_told_with_its_place(
         read_connections(tmp_path / name)
 
 
-def test_folders_of_neither_kind_and_damaged_polls_are_told(tmp_path: Path) -> None:
+def test_unknown_folders_and_damaged_polls_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="neither a folder of `netspurt poll` nor one of a run"):
         read_connections(tmp_path)
     (tmp_path / "fetches.jsonl").write_text('{"site": "a", "total_s": 1.0}\n')
@@ -430,7 +430,7 @@ def test_the_command_draws_and_leaves_sites_out(
     refused(here("sites", pages_folder, *every), "no connections are left")
 
 
-def test_a_poll_without_captures_has_no_table_for_what_it_does_not_tell(
+def test_a_poll_without_captures_omits_the_tables_that_need_them(
     here: Command, polled: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "bare").mkdir()

@@ -24,7 +24,7 @@ to = "b"
 send = "4 segments"
 """
 
-#: What each test finds in its folder.
+#: The files in each test's folder.
 FILES = {
     "good.toml": 'stop = "2 s"\n' + LONELY,
     "swept.toml": 'stop = "2 s"\n' + LONELY + "[sweep]\nseeds = 3\n",
@@ -48,7 +48,7 @@ def files(tmp_path: Path) -> None:
 
 @pytest.fixture
 def r(saved_run: Path, tmp_path: Path) -> None:
-    """Leave a run in `r`."""
+    """Make a run in the folder `r`."""
     shutil.copytree(saved_run, tmp_path / "r")
 
 
@@ -151,7 +151,9 @@ def test_a_scenario_that_cannot_be_used_is_named_and_nothing_is_made(
     ],
 )
 @pytest.mark.usefixtures("r")
-def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, says: str) -> None:
+def test_the_error_for_a_run_that_cannot_be_shown_gives_the_reason(
+    here: Command, words: str, says: str
+) -> None:
     refused(here(*words.split()), says)
 
 
@@ -193,7 +195,7 @@ def test_a_run_that_cannot_be_shown_so_is_told_why(here: Command, words: str, sa
         ("explain words.txt", "words.txt: neither pcap nor pcapng"),
     ],
 )
-def test_a_recording_that_cannot_be_read_so_is_told_why(
+def test_the_error_for_a_recording_that_cannot_be_read_gives_the_reason(
     here: Command, words: str, says: str
 ) -> None:
     refused(here(*words.split()), says)
@@ -227,7 +229,7 @@ def test_a_recording_that_cannot_be_read_so_is_told_why(
         ("doctor --jsn", "No such option: --jsn"),
     ],
 )
-def test_what_else_cannot_be_done_is_told_with_the_way_out(
+def test_every_other_mistake_is_reported_with_the_fix(
     here: Command, tmp_path: Path, words: str, says: str
 ) -> None:
     before = set(tmp_path.rglob("*"))
@@ -236,7 +238,7 @@ def test_what_else_cannot_be_done_is_told_with_the_way_out(
 
 
 @pytest.mark.parametrize("name", ["absent.pkt", "binary.toml", "words.txt"])
-def test_a_script_that_is_none_has_its_line_and_its_error(here: Command, name: str) -> None:
+def test_an_invalid_script_is_reported_with_line_and_error(here: Command, name: str) -> None:
     ran = here("script", name)
     assert ran.returncode == 2
     assert ran.stdout.split()[:2] == ["refused", Path(name).stem]

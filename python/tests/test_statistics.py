@@ -84,7 +84,7 @@ def test_a_block_length_depends_on_no_unit_and_no_level() -> None:
 
 
 @pytest.mark.parametrize("series", [[], [1.0], [2.0] * 50, [math.nan] * 50, [1.0, 2.0, 1.0]])
-def test_what_tells_nothing_of_its_memory_has_blocks_of_one(series: list[float]) -> None:
+def test_a_series_without_measurable_memory_has_blocks_of_one(series: list[float]) -> None:
     assert block_length(series) == 1
 
 
@@ -138,7 +138,7 @@ def test_two_columns_are_drawn_together() -> None:
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((3.0, 3.0, 3.0))
 
 
-def test_a_difference_turns_its_sign_with_its_terms_and_forgets_what_both_share() -> None:
+def test_swapping_the_terms_of_a_difference_changes_its_sign_and_shared_parts_cancel() -> None:
     rng = np.random.default_rng(3)
     one, other, path = rng.normal(size=(3, 200))
     there = paired_difference(one, other, mean, length=4)
@@ -151,7 +151,7 @@ def test_a_difference_turns_its_sign_with_its_terms_and_forgets_what_both_share(
 
 
 @pytest.mark.parametrize("series", [[], [1.0]])
-def test_there_is_nothing_to_draw_from_one_probe(series: list[float]) -> None:
+def test_resampling_one_probe_is_an_error(series: list[float]) -> None:
     with pytest.raises(ValueError, match="too few to resample"):
         block_bootstrap(series, mean)
 
@@ -159,7 +159,9 @@ def test_there_is_nothing_to_draw_from_one_probe(series: list[float]) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "sign"), [(1, 2, 1), (-2, -1, -1), (-1, 1, 0), (0, 1, 0), (-1, 0, 0)]
 )
-def test_an_interval_has_a_sign_only_if_all_of_it_has(low: float, high: float, sign: int) -> None:
+def test_an_interval_has_a_sign_only_if_it_excludes_zero(
+    low: float, high: float, sign: int
+) -> None:
     interval = Interval((low + high) / 2, low, high, 0.95, 3)
     assert interval.sign == sign
     scaled = interval.scaled(100)
@@ -245,7 +247,7 @@ def test_the_second_line_holds_from_the_break_on() -> None:
     unit=st.sampled_from([1e-3, 1e-2]),
 )
 @settings(max_examples=200, deadline=None)
-def test_the_true_rate_lies_in_what_rounded_delays_leave_open(
+def test_the_true_rate_lies_in_the_range_that_rounded_delays_allow(
     rate: float, base: float, octets: int, unit: float
 ) -> None:
     delays = [base, base + 8 * octets / rate]
@@ -316,18 +318,18 @@ def test_a_perfect_rhythm_has_strength_one_and_one_of_two_phases_less() -> None:
 
 
 @pytest.mark.parametrize("times", [[], [1.0] * 4, [5.0] * 9])
-def test_what_has_no_span_has_no_rhythm(times: list[float]) -> None:
+def test_events_at_one_time_have_no_rhythm(times: list[float]) -> None:
     assert find_period(times) is None
 
 
-def test_busy_is_over_and_not_at_the_bound() -> None:
+def test_a_recording_is_busy_only_above_the_bound() -> None:
     recordings = {"night": [0.1], "at": [0.125], "over": [0.126], "lossy": [math.nan, 0.1]}
     labels = label_by_delay(recordings, times=1.25)
     assert [name for name, load in labels.items() if load is Load.BUSY] == ["over"]
     assert label_by_delay({}) == {}
 
 
-# What a timer learns, and what a printed row keeps to.
+# How a timer adapts, and which identities a printed row satisfies.
 
 
 @pytest.mark.parametrize(
@@ -342,14 +344,14 @@ def test_busy_is_over_and_not_at_the_bound() -> None:
         ([math.nan, math.nan, math.nan], [2.0, 2.0, 2.0], None),
     ],
 )
-def test_a_timer_has_learnt_after_its_last_short_one(
+def test_a_timer_has_adapted_after_its_last_too_short_value(
     delay: list[float], timer: list[float], samples: int | None
 ) -> None:
     found = adaptations([40, 40, 256, 256, 256], [1.0, 1.0, *delay], [2.0, 2.0, *timer])
     assert found == [Adaptation(2, (40, 256), samples)]
 
 
-def test_each_change_of_length_is_judged_to_the_next_and_shapes_must_agree() -> None:
+def test_adaptation_is_judged_from_each_change_of_length_to_the_next() -> None:
     octets = [40, 256, 256, 40, 40, 1500]
     found = adaptations(octets, [1.0] * 6, [9.0] * 6)
     assert [(change.start, change.octets) for change in found] == [
@@ -368,7 +370,7 @@ def cut(value: float, parts: int = 1) -> float:
 
 @given(seed=st.integers(0, 10**6), lost=st.integers(0, 60), spurious=st.integers(0, 20))
 @settings(max_examples=200, deadline=None)
-def test_what_is_printed_of_a_true_run_never_contradicts_itself(
+def test_the_printed_row_of_a_true_run_is_always_consistent(
     seed: int, lost: int, spurious: int
 ) -> None:
     rng = np.random.default_rng(seed)

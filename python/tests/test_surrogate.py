@@ -1,4 +1,4 @@
-"""Recordings made up to fit a printed row, and what timers make of them."""
+"""Recordings made up to fit a printed row, and timers on these recordings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_printed_row_has_recordings_of_its_mean_spread_and_losses(
         assert delays.std() / delays.mean() == pytest.approx(account.cov, rel=1e-4)
 
 
-def test_a_replay_of_a_recording_keeps_to_the_identities(recordings: Recordings) -> None:
+def test_a_replay_of_a_recording_satisfies_the_identities(recordings: Recordings) -> None:
     row = recordings.rows["FACC"]
     sums = sums_of(recordings.made("FACC", recordings.variants[0])[0], "mills")
     assert sums["total_ns"] == sums["good_ns"] + sums["waited_ns"] + sums["spurious_ns"]
@@ -100,7 +100,7 @@ def taught(algorithm: str, made: Delays) -> list[int | None]:
     return [change.samples for change in changes if change.octets == (40, 256)]
 
 
-def test_after_short_packets_a_timer_takes_some_long_ones_to_learn() -> None:
+def test_a_timer_needs_several_long_packets_to_adapt_after_short_ones() -> None:
     """By hand: from 1 to 5, 2 E reaches 5 after 2 steps of a quarter (2, 2.75), 4 of an eighth.
 
     E is then 1.5, 1.94, 2.32, 2.66. A timer that counts lengths knows once it has seen both.
@@ -115,7 +115,7 @@ def test_after_short_packets_a_timer_takes_some_long_ones_to_learn() -> None:
 
 
 def test_a_timer_that_knows_lengths_is_no_worse_on_lengths_that_matter() -> None:
-    """Where most of what delays differ by is what the length costs."""
+    """On a path where lengths cause most of the difference between delays."""
     row = Row(mean=1.0, cov=0.48, lost=5, lengths=(40, 256), line=STEEP, probes=2000)
     for structure in STRUCTURES:
         made = row.surrogate(structure, seed=2)

@@ -1,4 +1,4 @@
-"""Sweeps: never lost, the same whoever runs them, and honest about what they show."""
+"""Sweeps: kept when interrupted, equal on every engine, and with correct verdicts."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_listed_cases_must_have_the_same_names() -> None:
         Sweep.listed([])
 
 
-def test_the_columns_that_every_sweep_has_are_known(whole: Cases) -> None:
+def test_the_list_of_common_columns_matches_a_sweep(whole: Cases) -> None:
     assert set(whole) - set(whole.about.names) == TAKEN
 
 
@@ -204,7 +204,7 @@ def test_paired_runs_of_two_windows_meet_the_same_losses(whole: Cases) -> None:
     assert len(set(seeds[0].tolist())) == 20
 
 
-def test_an_object_store_holds_a_sweep_too(whole: Cases) -> None:
+def test_an_object_store_can_hold_a_sweep(whole: Cases) -> None:
     pytest.importorskip("fsspec", reason="fsspec is not installed: no object store is tried")
     where = f"memory://sweeps/{uuid.uuid4().hex}"
     folder, _ = run_sweep(lossy(), where, chunk=50)
@@ -212,7 +212,7 @@ def test_an_object_store_holds_a_sweep_too(whole: Cases) -> None:
     assert run_sweep(lossy(), where)[1].cases == 0
 
 
-def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path, whole: Cases) -> None:
+def test_a_damaged_file_is_named_with_the_fix(tmp_path: Path, whole: Cases) -> None:
     folder, _ = run_sweep(lossy(), tmp_path / "s", chunk=50)
     broken = tmp_path / "s" / "cases" / "000000050.parquet"
     broken.write_bytes(broken.read_bytes()[:100])
@@ -223,7 +223,7 @@ def test_a_damaged_file_is_named_with_the_way_out(tmp_path: Path, whole: Cases) 
     assert folder.read().digest() == whole.digest()
 
 
-def test_two_programs_do_not_sweep_into_one_folder(netspurt: Command, tmp_path: Path) -> None:
+def test_a_second_program_cannot_write_to_the_same_sweep(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     with held(tmp_path / "s"):
         second = netspurt("sweep", "x.toml", "--out", "s")
@@ -245,7 +245,7 @@ def test_a_url_of_this_machine_is_a_folder_whose_files_are_whole(tmp_path: Path)
     assert open_sweep(tmp_path / "s").tally().done == 120
 
 
-def test_a_full_disk_is_told_with_the_file_and_what_was_done_is_kept(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_file_and_finished_cases_are_kept(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     words = f"ulimit -f 8; exec {NETSPURT} sweep x.toml --out s --chunk 60"
     full = subprocess.run(
@@ -265,7 +265,7 @@ def test_a_folder_with_a_failed_case_is_not_strict(tmp_path: Path) -> None:
         run_sweep(sweep, tmp_path / "s", strict=True)
 
 
-def test_a_case_without_end_is_not_waited_for_to_guess_how_long_cases_take() -> None:
+def test_the_guess_of_duration_does_not_wait_for_an_endless_case() -> None:
     text = LOSSY.replace('stop = "20 s"', 'stop = "900000000 s"')
     endless = text.replace('send = "100 segments"\n', "")
     began = time.process_time()
@@ -328,10 +328,10 @@ def test_a_value_beside_the_axes_is_set_in_every_case(here: Command, tmp_path: P
     assert "500 ms" in text
 
 
-# What it says.
+# Summaries and comparisons.
 
 
-def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
+def test_intervals_cover_the_mean_as_often_as_they_claim() -> None:
     rng = np.random.default_rng(3)
     held = 0
     for _ in range(100):
@@ -345,7 +345,7 @@ def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
     assert 84 <= held <= 99
 
 
-def test_pairs_tell_what_groups_cannot() -> None:
+def test_a_paired_comparison_finds_a_difference_that_groups_do_not_show() -> None:
     rng = np.random.default_rng(4)
     luck = rng.normal(100.0, 10.0, 30)
     columns = {
@@ -369,7 +369,7 @@ def test_a_ratio_is_of_sums_and_not_a_mean_of_ratios(whole: Cases) -> None:
     assert row.mean.value == pytest.approx(whole["retransmissions"].sum() / whole["sent"].sum())
 
 
-def test_one_run_of_each_has_no_interval(tmp_path: Path) -> None:
+def test_a_single_run_of_each_label_has_no_interval(tmp_path: Path) -> None:
     sweep = Sweep.of(ns.Scenario.parse(LOSSY.replace("seeds = 20", "seeds = 1"), "x.toml"))
     folder, _ = run_sweep(sweep, tmp_path / "s")
     cases = folder.read()
@@ -378,7 +378,7 @@ def test_one_run_of_each_has_no_interval(tmp_path: Path) -> None:
     assert {row.verdict for row in rows} == {"cannot tell"}
 
 
-def test_pairs_that_are_equal_one_by_one_are_the_same(tmp_path: Path) -> None:
+def test_runs_that_are_equal_pair_by_pair_are_called_the_same(tmp_path: Path) -> None:
     text = LOSSY.replace("probability = 0.02", "probability = 0.0").replace("10 pa", "500 pa")
     folder, _ = run_sweep(Sweep.of(ns.Scenario.parse(text)), tmp_path / "s")
     rows = compare(folder.read(), "retransmissions", "window", folder.labels, paired=True)
@@ -415,7 +415,7 @@ def test_every_kind_of_picture_shows_every_group(whole: Cases, kind: str, by: in
     assert shown[kind] == len(rows)
 
 
-def test_quantities_are_places_on_an_axis() -> None:
+def test_quantities_are_placed_on_an_axis_by_their_values() -> None:
     assert positions(["1 kbit/s", "2 Mbit/s"]) == [1e3, 2e6]
     assert positions(["sack", "1 kbit/s"]) is None
 
@@ -429,7 +429,7 @@ def test_a_heat_map_of_one_name_is_an_error(whole: Cases) -> None:
 # As a command.
 
 
-def test_the_command_runs_tells_and_compares(netspurt: Command, tmp_path: Path) -> None:
+def test_the_command_runs_shows_and_compares_a_sweep(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY)
     first = netspurt("sweep", "x.toml", "--out", "s", "--threads", "1")
     assert first.returncode == 0, first.stderr
@@ -458,7 +458,7 @@ def test_the_command_runs_tells_and_compares(netspurt: Command, tmp_path: Path) 
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
 
 
-def test_slips_on_the_command_line_are_told(netspurt: Command, tmp_path: Path) -> None:
+def test_mistakes_on_the_command_line_are_reported(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(LOSSY.replace("links.path.rate", "links.paht.rate"))
     slip = netspurt("sweep", "x.toml", "--out", "s")
     assert slip.returncode == 2
@@ -479,7 +479,7 @@ def test_a_case_of_a_sweep_is_run_by_its_number(netspurt: Command, tmp_path: Pat
     assert one["seed"] == lossy().scenario(63).seed
 
 
-def test_an_interrupt_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_finished_cases_and_says_how_to_continue(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text(LOSSY.replace("seeds = 20", "seeds = 20000"))
     words = sweep_command(file, tmp_path / "s")
@@ -497,7 +497,7 @@ def sweep_command(file: Path, out: Path) -> list[str]:
     return [str(NETSPURT), "sweep", str(file), "--out", str(out), "--chunk", "20"]
 
 
-def test_a_sweep_that_is_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+def test_a_sweep_that_is_killed_twenty_times_has_the_same_result(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text(LOSSY.replace("seeds = 20", "seeds = 500"))
     subprocess.run(sweep_command(file, tmp_path / "whole"), check=True, capture_output=True)
@@ -536,7 +536,7 @@ def test_a_sweep_that_is_killed_twenty_times_ends_as_an_undisturbed_one(tmp_path
         assert not list(folder.glob(".*.partial"))
 
 
-def test_the_sweeps_of_the_shelf_take_a_minute_of_a_processor(tmp_path: Path) -> None:
+def test_the_shipped_sweeps_take_less_than_a_minute_of_processor_time(tmp_path: Path) -> None:
     began = time.process_time()
     for name in ("many-starts", "savings"):
         sweep = Sweep.of(ns.load(ROOT / "papers" / "rfc2416" / f"{name}.toml"))

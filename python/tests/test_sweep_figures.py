@@ -83,7 +83,7 @@ def test_equal_differences_of_two_runs_show_nothing_and_those_of_three_do() -> N
         assert row.verdict == verdict
 
 
-def test_a_case_that_was_cut_takes_its_counterpart_with_it() -> None:
+def test_the_counterpart_of_a_cut_case_is_left_out() -> None:
     # Each algorithm has four runs on a hard path and four on an easy one. Three of the new
     # algorithm's four hard runs were cut, so that they have no measure.
     cases = {

@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "s"
 
 
-def test_the_last_name_turns_fastest_and_the_runs_of_a_case_stand_together(cases: Cases) -> None:
+def test_the_last_axis_varies_fastest_and_the_runs_of_a_case_are_adjacent(cases: Cases) -> None:
     assert cases["case"].tolist() == list(range(12))
     assert cases["repeat"].tolist() == [1, 2, 3] * 4
     assert cases["rate"].tolist() == ["1 Mbit/s"] * 6 + ["2 Mbit/s"] * 6
@@ -87,7 +87,7 @@ def test_the_scenario_of_a_case_has_its_values(cases: Cases) -> None:
             sweep.scenario(wrong)
 
 
-def test_every_file_holds_the_cases_that_its_name_says(folder: Path) -> None:
+def test_every_file_holds_the_cases_in_its_name(folder: Path) -> None:
     names = sorted(path.name for path in (folder / "cases").iterdir())
     assert names == ["000000000.parquet", "000000005.parquet", "000000010.parquet"]
     assert list(open_sweep(folder).chunks()) == [Chunk(0, 5), Chunk(5, 5), Chunk(10, 2)]
@@ -98,7 +98,7 @@ def test_every_file_holds_the_cases_that_its_name_says(folder: Path) -> None:
     assert opened.tally().cases == 7
 
 
-def test_a_sweep_tells_its_progress_from_what_was_there_to_all(folder: Path) -> None:
+def test_a_sweep_reports_progress_from_the_finished_cases_to_all(folder: Path) -> None:
     (folder / "cases" / "000000005.parquet").unlink()
     told: list[tuple[float, float]] = []
     _, tally = run_sweep(small(), folder, progress=lambda *at: told.append(at))
@@ -129,7 +129,7 @@ made: list[Interrupted] = []
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
-def test_an_interrupt_keeps_the_chunks_that_were_done_and_ends_the_engine(
+def test_an_interrupt_keeps_finished_chunks_and_ends_the_engine(
     tmp_path: Path, cases: Cases, after: int
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
@@ -143,7 +143,7 @@ def test_an_interrupt_keeps_the_chunks_that_were_done_and_ends_the_engine(
     assert open_sweep(tmp_path / "s").read().digest() == cases.digest()
 
 
-def test_a_failed_case_stands_in_its_place_and_the_first_is_told(tmp_path: Path) -> None:
+def test_a_failed_case_keeps_its_row_and_the_first_failure_is_reported(tmp_path: Path) -> None:
     failing = SMALL.replace(
         "[sweep.over]",
         '[sweep.over]\nsize = { path = "flows.x.tcp.packet_size", values = ["900 B", "2000 B"] }',
@@ -195,7 +195,7 @@ def test_a_tally_adds_chunks_in_any_order() -> None:
         ({"fingerprint": None}, "it lacks `fingerprint`"),
     ],
 )
-def test_a_damaged_manifest_is_told_by_every_command(
+def test_every_command_reports_a_damaged_manifest(
     here: Command, folder: Path, change: dict[str, Any], says: str
 ) -> None:
     manifest = folder / "sweep.json"
@@ -208,7 +208,7 @@ def test_a_damaged_manifest_is_told_by_every_command(
 
 
 @pytest.mark.parametrize("text", ["", "[", "null", "[]", "\0", "[" * 100_000, "1" * 5000])
-def test_a_manifest_that_is_none_is_told(here: Command, folder: Path, text: str) -> None:
+def test_an_invalid_manifest_is_an_error(here: Command, folder: Path, text: str) -> None:
     (folder / "sweep.json").write_text(text)
     refused(here("sweep", "status", "s"), "sweep.json is damaged")
 
@@ -234,7 +234,7 @@ def flipped(content: bytes, bit: int) -> bytes:
     return bytes(turned)
 
 
-def test_any_bit_that_turns_in_any_file_is_told_with_the_files_name(folder: Path) -> None:
+def test_any_flipped_bit_in_any_file_is_reported_with_the_files_name(folder: Path) -> None:
     files = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     assert len(files) == 9, "the manifest, the scenario and three chunks, four with checksums"
     chance = random.Random(7)
@@ -251,7 +251,7 @@ def test_any_bit_that_turns_in_any_file_is_told_with_the_files_name(folder: Path
     assert open_sweep(folder).tally().done == 12
 
 
-def test_a_chunk_without_its_checksum_is_told_and_removed_it_runs_again(
+def test_a_chunk_without_its_checksum_is_reported_and_runs_again_if_removed(
     here: Command, folder: Path, cases: Cases
 ) -> None:
     chunk = folder / "cases" / "000000005.parquet"
@@ -282,7 +282,7 @@ def test_a_symbolic_link_in_a_sweep_is_refused(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_chunks_of_one_sweep_are_not_taken_for_those_of_another(folder: Path) -> None:
+def test_the_chunks_of_another_sweep_are_refused(folder: Path) -> None:
     first, last = (folder / "cases" / f"{n:09}.parquet" for n in (0, 10))
     last.write_bytes(first.read_bytes())
     digest = hashlib.sha256(first.read_bytes()).hexdigest()
@@ -292,7 +292,7 @@ def test_chunks_of_one_sweep_are_not_taken_for_those_of_another(folder: Path) ->
         open_sweep(folder).read()
 
 
-def test_a_place_that_cannot_hold_a_sweep_is_told_and_nothing_is_said_to_be_kept(
+def test_the_error_for_an_impossible_folder_does_not_claim_kept_cases(
     here: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
@@ -332,7 +332,7 @@ def test_programs_get_json_from_every_command(here: Command, folder: Path) -> No
     assert [row["group"] for row in told] == [{"rate": "1 Mbit/s"}, {"rate": "2 Mbit/s"}]
 
 
-def test_a_percentile_and_a_group_are_those_asked_for(here: Command, folder: Path) -> None:
+def test_the_percentile_and_group_asked_for_are_shown(here: Command, folder: Path) -> None:
     words = ("show", "s", "-m", "sent", "--by", "rate", "--percentile", "0", "--percentile", "100")
     read = open_sweep(folder).read()
     for row in json.loads(here("sweep", *words, "--json").stdout):
@@ -345,7 +345,7 @@ def test_a_percentile_and_a_group_are_those_asked_for(here: Command, folder: Pat
         )
 
 
-def test_cases_become_a_data_frame_and_a_column_that_is_not_there_is_told(cases: Cases) -> None:
+def test_cases_become_a_data_frame_and_an_unknown_column_is_an_error(cases: Cases) -> None:
     frame = cases.to_polars()
     assert frame.columns == list(cases)
     assert frame["sent"].to_list() == cases["sent"].tolist()

@@ -1,4 +1,4 @@
-"""What `netspurt sweep show` and `compare` say of seeds, of axes, and of measures."""
+"""The texts of `netspurt sweep show` and `compare` on seeds, axes and measures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def swept(folder: Path, text: str, seeds: int = 4) -> Path:
     return folder
 
 
-def test_seeds_that_change_nothing_are_no_evidence(netspurt: Command, tmp_path: Path) -> None:
+def test_equal_results_of_all_seeds_are_not_evidence(netspurt: Command, tmp_path: Path) -> None:
     certain = swept(tmp_path / "certain", CERTAIN)
     assert change_nothing(ns.open_sweep(certain).read(), ns.open_sweep(certain).labels)
     words = ("compare", certain, "--axis", "window", "-m", "goodput_bps")
@@ -39,7 +39,7 @@ def test_seeds_that_change_nothing_are_no_evidence(netspurt: Command, tmp_path: 
     assert "are equal" not in netspurt("sweep", "show", lossy, "-m", "goodput_bps").stdout
 
 
-def test_one_run_of_each_is_no_evidence_of_equal_seeds(tmp_path: Path) -> None:
+def test_one_run_of_each_label_does_not_show_that_seeds_change_nothing(tmp_path: Path) -> None:
     folder = ns.open_sweep(swept(tmp_path / "s", CERTAIN, seeds=1))
     assert not change_nothing(folder.read(), folder.labels)
 
@@ -61,13 +61,13 @@ def test_a_missing_interval_says_how_many_runs_it_needs(netspurt: Command, tmp_p
         (Interval(1.0, np.nan, np.nan, 0.95, 1), None),
     ],
 )
-def test_an_interval_shrinks_with_the_root_of_the_seeds(
+def test_the_number_of_seeds_needed_follows_from_the_interval(
     difference: Interval, seeds: int | None
 ) -> None:
     assert needed(difference, 10) == seeds
 
 
-def test_the_only_axis_needs_no_name_and_of_several_one_is_asked_for(
+def test_the_axis_must_be_named_only_if_there_are_several(
     netspurt: Command, tmp_path: Path
 ) -> None:
     base = ns.new_scenario().replace({"stop": "5 s"})

@@ -1,4 +1,4 @@
-"""Tables: selection, order, what does not exist, and their text, read back exactly."""
+"""Tables: selection, order, missing values, and text that is read back exactly."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_limit_keeps_the_first_rows_and_counts_the_others(
     assert len(lines) == 1 + min(limit, len(every)) + (left > 0)
 
 
-def test_columns_of_text_stand_left_and_numbers_right(two: ns.Run) -> None:
+def test_text_is_aligned_left_and_numbers_right(two: ns.Run) -> None:
     head, *lines = aligned(two.queue.take(np.arange(40)))
     for name in ("link", "queue_packets"):
         at = head.index(name)
@@ -137,7 +137,7 @@ def test_columns_of_text_stand_left_and_numbers_right(two: ns.Run) -> None:
                 assert line[:end].rstrip() == line[:end], "numbers end below their name"
 
 
-def test_what_does_not_exist_is_a_dash_for_people_and_nothing_for_programs(
+def test_a_missing_value_is_a_dash_for_people_and_empty_for_programs(
     here: Command, saved: Path, rows: Show
 ) -> None:
     (bulk, *_) = rows("flows", "--flow", "bulk")
@@ -146,7 +146,7 @@ def test_what_does_not_exist_is_a_dash_for_people_and_nothing_for_programs(
     assert lines[0].split()[names.split().index("failure")] == "-"
 
 
-def test_a_table_that_is_not_there_or_has_no_such_rows_is_told(here: Command, saved: Path) -> None:
+def test_a_missing_table_or_selection_without_rows_is_an_error(here: Command, saved: Path) -> None:
     refused(here("table", saved, "segments", "--flow", "x"), "there are bulk, pages")
     refused(here("table", saved, "links", "--flow", "bulk"), "the table links has no flows")
     refused(here("table", saved, "drops", "--direction", "up"), "not one of forward, reverse")
@@ -155,7 +155,7 @@ def test_a_table_that_is_not_there_or_has_no_such_rows_is_told(here: Command, sa
     assert {line.partition(":")[0] for line in listed} == names
 
 
-def test_a_table_without_rows_is_its_heading(here: Command, tmp_path: Path) -> None:
+def test_a_table_without_rows_prints_its_heading(here: Command, tmp_path: Path) -> None:
     run = ns.Scenario.parse(TWO.replace('"5 packets"', '"unlimited"'), "two.toml").run()
     folder = run.save(tmp_path / "empty")
     assert here("table", folder, "drops", "--csv").stdout == ",".join(run.drops) + "\n"
@@ -179,7 +179,7 @@ def test_a_selection_of_a_selection_is_a_selection(two: ns.Run) -> None:
     assert again.rows == len(again) == int((late["kind"] == "retransmission").sum())
 
 
-def test_rows_are_taken_in_the_order_asked_for_and_as_often(two: ns.Run) -> None:
+def test_rows_are_taken_in_the_given_order_with_repeats(two: ns.Run) -> None:
     numbers = np.array([5, 0, 5, 2])
     taken = two.cwnd.take(numbers)
     assert taken["t_ns"].tolist() == two.cwnd["t_ns"][numbers].tolist()
@@ -188,21 +188,21 @@ def test_rows_are_taken_in_the_order_asked_for_and_as_often(two: ns.Run) -> None
         two.cwnd.take(np.array([len(two.cwnd)]))["t_ns"]
 
 
-def test_an_open_column_selects_all_and_an_unknown_value_nothing(two: ns.Run) -> None:
+def test_none_selects_all_rows_and_an_unknown_value_selects_no_rows(two: ns.Run) -> None:
     assert len(two.segments.where(flow=None, node=None)) == len(two.segments)
     assert len(two.segments.where(flow="nobody")) == 0
     with pytest.raises(KeyError, match="table segments has no column 'flwo'; it has t_ns, "):
         two.segments.where(flwo="bulk")
 
 
-def test_columns_of_truth_values_and_numbers_are_selected_by_them(two: ns.Run) -> None:
+def test_rows_can_be_selected_by_booleans_and_numbers(two: ns.Run) -> None:
     fired = two.rto.where(fired=True)
     assert len(fired) == int(two.rto["fired"].sum())
     first = int(two.cwnd["t_ns"][0])
     assert set(two.cwnd.where(t_ns=first)["t_ns"].tolist()) == {first}
 
 
-def test_seconds_are_nanoseconds_by_a_billion_and_no_number_where_nothing_is(two: ns.Run) -> None:
+def test_seconds_are_nanoseconds_over_a_billion_and_nan_if_missing(two: ns.Run) -> None:
     finished: Any = two.flows["finished_ns"]
     seconds = two.flows.seconds("finished_ns")
     assert np.isnan(seconds).tolist() == np.ma.getmaskarray(finished).tolist()
@@ -218,7 +218,7 @@ def test_a_table_is_a_mapping_of_its_columns_whose_length_is_its_rows(two: ns.Ru
     assert {len(column) for column in table.values()} == {len(table)}
 
 
-def test_a_data_frame_has_what_the_table_has(two: ns.Run) -> None:
+def test_a_data_frame_has_the_values_of_the_table(two: ns.Run) -> None:
     for name in ("flows", "segments", "requests", "retransmissions"):
         table = two.table(name)
         frame = table.to_polars()

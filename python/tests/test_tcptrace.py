@@ -34,7 +34,7 @@ needs_tcptrace = pytest.mark.skipif(
 @needs_tcptrace
 @pytest.mark.skipif(not captures(), reason="the sample captures are not there")
 @pytest.mark.parametrize("file", captures(), ids=lambda file: file.name)
-def test_statistics_are_those_of_tcptrace_but_for_the_differences_listed(file: Path) -> None:
+def test_statistics_agree_with_tcptrace_except_for_the_listed_differences(file: Path) -> None:
     known = {one for one in listed() if one.file == file.name}
     assert set(differences(file.name, theirs(file), ours(file))) == known
 
@@ -42,7 +42,7 @@ def test_statistics_are_those_of_tcptrace_but_for_the_differences_listed(file: P
 @needs_tcptrace
 @pytest.mark.parametrize("loss", [0.0, 0.02])
 @pytest.mark.parametrize("side", ["source", "receiver"])
-def test_statistics_of_simulated_captures_are_those_of_tcptrace(
+def test_statistics_of_simulated_captures_agree_with_tcptrace(
     tmp_path: Path, loss: float, side: str
 ) -> None:
     scenario = ns.new_scenario().replace(
@@ -61,6 +61,6 @@ def test_statistics_of_simulated_captures_are_those_of_tcptrace(
     assert [one for one in left if not one.column.startswith(FAULTY)] == []
 
 
-def test_every_difference_listed_has_a_reason_that_is_told() -> None:
+def test_every_listed_difference_has_a_documented_reason() -> None:
     told = set(re.findall(r"^\| `([a-z-]+)` \|", (LISTED.parent / "README.md").read_text(), re.M))
     assert {*listed().values(), *REASONS.values(), *OTHER_REASONS} <= told

@@ -36,7 +36,7 @@ def room_of(file: Path) -> str:
     return part.removesuffix(".py")
 
 
-#: What stands for an import that cannot be followed.
+#: Stands for an import that cannot be followed.
 HIDDEN = "something in a way that cannot be followed"
 
 
@@ -130,7 +130,7 @@ def modules() -> Modules:
 
 
 def definer(module: tuple[str, ...], name: str, known: Modules) -> tuple[str, ...] | None:
-    """Return the module that defines what `module` calls `name`, however it is handed on."""
+    """Return the module that defines `name` of `module`, through all re-exports."""
     if (*module, name) in known:
         return (*module, name)
     if module not in known:
@@ -216,7 +216,7 @@ def test_each_circle_is_found(face: str, b: str, c: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("file", sources(), ids=lambda f: str(f.relative_to(PACKAGE)))
-def test_a_source_keeps_the_house_rules(file: Path) -> None:
+def test_each_source_file_keeps_the_house_rules(file: Path) -> None:
     text = file.read_text()
     wrong = long_functions(text)
     if file != PACKAGE / "__init__.py":
@@ -232,7 +232,7 @@ def test_every_room_has_a_floor_and_every_floor_its_rooms() -> None:
     assert there == set(floors())
 
 
-def test_each_rule_finds_its_offender() -> None:
+def test_each_rule_finds_a_file_that_breaks_it() -> None:
     known = {"top": 1, "side": 1, "ground": 0}
     assert bad_imports("top", "from netspurt.ground import x", known) == []
     assert bad_imports("top", "from netspurt import ground", known) == []
@@ -261,11 +261,11 @@ def test_each_rule_finds_its_offender() -> None:
         "try:\n    from netspurt import top\nexcept ImportError:\n    pass",
     ],
 )
-def test_each_way_to_a_room_above_is_found(text: str) -> None:
+def test_each_kind_of_import_of_a_higher_room_is_found(text: str) -> None:
     assert bad_imports("ground", text, {"top": 1, "ground": 0})
 
 
-def test_imports_within_a_room_are_its_own() -> None:
+def test_imports_within_a_room_are_allowed() -> None:
     known = {"top": 1, "ground": 0}
     package = ["netspurt", "ground"]
     for text in ("from . import part", "from .part import x", "from .. import ground"):

@@ -72,7 +72,7 @@ def test_no_probe_passes_in_an_outage(tmp_path: Path) -> None:
     np.testing.assert_array_equal(~table["lost"], (sent_s < 4.95) | (sent_s >= 11))
 
 
-def test_what_makes_no_link_is_refused_with_the_reason() -> None:
+def test_a_recording_that_makes_no_link_is_refused_with_the_reason() -> None:
     for recording, why in [
         (ns.Delays.of([0.1, 0.2]), "does not say when"),
         (ns.Delays.of([None, None], every=1.0), "no probe of it came back"),
@@ -83,7 +83,7 @@ def test_what_makes_no_link_is_refused_with_the_reason() -> None:
         timelines.follow(ns.Delays.of([0.1], every=1.0), outage=0)
 
 
-def test_a_table_becomes_what_a_link_follows(tmp_path: Path) -> None:
+def test_a_table_becomes_a_timeline_for_a_link(tmp_path: Path) -> None:
     path = tmp_path / "pass.csv"
     path.write_text("t_s,rtt_ms,rate_mbps,loss\n0,40,10,0\n15,60.5,2.5,0.01\n")
     timeline = timelines.read_timeline(path)
@@ -104,7 +104,7 @@ def test_the_distance_beside_an_orbit_s_delay_is_left_out(tmp_path: Path) -> Non
     assert timelines.read_timeline(path).forward.delay == [(0, 250_000_000)]
 
 
-def test_series_of_round_trips_and_traces_of_opportunities_are_told_apart(tmp_path: Path) -> None:
+def test_series_of_round_trips_and_traces_of_opportunities_are_recognised(tmp_path: Path) -> None:
     series, trace = tmp_path / "series", tmp_path / "trace"
     series.write_text("0,50000001\n100000000,52000000\n")
     trace.write_text("1\n1\n3\n7\n")
@@ -160,7 +160,7 @@ def test_series_of_round_trips_and_traces_of_opportunities_are_told_apart(tmp_pa
         ("[1]\n\n= 5", "neither TOML nor a table"),
     ],
 )
-def test_what_is_no_timeline_names_the_place_and_the_fix(
+def test_the_error_for_an_invalid_timeline_names_the_place_and_the_fix(
     tmp_path: Path, text: str, why: str
 ) -> None:
     path = tmp_path / "x"
@@ -235,7 +235,7 @@ def _irtt(trips: list[tuple[str, int, int]]) -> str:
     return json.dumps({"config": {}, "stats": {"duplicates": 3}, "round_trips": each})
 
 
-def test_a_recording_that_tells_directions_gives_each_its_own(tmp_path: Path) -> None:
+def test_a_recording_with_both_directions_gives_each_its_own_timeline(tmp_path: Path) -> None:
     path = tmp_path / "irtt.json"
     trips = [("false", 10, 30)] * 30
     trips[3] = trips[4] = ("true_down", 0, 0)
@@ -262,7 +262,7 @@ def test_a_recording_that_tells_directions_gives_each_its_own(tmp_path: Path) ->
     assert "the clocks of both ends differ by 25 ms or so" in moves.notes[0]
 
 
-def test_duplicates_of_a_recording_come_twice_over_the_link(tmp_path: Path) -> None:
+def test_the_link_duplicates_the_packets_that_a_recording_has_twice(tmp_path: Path) -> None:
     path = tmp_path / "irtt.json"
     path.write_text(_irtt([("false", 10, 30)] * 6))
     (recording,) = ns.read_delays(path)
@@ -310,14 +310,14 @@ def test_an_outage_loses_the_lost_probes_alone_where_round_trips_are_longer_than
     np.testing.assert_allclose(spans, [(2.3, 0.5), (6.3, 3.0)], atol=0.002)
 
 
-def test_probes_that_were_held_and_released_together_are_so_on_the_link(tmp_path: Path) -> None:
+def test_the_link_releases_together_the_probes_that_were_released_together(tmp_path: Path) -> None:
     rtt: list[float | None] = [0.04] * 100
     for n in range(30, 60):
         rtt[n] = 6.0 - 0.1 * n + 0.03
     assert _same(rtt, 0.1, tmp_path).order == "fifo"
 
 
-def test_an_answer_that_others_overtook_holds_up_none_of_them(tmp_path: Path) -> None:
+def test_an_overtaken_answer_does_not_delay_those_that_overtook_it(tmp_path: Path) -> None:
     rtt: list[float | None] = [0.04 + 0.001 * (n % 4) for n in range(100)]
     rtt[20] = 4.0
     rtt[40:43] = [None] * 3
@@ -332,7 +332,7 @@ def test_an_answer_that_others_overtook_holds_up_none_of_them(tmp_path: Path) ->
     assert kept.order == "fifo", "times to the millisecond prove nothing"
 
 
-def test_what_a_recording_does_not_tell_is_noted() -> None:
+def test_gaps_of_a_recording_are_noted() -> None:
     sent = [0.1 * n + (10 if n > 20 else 0) for n in range(40)]
     (note,) = timelines.follow(ns.Delays.of([0.04] * 40, sent=sent)).notes
     assert note.startswith("no probe left for 10.1 s, 0:00:02 after the beginning")
@@ -351,7 +351,9 @@ rtt min/avg/max/mdev = 40.000/41.000/42.000/1.000 ms
 """
 
 
-def test_a_timeline_of_a_log_says_what_was_reckoned(netspurt: Command, tmp_path: Path) -> None:
+def test_a_timeline_of_a_log_notes_which_times_were_computed(
+    netspurt: Command, tmp_path: Path
+) -> None:
     (tmp_path / "log.txt").write_text(LOG)
     ran = netspurt("delays", "log.txt", "--timeline", "moves.toml")
     assert ran.returncode == 0, ran
@@ -401,7 +403,7 @@ def test_pictures_show_directions_and_gaps_and_shade_outages(
     refused(ran, "the name of a plot's file must end in .png, .svg or .pdf")
 
 
-def test_times_of_one_and_of_both_directions_are_told_apart() -> None:
+def test_times_of_one_direction_and_of_both_are_labelled() -> None:
     ms = 1_000_000
     ahead = timelines.Way(outages=[timelines.Outage(1000 * ms, 2000 * ms)])
     back = timelines.Way(outages=[timelines.Outage(2000 * ms, 2000 * ms)])
@@ -409,7 +411,9 @@ def test_times_of_one_and_of_both_directions_are_told_apart() -> None:
     assert dead_times(timeline) == [(1, 2, "forward"), (2, 3, ""), (3, 4, "reverse")]
 
 
-def test_pictures_of_runs_shade_what_their_links_do(netspurt: Command, tmp_path: Path) -> None:
+def test_pictures_of_runs_shade_the_outages_of_their_links(
+    netspurt: Command, tmp_path: Path
+) -> None:
     changes = {
         "stop": "20 s",
         "record.tables": ["segments", "cwnd", "rto", "rtt", "drops", "queue"],

@@ -78,7 +78,7 @@ def test_replies_are_known_in_the_order_in_which_they_arrive() -> None:
 
 
 @pytest.mark.parametrize(("told", "third"), [(False, 0.3), (True, 0.6)])
-def test_a_timer_that_hears_of_its_timeouts_is_doubled_until_the_next_answer(
+def test_a_timer_that_sees_its_timeouts_doubles_until_the_next_answer(
     told: bool, third: float
 ) -> None:
     """RFC 6298 §2: 1 s; 0.1 + 4 x 0.05; once more, or doubled (§5.5); 0.1 + 4 x 0.0375."""
@@ -113,7 +113,7 @@ def test_linux_fires_a_second_late_by_less_than_a_tick_of_its_wheel() -> None:
     assert (waits.waits <= 1.0 + 2 * 0.032).all(), "steps of 32 ms from a quarter of a second on"
 
 
-def test_percentiles_are_those_of_what_was_lost_and_of_what_was_short() -> None:
+def test_percentiles_are_taken_separately_over_lost_and_over_spurious_probes() -> None:
     rng = np.random.default_rng(3)
     rtt = np.where(rng.random(400) < 0.1, np.nan, 0.1 + rng.exponential(0.1, 400))
     told = one(ns.Delays.of(rtt, every=1.0), "mills:g=1.2")
@@ -149,7 +149,7 @@ def mixed(count: int = 300, seed: int = 1) -> ns.Delays:
 SETTINGS = [f"fixed:rto={ms}ms,max=1s" for ms in (60, 80, 80.5, 120, 200)] + ["mills", "linux"]
 
 
-def test_the_front_is_what_no_other_one_beats() -> None:
+def test_the_front_holds_the_timers_that_no_other_timer_beats() -> None:
     told = ns.replay(mixed(), SETTINGS)
     pairs = {a.estimator: (a.spurious, a.timer.value) for a in told.algorithms}
     beaten = {
@@ -176,7 +176,7 @@ def test_differences_are_of_shares_and_mean_timers_and_turn_with_their_order() -
         assert ahead.ahead.value == pytest.approx(a.efficiency - b.efficiency)
 
 
-def test_timers_that_are_equal_probe_by_probe_are_the_same() -> None:
+def test_timers_that_are_equal_probe_by_probe_are_called_the_same() -> None:
     told = ns.replay(mixed(), ["fixed:rto=1s,max=2s", "fixed:rto=1s,max=3s"])
     found = told.versus(*told.algorithms)
     assert (found.verdict, found.ahead.low, found.ahead.high) == ("same", 0.0, 0.0)
@@ -186,7 +186,7 @@ def recommended(delays: ns.Delays, estimators: list[str], cost: float | None = N
     return " ".join(ns.replay(delays, estimators).recommendation(ns.Price(cost)))
 
 
-def test_what_is_recommended_follows_from_what_was_seen() -> None:
+def test_the_recommendation_follows_from_the_replay() -> None:
     path = mixed(4000)
     assert recommended(path, ["mills"]) == "", "one timer is preferred to nothing"
     none = recommended(path, ["fixed:rto=51ms,max=60s", "fixed:rto=52ms,max=60s"])
@@ -200,7 +200,7 @@ def test_what_is_recommended_follows_from_what_was_seen() -> None:
     assert "Caution" not in same, "two hundred probes were lost"
 
 
-def test_one_way_delays_and_a_handful_of_losses_are_warned_of(tmp_path: Path) -> None:
+def test_one_way_delays_and_few_losses_get_a_warning(tmp_path: Path) -> None:
     file = tmp_path / "owd.csv"
     file.write_text("rtt_ms\n" + "20\n" * 60)
     (path,) = ns.read_delays(file, columns={"one_way": True}, interval=1.0)
@@ -210,7 +210,7 @@ def test_one_way_delays_and_a_handful_of_losses_are_warned_of(tmp_path: Path) ->
 
 
 class Steady:
-    """A second, whatever comes; it counts what it hears."""
+    """A timer of one second that counts its calls."""
 
     def __init__(self) -> None:
         self.heard = 0
@@ -224,7 +224,7 @@ class Steady:
         return 1.0 + self.heard
 
 
-def test_a_class_is_made_afresh_and_an_object_goes_on_from_where_it_is() -> None:
+def test_a_class_starts_fresh_and_an_object_keeps_its_state() -> None:
     path = on([0.5, 0.5, None])
     assert ns.replay(path, [Steady]).algorithms[0].waits.tolist() == [1.0, 2.0, 3.0]
     made = Steady()
@@ -233,7 +233,7 @@ def test_a_class_is_made_afresh_and_an_object_goes_on_from_where_it_is() -> None
         assert waits.tolist() == [start, start + 1, start + 2]
 
 
-def test_one_text_is_one_estimator_and_each_stands_once() -> None:
+def test_equal_texts_give_one_estimator() -> None:
     assert [a.estimator for a in ns.replay(on(FIVE), "mills").algorithms] == ["mills"]
     twice = ns.replay(on(FIVE), ["mills", "mills:g=2", "linux:rto_min=200ms", "linux"])
     assert [a.estimator for a in twice.algorithms] == ["mills", "linux"]
@@ -244,7 +244,7 @@ def test_one_text_is_one_estimator_and_each_stands_once() -> None:
         ns.replay(on(FIVE), [])
 
 
-def test_a_file_with_one_recording_is_replayed_by_its_name_and_of_two_one_is_to_be_taken(
+def test_a_file_with_two_recordings_needs_a_choice_and_one_with_one_does_not(
     tmp_path: Path,
 ) -> None:
     paths = [ns.Delays.of([0.1, 0.2], every=1.0, name=name) for name in ("east", "west")]
@@ -323,7 +323,7 @@ def test_the_command_sets_each_timer_beside_the_reference(here: Command, tmp_pat
     assert [one["estimator"] for one in told["estimators"]] == [against["first"], against["second"]]
 
 
-def test_of_a_large_grid_twelve_settings_of_the_front_are_shown(
+def test_twelve_settings_of_the_front_are_shown_for_a_large_grid(
     here: Command, tmp_path: Path
 ) -> None:
     rng = np.random.default_rng(5)

@@ -30,7 +30,7 @@ def test_a_rate_of_12_mbit_s_is_an_opportunity_in_each_millisecond() -> None:
     assert mahimahi(Way(rate=[(0, 12_000_000)]), S) == list(range(1, 1001))
 
 
-def test_what_is_left_of_a_rate_counts_for_the_next_opportunity() -> None:
+def test_the_rest_of_a_rate_counts_for_the_next_opportunity() -> None:
     # 1500 octets at 8 Mbit/s take 1.5 ms.
     assert mahimahi(Way(rate=[(0, 8_000_000)]), 6 * MS) == [2, 3, 5, 6]
     # Half of an opportunity at the first rate, half at the second.
@@ -67,7 +67,7 @@ def test_several_opportunities_may_be_in_a_millisecond() -> None:
         st.tuples(st.integers(1, 400), st.integers(100_000, 200_000_000)), min_size=1, max_size=8
     )
 )
-def test_a_trace_has_offered_what_the_rate_has_up_to_one_opportunity(
+def test_a_trace_offers_as_much_as_the_rate_within_one_opportunity(
     spans: list[tuple[int, int]],
 ) -> None:
     starts = np.concatenate([[0], np.cumsum([span for span, _ in spans])])
@@ -103,7 +103,7 @@ def test_each_direction_has_a_trace_of_its_own(netspurt: Command, tmp_path: Path
     assert ((tmp_path / "f").read_text(), (tmp_path / "r").read_text()) == ("2\n4\n", "1\n")
 
 
-def test_what_makes_no_trace_is_told(netspurt: Command, tmp_path: Path) -> None:
+def test_an_impossible_trace_is_an_error(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "rate.csv").write_text("t_s,rate_mbps\n0,12\n")
     (tmp_path / "delay.csv").write_text("t_s,delay_ms\n0,12\n")
     refused(netspurt("timeline", "rate.csv", "--mahimahi", "a"), "rate.csv: add --for TIME")
@@ -134,7 +134,7 @@ spy = ["receiver"]
 """
 
 
-def test_a_link_delivers_by_the_trace_of_a_rate_what_it_delivers_at_the_rate(
+def test_a_link_delivers_the_same_by_a_rate_and_by_its_trace(
     tmp_path: Path,
 ) -> None:
     told = '{ timeline = [["0 s", "6 Mbit/s"], ["5 s", "2 Mbit/s"]] }'
@@ -166,7 +166,9 @@ def test_delivered_packets_fill_opportunities_from_the_first_on() -> None:
         delivered("x", [0, 1], [1500, 40])
 
 
-def test_a_capture_is_read_as_what_it_delivered(netspurt: Command, tmp_path: Path) -> None:
+def test_a_capture_gives_a_trace_of_its_delivered_packets(
+    netspurt: Command, tmp_path: Path
+) -> None:
     run = ns.Scenario.parse(FULL.replace("{}", '"2 Mbit/s"'), "full.toml").run()
     run.save(tmp_path / "r")
     ran = netspurt("timeline", "r/receiver.pcapng", "--mahimahi", "cell.down")

@@ -1,4 +1,4 @@
-"""Captures whose retransmissions are known: their cases, what they keep, and their labels."""
+"""Captures whose retransmissions are known: their cases, files and labels."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_cases_have_names_and_draws_of_their_own() -> None:
     assert [(case.path, case.stack, case.seed) for case in again] == [("tails", "plain", 5)] * 3
 
 
-def test_names_that_nothing_has_are_errors() -> None:
+def test_unknown_names_are_errors() -> None:
     with pytest.raises(TruthError, match="no path is called 'tail': there are acks"):
         cases(1, live=False, only="tail")
     with pytest.raises(TruthError, match="no TCP is called 'windows': there are default"):
@@ -134,7 +134,7 @@ def test_labels_are_about_the_packets_that_they_number(collection: Path) -> None
         check_labels(case)
 
 
-def test_captures_with_losses_say_which_packets_they_miss(collection: Path) -> None:
+def test_the_labels_of_a_lossy_capture_name_the_missing_packets(collection: Path) -> None:
     found = 0
     for case in folders(collection):
         captures = {one["file"]: one for one in told(case)["captures"]}
@@ -147,7 +147,7 @@ def test_captures_with_losses_say_which_packets_they_miss(collection: Path) -> N
     assert found > 3
 
 
-def test_what_a_capture_saw_before_decides_whether_an_original_is_seen(collection: Path) -> None:
+def test_an_original_is_seen_only_if_the_capture_has_it(collection: Path) -> None:
     rows = [row for case in folders(collection) for row in read_labels(case / "truth.csv")]
     whole = [row for row in rows if row.capture.count(".") == 1]
     assert {row.original for row in whole if row.side == "sender"} == {"seen"}
@@ -189,7 +189,7 @@ def _saved(tmp_path: Path) -> Path:
     return sorted((tmp_path / "run").glob("*.pcapng"))[0]
 
 
-def test_what_is_no_capture_of_netspurt_is_an_error(tmp_path: Path) -> None:
+def test_a_damaged_capture_is_an_error(tmp_path: Path) -> None:
     whole = _saved(tmp_path).read_bytes()
     file = tmp_path / "bad.pcapng"
     for bad, why in [

@@ -1,4 +1,4 @@
-"""The judge of explanations, on explainers that know, guess, miss, invent and admit."""
+"""The judge of explanations, tried on explainers with right and wrong answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def said_of(label: Label) -> Answer:
 
 
 class Told:
-    """An explained capture that says the answers it was made with."""
+    """An explained capture that returns the given answers."""
 
     def __init__(self, answers: list[Answer]) -> None:
         self.answers = answers
@@ -44,7 +44,7 @@ class Told:
 
 
 def explainer(change: Callable[[Label, Answer], Iterator[Answer]]) -> Explainer:
-    """Return an explainer that knows the truth and says what `change` makes of it."""
+    """Return an explainer that knows the truth and answers as `change` alters it."""
 
     def explain(file: Path) -> Told:
         labels = read_labels(file.parent / "truth.csv")
@@ -58,7 +58,7 @@ def judged(collection: Path, change: Callable[[Label, Answer], Iterator[Answer]]
     return check_collection(collection, explainer(change))
 
 
-def test_who_knows_everything_reaches_every_bar(collection: Path) -> None:
+def test_an_explainer_that_knows_everything_reaches_every_bar(collection: Path) -> None:
     score = judged(collection, lambda _, said: iter([said]))
     assert score.failures() == []
     assert score.wrong == []
@@ -71,7 +71,9 @@ def test_who_knows_everything_reaches_every_bar(collection: Path) -> None:
     assert only.interval[1] == pytest.approx(1.0)
 
 
-def test_who_says_nothing_misses_all_but_what_the_capture_lacks(collection: Path) -> None:
+def test_an_explainer_without_answers_misses_every_retransmission_in_the_capture(
+    collection: Path,
+) -> None:
     score = judged(collection, lambda _label, _said: iter([]))
     side = score.sides["sender"]
     assert side.found == 0
@@ -92,7 +94,7 @@ def test_unknown_is_wrong_unless_the_capture_lacks_the_original(collection: Path
     assert {one.label.side for one in score.wrong if one.label} == {"sender"}
 
 
-def test_causes_that_only_configuration_separates_are_one_class(collection: Path) -> None:
+def test_causes_that_differ_only_by_configuration_are_one_class(collection: Path) -> None:
     same = {"fast": "rack", "rack": "sack-recovery", "sack-recovery": "fast"}
     score = judged(
         collection, lambda _, said: iter([replace(said, cause=same.get(said.cause, said.cause))])
@@ -131,12 +133,12 @@ def test_an_answer_about_another_packet_is_invented(collection: Path) -> None:
     assert sum(side.invented for side in sides.values()) == len(of_data) + copies
     at_senders = sum(label.side == "sender" for label in of_data)
     counted = sides["sender"].invented + sides["sender, options cut"].invented
-    # Of two packets of one stamp and size nobody can tell which was meant.
+    # Two packets with equal stamps and sizes cannot be distinguished.
     assert at_senders <= counted <= 1.01 * at_senders
     assert f"{sides['sender'].invented} retransmissions invented" in score.failures()
 
 
-def test_a_capture_loss_must_be_told(collection: Path) -> None:
+def test_a_capture_loss_must_be_reported(collection: Path) -> None:
     score = judged(collection, lambda _, said: iter([replace(said, original_missing=False)]))
     side = score.sides["sender"]
     assert side.loss_not_told > 0
@@ -154,14 +156,14 @@ def test_verdicts_are_right_unknown_or_wrong(collection: Path) -> None:
     assert low.calibration("verdict") == []
 
 
-def test_packets_are_matched_by_time_where_octets_cannot_be_counted(collection: Path) -> None:
+def test_packets_are_matched_by_time_if_octets_cannot_be_counted(collection: Path) -> None:
     score = judged(
         collection, lambda _, said: iter([replace(said, seq=said.seq + 7, t_ns=said.t_ns + 400)])
     )
     assert score.failures() == []
 
 
-def test_of_packets_of_one_time_those_of_equal_octets_match(tmp_path: Path) -> None:
+def test_packets_of_equal_time_are_matched_by_octets(tmp_path: Path) -> None:
     label = Label("f", 1, 0, 5000, "f", "forward", "a:1", "b:2", 10, 5, "rto", False, "sender",
                   "seen", False)  # fmt: skip
     pair = [label, replace(label, seq=20, cause="tlp")]
@@ -176,7 +178,7 @@ def test_of_packets_of_one_time_those_of_equal_octets_match(tmp_path: Path) -> N
     assert far.pairs == [(label, None)]
 
 
-def test_bins_count_what_is_right_among_answers_of_like_confidence() -> None:
+def test_each_bin_counts_the_right_answers_of_similar_confidence() -> None:
     told = [(0.97, True)] * 18 + [(0.97, False)] * 2 + [(1.0, True)] * 5 + [(0.2, False)]
     low, middle, high = bins(told)
     assert (low.low, low.high, low.count, low.share) == (0.0, 0.5, 1, 0.0)
@@ -203,7 +205,7 @@ def test_a_folder_without_cases_is_an_error(tmp_path: Path, collection: Path) ->
         check_collection(collection, explainer(lambda _, said: iter([said])), only="no-such-case")
 
 
-def test_the_command_fails_below_the_bars_and_lists_what_is_wrong(
+def test_the_command_fails_below_the_bars_and_lists_the_wrong_answers(
     collection: Path, netspurt: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netspurt import captures

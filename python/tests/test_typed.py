@@ -1,4 +1,4 @@
-"""JSON objects as dataclasses: the process's lines, reports, and what is wrong with bad ones."""
+"""JSON objects as dataclasses: the process's lines, reports, and errors for bad ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from netspurt.typed import TypedError, parse, read
 
 @dataclass(frozen=True)
 class Inner:
-    """Part of what is read."""
+    """A nested part of the object that is read."""
 
     count: int
     from_: str | None = field(default=None, metadata={"key": "from"})
@@ -32,7 +32,7 @@ class Inner:
 
 @dataclass(frozen=True)
 class Outer:
-    """What is read."""
+    """The object that is read."""
 
     name: str
     share: float
@@ -83,12 +83,12 @@ def test_a_key_or_type_that_does_not_fit_is_named(change: dict[str, Any], says: 
 
 
 @pytest.mark.parametrize("text", ["", "{", "\0", b"\xff", "[" * 100_000, "1" * 5000])
-def test_a_text_that_is_no_json_is_one_kind_of_error(text: str | bytes) -> None:
+def test_invalid_json_raises_the_same_error_type(text: str | bytes) -> None:
     with pytest.raises(TypedError):
         parse(text)
 
 
-def test_a_missing_key_and_no_object_at_all_are_told() -> None:
+def test_a_missing_key_and_a_missing_object_are_errors() -> None:
     with pytest.raises(TypedError, match="it lacks `on`"):
         read(Outer, {key: value for key, value in GOOD.items() if key != "on"})
     wrong: list[object] = [None, [], "text", 3]
@@ -115,16 +115,14 @@ REPLY = {"rtt_ns": 5, "by": "user", "user_rtt_ns": 5, "user_rx_ns": 9}
         ({"end": "complete", "late": 1, "duplicates": 2}, EndLine),
     ],
 )
-def test_a_line_of_the_probe_is_of_the_kind_that_its_keys_tell(
-    told: dict[str, Any], kind: type[Any]
-) -> None:
+def test_the_keys_of_a_probes_line_decide_its_type(told: dict[str, Any], kind: type[Any]) -> None:
     line = read_line(json.dumps(told))
     assert type(line) is kind
     assert told.items() <= asdict(line).items()
 
 
 @pytest.mark.parametrize("bad", ["{}", "[]", "3", '{"lost": true}', '{"hop": 2}', '{"late": "7"}'])
-def test_a_line_that_is_none_is_an_error(bad: str) -> None:
+def test_an_invalid_line_is_an_error(bad: str) -> None:
     with pytest.raises(TypedError):
         read_line(bad)
 
@@ -144,7 +142,7 @@ def report() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_live_report_is_read_and_written_alike(tmp_path: Path) -> None:
+def test_a_live_report_is_read_back_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "live.json"
     file.write_text(json.dumps(report()))
     found = LiveReport.load(file)

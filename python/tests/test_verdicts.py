@@ -1,4 +1,4 @@
-"""How claims are read and judged: each comparison, each verdict, and what makes no sense."""
+"""How claims are read and judged: each comparison, each verdict, and invalid rows."""
 
 from __future__ import annotations
 
@@ -153,13 +153,13 @@ def test_a_claim_has_the_verdict_that_follows(
         ([], [], True),
     ],
 )
-def test_many_numbers_agree_if_each_does_with_its_counterpart(
+def test_lists_of_numbers_agree_if_each_pair_agrees(
     measured: Any, printed: Any, agrees: bool
 ) -> None:
     assert comparison("near")(measured, printed, 0.1) == agrees
 
 
-def test_words_are_only_the_same_or_not() -> None:
+def test_words_are_either_equal_or_not() -> None:
     assert comparison("same")("better", "better", 0)
     assert not comparison("same")("better", "worse", 0)
     for name in ("near", "at least", "below"):
@@ -177,7 +177,7 @@ def test_words_are_only_the_same_or_not() -> None:
         ("[3, 5]", [(3, 3)], Verdict.NOT_REPRODUCED),
     ],
 )
-def test_printed_numbers_lie_in_their_bands_each_in_its_own(
+def test_each_printed_number_lies_in_its_own_band(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: str, bands: Any, verdict: Verdict
 ) -> None:
     monkeypatch.setitem(registry.MEASURES, "banded", lambda _bench: Measured([9.0], bands=bands))
@@ -187,12 +187,12 @@ def test_printed_numbers_lie_in_their_bands_each_in_its_own(
     assert found.as_dict()["bands"] == [list(band) for band in bands]
 
 
-def test_a_measure_without_bands_lies_in_none(tmp_path: Path) -> None:
+def test_a_number_without_a_band_lies_in_no_band(tmp_path: Path) -> None:
     with pytest.raises(PaperError, match="the measure has no bands to compare with"):
         judged(tmp_path, compare="in band")
 
 
-def test_what_does_not_show_is_not_reproduced_and_what_cannot_run_is_not_attempted(
+def test_a_claim_without_its_effect_is_not_reproduced_and_one_without_a_run_is_not_attempted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.MEASURES, "gone", lambda _bench: Measured(None, [("a", "b")]))
@@ -233,7 +233,7 @@ def test_a_row_that_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize("name", ["printed", "arguments", "evidence", "tolerance", "note"])
-def test_a_column_that_lacks_is_named(tmp_path: Path, name: str) -> None:
+def test_a_missing_column_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(PaperError, match=f"memo.three: '{name}'"):
         memo(tmp_path, without=name)
 
@@ -250,14 +250,14 @@ def test_a_column_that_lacks_is_named(tmp_path: Path, name: str) -> None:
         ({"measure": "most_saved", "arguments": "grid=g"}, "memo: no grid 'g' in paper.toml"),
     ],
 )
-def test_a_claim_that_cannot_be_judged_is_told(
+def test_a_claim_that_cannot_be_judged_is_an_error(
     tmp_path: Path, change: dict[str, str], says: str
 ) -> None:
     with pytest.raises(PaperError, match=says):
         judged(tmp_path, **change)
 
 
-def test_a_paper_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_paper_lists_the_known_ones(tmp_path: Path) -> None:
     memo(tmp_path)
     assert shelf(tmp_path) == ["memo"]
     with pytest.raises(PaperError, match="no paper 'mem': there are memo"):
@@ -277,7 +277,7 @@ def test_a_run_has_its_settings_and_its_title_and_is_made_once(tmp_path: Path) -
     assert said == ["running one"]
 
 
-def test_a_grid_is_every_combination_the_last_name_turning_fastest(tmp_path: Path) -> None:
+def test_a_grid_has_every_combination_and_its_last_name_varies_fastest(tmp_path: Path) -> None:
     bench = Bench(memo(tmp_path))
     cases = bench.grid("both")
     sends = ["1 segment", "3 segments", "2 segments"]
@@ -288,7 +288,7 @@ def test_a_grid_is_every_combination_the_last_name_turning_fastest(tmp_path: Pat
     assert bench.grid("both") is cases
 
 
-def test_what_measures_share_is_made_once(tmp_path: Path) -> None:
+def test_runs_that_measures_share_are_made_once(tmp_path: Path) -> None:
     bench, made = Bench(memo(tmp_path)), []
     for _ in range(3):
         bench.keep("list", lambda: made.append(1))

@@ -30,7 +30,7 @@ def test_the_window_begins_grows_and_ends_as_the_kernels() -> None:
         assert ours == pytest.approx(theirs, rel=SHARE)
 
 
-def test_the_window_is_full_grown_at_the_same_octet_and_never_far_off() -> None:
+def test_the_window_reaches_its_maximum_at_the_same_octet_and_is_never_far_off() -> None:
     kernel, model = filed(), list(told(Scenario.parse(SCENARIO.read_text()).run()))
     grown = []
     for rows in (model, kernel):
@@ -43,7 +43,7 @@ def test_the_window_is_full_grown_at_the_same_octet_and_never_far_off() -> None:
     assert all(ours == other for ours, other in common)
 
 
-def test_a_buffer_of_one_size_does_not_do_so() -> None:
+def test_a_fixed_buffer_does_not_follow_the_kernels_window() -> None:
     """Without autotuning the window is far from the kernel's from the first round trips on."""
     values = {"flows.f.tcp": {"receive": {"autotuning": False}}}
     model = list(told(Scenario.parse(SCENARIO.read_text()).replace(values).run()))
@@ -74,7 +74,7 @@ def test_the_kernel_merges_by_the_rules_of_receive_offload() -> None:
         assert sum(payload % FULL > 0 for payload in packets) <= 8
 
 
-def test_with_receive_offload_a_fast_transfer_has_as_few_acks_as_the_kernels() -> None:
+def test_receive_offload_gives_a_fast_transfer_as_few_acks_as_the_kernels() -> None:
     kernel = [acks for gro, acks, _ in offloaded() if gro]
     base = Scenario.parse(FAST)
     plain, merged = (

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_by_reading_gets_there() {
+    fn a_thread_that_polls_the_clock_reaches_its_instant() {
         let mut clock = DrillClock::default();
         let wanted = clock.read_us() + 20;
         let readings = (1..).find(|_| clock.read_us() >= wanted).unwrap();

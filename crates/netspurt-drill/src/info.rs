@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_of_a_connection_has_a_place_of_its_own() {
+    fn every_field_of_a_connection_has_its_own_place() {
         let mut taken = [false; TCP_INFO_BYTES];
         for (field, at, size) in PLACES {
             assert!(taken[at..at + size].iter().all(|taken| !taken), "{}", field.name());

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_our_host_does_not_have_is_named() {
+    fn the_error_names_the_mechanism_that_our_host_lacks() {
         let receiving = option(libc::IPPROTO_TCP, libc::TCP_ZEROCOPY_RECEIVE);
         assert_eq!(receiving.unwrap_err(), "receiving without a copy");
         assert_eq!(option(libc::IPPROTO_TCP, 999).unwrap_err(), "option 999 of level 6");

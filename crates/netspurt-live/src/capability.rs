@@ -230,7 +230,7 @@ mod tests {
     ];
 
     #[test]
-    fn each_capability_says_what_was_found_or_what_is_missing() {
+    fn each_capability_reports_the_finding_or_the_missing_part() {
         let all = all();
         let names: Vec<&str> = all.iter().map(|capability| capability.name).collect();
         assert_eq!(names, SAYS.map(|(name, ..)| name));
@@ -243,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_attempts_find_the_same_and_leave_no_trace() {
+    fn repeated_attempts_give_the_same_result_and_leave_no_trace() {
         assert_eq!(all(), all());
     }
 
     #[test]
-    fn a_device_node_that_does_not_open_is_told_with_the_reason() {
+    fn a_device_node_that_does_not_open_is_reported_with_the_reason() {
         let missing = no_tun(&io::ErrorKind::NotFound.into());
         assert!(missing.contains("is not there"), "{missing}");
         assert!(missing.contains("the container has no such node"), "{missing}");

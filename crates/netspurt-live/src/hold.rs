@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_found_by_their_ids_until_they_are_gone() {
+    fn packets_are_found_by_their_ids_until_they_are_released() {
         let mut hold = Hold::default();
         held(&mut hold, &[(100, 1), (9500, 10), (700, 1)]);
         let of = |hold: &Hold, n| hold.handle(id(n)).map(|h| hold.packet(h).octets().to_vec());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_are_used_again_and_what_may_leave_twice_is_kept() {
+    fn places_are_used_again_and_packets_that_may_leave_twice_are_kept() {
         let mut hold = Hold::default();
         held(&mut hold, &[(100, 1)]);
         hold.release(id(0));
@@ -307,7 +307,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_released_first_every_packet_has_its_own_octets(
+        fn every_packet_keeps_its_octets_in_any_order_of_release(
             lengths in prop::collection::vec(1_u16..4000, 1..12),
             order in prop::collection::vec(any::<prop::sample::Index>(), 0..24)
         ) {

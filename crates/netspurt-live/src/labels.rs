@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmission_has_the_cause_that_the_kernel_tells() {
+    fn a_retransmission_has_the_cause_that_the_kernel_reports() {
         let mut labels = Labels::new();
         labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
         let again = labels.read(EndId::at(0), &packet(9, 0, 0, Flags::SYN), || None).unwrap();
@@ -294,7 +294,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_packet_of_any_shape_is_all_its_segments_or_counted(
+        fn a_damaged_packet_of_any_shape_gives_all_its_segments_or_is_counted(
             at in 0_usize..1040, octet: u8, end in 0_usize..1041, segment_bytes in 0_u16..600,
             partial: bool, foreign: bool
         ) {
@@ -313,7 +313,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_packet_is_a_segment_or_counted(
+        fn a_damaged_packet_gives_a_segment_or_is_counted(
             at in 0_usize..140, octet: u8, seq: u32, ack: u32
         ) {
             let mut bytes = packet(seq, ack, 100, Flags::ACK);

@@ -223,7 +223,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn segments_of_a_packet_are_packets_that_carry_all_of_it(
+        fn the_segments_of_a_large_packet_carry_all_its_octets(
             six: bool, len in 1_u16..20_000, segment_bytes in 1_u16..9000, flags: u8
         ) {
             let packet = large(six, len, flags);
@@ -247,7 +247,7 @@ mod tests {
         }
 
         #[test]
-        fn no_packet_is_too_strange(bytes: Vec<u8>) {
+        fn no_packet_causes_a_panic(bytes: Vec<u8>) {
             let _ = (header_bytes(&bytes), Shape::read(&bytes));
             complete(&mut bytes.clone());
         }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_said_of_a_packet_is_said_to_it_again() {
+    fn the_kernels_description_of_a_packet_is_passed_back_unchanged() {
         let packet = large(false, 3000, Flags::ACK.0);
         let shape = Shape { segment_bytes: 1448, partial: true, foreign: false };
         let virtio = shape.virtio(&packet[..40], 0);

@@ -79,7 +79,7 @@ fn an_unmodified_client_fetches_from_an_unmodified_server_by_its_name() {
 }
 
 #[test]
-fn so_it_does_for_an_ordinary_user() {
+fn an_ordinary_user_can_run_an_unmodified_client_and_server() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("SKIPPED: only root can become another user; the other test is this one");
         return;
@@ -93,7 +93,7 @@ fn so_it_does_for_an_ordinary_user() {
 }
 
 #[test]
-fn what_is_no_connection_crosses_and_is_counted() {
+fn packets_outside_of_connections_cross_the_path_and_are_counted() {
     if !has("ping") {
         return;
     }
@@ -110,7 +110,7 @@ fn what_is_no_connection_crosses_and_is_counted() {
 }
 
 #[test]
-fn the_commands_status_is_the_runs() {
+fn the_run_has_the_exit_status_of_the_command() {
     let status = |command: &[&str], stop: &str| {
         let folder = Folder::new();
         let text = PATH.replace("20 s", stop);
@@ -125,7 +125,7 @@ fn the_commands_status_is_the_runs() {
 }
 
 #[test]
-fn programs_and_their_flow_go_together() {
+fn programs_need_a_flow_and_the_flow_needs_programs() {
     let folder = Folder::new();
     let output = start(PATH, &folder.0, None).wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

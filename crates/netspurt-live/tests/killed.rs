@@ -93,7 +93,7 @@ fn a_killed_run_leaves_no_namespace_no_process_and_no_report() {
 }
 
 #[test]
-fn a_run_ends_with_who_started_it() {
+fn a_run_ends_when_the_process_that_started_it_ends() {
     for wait in [20, 60, 150, 300] {
         let folder = Folder::new();
         let mut told = order(SCENARIO, &folder.0);
@@ -141,7 +141,7 @@ fn inside(theirs: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 }
 
 #[test]
-fn whichever_process_of_a_run_of_programs_is_killed_all_the_others_go() {
+fn killing_any_process_of_a_run_of_programs_ends_all_the_others() {
     // A tree of programs, some of which nobody waits for.
     let command = ["sh", "-c", "sleep 100 & (sleep 100 & exec sleep 100) & exec sleep 100"];
     let mut victims = BTreeSet::new();
@@ -163,7 +163,7 @@ fn whichever_process_of_a_run_of_programs_is_killed_all_the_others_go() {
             Some(pid) => drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL)),
             None => child.kill().unwrap(),
         }
-        // A sleeping program that is killed is no end of the run, unless it is the first.
+        // Killing a sleeping program does not end the run, unless it is the first program.
         sleep(Duration::from_millis(50));
         let first = folder.0.join("live.json").exists() || child.try_wait().unwrap().is_some();
         if !first {

@@ -56,7 +56,7 @@ fn measured(window: &str) -> Vec<(String, i64, f64)> {
 }
 
 #[test]
-fn rfc_2416_on_the_kernel_takes_the_times_that_were_measured() {
+fn rfc_2416_on_the_kernel_takes_the_filed_times() {
     real_time(|| {
         let runs = [("1", 7), ("4", 4)].map(|(window, lost)| {
             let folder = Folder::new();
@@ -87,7 +87,7 @@ fn rfc_2416_on_the_kernel_takes_the_times_that_were_measured() {
 }
 
 #[test]
-fn what_really_arrived_has_the_same_drops_again_in_virtual_time() {
+fn the_real_arrivals_have_the_same_drops_in_virtual_time() {
     real_time(|| {
         let folder = Folder::new();
         let Some(()) = finish(start(LOSSY, &folder.0, None)) else { return };
@@ -124,7 +124,7 @@ fn an_ordinary_user_has_the_same_run() {
 }
 
 #[test]
-fn a_algorithm_that_the_kernel_does_not_have_is_named() {
+fn an_algorithm_that_the_kernel_lacks_is_named() {
     let folder = Folder::new();
     let text = LOSSY.replace("[record]", "tcp = { congestion = \"westwood\" }\n[record]");
     let output = start(&text, &folder.0, None).wait_with_output().unwrap();
@@ -216,9 +216,9 @@ fn two_kernels_speak_ipv6_and_captures_have_its_packets() {
     });
 }
 
-/// Linux's own algorithm, told what its packets tell, stays beside the kernel's timer.
+/// Linux's own algorithm, fed with the packets' round trips, stays beside the kernel's timer.
 #[test]
-fn timers_run_in_the_shadow_of_the_kernels() {
+fn shadow_timers_run_beside_the_kernels_timer() {
     real_time(|| {
         let folder = Folder::new();
         let algorithms = "shadows = [\"linux:jiffy=4ms\", \"fixed:rto=50ms\"]";

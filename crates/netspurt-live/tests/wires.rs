@@ -32,7 +32,7 @@ fn sum(table: &Table, name: &str) -> i64 {
     values.iter().sum()
 }
 
-/// A run over these wires loses what links lose, and delivers all the same.
+/// A run over these wires loses the packets that links lose, and still delivers all data.
 fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
     real_time(|| {
         let folder = Folder::new();
@@ -60,22 +60,22 @@ fn a_lossy_run(wiring: (&str, bool), user: Option<u32>) {
 }
 
 #[test]
-fn a_run_on_veth_devices_with_offload_decides_about_segments() {
+fn links_decide_about_segments_on_veth_devices_with_offload() {
     a_lossy_run(("veth", true), None);
 }
 
 #[test]
-fn a_run_on_tun_devices_is_a_run() {
+fn a_run_works_on_tun_devices() {
     a_lossy_run(("tun", false), None);
 }
 
 #[test]
-fn a_run_on_tun_devices_with_offload_decides_about_segments() {
+fn links_decide_about_segments_on_tun_devices_with_offload() {
     a_lossy_run(("tun", true), None);
 }
 
 #[test]
-fn an_ordinary_user_has_offload_and_where_the_node_allows_it_tun() {
+fn an_ordinary_user_has_offload_and_tun_if_the_node_allows_it() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!(
             "SKIPPED: only root can become another user; the other tests are this one"
@@ -141,7 +141,7 @@ fn fate(arrivals: &[(Time, Segment)]) -> (Vec<Departure>, Table) {
 }
 
 #[test]
-fn segments_have_the_same_fate_handed_down_together_or_one_by_one() {
+fn segments_have_the_same_fate_together_or_one_by_one() {
     const SIZE: u16 = 1448;
     let (mut together, mut single) = (Labels::new(), Labels::new());
     let (mut once, mut each) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use netspurt::observe::{Flows, Lifetimes, Passing, TwoWay};
 use netspurt::units::Time;
 use netspurt::wire::{CaptureReader, Datagrams, TcpView};
 
-/// The folder; `None`, told aloud, where it is not there.
+/// The folder. If it is missing, prints that and returns `None`.
 fn shared() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let there = folder.join("README.md").is_file();
@@ -19,7 +19,7 @@ fn shared() -> Option<PathBuf> {
     there.then_some(folder)
 }
 
-/// What was counted in a capture.
+/// The counts of a capture.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     packets: u64,
@@ -63,7 +63,7 @@ fn count(file: &Path) -> Counts {
     counts
 }
 
-/// What the row of a table says: a file's name, its packets, and tshark's `tcp`, `conn`, `rtx` and
+/// The contents of a row of the table: a file's name, its packets, and tshark's `tcp`, `conn`, `rtx` and
 /// `ooo`.
 fn row(line: &str) -> Option<(String, [u64; 5])> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -78,7 +78,7 @@ fn row(line: &str) -> Option<(String, [u64; 5])> {
 /// tshark calls a retransmission that fills a gap fast `out of order`; together they are what
 /// tcptrace and the kernel count (`../shared/reference/captures.md` §4).
 #[test]
-fn packets_connections_and_retransmissions_are_those_that_tshark_counts() {
+fn packets_connections_and_retransmissions_are_counted_as_by_tshark() {
     let Some(folder) = shared() else { return };
     let table = fs::read_to_string(folder.join("README.md")).unwrap();
     let mut tried = 0;
@@ -92,7 +92,7 @@ fn packets_connections_and_retransmissions_are_those_that_tshark_counts() {
 }
 
 #[test]
-fn retransmissions_at_the_sender_are_those_that_its_kernel_counts() {
+fn retransmissions_at_the_sender_are_counted_as_by_its_kernel() {
     let Some(folder) = shared() else { return };
     for (case, unseen) in
         [("clean", 0), ("fastrtx", 0), ("random3", 0), ("tail_rto", 1), ("tail_tlp", 1)]

@@ -32,7 +32,7 @@ fn line(effects: Option<Effects>) -> LinkConfig {
     }
 }
 
-/// Probes an echo host that takes 3 ms, for ten minutes: the world afterwards.
+/// Probes an echo host that takes 3 ms, for ten minutes, and returns the world.
 fn probe(plan: EchoProbePlan, back: Option<Effects>) -> World<Segment, Program> {
     let mut graph = Graph::new(2);
     graph.add_link(0, 1);
@@ -71,7 +71,7 @@ fn echo_probe(sent_us: u64, size_bytes: u16, rtt_us: Option<u64>) -> EchoProbe {
 }
 
 #[test]
-fn a_echo_probe_takes_both_ways_and_the_hosts_time_and_the_next_follows_at_once() {
+fn an_echo_probe_takes_both_directions_and_the_hosts_time_and_the_next_follows_at_once() {
     // 2·(20 ms + n·125 µs) + 3 ms: 53 ms for 40 octets, 107 ms for 256.
     let mut world = probe(EchoProbePlan { sizes_bytes: vec![40, 256], ..plan() }, None);
     let expected = [
@@ -94,7 +94,7 @@ fn a_echo_probe_takes_both_ways_and_the_hosts_time_and_the_next_follows_at_once(
 }
 
 #[test]
-fn a_reply_that_does_not_come_is_given_up_after_thirty_seconds() {
+fn a_missing_reply_is_given_up_after_thirty_seconds() {
     let loss = Some(Pick::default().nth(vec![2]));
     let world = probe(plan(), Some(Effects { loss, ..Effects::default() }));
     let expected = [
@@ -107,7 +107,7 @@ fn a_reply_that_does_not_come_is_given_up_after_thirty_seconds() {
 }
 
 #[test]
-fn a_late_reply_and_a_second_one_are_told_of_their_echo_probe() {
+fn a_late_reply_and_a_second_reply_are_recorded_with_their_echo_probe() {
     // The first reply is held for 31 s; the second echo probe, sent at 30 s, is answered before.
     let held = Some((Pick::default().nth(vec![1]), Duration::from_secs(31)));
     let copied = Some((Pick::default().nth(vec![3]), Duration::from_millis(1)));

@@ -86,7 +86,7 @@ fn a_link_carries_every_octet_of_every_fragment_and_no_more() {
 }
 
 #[test]
-fn of_fragments_the_first_shows_what_its_segment_is() {
+fn only_the_first_fragment_shows_the_kind_of_its_segment() {
     let results = run(&[]);
     let segments = table(&results, "segments");
     let (nodes, kinds) = (texts(segments, "node"), texts(segments, "kind"));
@@ -103,7 +103,7 @@ fn of_fragments_the_first_shows_what_its_segment_is() {
 }
 
 #[test]
-fn one_lost_fragment_loses_the_datagram_and_its_rest_is_given_up() {
+fn one_lost_fragment_loses_the_datagram_and_the_others_are_discarded() {
     // The SYN, the first datagram's first fragment, and its second.
     let loss = "[{ nth = [3] }, \"none\"]";
     let results = run(&[("links.two.loss", loss), ("reassembly.timer", "65 s")]);
@@ -124,8 +124,8 @@ fn one_lost_fragment_loses_the_datagram_and_its_rest_is_given_up() {
 }
 
 #[test]
-fn a_retransmission_of_what_was_put_together_is_spurious_and_all_its_fragments_say_so() {
-    // Behind the answer to the SYN: the ACK of all there is, and the FIN that says the same.
+fn a_retransmission_of_a_reassembled_segment_is_spurious_in_all_its_fragments() {
+    // After the answer to the SYN: the ACK of all data, and the FIN with the same ACK number.
     let values = [
         ("flows.f.send", "1460 B"),
         ("links.two.loss", "[\"none\", { nth = [2, 3] }]"),
@@ -140,7 +140,7 @@ fn a_retransmission_of_what_was_put_together_is_spurious_and_all_its_fragments_s
 }
 
 #[test]
-fn a_link_that_does_not_fragment_lets_no_large_segment_by() {
+fn a_link_that_does_not_fragment_drops_large_segments() {
     let results = run(&[("links.two.too_big", "drop")]);
     let drops = table(&results, "drops");
     assert!(texts(drops, "reason").iter().all(|reason| reason == "too-big"));
@@ -150,7 +150,7 @@ fn a_link_that_does_not_fragment_lets_no_large_segment_by() {
 }
 
 #[test]
-fn a_echo_probe_is_cut_on_both_ways_and_takes_the_time_of_every_fragment() {
+fn an_echo_probe_is_fragmented_in_both_directions_and_takes_the_time_of_every_fragment() {
     let text = r#"
         stop = "100 s"
         links = { line = { between = ["a", "b"], rate = "64 kbit/s", delay = "20 ms", mtu = "128 B" } }
@@ -179,7 +179,7 @@ fn a_echo_probe_is_cut_on_both_ways_and_takes_the_time_of_every_fragment() {
 }
 
 #[test]
-fn a_echo_probe_is_lost_only_when_its_time_is_up_and_a_late_reply_and_a_copy_are_told() {
+fn an_echo_probe_is_lost_only_after_its_time_limit_and_late_replies_and_copies_are_recorded() {
     let text = r#"
         stop = "100 s"
         [links.line]
@@ -214,7 +214,7 @@ fn a_echo_probe_is_lost_only_when_its_time_is_up_and_a_late_reply_and_a_copy_are
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn where_octets_take_no_time_a_chain_of_any_limits_delivers_what_one_without_does(
+    fn without_transmission_times_a_fragmenting_chain_delivers_the_same_as_another(
         mtus in proptest::collection::vec(68..3000_u32, 3),
         size in 100..9000_u32,
         sack in any::<bool>(),

@@ -122,7 +122,7 @@ fn mutate(file: &mut Vec<u8>, stream: &mut Stream) {
     }
 }
 
-/// What became of a file.
+/// The result of reading a file.
 #[derive(Debug, Default)]
 struct Outcomes {
     whole: u32,
@@ -175,7 +175,7 @@ fn examine(file: &[u8], outcomes: &mut Outcomes) {
 }
 
 #[test]
-fn no_change_of_a_capture_makes_a_reader_panic() {
+fn no_changed_capture_makes_a_reader_panic() {
     let captures = captures();
     let mut outcomes = Outcomes::default();
     for number in 0..FILES {
@@ -184,11 +184,11 @@ fn no_change_of_a_capture_makes_a_reader_panic() {
         mutate(&mut file, &mut stream);
         examine(&file, &mut outcomes);
         if number % 20 == 0 {
-            // The reader of delays takes it for whatever it looks like.
+            // The reader of delays guesses the format from the contents.
             let _ = read("mutated", &file);
         }
     }
-    // The changes are neither harmless nor do they hide everything behind the first header.
+    // Some changes cause faults, and some packets after the first header are still read.
     let Outcomes { whole, cut, faults, not_captures, packets, segments } = outcomes;
     assert_eq!((whole + cut + faults + not_captures) as usize, FILES);
     let shares = [whole, cut, faults, not_captures].map(|count| count as usize * 100 / FILES);

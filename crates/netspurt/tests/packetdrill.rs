@@ -11,7 +11,7 @@ mod player;
 
 use player::{name, play, scripts};
 
-/// The checkout's folder of scripts about TCP; `None`, said aloud, where there is none.
+/// The checkout's folder of scripts about TCP. If it is missing, prints that and returns `None`.
 fn folder() -> Option<PathBuf> {
     let Some(checkout) = std::env::var_os("NETSPURT_PACKETDRILL") else {
         eprintln!(
@@ -24,7 +24,7 @@ fn folder() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// What the list says: names and words.
+/// The entries of the list: names of scripts and their results.
 fn listed() -> BTreeMap<String, String> {
     let list = include_str!("packetdrill/scripts.txt");
     let row =
@@ -32,9 +32,9 @@ fn listed() -> BTreeMap<String, String> {
     list.lines().filter(|line| !line.starts_with('#')).filter_map(row).collect()
 }
 
-/// Each window that Linux 6.18 told in these transfers, and what it said of its receive buffer.
+/// Each window that Linux 6.18 advertised in these transfers, and the sizes of its receive buffer.
 #[test]
-fn the_receive_window_and_its_buffer_grow_as_the_kernels() {
+fn the_receive_window_and_its_buffer_grow_as_in_the_kernel() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/windows");
     let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
     assert_eq!(played.len(), 5);
@@ -43,9 +43,9 @@ fn the_receive_window_and_its_buffer_grow_as_the_kernels() {
     }
 }
 
-/// What Linux 6.18 did in these scripts, which were written to see it.
+/// These scripts were written to record the behaviour of Linux 6.18.
 #[test]
-fn marks_reports_and_packets_are_the_kernels() {
+fn marks_reports_and_packets_agree_with_the_kernel() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../authorities/linux/habits");
     let played: Vec<_> = scripts(&folder).iter().map(|path| play(path)).collect();
     assert_eq!(played.len(), 3);

@@ -287,7 +287,7 @@ fn a_subject_that_omits_or_changes_a_packet_fails_the_script() {
 }
 
 #[test]
-fn a_packet_that_is_written_and_read_is_the_same() {
+fn every_written_packet_is_read_back_unchanged() {
     for script in scripts() {
         for event in &script.events {
             let (ScriptAction::Inbound(packet) | ScriptAction::Outbound(packet)) = &event.action
@@ -359,7 +359,7 @@ fn the_table_of_scripts_names_every_script_and_no_other() {
 }
 
 #[test]
-fn what_the_page_of_the_notation_lists_as_unsupported_is_an_error() {
+fn everything_that_the_notation_page_lists_as_unsupported_is_an_error() {
     let page = fs::read_to_string(root().join("../../docs/scripts.md")).unwrap();
     let (_, table) = page.split_once("## What is not supported").unwrap();
     let mut rows = 0;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netspurt::scenario::{profiles_table, switches_table};
 
-/// What stands in the page between the marks of the table called `name`.
+/// The text of the page between the marks of the table called `name`.
 fn shown<'a>(page: &'a str, name: &str) -> &'a str {
     let (_, rest) =
         page.split_once(&format!("<!-- {name}: made from their definitions -->\n\n")).unwrap();
@@ -13,7 +13,7 @@ fn shown<'a>(page: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn the_tables_of_the_documentation_are_those_that_the_definitions_make() {
+fn the_tables_of_the_documentation_equal_those_generated_from_the_definitions() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
     let page = fs::read_to_string(page).unwrap();
     for (name, table) in [("profiles", profiles_table()), ("switches", switches_table())] {

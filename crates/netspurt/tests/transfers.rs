@@ -17,7 +17,7 @@ use netspurt::stage::Stage;
 use netspurt::tcp::{Connection, Recovery, RfcConfig, TcpState};
 use netspurt::units::{Duration, Time};
 
-/// What the network does to segments, in parts of 1024.
+/// The probabilities of the network's effects on segments, in parts of 1024.
 #[derive(Debug)]
 struct Network {
     loss: u64,
@@ -92,7 +92,7 @@ impl Network {
 }
 
 impl Transfer {
-    /// Over a network that does all it can.
+    /// Over a network with all effects.
     fn new(seed: u64) -> Self {
         Self::with(seed, |_, _| ())
     }
@@ -312,7 +312,7 @@ fn every_octet_arrives_once_and_in_order_and_nothing_hangs() {
 /// With a constant delay and order kept, a cut is taken back for a retransmission that was
 /// spurious, and for no other: where every retransmission was needed, none is.
 #[test]
-fn on_a_path_that_only_loses_nothing_needed_is_undone() {
+fn a_cut_for_a_needed_retransmission_is_not_undone_on_a_path_that_only_loses() {
     play(how_many(5_000), Transfer::that_only_loses, |transfer| {
         let retransmissions = transfer.judge.verdict(EndId::at(0)).retransmissions;
         let spurious: u64 = retransmissions.spurious.iter().map(|count| u64::from(*count)).sum();
@@ -360,7 +360,7 @@ fn two_ends_that_open_at_once_are_connected_after_a_round_trip() {
 }
 
 #[test]
-fn what_is_written_after_the_end_of_a_connection_goes_nowhere() {
+fn data_written_after_the_end_of_a_connection_is_not_sent() {
     let config = RfcConfig::rfc_2026().into();
     let mut ends = [0, 1].map(|end| Connection::new(EndId::at(end), &config));
     both_write(&mut ends, Time::ZERO, 100);

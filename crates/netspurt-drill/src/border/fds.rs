@@ -5,7 +5,7 @@ use netspurt::script::Fd;
 /// The numbers of our sockets start here, above every number that Linux gives.
 pub(super) const FIRST: Fd = 1 << 30;
 
-/// The number of a socket on our host, of the number that packetdrill has.
+/// Converts packetdrill's number of a socket to our host's.
 pub(super) const fn own_fd(fd: Fd) -> Fd {
     if is_ours(fd) { fd - FIRST } else { -1 }
 }

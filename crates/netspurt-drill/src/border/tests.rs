@@ -193,7 +193,7 @@ fn a_call_on_another_thread_blocks_and_reads_the_time_of_its_return() {
 }
 
 #[test]
-fn a_wait_may_end_while_somebody_waits_by_reading_the_clock() {
+fn a_wait_may_end_while_another_thread_polls_the_clock() {
     let player = Player::new();
     let listener = player.listener();
     let begun = player.now_us();
@@ -219,7 +219,7 @@ fn a_wait_may_end_while_somebody_waits_by_reading_the_clock() {
 }
 
 #[test]
-fn a_call_that_blocks_where_nobody_else_moves_the_clock_moves_it() {
+fn a_blocking_call_advances_the_clock_if_no_other_thread_does() {
     let player = Player::new();
     let listener = player.listener();
     let begun = player.now_us();
@@ -232,7 +232,7 @@ fn a_call_that_blocks_where_nobody_else_moves_the_clock_moves_it() {
 }
 
 #[test]
-fn a_packet_that_never_comes_is_a_broken_one() {
+fn a_packet_that_never_comes_is_reported_as_a_broken_one() {
     let player = Player::new();
     player.listener();
     assert!(player.receive().is_none());
@@ -252,7 +252,7 @@ fn a_panic_refuses_the_script_and_leaves_nothing_undefined() {
 }
 
 #[test]
-fn what_our_host_does_not_have_is_refused() {
+fn mechanisms_that_our_host_lacks_are_refused() {
     for (domain, kind) in [(libc::AF_INET, libc::SOCK_DGRAM), (libc::AF_UNIX, libc::SOCK_STREAM)] {
         let player = Player::new();
         let fd = unsafe { (player.table.socket)(null_mut(), domain, kind, 0) };
@@ -314,7 +314,7 @@ fn null_pointers_are_bad_addresses() {
 }
 
 #[test]
-fn an_epoll_says_what_it_was_told_to_say() {
+fn an_epoll_returns_the_data_given_with_the_watch() {
     let player = Player::new();
     let listener = player.listener();
     let table = &player.table;
@@ -331,7 +331,7 @@ fn an_epoll_says_what_it_was_told_to_say() {
 }
 
 #[test]
-fn messages_have_pieces_and_say_what_is_left() {
+fn messages_have_pieces_and_report_the_unread_octets() {
     let player = Player::new();
     let listener = player.listener();
     let ack = player.open(|| ());
@@ -413,7 +413,7 @@ fn shell_commands_are_read_and_not_run() {
 }
 
 #[test]
-fn other_programs_files_are_left_alone() {
+fn calls_on_other_file_descriptors_go_to_the_c_library() {
     let (mut place, mut length) = (0_i32, 4);
     let wrong = unsafe {
         preload::getsockopt(
@@ -433,7 +433,7 @@ fn other_programs_files_are_left_alone() {
 }
 
 #[test]
-fn no_call_is_made_while_another_one_blocks() {
+fn no_call_starts_while_another_one_blocks() {
     let player = Player::new();
     let listener = player.listener();
     thread::scope(|scope| {

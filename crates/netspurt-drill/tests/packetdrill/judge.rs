@@ -119,7 +119,7 @@ fn with_psh(line: &str, psh: bool) -> String {
 }
 
 #[test]
-fn psh_is_put_where_flags_are() {
+fn psh_is_placed_among_the_flags() {
     for (bare, psh) in [
         ("+0 > . 1:2(1) ack 1", "+0 > P. 1:2(1) ack 1"),
         ("+0 > [ect0] F. 1:2(1) ack 1 <nop>", "+0 > [ect0] FP. 1:2(1) ack 1 <nop>"),

@@ -42,7 +42,7 @@ fn counts(words: impl Iterator<Item = &'static str>) -> String {
 }
 
 #[test]
-fn packetdrill_and_our_player_agree_on_its_scripts_but_for_mechanisms() {
+fn packetdrill_and_our_player_agree_on_its_scripts_except_for_missing_mechanisms() {
     let Some((judge, folder)) = Judge::find() else { return };
     let folder = folder.join("tcp");
     let (mut verdicts, mut unexplained) = (Vec::new(), String::new());

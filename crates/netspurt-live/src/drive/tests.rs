@@ -150,7 +150,7 @@ fn packets_cross_the_path_octet_by_octet_and_are_logged() {
 }
 
 #[test]
-fn what_a_link_drops_does_not_reach_the_host() {
+fn a_packet_dropped_by_a_link_does_not_reach_the_host() {
     let waiting = [syn(), data(0), data(1)];
     let mut seen = Seen { wanted: 2, ..Seen::default() };
     let (log, host) = driven(r#"loss = [{ nth = [2] }, "none"]"#, &waiting, &mut seen);
@@ -159,7 +159,7 @@ fn what_a_link_drops_does_not_reach_the_host() {
 }
 
 #[test]
-fn strange_and_damaged_packets_are_counted_apart() {
+fn strange_and_damaged_packets_are_counted_separately() {
     let mut damaged = packet(Side::From, Segment { seq: 1, flags: Flags::ACK, ..<_>::default() });
     damaged.truncate(39);
     let mut wrong = data(0);
@@ -175,7 +175,7 @@ fn strange_and_damaged_packets_are_counted_apart() {
 }
 
 #[test]
-fn a_capture_has_the_octets_of_what_is_seen() {
+fn a_capture_has_the_octets_of_the_packets() {
     let mut seen = Seen { wanted: 2, captures: true, ..Seen::default() };
     driven("", &[syn(), data(0)], &mut seen);
     assert_eq!(seen.octets, [syn(), data(0)]);
@@ -221,7 +221,7 @@ fn labelled() -> Segment {
 }
 
 #[test]
-fn a_packet_is_written_with_its_mark_and_cut_into_its_parts() {
+fn a_packet_is_written_with_its_mark_and_as_its_fragments() {
     let whole = labelled();
     let (hold, labels) = (holding(&data(0), whole.id), Labels::new());
     let mut seen = Seen::default();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_its_two_ports_until_another_syn_opens_them_anew() {
+    fn a_connection_has_its_two_ports_until_another_syn_opens_them_again() {
         let mut all = Connections::new(3);
         let mut of = |side, octets: &[u8]| all.of(side, octets, Time::ZERO);
         let syn = packet(4000, 80, 7, Flags::SYN);
@@ -212,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_octets_are_of_a_connection_or_of_none(octets: Vec<u8>, side in 0_usize..2) {
+        fn any_octets_belong_to_one_connection_or_are_ignored(octets: Vec<u8>, side in 0_usize..2) {
             let mut all = Connections::new(2);
             let place = all.of(Side::BOTH[side], &octets, Time::ZERO);
             prop_assert_eq!(all.others, u64::from(place.is_none()));

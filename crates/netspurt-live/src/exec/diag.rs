@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_any_octets_is_read_or_left() {
+    fn an_answer_of_any_octets_is_read_or_ignored() {
         let mut answer = vec![0; HEADER + ANSWER];
         answer[4] = 20;
         answer.extend([3, 0, 9, 0, 0, 0, 0, 0]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_is_found_among_other_attributes_and_in_no_error() {
+    fn the_state_is_found_among_other_attributes_and_not_in_errors() {
         let mut state = [0; 104];
         state[1] = TcpInfo::LOSS;
         state[80..84].copy_from_slice(&33_u32.to_ne_bytes());

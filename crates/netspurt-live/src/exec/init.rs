@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_program_ended_is_told_in_one_number() {
+    fn one_number_encodes_the_exit_of_a_program() {
         for (what, code, status, ran) in [
             ("it succeeded", Some(0), 0, true),
             ("it failed", Some(3), 3, true),

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_know_nodes_by_names_that_are_usual() {
+    fn programs_find_nodes_by_ordinary_host_names() {
         for (node, known) in [
             ("server", true),
             ("www.example-1.org", true),

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_of_tcp_that_counted_something_are_kept() {
+    fn only_nonzero_counters_of_tcp_are_kept() {
         let text = "Ip: Forwarding InReceives\nIp: 1 7\n\
             Tcp: RtoAlgorithm MaxConn OutSegs RetransSegs InErrs\nTcp: 1 -1 20 3 0\n\
             TcpExt: TCPLossProbes TCPTimeouts\nTcpExt: 2 0\n";

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_from_where_the_kernel_has_them() {
+    fn fields_are_read_at_the_kernels_offsets() {
         let mut octets = [0; 248];
         octets[1] = 3;
         octets[5] = 2;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_shorter_than_its_last_field_tells_nothing() {
+    fn information_shorter_than_its_last_field_is_not_read() {
         let octets = [0; 300];
         for length in 0..84 {
             assert_eq!(TcpInfo::read(&octets[..length]), None, "{length} octets");

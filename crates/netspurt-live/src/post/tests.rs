@@ -119,7 +119,7 @@ fn payloads(bench: &Bench) -> Vec<(usize, Ecn)> {
 }
 
 #[test]
-fn what_came_whole_leaves_as_it_came() {
+fn whole_packets_leave_unchanged() {
     for offload in [false, true] {
         let mut bench = Bench::new(offload);
         let segments = [bench.take(10), bench.take(900)].concat();
@@ -130,7 +130,7 @@ fn what_came_whole_leaves_as_it_came() {
 }
 
 #[test]
-fn the_segments_of_a_large_packet_leave_under_one_header_where_they_follow_each_other() {
+fn consecutive_segments_of_a_large_packet_leave_under_one_header() {
     let mut bench = Bench::new(true);
     let segments = bench.take(4200);
     bench.deliver(&segments);
@@ -168,7 +168,7 @@ fn segments_of_two_packets_are_never_joined() {
 }
 
 #[test]
-fn a_mark_is_on_its_segment_and_ends_what_is_joined() {
+fn a_mark_stays_on_its_segment_and_ends_the_joined_packet() {
     let mut bench = Bench::new(true);
     let mut segments = bench.take(5000);
     segments.iter_mut().for_each(|segment| segment.ecn = Ecn::ECT0);
@@ -180,7 +180,7 @@ fn a_mark_is_on_its_segment_and_ends_what_is_joined() {
 }
 
 #[test]
-fn what_is_not_as_it_came_is_written_anew() {
+fn a_changed_packet_is_written_again() {
     for offload in [false, true] {
         let mut bench = Bench::new(offload);
         let whole = bench.take(900)[0];
@@ -218,7 +218,7 @@ fn more_than_a_batch_leaves_in_several_calls() {
 }
 
 #[test]
-fn a_packet_that_the_device_refuses_is_gone_with_all_its_segments() {
+fn a_packet_that_the_device_refuses_is_lost_with_all_its_segments() {
     let mut bench = Bench::new(true);
     let segments = [bench.take(3000), bench.take(10)].concat();
     let Bench { port, far, hold, mut post, .. } = bench;

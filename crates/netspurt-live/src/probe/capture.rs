@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_the_peers_port_counts_and_both_ways() {
+    fn packets_of_the_peers_port_count_in_both_directions() {
         let peer = "10.0.0.2:80".parse().unwrap();
         let mut packet = vec![0; 40];
         (packet[0], packet[9]) = (0x45, 6);
@@ -125,14 +125,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn arbitrary_octets_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let _ = is_of("10.0.0.2:80".parse().unwrap(), &bytes);
             let _ = is_of("[::1]:80".parse().unwrap(), &bytes);
         }
     }
 
     #[test]
-    fn without_a_port_all_that_the_peer_sends_or_gets_counts() {
+    fn without_a_port_all_packets_of_the_peer_count() {
         let packet = |from: [u8; 4], to: [u8; 4], protocol: u8| {
             let mut packet = vec![0; 40];
             (packet[0], packet[9]) = (0x45, protocol);

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_is_told_from_one_that_is_steered() {
+    fn a_clock_that_is_set_is_distinguished_from_one_that_is_steered() {
         let at = |raw_ns, unix_ns| ClockReading { raw_ns, unix_ns };
         let start = at(5, 1_000_000_000);
         // Half a millisecond in a second: steering.

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_datagram_that_two_echo_hosts_send_each_other_goes_out() {
+    fn a_datagram_that_two_echo_hosts_send_each_other_is_not_repeated_for_ever() {
         let (one, other) = ("192.0.2.1:7".parse().unwrap(), "192.0.2.2:7".parse().unwrap());
         let mut answered = Answered::default();
         let bounces = (0..).take_while(|_| answered.may(b"ping", one)).count();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_told_among_any_number_of_other_datagrams() {
+    fn loops_are_found_among_any_number_of_other_datagrams() {
         let from = "192.0.2.1:9000".parse().unwrap();
         let mut answered = Answered::default();
         let bounces = (0_u64..)
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_beyond_the_most_are_closed_and_others_go_on() {
+    fn connections_beyond_the_limit_are_closed_and_others_continue() {
         let (tell, told) = std::sync::mpsc::channel();
         let at = "127.0.0.1:0".parse().unwrap();
         thread::spawn(move || {

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hop_on_the_way_the_target_and_an_error_are_told_apart() {
+    fn answers_of_a_hop_of_the_target_and_errors_are_distinguished() {
         const FAR: &str = "10.0.0.9";
         let reply = |key| SeenReply::Reply { key, unix_ns: None, hops_left: None };
         let own = |by: &str, last, why: Option<&str>| {

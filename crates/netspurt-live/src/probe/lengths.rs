@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_stands_for_its_lengths() {
+    fn the_same_seed_gives_the_same_lengths() {
         assert_eq!(draws(ProbeLengths::Rfc889, 40, 50), draws(ProbeLengths::Rfc889, 40, 50));
     }
 }

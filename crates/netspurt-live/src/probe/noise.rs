@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_answers_in_time_are_the_noise_of_the_instrument() {
+    fn only_answers_in_time_count_as_noise_of_the_instrument() {
         let mut trips = RoundTrips::default();
         let left = ClockReading { raw_ns: 100, unix_ns: 1_000_100 };
         let outcomes = [

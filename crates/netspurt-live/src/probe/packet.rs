@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_as_long_as_it_was_drawn() {
+    fn a_probe_of_every_kind_has_the_drawn_length() {
         for (kind, header) in [(ProbeKind::Icmp, 0), (ProbeKind::Udp, 8), (ProbeKind::Tcp, 0)] {
             for (six, ip) in [(false, 20), (true, 40)] {
                 for octets in [kind.least_octets(six), 61, 256] {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_whose_probe_it_quotes() {
+    fn an_error_identifies_the_probe_that_it_quotes() {
         let mine = marks(ProbeKind::Icmp, false);
         let quoted = built(ProbeKind::Icmp, false, 60);
         assert_eq!(mine.returned(&quoted, &[]), Ok(Some(0x1234_0000)));
@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+        fn arbitrary_octets_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
             for kind in [ProbeKind::Icmp, ProbeKind::Udp, ProbeKind::Tcp] {
                 for six in [false, true] {
                     for header in [false, true] {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_found_behind_its_ip_header_and_its_options() {
+    fn an_answer_is_found_after_its_ip_header_and_options() {
         let mine = marks(ProbeKind::Icmp, false);
         let mut reply = built(ProbeKind::Icmp, false, 60);
         reply[0] = 0;
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn echoes_count_in_sixteen_bits_and_openings_have_their_key_for_a_number() {
+    fn echoes_are_numbered_in_sixteen_bits_and_openings_by_their_key() {
         for (number, counted) in [(0, [0, 0]), (0x1_0203, [2, 3]), (u64::MAX, [255, 255])] {
             let mut out = Vec::new();
             marks(ProbeKind::Icmp, false).build(1, number, 0, 60, &mut out);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_openings_are_told_by_port_and_number() {
+    fn quoted_openings_are_identified_by_port_and_number() {
         let mine = marks(ProbeKind::Tcp, false);
         let quoted = built(ProbeKind::Tcp, false, 40);
         for (octets, ports, expected) in [
@@ -350,7 +350,7 @@ mod tests {
 
     /// RFC 1071 §3: the sum of 00 01 f2 03 f4 f5 f6 f7 is ddf2 before it is complemented.
     #[test]
-    fn the_checksum_is_that_of_the_rfcs_example() {
+    fn the_checksum_agrees_with_the_rfcs_example() {
         let octets = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(checksum(&[&octets]), !0xddf2);
         assert_eq!(checksum(&[&octets[..4], &octets[4..]]), !0xddf2, "in parts");

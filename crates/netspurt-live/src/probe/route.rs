@@ -98,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_question_tells_its_length_its_family_and_the_address() {
+    fn a_request_has_its_length_its_family_and_the_address() {
         for (target, family, octets) in [("10.1.2.3", 2, 4), ("2001:db8::7", 10, 16)] {
             let target: IpAddr = target.parse().unwrap();
             let message = question(target);
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn attributes_of_any_octets_lie_within_them(octets: Vec<u8>) {
+        fn attributes_read_from_any_octets_lie_within_them(octets: Vec<u8>) {
             let carried: usize = attributes(&octets).iter().map(|(_, value)| 4 + value.len()).sum();
             prop_assert!(carried <= octets.len());
         }

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_means_depends_on_what_the_kernel_says_beside_it() {
+    fn the_meaning_of_a_message_depends_on_the_kernels_control_messages() {
         let udp = probe(ProbeKind::Udp);
         let by = "10.0.0.5".parse().ok();
         let returned = |kind, code| Some(Trouble::Returned { by, kind, code });
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_about_another_programs_packets_is_none_of_ours() {
+    fn an_error_about_another_programs_packets_is_ignored() {
         let trouble = Some(Trouble::Returned { by: None, kind: 11, code: 0 });
         let mut echo = probe(ProbeKind::Icmp);
         echo[5] ^= 1;
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_that_repeat_what_befell_a_probe_are_told_from_those_of_the_socket() {
+    fn errors_about_probes_are_distinguished_from_errors_of_the_socket() {
         for (errno, of_a_probe) in [
             (Errno::CONNREFUSED, true),
             (Errno::HOSTUNREACH, true),
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_are_held_are_apart_and_nothing_listens_there() {
+    fn reserved_ports_differ_and_nothing_listens_there() {
         let (held, ports) = hold_ports("127.0.0.1".parse().unwrap()).unwrap();
         let apart: std::collections::BTreeSet<_> = ports.iter().collect();
         assert_eq!((held.len(), apart.len(), apart.contains(&0)), (PORTS, PORTS, false));

@@ -155,7 +155,7 @@ fn row(number: u64, outcome: &ProbeOutcome) -> EchoProbeRow<'_> {
 }
 
 #[test]
-fn a_header_tells_what_was_asked_for_and_what_was_found() {
+fn the_header_has_the_options_and_the_findings() {
     let (_, shown) = book(None, Rotation::default());
     let [told] = &shown.lines()[..] else { panic!("one line") };
     for (key, value) in [
@@ -181,7 +181,7 @@ fn a_header_tells_what_was_asked_for_and_what_was_found() {
 }
 
 #[test]
-fn noise_and_the_first_answer_are_told_in_one_of_their_forms() {
+fn noise_and_the_first_answer_are_written_in_one_of_their_forms() {
     let lateness = Lateness::of(vec![Duration::from_micros(5); 3]);
     let spans = SpanCounts::from(&lateness);
     let report = NoiseReport::Measured { place: "loopback", user: spans, kernel: spans };
@@ -357,7 +357,7 @@ impl Write for Gone {
 }
 
 #[test]
-fn where_nobody_watches_any_more_the_file_is_kept_and_the_run_told() {
+fn the_file_is_kept_and_the_run_informed_if_nobody_watches_any_more() {
     let place = Place::new();
     let path = place.0.join("p.jsonl");
     let mut book = Book::begin(Some(&path), header(), Rotation::default(), Box::new(Gone)).unwrap();
@@ -366,7 +366,7 @@ fn where_nobody_watches_any_more_the_file_is_kept_and_the_run_told() {
 }
 
 #[test]
-fn what_still_comes_for_echo_probes_that_are_over_is_told_apart() {
+fn packets_for_finished_echo_probes_are_classified() {
     let mut past = PastProbes::default();
     let answered = ProbeOutcome::Answered(reply(None));
     let failed = ProbeOutcome::Failed("no route".to_owned());
@@ -384,7 +384,7 @@ fn what_still_comes_for_echo_probes_that_are_over_is_told_apart() {
 }
 
 #[test]
-fn what_came_back_is_told_in_the_words_of_its_protocol() {
+fn an_answer_is_described_in_the_words_of_its_protocol() {
     let router: Option<IpAddr> = "10.0.0.9".parse().ok();
     for (six, told, words) in [
         (false, (3, 0), "network unreachable"),
@@ -409,7 +409,7 @@ fn what_came_back_is_told_in_the_words_of_its_protocol() {
 }
 
 #[test]
-fn a_hop_is_told_with_who_answered_or_as_lost() {
+fn the_line_of_a_hop_has_the_answering_address_or_a_loss() {
     let answer = HopAnswer {
         rtt_ns: 5,
         by: StampedBy::User,

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_tells_how_much_there_is() {
+    fn a_fin_gives_the_number_of_octets() {
         let mut ledger = Ledger::new(None);
         ledger.sent(&data(1, None));
         ledger.sent(&Segment {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_brings_nothing_new_is_a_duplicate() {
+    fn a_segment_without_new_octets_is_a_duplicate() {
         let mut ledger = Ledger::new(None);
         for seq in [1, 201, 1, 101] {
             ledger.received(&data(seq, None));

@@ -93,7 +93,7 @@ fn a_report_has_the_names_that_readers_know() {
 }
 
 #[test]
-fn programs_are_told_with_how_they_ended() {
+fn the_report_gives_the_exit_of_each_program() {
     let programs = ProgramsReport {
         command: vec!["curl".to_owned()],
         server: None,
@@ -111,7 +111,7 @@ fn programs_are_told_with_how_they_ended() {
 }
 
 #[test]
-fn an_end_is_told_by_the_kernels_names_and_without_what_it_was_not_given() {
+fn an_end_is_reported_with_the_kernels_names_and_without_unset_options() {
     let socket = SocketReport {
         congestion: Some("reno"),
         nodelay: Some(0),
@@ -132,7 +132,7 @@ fn an_end_is_told_by_the_kernels_names_and_without_what_it_was_not_given() {
 }
 
 #[test]
-fn a_run_whose_packets_went_missing_or_were_damaged_here_does_not_count() {
+fn a_run_is_invalid_if_this_machine_lost_or_damaged_packets() {
     for (packets, carried) in [
         (PacketCounts::default(), true),
         (PacketCounts { strange: 5, ..PacketCounts::default() }, true),
@@ -148,7 +148,7 @@ fn a_run_whose_packets_went_missing_or_were_damaged_here_does_not_count() {
 }
 
 #[test]
-fn drops_are_the_same_where_every_value_is() {
+fn drops_are_equal_if_every_value_is() {
     let table = |ids: &[i64]| Table::new("drops", vec![Column::new("id", Data::I64(ids.to_vec()))]);
     let (one, two) = (table(&[1, 2]), table(&[1, 3]));
     for (live, again, expected) in [
@@ -190,7 +190,7 @@ fn column(table: &Table, name: &str) -> Vec<i64> {
 }
 
 #[test]
-fn arrivals_and_deliveries_tell_logical_and_real_instants() {
+fn arrivals_and_deliveries_have_logical_and_real_instants() {
     let id = TransmissionId::of_packet(EndId::at(1), 4);
     let segment = Segment { id, dest: EndId::at(0), ..Segment::default() };
     let log = Log {
@@ -213,7 +213,7 @@ fn arrivals_and_deliveries_tell_logical_and_real_instants() {
 }
 
 #[test]
-fn shims_have_a_table_where_one_sent_anything_again() {
+fn shims_have_a_table_if_one_of_them_retransmitted() {
     assert!(shims_table(&names(), &[]).is_none());
     let id = TransmissionId::of_packet(EndId::at(0), 2);
     let again = Retransmission {

@@ -72,7 +72,7 @@ mod tests {
 
     /// Karn and Partridge 1987: a segment that was sent twice gives no sample.
     #[test]
-    fn an_ack_times_the_oldest_segment_it_newly_covers_that_went_out_once() {
+    fn an_ack_times_the_oldest_newly_covered_segment_that_was_sent_once() {
         let arrivals =
             [data(0, 1), data(1, 101), data(2, 201), data(50, 101), data(51, 301), data(52, 401)];
         let answers = [
@@ -90,7 +90,7 @@ mod tests {
     /// RFC 6298 §3, and Linux's `FLAG_RETRANS_DATA_ACKED`: the ACK of octets above a hole had to
     /// wait for the repair.
     #[test]
-    fn an_ack_that_covers_a_repair_times_nothing() {
+    fn an_ack_that_covers_a_retransmission_gives_no_sample() {
         let arrivals = [data(0, 1), data(1, 101), data(50, 1), data(51, 201)];
         let answers = [ack(80, 201, None), ack(82, 301, None)];
         let times: Vec<_> =

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_tells_its_length_its_number_and_its_attributes() {
+    fn a_message_has_its_length_its_number_and_its_attributes() {
         let mut message = NetlinkMessage::new(16, CREATE, &link(7, 1));
         message.put(3, &[1, 2, 3]);
         message.text(4, "eth0");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_with_all_their_bits() {
+    fn addresses_are_sent_with_all_their_bits() {
         for (address, family, octets, bits) in
             [("10.0.0.9", libc::AF_INET, 4, 32), ("fd00::9", libc::AF_INET6, 16, 128)]
         {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_a_packet_depends_on_the_wire() {
+    fn the_prefix_of_a_packet_depends_on_the_wire() {
         let shape = Shape { segment_bytes: 1000, partial: true, foreign: false };
         for (wire, offload, octets) in [
             (Wire::Tun, false, 0),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_shorter_than_its_prefix_has_nothing_behind_it() {
+    fn a_packet_shorter_than_its_prefix_has_no_contents() {
         let (port, _far) = PacketPort::paired(Wiring { offload: true, ..TUN }, 1500, "");
         for length in 0..10 {
             assert_eq!(port.shape(&vec![1; length]), (Shape::WHOLE, length));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_come_and_go_whole_and_nothing_that_waits_is_no_error() {
+    fn packets_are_sent_and_received_whole_and_an_empty_queue_is_not_an_error() {
         let (port, far) = PacketPort::paired(TUN, 5000, "");
         port.stamp().unwrap();
         let mut batch = Batch::new(port.room_bytes());

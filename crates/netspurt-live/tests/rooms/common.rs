@@ -1,4 +1,4 @@
-//! What several of these tests need.
+//! Helpers of several of these tests.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! Connections of programs: born with a packet, told by their ports, and what is known of each.
+//! Connections of programs: they begin with a packet and are identified by their ports.
 
 use netspurt::ids::{FlowId, Side};
 use netspurt::segment::{Flags, Segment};
@@ -26,7 +26,7 @@ fn of(all: &mut Connections, side: Side, port: u16, at: Time, segment: Segment) 
 }
 
 #[test]
-fn packets_of_either_side_are_of_the_connection_with_their_ports() {
+fn packets_of_both_sides_belong_to_the_connection_with_their_ports() {
     let mut all = Connections::new(10);
     for (number, port) in [4000, 4001, 4002].into_iter().enumerate() {
         assert_eq!(of(&mut all, Side::From, port, ms(1), with(7, Flags::SYN)), Some(number));
@@ -38,7 +38,7 @@ fn packets_of_either_side_are_of_the_connection_with_their_ports() {
 }
 
 #[test]
-fn a_connection_is_born_with_whatever_is_seen_of_it_first() {
+fn a_connection_begins_with_its_first_packet_of_any_kind() {
     let mut all = Connections::new(10);
     assert_eq!(of(&mut all, Side::From, 4000, ms(1), with(50, Flags::ACK)), Some(0));
     // The second host has the listening port first in its packets.
@@ -79,7 +79,7 @@ fn a_connection_is_retired_after_its_close_and_after_long_silence() {
 }
 
 #[test]
-fn beyond_the_most_there_are_flows_for_packets_belong_to_none() {
+fn packets_of_connections_beyond_the_limit_belong_to_no_connection() {
     let mut all = Connections::new(2);
     for (port, expected) in [(1, Some(0)), (2, Some(1)), (3, None), (1, Some(0)), (3, None)] {
         assert_eq!(of(&mut all, Side::From, 4000 + port, ms(1), with(7, Flags::SYN)), expected);
@@ -89,7 +89,7 @@ fn beyond_the_most_there_are_flows_for_packets_belong_to_none() {
 }
 
 #[test]
-fn what_is_no_segment_of_ipv4_is_of_no_connection() {
+fn packets_other_than_segments_over_ipv4_belong_to_no_connection() {
     let whole = octets(Side::From, 4000, with(7, Flags::SYN));
     let changed = |at: usize, octet: u8| {
         let mut bytes = whole.clone();
@@ -135,7 +135,7 @@ fn conversation(opener: Side) -> Connections {
 }
 
 #[test]
-fn the_instants_of_a_conversation_are_told_from_who_opened_it() {
+fn the_instants_of_a_conversation_are_assigned_from_the_end_that_opened_it() {
     for opener in Side::BOTH {
         let all = conversation(opener);
         let table = connections_table("web", &all, &[[[2000, 300], [0, 1]]]);
@@ -171,7 +171,7 @@ fn a_connection_is_closed_when_both_fins_have_arrived() {
 }
 
 #[test]
-fn the_kernel_is_asked_about_connections_that_something_left_the_path_of_lately() {
+fn the_kernel_is_asked_about_connections_with_recent_departures() {
     let mut all = Connections::new(3);
     for port in 0..3 {
         of(&mut all, Side::From, 4000 + port, ms(0), with(7, Flags::SYN));
@@ -186,7 +186,7 @@ fn the_kernel_is_asked_about_connections_that_something_left_the_path_of_lately(
 }
 
 #[test]
-fn what_is_told_of_a_connection_that_is_not_there_changes_nothing() {
+fn events_of_an_unknown_connection_change_nothing() {
     let mut all = conversation(Side::From);
     let before = connections_table("web", &all, &[[[0; 2]; 2]]);
     all.entered(5, Side::From, ms(1), &crossing(Side::From, 0, 0, Flags::SYN));

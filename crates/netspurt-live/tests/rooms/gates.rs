@@ -13,7 +13,7 @@ fn events() -> Events<Segment> {
     Events::new(Wanted::default())
 }
 
-/// What a gate lets out by `until`, with its instants.
+/// The packets that leave a gate by `until`, with their instants.
 fn out(gate: &mut Gate, until: Time) -> Vec<(Time, Segment)> {
     let mut out = Vec::new();
     while let Some(due) = gate.next_wakeup().filter(|due| *due <= until) {
@@ -51,7 +51,7 @@ fn packets_leave_a_gate_into_the_path_in_their_order_and_at_their_instants() {
 }
 
 #[test]
-fn what_reaches_a_gate_is_taken_once() {
+fn packets_that_reach_a_gate_are_taken_once() {
     let mut gate = Gate::default();
     assert!(gate.is_empty());
     gate.push(ms(5), 0, ack(0, 1), &mut events());
@@ -63,7 +63,7 @@ fn what_reaches_a_gate_is_taken_once() {
 }
 
 #[test]
-fn a_gate_without_a_timer_sends_nothing_of_its_own() {
+fn a_gate_without_a_timer_never_retransmits() {
     let mut gate = Gate::with_shim(None);
     gate.enter(ms(0), data(0));
     assert_eq!(out(&mut gate, ms(1_000_000)).len(), 1);
@@ -72,7 +72,7 @@ fn a_gate_without_a_timer_sends_nothing_of_its_own() {
 
 /// RFC 6298 §2.2: three round trips of 20 ms.
 #[test]
-fn a_timer_at_the_edge_retransmits_what_is_not_acknowledged_when_its_time_is_up() {
+fn a_timer_at_the_edge_retransmits_unacknowledged_data_when_it_expires() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     let left = out(&mut gate, ms(100));
@@ -108,7 +108,7 @@ fn the_timer_at_the_edge_backs_off() {
 }
 
 #[test]
-fn what_the_host_sends_at_the_instant_of_a_timeout_goes_first() {
+fn a_packet_of_the_host_at_the_instant_of_a_timeout_goes_first() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(90), data(1));
@@ -142,7 +142,7 @@ fn a_limit_of_retransmissions_leaves_the_rest_to_the_host() {
 }
 
 #[test]
-fn an_arrival_that_acknowledges_half_leaves_the_timer_for_the_rest() {
+fn a_partial_acknowledgement_leaves_the_timer_running_for_the_rest() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     gate.enter(ms(31), data(1));
@@ -156,7 +156,7 @@ fn an_arrival_that_acknowledges_half_leaves_the_timer_for_the_rest() {
 }
 
 #[test]
-fn a_gate_asked_before_its_time_gives_nothing_and_forgets_nothing() {
+fn a_gate_asked_too_early_returns_nothing_and_keeps_its_packets() {
     let mut gate = opened("rfc6298:min=1ms");
     gate.enter(ms(30), data(0));
     assert_eq!(gate.next_wakeup(), Some(ms(30)));

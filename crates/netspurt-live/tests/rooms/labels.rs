@@ -37,7 +37,7 @@ fn sack(blocks: &[(u32, u32)]) -> SackBlocks {
 }
 
 #[test]
-fn numbers_and_blocks_are_relative_to_the_initial_ones_whatever_those_are() {
+fn numbers_and_blocks_are_relative_to_any_initial_numbers() {
     for (mine, theirs) in [(0, 0), (1, u32::MAX), (u32::MAX - 499, 77), (1 << 31, (1 << 31) - 1)] {
         let mut labels = opened(mine, theirs);
         let first = |number: u32| mine.wrapping_add(number);
@@ -81,7 +81,7 @@ fn ids_count_the_packets_of_each_end() {
 }
 
 #[test]
-fn counting_begins_with_the_first_packet_where_no_syn_was_seen() {
+fn counting_begins_with_the_first_packet_if_no_syn_was_seen() {
     let mut labels = Labels::new();
     let reset = Segment { seq: 900, flags: Flags::RST, ..Segment::default() };
     assert_eq!(labels.read(HERE, &packet(reset), || None).unwrap().seq, 1);
@@ -90,7 +90,7 @@ fn counting_begins_with_the_first_packet_where_no_syn_was_seen() {
 }
 
 #[test]
-fn options_and_marks_come_along() {
+fn options_and_marks_are_kept() {
     let mut labels = Labels::new();
     let mut syn = Segment { seq: 9, flags: Flags::SYN, window: 4000, ..Segment::default() };
     syn.set_syn_options(SynOptions { mss: Some(1400), window_scale: Some(7), sack: true });
@@ -116,7 +116,7 @@ fn packets_of_ipv6_are_segments_too() {
 }
 
 #[test]
-fn packets_that_are_no_whole_segments_are_counted_and_have_no_id() {
+fn incomplete_segments_are_counted_and_have_no_id() {
     let whole = packet(Segment { seq: 1, len: 100, flags: Flags::ACK, ..Segment::default() });
     let changed = |at: usize, octet: u8| {
         let mut bytes = whole.clone();
@@ -164,7 +164,7 @@ fn carrying(seq: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn octets_that_nobody_wrote_there_are_damaged() {
+fn octets_that_the_application_did_not_write_count_as_damaged() {
     let mut labels = opened(8, 8);
     labels.read(HERE, &carrying(9, content::octets(0, 500)), || None).unwrap();
     labels.read(HERE, &carrying(509, content::octets(500, 500)), || None).unwrap();
@@ -175,7 +175,7 @@ fn octets_that_nobody_wrote_there_are_damaged() {
 }
 
 #[test]
-fn what_programs_carry_is_their_own() {
+fn the_contents_of_programs_packets_are_not_checked() {
     let mut labels = Labels::new().foreign_from(Some(FlowId(1)));
     let noise = [7; 300];
     let program = FlowId(1).end(netspurt::ids::Side::From);
@@ -227,7 +227,7 @@ fn the_kernel_is_asked_about_retransmissions_alone() {
 }
 
 #[test]
-fn each_timeout_labels_one_retransmission_and_the_rest_go_back() {
+fn each_timeout_labels_one_retransmission_and_the_others_are_go_back_n() {
     let mut labels = opened(0, 0);
     let data =
         |seq: u32| packet(Segment { seq, len: 100, flags: Flags::ACK, ..Segment::default() });
@@ -245,7 +245,7 @@ fn each_timeout_labels_one_retransmission_and_the_rest_go_back() {
 }
 
 #[test]
-fn a_kernel_that_does_not_answer_is_taken_to_have_timed_out() {
+fn a_timeout_is_assumed_if_the_kernel_does_not_answer() {
     let mut labels = opened(0, 0);
     let data = packet(Segment { seq: 1, len: 100, flags: Flags::ACK, ..Segment::default() });
     assert_eq!(labels.read(HERE, &data, || None).unwrap().cause.get(), None);
@@ -267,7 +267,7 @@ fn large(len: u16, flags: Flags) -> Vec<u8> {
 }
 
 #[test]
-fn a_packet_to_be_cut_is_its_segments_as_devices_cut_it() {
+fn a_large_packet_is_segmented_as_devices_segment_it() {
     let all = Flags::ACK.with(Flags::PSH).with(Flags::FIN).with(Flags::CWR);
     for (len, size, lengths) in [
         (3000, 1448, &[1448, 1448, 104][..]),
@@ -312,7 +312,7 @@ fn a_retransmission_in_a_large_packet_is_labelled_segment_by_segment() {
 }
 
 #[test]
-fn what_a_device_would_cut_as_something_else_is_strange() {
+fn a_packet_that_devices_would_segment_differently_is_strange() {
     let mut labels = opened(0, 0);
     let mut out = Vec::new();
     let shape = Shape { segment_bytes: 0, partial: true, foreign: true };
@@ -321,7 +321,7 @@ fn what_a_device_would_cut_as_something_else_is_strange() {
 }
 
 #[test]
-fn a_checksum_that_is_still_to_be_made_is_only_left_to_devices() {
+fn a_missing_checksum_is_accepted_only_if_the_device_will_compute_it() {
     let mut bytes = large(100, Flags::ACK);
     bytes[36] ^= 1;
     let mut labels = opened(0, 0);
@@ -334,7 +334,7 @@ fn a_checksum_that_is_still_to_be_made_is_only_left_to_devices() {
 
 /// RFC 9293 §3.8.4: a keep-alive has the number before the next one, and no octets or one.
 #[test]
-fn a_keep_alive_without_octets_sends_nothing_again() {
+fn a_keep_alive_without_octets_is_not_a_retransmission() {
     let mut labels = opened(70, 80);
     labels.read(HERE, &carrying(71, content::octets(0, 500)), || None).unwrap();
     let before = Segment { seq: 570, ack: 81, flags: Flags::ACK, ..Segment::default() };
@@ -370,7 +370,7 @@ fn octets_are_counted_on_past_the_wrap_of_their_numbers() {
 }
 
 #[test]
-fn a_syn_and_its_answer_that_go_out_again_need_no_kernel_to_tell_why() {
+fn the_cause_of_repeated_syns_and_syn_acks_is_known_without_the_kernel() {
     let mut labels = opened(900, u32::MAX);
     let never = || panic!("a SYN has one cause");
     let syn = Segment { seq: 900, flags: Flags::SYN, ..Segment::default() };
@@ -386,7 +386,7 @@ fn a_syn_and_its_answer_that_go_out_again_need_no_kernel_to_tell_why() {
 }
 
 #[test]
-fn a_fin_goes_out_again_for_the_kernels_reason() {
+fn a_repeated_fin_has_the_cause_that_the_kernel_reports() {
     let mut labels = opened(0, 0);
     let fin = Segment { seq: 1, flags: Flags::FIN.with(Flags::ACK), ..Segment::default() };
     assert_eq!(labels.read(HERE, &packet(fin), || None).unwrap().cause.get(), None);
@@ -396,7 +396,7 @@ fn a_fin_goes_out_again_for_the_kernels_reason() {
 }
 
 #[test]
-fn a_reset_answers_in_relative_numbers_and_repeats_nothing() {
+fn a_reset_has_relative_numbers_and_is_not_a_retransmission() {
     let mut labels = opened(500, 600);
     labels.read(HERE, &carrying(501, content::octets(0, 100)), || None).unwrap();
     let never = || panic!("a reset has no octets");

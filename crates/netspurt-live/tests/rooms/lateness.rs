@@ -9,7 +9,7 @@ fn of(nanos: &[u64]) -> Lateness {
 }
 
 #[test]
-fn quantiles_of_few_deliveries_are_the_late_ones() {
+fn quantiles_of_few_deliveries_are_the_latest_ones() {
     // 1 to n nanoseconds: the quantile of a share is that share of n, rounded up.
     for (count, expected) in [
         (1, [1, 1, 1, 1]),
@@ -38,7 +38,7 @@ fn a_budget_may_be_used_up_and_not_exceeded() {
 }
 
 #[test]
-fn quantiles_are_told_in_nanoseconds_by_their_names() {
+fn quantiles_are_reported_in_nanoseconds_by_their_names() {
     let told = serde_json::to_value(of(&[7, 2_000_000_000]).quantiles_ns()).unwrap();
     let expected = serde_json::json!({
         "p50_ns": 7, "p99_ns": 2_000_000_000, "p999_ns": 2_000_000_000, "max_ns": 2_000_000_000,
@@ -48,7 +48,7 @@ fn quantiles_are_told_in_nanoseconds_by_their_names() {
 
 proptest! {
     #[test]
-    fn each_quantile_is_the_least_lateness_that_so_many_do_not_exceed(
+    fn each_quantile_is_the_least_lateness_that_its_share_does_not_exceed(
         nanos in prop::collection::vec(0_u64..60, 1..1500)
     ) {
         let told = of(&nanos);

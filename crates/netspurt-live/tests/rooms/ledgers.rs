@@ -1,4 +1,4 @@
-//! A flow's sums from what is seen at its two ends.
+//! A flow's sums, from the packets seen at its two ends.
 
 use netspurt::ids::EndId;
 use netspurt::segment::{Cause, Flags, Segment};
@@ -12,7 +12,7 @@ fn again(number: u64, cause: Cause) -> Segment {
 }
 
 #[test]
-fn each_cause_counts_as_what_it_is() {
+fn each_cause_is_counted_under_its_name() {
     for (cause, timeouts, fast) in [
         (Cause::Rto, 1, 0),
         (Cause::Syn, 1, 0),
@@ -32,7 +32,7 @@ fn each_cause_counts_as_what_it_is() {
 }
 
 #[test]
-fn a_repair_behind_the_recovery_point_is_another_one() {
+fn a_repair_after_the_recovery_point_counts_as_another_one() {
     let mut ledger = Ledger::new(None);
     (0..4).for_each(|number| ledger.sent(&data(number)));
     // The recovery point is the highest octet sent when the repair begins.
@@ -94,7 +94,7 @@ fn a_flow_with_an_end_is_finished_once_and_never_acknowledged_beyond_it() {
 }
 
 #[test]
-fn what_acknowledges_nothing_is_no_answer() {
+fn a_segment_without_an_acknowledgment_is_not_an_answer() {
     let mut ledger = Ledger::new(Some(1000));
     ledger.answered(ms(1), &Segment { flags: Flags::RST, ..ack(0, 1001) });
     assert_eq!((ledger.sum().acked_bytes, ledger.sum().finished), (0, None));
@@ -146,7 +146,7 @@ fn a_repair_may_begin_at_the_recovery_point_itself() {
 }
 
 #[test]
-fn a_flow_of_no_octets_has_nothing_to_wait_for() {
+fn a_flow_without_octets_is_finished_when_its_fin_is_acknowledged() {
     let mut ledger = Ledger::new(None);
     ledger.sent(&Segment { seq: 1, len: 0, flags: Flags::FIN.with(Flags::ACK), ..data(0) });
     ledger.answered(ms(3), &ack(0, 1));
@@ -161,7 +161,7 @@ fn a_flow_of_no_octets_has_nothing_to_wait_for() {
 
 proptest! {
     #[test]
-    fn sums_of_arrivals_are_those_of_a_set_of_octets(
+    fn sums_of_arrivals_agree_with_a_set_of_octets(
         pieces in prop::collection::vec((0_u32..300, 1_u16..60), 1..80)
     ) {
         let mut ledger = Ledger::new(None);
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn acknowledged_octets_never_grow_fewer_and_end_once(
+    fn acknowledged_octets_never_decrease_and_the_flow_ends_once(
         acks in prop::collection::vec(1_u32..3000, 1..60), octets in 1_u64..2500
     ) {
         let mut ledger = Ledger::new(Some(octets));

@@ -1,4 +1,4 @@
-//! What each room does, in plain virtual time and without privileges.
+//! Tests of each room in virtual time and without privileges.
 
 mod common;
 mod connections;

@@ -1,4 +1,4 @@
-//! Packets of many segments: what the kernel says of them, cut, and put under one header again.
+//! Packets of many segments: their description by the kernel, their segmentation, and joining again.
 
 use netspurt::segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use netspurt::wire::{Checks, IpHead, Packet, decode, encode};
@@ -36,7 +36,7 @@ fn part(packet: &[u8], size: u16, first: usize, count: usize, marked: bool) -> V
 }
 
 #[test]
-fn what_the_kernel_says_of_a_packet_is_its_shape() {
+fn the_kernels_header_gives_the_shape_of_a_packet() {
     let header = |flags: u8, kind: u8, size: u16| {
         let mut header = [0; VIRTIO_BYTES];
         (header[0], header[1]) = (flags, kind);
@@ -104,7 +104,7 @@ fn headers_are_as_long_as_their_options() {
 }
 
 #[test]
-fn the_segments_from_any_one_on_are_a_packet_with_their_octets() {
+fn consecutive_segments_make_a_packet_with_their_octets() {
     for six in [false, true] {
         let whole = large(six, segment(4200, Flags::ACK.with(Flags::PSH).with(Flags::CWR)));
         let all = decode(&whole, Checks::Whole).unwrap();
@@ -128,7 +128,7 @@ fn the_segments_from_any_one_on_are_a_packet_with_their_octets() {
 }
 
 #[test]
-fn segments_joined_again_are_the_packet_they_were() {
+fn joined_segments_equal_the_original_packet() {
     for six in [false, true] {
         for len in [1, 999, 1000, 1001, 3000, 5555] {
             let whole = large(six, segment(len, Flags::ACK.with(Flags::FIN)));
@@ -139,7 +139,7 @@ fn segments_joined_again_are_the_packet_they_were() {
 }
 
 #[test]
-fn a_queues_mark_is_on_the_segments_it_marked_alone() {
+fn only_the_segments_that_a_queue_marked_have_its_mark() {
     for six in [false, true] {
         let capable = Segment { ecn: Ecn::ECT0, ..segment(3000, Flags::ACK) };
         let whole = large(six, capable);
@@ -151,7 +151,7 @@ fn a_queues_mark_is_on_the_segments_it_marked_alone() {
 }
 
 #[test]
-fn a_checksum_is_completed_whatever_stood_in_its_place() {
+fn a_checksum_is_completed_over_any_earlier_value() {
     for six in [false, true] {
         let whole = large(six, segment(333, Flags::ACK));
         let at = header_bytes(&whole).unwrap() - 4;

@@ -1,4 +1,4 @@
-//! Orders of the two processes, and what is wrong with bad ones.
+//! Orders of the two processes, and the errors for bad ones.
 
 use netspurt::units::Duration;
 use netspurt_live::exec::Programs;
@@ -51,7 +51,7 @@ fn an_order_of_a_run_has_every_field_as_it_was_written() {
 }
 
 #[test]
-fn a_run_without_programs_says_so() {
+fn an_order_of_a_run_may_have_no_programs() {
     for order in [
         changed(run_order(), "programs", Value::Null),
         changed(run_order(), "-programs", Value::Null),
@@ -61,7 +61,7 @@ fn a_run_without_programs_says_so() {
 }
 
 #[test]
-fn what_is_wrong_with_an_order_of_a_run_is_named() {
+fn the_error_for_a_bad_order_of_a_run_names_the_fault() {
     for (key, value, says) in [
         ("-parent", Value::Null, "missing field `parent`"),
         ("-scenario", Value::Null, "missing field `scenario`"),
@@ -86,7 +86,7 @@ fn what_is_wrong_with_an_order_of_a_run_is_named() {
 }
 
 #[test]
-fn what_is_no_json_is_told_with_its_place() {
+fn invalid_json_is_reported_with_its_place() {
     for (text, says) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("veth offload", "expected value at line 1 column 1"),
@@ -171,7 +171,7 @@ fn each_rule_of_lengths_and_of_pace_is_read() {
 }
 
 #[test]
-fn what_is_wrong_with_an_order_of_a_probe_is_named() {
+fn the_error_for_a_bad_order_of_a_probe_names_the_fault() {
     for (key, value, says) in [
         ("kind", json!("volcano"), "unknown variant `volcano`"),
         ("-kind", Value::Null, "missing field `kind`"),

@@ -1,4 +1,4 @@
-//! The emulated path in virtual time: what arrives, what leaves, and the same again.
+//! The emulated path in virtual time: arrivals, departures, and their replay.
 
 use netspurt::event::{Event, Wanted};
 use netspurt::ids::{EndId, FlowId, Side, TransmissionId};
@@ -35,7 +35,7 @@ profile  = "reno-2005"
 
 fn silent(_event: &Event<Segment>) {}
 
-/// What leaves a path when these packets enter it, up to 100 s.
+/// The packets that leave a path when these packets enter it, up to 100 s.
 fn through(path: &mut Path, arrivals: &[(Time, Segment)]) -> Vec<Departure> {
     let mut left = Vec::new();
     for (at, segment) in arrivals {
@@ -73,7 +73,7 @@ fn time_never_goes_back() {
 }
 
 #[test]
-fn departures_are_told_once_and_in_the_order_of_time() {
+fn departures_are_reported_once_and_in_the_order_of_time() {
     let mut path = Path::new(network("", ""));
     for number in 0..5 {
         path.enter(ms(number), data(number), &mut silent);
@@ -121,7 +121,7 @@ fn capable_packets_are_marked_by_a_managed_queue() {
 }
 
 #[test]
-fn a_shim_at_the_edge_sends_again_what_the_link_lost() {
+fn a_shim_at_the_edge_retransmits_packets_that_the_link_lost() {
     let shim = r#"shim = ["rfc6298:min=1ms", "off"]"#;
     let mut path = Path::new(network("loss = [{ nth = [2] }, \"none\"]", shim));
     let syn = Segment { flags: Flags::SYN, len: 0, seq: 0, size_bytes: 40, ..data(0) };
@@ -191,7 +191,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn the_same_arrivals_have_the_same_drops_however_often_the_path_is_looked_at(
+    fn equal_arrivals_have_equal_drops_for_any_times_of_wake_ups(
         seed in 0_u64..1000, turn_us in 50_u64..20_000
     ) {
         const LINK: &str = r#"queue = "6 packets", loss = { probability = 0.05 }"#;

@@ -1,4 +1,4 @@
-//! What a run sees of programs: whose each packet is, and when their run is over.
+//! Programs in a run: the connection of each packet, and the end of the run.
 
 use std::fs::File;
 use std::io::{Write, pipe};
@@ -12,7 +12,7 @@ use netspurt_live::offload::Shape;
 
 use super::common::{ms, packet_between};
 
-/// The first flow of programs: what belongs to no connection.
+/// The first flow of programs, for packets that belong to no connection.
 const FIRST: FlowId = FlowId(3);
 const SYN_ACK: Flags = Flags(Flags::SYN.0 | Flags::ACK.0);
 
@@ -71,7 +71,7 @@ fn each_connection_has_a_flow_behind_the_first_and_numbers_of_its_own() {
 }
 
 #[test]
-fn what_is_of_no_connection_is_carried_by_the_first_flow() {
+fn packets_outside_of_connections_are_carried_by_the_first_flow() {
     let mut all = watched(1);
     one(&mut all, Side::From, 4000, with(7, 0, Flags::SYN));
     let mut datagram = octets(Side::From, 4000, Segment { len: 30, ..Segment::default() });
@@ -98,7 +98,7 @@ fn what_is_of_no_connection_is_carried_by_the_first_flow() {
 }
 
 #[test]
-fn what_is_no_packet_of_ipv4_is_strange_and_goes_nowhere() {
+fn a_packet_that_is_not_ipv4_is_strange_and_is_not_forwarded() {
     let mut all = watched(1);
     let six = packet_between("[::1]:4000", "[::2]:80", with(7, 0, Flags::SYN));
     let short = octets(Side::From, 4000, with(7, 0, Flags::SYN))[..19].to_vec();
@@ -109,7 +109,7 @@ fn what_is_no_packet_of_ipv4_is_strange_and_goes_nowhere() {
 }
 
 #[test]
-fn a_large_packet_of_a_program_is_all_its_segments() {
+fn a_large_packet_of_a_program_gives_all_its_segments() {
     let mut all = watched(1);
     one(&mut all, Side::From, 4000, with(7, 0, Flags::SYN));
     let large = octets(Side::From, 4000, Segment { len: 2500, ..with(8, 0, Flags::ACK) });
@@ -117,14 +117,14 @@ fn a_large_packet_of_a_program_is_all_its_segments() {
     let lengths: Vec<u16> =
         labelled(&mut all, Side::From, &large, shape).iter().map(|segment| segment.len).collect();
     assert_eq!(lengths, [1000, 1000, 500]);
-    // Nobody tells of the kernel's state: a timeout is assumed.
+    // Nothing reports the kernel's state, so a timeout is assumed.
     let again = labelled(&mut all, Side::From, &large, shape);
     assert!(again.iter().all(|segment| segment.cause.get() == Some(Cause::Rto)));
     assert_eq!(all.1.damaged, 0, "what programs write is their own");
 }
 
 #[test]
-fn flows_and_connections_are_told_from_each_other() {
+fn flows_and_connections_are_distinguished() {
     let (watch, _) = watched(2);
     for (flow, place) in [(0, None), (2, None), (3, None), (4, Some(0)), (5, Some(1))] {
         assert_eq!(watch.place_of(FlowId(flow)), place, "flow {flow}");
@@ -133,7 +133,7 @@ fn flows_and_connections_are_told_from_each_other() {
 }
 
 #[test]
-fn a_connection_is_born_at_the_time_that_was_told_and_grows_by_deliveries() {
+fn a_connection_starts_at_the_reported_time_and_grows_by_deliveries() {
     let mut all = watched(2);
     all.0.tell_time(ms(40));
     let syn = one(&mut all, Side::From, 4000, with(7, 0, Flags::SYN));
@@ -156,7 +156,7 @@ fn ending() -> (ProgramsEnding, File) {
 }
 
 #[test]
-fn a_run_is_over_so_long_after_its_first_program_that_packets_have_arrived() {
+fn a_run_ends_after_its_first_program_when_packets_have_arrived() {
     let (mut ending, mut init) = ending();
     for at in [0, 10, 5000] {
         assert!(!ending.over(ms(at)), "the program runs at {at} ms");
@@ -168,7 +168,7 @@ fn a_run_is_over_so_long_after_its_first_program_that_packets_have_arrived() {
 }
 
 #[test]
-fn a_run_is_over_when_the_process_that_would_tell_is_gone() {
+fn a_run_ends_when_the_process_that_reports_to_it_is_gone() {
     let (mut ending, init) = ending();
     assert!(!ending.over(ms(1)));
     drop(init);

@@ -24,7 +24,7 @@ fn a_socket_has_the_options_that_its_switches_ask_for() {
         let (socket, address) = local(&tcp, false);
         assert_ne!(address.port(), 0, "it is bound");
         assert_eq!(sockopt::tcp_nodelay(&socket).unwrap(), !nagle);
-        // The kernel doubles what it is told for its own needs.
+        // The kernel doubles the given size, for its own needs.
         let room = sockopt::socket_recv_buffer_size(&socket).unwrap();
         assert_eq!(room == 2 * 65_535, !window_scaling, "{room} octets");
         assert!(rustix::fs::fcntl_getfl(&socket).unwrap().contains(rustix::fs::OFlags::NONBLOCK));
@@ -33,7 +33,7 @@ fn a_socket_has_the_options_that_its_switches_ask_for() {
 }
 
 #[test]
-fn only_the_end_that_waits_for_the_other_listens() {
+fn only_the_passive_end_listens() {
     let (listener, address) = local(&TCP(), true);
     assert!(sockopt::socket_acceptconn(&listener).unwrap());
     assert!(TcpStream::connect(address).is_ok());
@@ -43,7 +43,7 @@ fn only_the_end_that_waits_for_the_other_listens() {
 }
 
 #[test]
-fn a_congestion_control_that_the_kernel_has_not_is_named() {
+fn a_congestion_control_that_the_kernel_lacks_is_named() {
     let tcp = KernelTcp { congestion: "no-such", ..TCP() };
     let error = open(&tcp, "127.0.0.1:0".parse().unwrap(), false).unwrap_err();
     assert!(error.to_string().starts_with("tcp.congestion = \"no-such\": "), "{error}");
@@ -56,7 +56,7 @@ fn an_address_of_another_machine_cannot_be_bound() {
 }
 
 #[test]
-fn the_kernel_tells_of_an_open_connection() {
+fn the_kernel_gives_information_on_an_open_connection() {
     let (_listener, address) = local(&TCP(), true);
     let stream = TcpStream::connect(address).unwrap();
     let info = TcpInfo::of(stream.as_fd()).unwrap();
@@ -67,7 +67,7 @@ fn the_kernel_tells_of_an_open_connection() {
 }
 
 #[test]
-fn what_is_no_socket_of_tcp_has_no_such_information() {
+fn only_sockets_of_tcp_have_this_information() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     assert!(TcpInfo::of(socket.as_fd()).is_err());
 }

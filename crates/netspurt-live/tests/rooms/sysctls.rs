@@ -1,4 +1,4 @@
-//! What each profile asks of the kernel.
+//! The kernel's settings for each profile.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn each_profile_has_the_options_and_the_recovery_of_its_time() {
 }
 
 #[test]
-fn what_no_switch_names_is_the_same_for_all() {
+fn values_without_a_switch_are_the_same_for_all_profiles() {
     for profile in [KernelProfile::Reno1998, KernelProfile::Reno2005, KernelProfile::LinuxDefault] {
         check(
             &KernelTcp::of(profile),
@@ -92,7 +92,7 @@ fn a_switch_changes_its_value_and_no_other() {
             KernelTcp { window_scaling: false, ..base },
             &["tcp_moderate_rcvbuf", "tcp_window_scaling"],
         ),
-        // These are told to routes and sockets.
+        // These are set on routes and sockets.
         (KernelTcp { nagle: false, quick_acks: true, initial_window_segs: 3, ..base }, &[]),
     ] {
         let (before, after) = (values(&base), values(&tcp));
@@ -103,7 +103,7 @@ fn a_switch_changes_its_value_and_no_other() {
 }
 
 #[test]
-fn a_receive_buffer_that_is_asked_for_is_twice_the_window_and_never_grows() {
+fn a_given_receive_buffer_is_twice_the_window_and_never_grows() {
     let base = KernelTcp::of(KernelProfile::Reno2005);
     for (asked, expected) in [
         (None, "4096 131072 6291456"),

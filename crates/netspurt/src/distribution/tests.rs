@@ -264,7 +264,7 @@ fn runs_of_downloads_and_of_validations_take_turns() {
 }
 
 #[test]
-fn a_text_without_fault_reads_as_itself() {
+fn a_valid_text_is_read_back_unchanged() {
     for (text, unit, written) in [
         (" 8 kB ", Octets, "8000 B"),
         ("20 ms", Span, "20 ms"),
@@ -442,7 +442,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn the_text_of_a_distribution_reads_as_the_same((text, unit) in texts()) {
+    fn the_text_of_a_distribution_is_read_back_unchanged((text, unit) in texts()) {
         let read = parse(&text, unit);
         prop_assert_eq!(&parse(&read.to_string(), unit), &read, "{}", text);
         prop_assert!(read.mean().unwrap() > 0.0, "{}", text);

@@ -74,7 +74,7 @@ fn five_probes_are_judged_as_by_hand() {
 /// A reply after 2.5 s arrives when two more probes have left. In RFC 889's order, the timer of the
 /// second probe includes this reply. In the causal order, the timer of the fourth probe does.
 #[test]
-fn a_sample_is_known_once_its_reply_is_there() {
+fn a_sample_is_known_once_its_reply_has_arrived() {
     let delays = recording(&[Some(2500), Some(100), Some(100), Some(100)]);
     let config = MillsConfig { initial: Some(ms(1000)), ..MillsConfig::default() };
     let causal = waits(&delays, Replay::of(&delays), config);
@@ -143,7 +143,7 @@ fn a_recording_that_cannot_be_replayed_is_an_error_with_the_reason() {
 /// samples until the timer of 2 E is long enough, and until it is within a tenth of its final
 /// value.
 #[test]
-fn a_step_is_followed_as_fast_as_the_gains_say() {
+fn a_step_is_followed_at_the_speed_of_the_gains() {
     let mut algorithm = Mills::new(MillsConfig::default());
     let up = adapt(&mut algorithm, ms(100), ms(1000));
     // E = 1000 - 900 · 0.75^n passes 500 at n = 3, and 900 at n = 8.

@@ -127,7 +127,7 @@ fn msg_more_holds_a_short_segment() {
 }
 
 #[test]
-fn what_the_host_does_not_support_is_an_error() {
+fn everything_that_the_host_does_not_support_is_an_error() {
     for (call, word) in [
         ("setsockopt(3, SOL_SOCKET, SO_MAX_PACING_RATE, [1000], 4) = 0", "SO_MAX_PACING_RATE"),
         ("setsockopt(3, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "vegas"),
@@ -144,7 +144,7 @@ fn what_the_host_does_not_support_is_an_error() {
 }
 
 #[test]
-fn an_ack_that_reports_what_it_acknowledges_harms_nothing() {
+fn an_ack_whose_sack_block_repeats_acknowledged_data_is_harmless() {
     // A fuzz target found it: no receiver reports by SACK what the same ACK acknowledges.
     let text = "--title=t
 --profile=linux-6

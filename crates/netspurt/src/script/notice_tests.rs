@@ -1,4 +1,4 @@
-//! Scripts that test how the error queue is written and asked for.
+//! Scripts that test how the error queue is enabled and read.
 
 use super::{Script, run};
 
@@ -75,7 +75,7 @@ fn time_stamps_of_arrivals_and_of_hardware_are_not_supported() {
 }
 
 #[test]
-fn the_packet_of_a_time_stamp_is_not_there_to_be_read() {
+fn the_packet_of_a_time_stamp_cannot_be_read() {
     let text = "0.1 setsockopt(3, SOL_SOCKET, SO_TIMESTAMPING, [SOF_TIMESTAMPING_TX_ACK], 4) = 0
 0.1 write(3, ..., 1000) = 1000
 0.1 > P. 1:1001(1000) ack 1
@@ -113,7 +113,7 @@ fn an_exclusive_watch_is_neither_changed_nor_reported_once() {
 }
 
 #[test]
-fn what_is_reported_once_hides_errors_until_it_is_asked_for_again() {
+fn a_one_shot_watch_hides_errors_until_it_is_set_again() {
     play(&format!(
         "+0 epoll_create(1) = 4
 +0 epoll_ctl(4, EPOLL_CTL_ADD, 3, {{events=EPOLLIN|EPOLLONESHOT, fd=3}}) = 0

@@ -64,7 +64,7 @@ fn a_title_decides_the_dialect() {
 }
 
 #[test]
-fn a_line_may_stand_for_segments_that_follow_each_other() {
+fn one_line_may_describe_several_consecutive_segments() {
     let write = "+0 write(4, ..., 4000) = 4000\n";
     passes(&open(&format!("{write}+0 > P. 1:4001(4000) ack 1")));
     passes(&open(&format!("{write}+0 > . 1:1001(1000) ack 1\n+0 > P. 1001:4001(3000) ack 1")));
@@ -77,7 +77,7 @@ fn a_line_may_stand_for_segments_that_follow_each_other() {
 }
 
 #[test]
-fn a_call_may_block_for_no_time() {
+fn a_blocking_call_may_return_at_once() {
     let begin = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4\n";
     let rest = "connect(4, ..., ...) = 0\n+0 > S 0:0(0) <...>\n\
                 +0 < S. 0:0(0) ack 1 win 65535 <mss 1000>\n+0 > . 1:1(0) ack 1";
@@ -97,7 +97,8 @@ fn fields_may_arrive_that_the_flags_make_meaningless() {
 }
 
 #[test]
-fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_counts_from_when_it_happened() {
+fn an_instant_may_be_off_by_an_eighth_of_its_offset_and_the_next_offset_counts_from_the_actual_instant()
+ {
     // Linux waits 1.024 s for the answer to a SYN, and then as long again.
     let begin = "0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 +0 connect(3, ..., ...) = -1 EINPROGRESS
@@ -123,7 +124,7 @@ fn a_line_for_several_segments_has_the_time_of_the_last_one() {
 }
 
 #[test]
-fn packets_after_the_last_line_are_not_looked_at() {
+fn packets_after_the_last_line_are_ignored() {
     passes(&open("+0 write(4, ..., 1000) = 1000\n+9 close(4) = 0"));
     let between = open("+0 write(4, ..., 1000) = 1000\n+.1 > F. 1001:1001(0) ack 1");
     assert!(matches!(fails(&between).kind, FailureKind::Packet(_)));
@@ -150,7 +151,7 @@ fn commands_set_switches_and_are_never_run() {
 }
 
 #[test]
-fn buffers_that_count_no_memory_grow_by_no_sysctl() {
+fn a_sysctl_does_not_turn_on_autotuning_without_counted_memory() {
     let rmem = "`sysctl -q net.ipv4.tcp_rmem=\"4096 540000 15728640\"`\n0 close(3) = 0";
     let script = read(rmem).unwrap();
     assert!(script.config(None, &[]).unwrap().receive_rules.autotuning);
@@ -170,7 +171,7 @@ fn buffers_that_count_no_memory_grow_by_no_sysctl() {
 }
 
 #[test]
-fn linux_keeps_rack_whatever_tcp_recovery_says() {
+fn linux_uses_rack_for_every_value_of_tcp_recovery() {
     let script = read("`sysctl -q net.ipv4.tcp_recovery=0`\n0 close(3) = 0").unwrap();
     let recovery = |profile| script.config(profile, &[]).unwrap().recovery;
     assert_eq!(recovery(None), Recovery::Rack);
@@ -282,7 +283,7 @@ fn an_epoll_on_edges_reports_news_once() {
 }
 
 #[test]
-fn no_segment_has_bytes_of_two_records() {
+fn a_segment_has_bytes_of_one_record_only() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0
 +0 send(4, ..., 400, MSG_EOR) = 400
@@ -300,7 +301,7 @@ fn no_segment_has_bytes_of_two_records() {
 }
 
 #[test]
-fn messages_tell_what_is_left_unread() {
+fn messages_report_the_unread_octets() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0
 +0 < P. 1:101(100) ack 1 win 65535
@@ -316,7 +317,7 @@ fn messages_tell_what_is_left_unread() {
 
 // `tcp_recvmsg_locked` looks for an acknowledgment that is due, also where nothing is taken.
 #[test]
-fn a_look_at_what_is_there_releases_an_acknowledgment() {
+fn peeking_at_data_releases_an_acknowledgment() {
     passes(&open(
         "+0 setsockopt(4, SOL_TCP, TCP_QUICKACK, [0], 4) = 0
 +0 < . 1:1001(1000) ack 1 win 65535
@@ -328,7 +329,7 @@ fn a_look_at_what_is_there_releases_an_acknowledgment() {
 
 // `tcp_initialize_rcv_mss`: at least 88.
 #[test]
-fn what_counts_as_a_full_segment_begins_with_the_peers_mss() {
+fn the_first_estimate_of_a_full_segment_follows_the_peers_mss() {
     for (offered, counted) in [(300, 300), (20, 88), (1460, 536)] {
         let script = format!(
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -362,7 +363,7 @@ fn limits_are_counted_in_jiffies_and_keep_alive_probes_are_probes() {
 }
 
 #[test]
-fn nobody_answers_for_longer_than_the_user_timeout() {
+fn a_connection_without_answers_ends_after_the_user_timeout() {
     let begin = open(
         "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [3000], 4) = 0
 +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
@@ -395,7 +396,7 @@ fn statements_print_and_keep_variables() {
 
 // The numbers are those of Linux 6.18.
 #[test]
-fn what_left_again_what_arrived_and_what_was_reported_is_counted() {
+fn retransmissions_arrivals_and_sack_reports_are_counted() {
     passes(&open(
         "+0 write(4, ..., 3000) = 3000
 +0 > P. 1:3001(3000) ack 1
@@ -417,7 +418,7 @@ fn what_left_again_what_arrived_and_what_was_reported_is_counted() {
 }
 
 #[test]
-fn the_times_of_a_sender_are_told() {
+fn the_sender_reports_its_times() {
     passes(&open(
         "+.2 %{ assert tcpi_last_data_recv == 200 and tcpi_busy_time == 0 }%
 +0 write(4, ..., 1000) = 1000
@@ -428,7 +429,7 @@ fn the_times_of_a_sender_are_told() {
 }
 
 #[test]
-fn what_a_full_queue_drops_stays_and_is_offered_again() {
+fn a_packet_dropped_by_a_full_queue_is_kept_and_offered_again() {
     let text = open(
         "+0 write(4, ..., 100) = 100
 +0 > P. 1:101(100) ack 1
@@ -485,7 +486,7 @@ fn a_file_that_dd_made_is_sent_up_to_its_end() {
 }
 
 #[test]
-fn arrivals_are_merged_of_segments_of_mss_octets() {
+fn segments_of_mss_octets_are_merged_on_arrival() {
     passes(&format!(
         "--mss=1000\n{}",
         open("+0 < P. 1:5001(5000) ack 1 win 65535\n+0 %{ assert tcpi_rcv_mss == 1000 }%")

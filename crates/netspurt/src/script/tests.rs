@@ -100,7 +100,7 @@ fn fails(script: &str, mut actor: Actor) -> ScriptFailure {
 }
 
 #[test]
-fn a_connection_that_follows_its_script_passes_and_the_transcript_says_what_happened() {
+fn a_connection_that_follows_its_script_passes_and_the_transcript_lists_the_events() {
     let script = format!("{HANDSHAKE}+0.2 > . 1:1001(1000) ack 1\n+0 < . 1:1(0) ack 1001 win 100");
     let mut actor = server([(ms(300), data(1, 1000))]);
     let transcript = run(&parse(&script), &mut actor).unwrap_or_else(|failure| panic!("{failure}"));
@@ -178,7 +178,7 @@ fn a_packet_that_the_script_does_not_list_fails_it_if_it_is_due_before_the_end()
 }
 
 #[test]
-fn calls_return_what_the_script_says() {
+fn calls_return_the_values_in_the_script() {
     let script = |result: &str| format!("0 write(3, ..., 10) = {result}");
     let actor = |outcome| Actor {
         calls: VecDeque::from([CallResult::Returned(outcome)]),
@@ -546,7 +546,7 @@ fn packets() -> impl Strategy<Value = ScriptPacket> {
 
 proptest! {
     #[test]
-    fn a_packet_written_and_read_is_the_same(packet in packets()) {
+    fn a_written_packet_is_read_back_unchanged(packet in packets()) {
         let script = Script::parse("p.pkt", &format!("+0.1 > {packet}"));
         let script = script.map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(&script.events[0].action, &ScriptAction::Outbound(packet));
@@ -584,6 +584,6 @@ proptest! {
 }
 
 #[test]
-fn the_sample_is_a_script() {
+fn the_sample_is_a_valid_script() {
     assert_eq!(parse(&sample()).events.len(), 8);
 }

@@ -26,7 +26,7 @@ fn mixed(mean: u64, cov: f64, lost: u32) -> Row {
 }
 
 #[test]
-fn every_structure_fits_the_row_and_they_differ() {
+fn the_structures_all_fit_the_row_and_differ_from_each_other() {
     // From RFC 889's second table: the row with the least spread, the one with the greatest spread
     // and the one with the most losses. In the last row here the mixed lengths alone spread the
     // delays further than the row allows.
@@ -145,7 +145,7 @@ const FIRST: [u64; 3] = [1_087_609_952, 964_918_341, 1_287_841_917];
 const FIRST_LOST: usize = 129;
 
 #[test]
-fn a_row_that_nothing_fits_is_refused_with_the_reason() {
+fn an_impossible_row_is_refused_with_the_reason() {
     let told = |row: Row| row.surrogate(Structure::Levels, 1).unwrap_err().to_string();
     let row = Row::default;
     assert!(told(Row { lost: 511, ..row() }).contains("at least two"));

@@ -296,7 +296,7 @@ fn drawn_values_have_a_column_and_the_cases_are_their_scenarios() {
 
 /// A simulated run takes the place of a live run. Its tables are read from files.
 #[test]
-fn a_live_case_has_the_measures_of_its_tables_and_says_which_it_lacks() {
+fn a_live_case_has_the_measures_of_its_tables_and_names_the_missing_ones() {
     let sweep = sweep("");
     let (simulated, _) = chunk(&sweep, 7, 1);
     let mut run = sweep.scenario(7).unwrap().simulate();

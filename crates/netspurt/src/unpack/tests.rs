@@ -42,7 +42,7 @@ impl Read for Drops<'_> {
 }
 
 #[test]
-fn every_member_and_every_frame_is_read_however_slowly_it_comes() {
+fn every_member_and_every_frame_is_read_at_any_speed_of_arrival() {
     let files = [
         [gzip(b"one\n"), gzip(b""), gzip(b"two\n")].concat(),
         [zstd(b"one\n"), SKIPPED.to_vec(), zstd(b""), zstd(b"two\n")].concat(),
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn contents_come_back(octets: Vec<u8>) {
+    fn compressed_contents_are_read_back(octets: Vec<u8>) {
         prop_assert_eq!(all(&gzip(&octets)[..]).unwrap(), &octets[..]);
         let short = &octets[..octets.len().min(255)];
         prop_assert_eq!(all(&zstd(short)[..]).unwrap(), short);

@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn another_reader_reads_the_same(segment in segments(), (source, destination) in ends()) {
+    fn another_reader_gives_the_same_result(segment in segments(), (source, destination) in ends()) {
         let bytes =
             bytes_of(&Packet { source, destination, ip_id: 1, segment, payload: None });
         let (theirs, payload) = by_etherparse(&bytes);
@@ -274,7 +274,7 @@ fn options_have_the_layout_that_every_stack_uses() {
 }
 
 #[test]
-fn header_sizes_are_those_of_the_layouts() {
+fn header_sizes_match_the_layouts() {
     let mut full = stamped(Flags::ACK);
     let sizes: Vec<u16> = (0..=3)
         .map(|count| {
@@ -373,7 +373,7 @@ fn bad_checksums_are_named_and_pass_in_captures() {
 }
 
 #[test]
-fn the_checksum_is_that_of_rfc_1071() {
+fn the_checksum_agrees_with_rfc_1071() {
     // RFC 1071 §3: these four words add up to ddf2.
     let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
     assert_eq!(checksum(0, &example), !0xddf2);
@@ -597,7 +597,7 @@ fn families_do_not_mix() {
 
 #[test]
 #[should_panic(expected = "length")]
-fn a_payload_is_as_long_as_the_segment_says() {
+fn a_payload_has_the_length_in_its_segment() {
     let payload = Some(&[1, 2][..]);
     bytes_of(&Packet { payload, ..packet(IPV4, Segment { len: 3, ..Segment::default() }) });
 }

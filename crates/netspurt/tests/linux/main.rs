@@ -14,13 +14,13 @@ use netspurt::units::{Duration, Time};
 use cases::{Answers, all};
 use peer::{micros, ms, us};
 
-/// What the kernel's remote end, a program on a busy machine, may be late by.
+/// The lateness allowed for the kernel's remote end, a program on a busy machine.
 const LATE_US: u64 = 2_000;
-/// The same of what is kept in jiffies and follows from round trips.
+/// The same for values that are kept in jiffies and follow from round trips.
 const JIFFY_LATE_US: u64 = 4_000 + 1_500;
-/// What reading two packets may be off by.
+/// The error of a reading of two packets.
 const READING: Duration = Duration::from_micros(700);
-/// What our model leaves out, each told in VALIDATION.md.
+/// Cases that our model leaves out; VALIDATION.md lists each of them.
 const NOT_MODELLED: [&str; 1] = ["out_of_order"];
 const NOT_TOLD: [&str; 7] =
     ["window", "rttvar", "advmss", "pmtu", "rtt", "snd_ssthresh", "reordering"];
@@ -63,7 +63,7 @@ fn ours(case: &cases::Case) -> BTreeMap<String, (u64, u64)> {
     ranges
 }
 
-/// How far off a number may be: a count not at all.
+/// The allowed error of a number; it is zero for counts.
 fn slack_us(item: &str) -> u64 {
     let estimate = ["rto", "rtt", "ato"].iter().any(|what| item.starts_with(what));
     match item.ends_with("_us") || estimate {
@@ -74,7 +74,7 @@ fn slack_us(item: &str) -> u64 {
 }
 
 #[test]
-fn our_linux_does_what_the_kernel_does() {
+fn the_linux_profile_agrees_with_the_kernel() {
     let (kernel, mut wrong) = (measured(), Vec::new());
     for (name, case) in all() {
         let (theirs, ours) = (&kernel[name], ours(&case));
@@ -104,7 +104,7 @@ fn our_linux_does_what_the_kernel_does() {
 /// A timer of known length, armed at a known count of jiffies, fires when the wheel says, or one
 /// jiffy later: the processor that runs it may look at the count before the other has raised it.
 #[test]
-fn the_wheel_says_when_the_kernels_timers_fire() {
+fn the_kernels_timers_fire_when_the_wheel_predicts() {
     let rows = table("timers.csv");
     let (mut prompt, mut jiffy_late) = (0, 0);
     for row in &rows {

@@ -29,7 +29,7 @@ pub fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1000
 }
 
-/// What our connection sent, its numbers counted from the initial ones.
+/// A packet that our connection sent, with numbers relative to the initial ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub t: Time,
@@ -40,7 +40,7 @@ pub struct Packet {
     pub first_block: Option<(u64, u64)>,
 }
 
-/// What the remote end sends.
+/// A packet that the remote end sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Out<'a> {
     pub len: u64,
@@ -58,7 +58,7 @@ pub struct Flow {
     pub conn: Connection,
     pub now: Time,
     pub stamps: bool,
-    /// What it acknowledges.
+    /// The octets that it acknowledges.
     pub rcv: u64,
     nxt: u64,
     newest: u32,
@@ -100,7 +100,7 @@ impl Flow {
         });
     }
 
-    /// Lets happen what is due until `now`.
+    /// Handles the events that are due until `now`.
     fn run(&mut self) {
         while let Some((t, _, segment)) = self.conn.pop(self.now, &mut self.events) {
             self.take(t, &segment);
@@ -113,7 +113,7 @@ impl Flow {
         self.run();
     }
 
-    /// What comes within `span`.
+    /// The packets that come within `span`.
     pub fn quiet(&mut self, span: Duration) -> Vec<Packet> {
         self.pass(span);
         self.packets.drain(..).collect()
@@ -129,7 +129,7 @@ impl Flow {
         self.packets.pop_front().unwrap()
     }
 
-    /// Sends a segment to our connection; when.
+    /// Sends a segment to our connection, and returns the instant.
     pub fn send(&mut self, out: Out<'_>) -> Time {
         let flags = if out.push { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
         self.emit(out, flags)

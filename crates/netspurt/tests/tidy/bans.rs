@@ -1,10 +1,10 @@
-//! What the core may not touch: clocks, files, sockets, threads. Where `unsafe` code is.
+//! The core uses no clocks, files, sockets or threads, and few rooms have `unsafe` code.
 
 use std::fs;
 
 use crate::source::{Facts, all, module_of, root, sources, text_of};
 
-/// What the core may not touch, as beginnings of paths.
+/// Beginnings of paths that the core may not use.
 const BANNED: &[&str] = &[
     "std::time",
     "std::fs",
@@ -30,7 +30,7 @@ const BANNED: &[&str] = &[
 /// The parts of `std::net` that are only addresses.
 const ADDRESSES: &[&str] = &["Ip", "SocketAddr", "AddrParseError"];
 
-/// What only the room `sweep` may use.
+/// Beginnings of paths that only the room `sweep` may use.
 const THREADS: &str = "std::thread";
 
 /// The one room of the core that has threads.

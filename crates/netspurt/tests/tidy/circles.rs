@@ -19,7 +19,7 @@ struct Crate {
     files: BTreeMap<Module, Facts>,
 }
 
-/// What a path names.
+/// The thing that a path names.
 #[derive(Clone, Debug, PartialEq)]
 enum Named {
     Module(Module),
@@ -72,7 +72,7 @@ impl Crate {
         self.files.contains_key(module) || inline(&self.files[&self.file(module)])
     }
 
-    /// What `path`, written in the module `from`, names; `None` where it leaves the crate.
+    /// The thing that `path` names in the module `from`; `None` if it is outside of the crate.
     fn find(&self, from: &[String], path: &str, hands: usize) -> Option<Named> {
         let mut parts = path.split("::").peekable();
         let (mut here, mut inside) = (from.to_vec(), false);
@@ -108,12 +108,12 @@ impl Crate {
         if defined { Some(Named::In(here)) } else { known().or(inside.then_some(Named::In(here))) }
     }
 
-    /// What `name` is in `here` by a `use` that has the name.
+    /// The meaning of `name` in `here` by a `use` that has the name.
     fn imported(&self, here: &[String], name: &str, hands: usize) -> Option<Named> {
         self.imports(here, name, hands).find_map(|path| self.find(here, path, hands - 1))
     }
 
-    /// What `name` is in `here` by a `use` of all that a module has.
+    /// The meaning of `name` in `here` by a `use` of everything in a module.
     fn imported_with_all(&self, here: &[String], name: &str, hands: usize) -> Option<Named> {
         let mut modules = self.imports(here, "*", hands);
         modules.find_map(|path| {
@@ -239,7 +239,7 @@ fn each_kind_of_circle_is_found() {
 }
 
 #[test]
-fn files_without_a_circle_are_left_alone() {
+fn files_without_a_circle_are_accepted() {
     let c = ("a::c", "pub struct C;");
     for (face, files) in [
         (

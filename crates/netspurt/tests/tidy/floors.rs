@@ -1,4 +1,4 @@
-//! Imports point down: the rooms of a crate, their floors and what ARCHITECTURE.md says of them.
+//! Imports point down: the rooms of a crate, their floors and their lines in ARCHITECTURE.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,7 @@ fn room_of(path: &str, module: &[String]) -> Option<String> {
     Some(here.first().cloned().unwrap_or_default())
 }
 
-/// What is wrong with the imports of a file.
+/// The violations among the imports of a file.
 fn bad_imports(module: &[String], facts: &Facts, floors: &Floors) -> Vec<String> {
     let Some(own) = module.first() else { return Vec::new() };
     let Some(floor) = floors.get(own) else {
@@ -127,7 +127,7 @@ fn imports_of(parts: &[&str], text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_good_import_is_found_good() {
+fn a_good_import_is_accepted() {
     for (parts, good) in [
         (&["top"][..], "use crate::{left::A, ground::B};"),
         (&["left", "part"], "use super::Own; use super::super::ground::B;"),

@@ -53,7 +53,7 @@ fn says(text: &str, word: &str) -> bool {
     tokens(text).iter().any(|token| token == word)
 }
 
-/// Whether a source adds to something that is called a round.
+/// Whether a source adds to a variable that is called a round.
 fn counts_rounds(text: &str) -> bool {
     let tokens = tokens(text);
     tokens.windows(2).any(|two| two[0].to_lowercase().contains("round") && two[1] == "+")
@@ -107,7 +107,7 @@ fn one_place_counts_rounds() {
 }
 
 #[test]
-fn each_slip_is_found() {
+fn each_violation_is_found() {
     assert!(says("fn f() { let a = seq::from_wire(1, 2, 3); }", "from_wire"));
     assert!(says("use crate::seq::{from_wire as f};", "from_wire"));
     assert!(says("fn f() { g!(u16::from_be_bytes(x)) }", "from_be_bytes"));

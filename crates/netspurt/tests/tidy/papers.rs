@@ -19,7 +19,7 @@ fn claim_ids(text: &str, keys: &[String]) -> Vec<String> {
     found
 }
 
-/// Whether a file is code, and so not a paper's: those are data and their description.
+/// Whether a file is code. A paper has only data and their description.
 fn is_code(file: &Path) -> bool {
     let end = file.extension().and_then(|end| end.to_str()).unwrap_or_default();
     !["toml", "csv", "md"].contains(&end)

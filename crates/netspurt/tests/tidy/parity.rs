@@ -115,7 +115,7 @@ struct Parity {
 }
 
 impl Parity {
-    /// What is wrong with a text.
+    /// The violations in a text.
     fn of(text: &str) -> Vec<String> {
         let mut parity = Parity::default();
         parity.visit_file(&syn::parse_file(text).expect("a source"));
@@ -219,13 +219,13 @@ fn the_file_of_ids_does_compute_with_their_bits() {
     assert!(found.len() > 5, "{found:?}");
 }
 
-/// What is wrong with an expression.
+/// The violations in an expression.
 fn wrong(expr: &str) -> Vec<String> {
     Parity::of(&format!("fn f() {{ {expr}; }}"))
 }
 
 #[test]
-fn each_way_into_the_bits_of_an_id_is_found() {
+fn each_kind_of_access_to_the_bits_of_an_id_is_found() {
     for bad in [
         "end % 2",
         "end / 2",
@@ -261,7 +261,7 @@ fn each_way_into_the_bits_of_an_id_is_found() {
 }
 
 #[test]
-fn other_arithmetic_is_left_alone() {
+fn other_arithmetic_is_accepted() {
     for good in [
         "flow.bytes() / 2",
         "flow.octets / 2",

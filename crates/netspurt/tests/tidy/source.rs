@@ -67,7 +67,7 @@ pub struct Written {
     pub import: Option<Import>,
 }
 
-/// What a `use` does with its path.
+/// How a `use` imports its path.
 pub struct Import {
     /// The name that it brings into scope; `*` for all names.
     pub name: String,
@@ -75,7 +75,7 @@ pub struct Import {
     pub public: bool,
 }
 
-/// What the rules ask of a file.
+/// The facts of a file that the rules use.
 #[derive(Default)]
 pub struct Facts {
     /// Paths of two segments and more, macros, and imports.
@@ -207,7 +207,7 @@ impl Facts {
         }
     }
 
-    /// What a `use` brings in; the place behind its `;`.
+    /// The imports of a `use`, and the place after its `;`.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
         let ends = tokens[at..].iter().position(|token| punct(Some(token), ';'));
         let end = ends.map_or(tokens.len(), |length| at + length);

@@ -97,7 +97,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("TcpInfo", "the kernel's `struct tcp_info` has as many fields that are told here"),
 ];
 
-/// What is wrong with the sizes of these types.
+/// The types that are too large.
 fn large(types: &Types) -> Vec<String> {
     let plain = |name: &str, size: &Size| {
         let named = CONFIGURATION.iter().any(|end| name.ends_with(end));
@@ -161,7 +161,7 @@ fn each_type_name_is_defined_once_in_the_house() {
     assert!(twice.is_empty(), "\n{}", twice.join("\n"));
 }
 
-/// What is wrong with the sizes of the types of a text.
+/// The types of a text that are too large.
 fn large_in(text: &str) -> Vec<String> {
     let mut types = Types::default();
     types.read(text);

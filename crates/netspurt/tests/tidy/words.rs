@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::source::{files, root, text_of};
 
-/// What may use rejected words, each with its reason: a folder or a file, and the word; `*` stands
+/// Texts that may use rejected words, each with its reason: a folder or a file, and the word; `*` stands
 /// for all words.
 const EXEMPT: &[(&str, &str, &str)] = &[
     ("authorities", "*", "what other programs print"),
@@ -27,7 +27,7 @@ const SKIPPED: &[&str] =
 /// A rejected synonym: its words, in lower case.
 type Phrase = Vec<String>;
 
-/// What the last column of the glossary's tables has in backticks.
+/// The synonyms in backticks of the last column of the glossary's tables.
 fn rejected(glossary: &str) -> Vec<Phrase> {
     let rows = glossary.lines().filter(|line| line.starts_with("| "));
     let last = rows.filter_map(|line| line.trim_end_matches([' ', '|']).rsplit_once(" | "));
@@ -95,7 +95,7 @@ fn is_exempt(file: &Path, phrase: &str) -> bool {
 }
 
 #[test]
-fn rejected_words_stay_out() {
+fn no_file_has_a_rejected_word() {
     let rejected = rejected(&text_of("docs/glossary.md"));
     assert!(rejected.len() > 20, "{rejected:?}");
     let mut found = Vec::new();

@@ -131,7 +131,7 @@ fn a_transfer_without_an_end_never_closes() {
 }
 
 #[test]
-fn an_application_waits_for_its_start_and_tells_why_it_failed() {
+fn an_application_waits_for_its_start_and_reports_why_it_failed() {
     let (mut source, _peer) = source(bulk(Some(10), 0));
     source.stage = AppStage::Waits;
     assert_eq!(source.due(), Some(ms(5)));
@@ -147,7 +147,7 @@ fn an_application_waits_for_its_start_and_tells_why_it_failed() {
 }
 
 #[test]
-fn requests_follow_replies_after_a_thought_and_the_last_reply_closes() {
+fn requests_follow_replies_after_the_think_time_and_the_last_reply_closes() {
     let (mut source, mut peer) = source(requests(0));
     source.asking.as_mut().unwrap().begin(ms(5));
     source.step(ms(20), &mut [0; ROOM]);
@@ -188,7 +188,7 @@ fn a_connection_that_closes_before_the_reply_is_a_failure() {
 }
 
 #[test]
-fn a_request_that_waited_for_a_connection_in_vain_was_asked_nevertheless() {
+fn a_request_counts_even_if_its_connection_never_opened() {
     let (mut source, _peer) = source(requests(0));
     source.stage = AppStage::Waits;
     source.step(ms(6), &mut [0; ROOM]);
@@ -198,7 +198,7 @@ fn a_request_that_waited_for_a_connection_in_vain_was_asked_nevertheless() {
 }
 
 #[test]
-fn octets_that_nobody_wrote_there_are_counted_by_who_reads_them() {
+fn the_reader_counts_octets_that_the_other_end_did_not_write() {
     let (mut sink, mut peer) = sink(bulk(Some(0), 0));
     let mut octets = content::octets(0, 3 * ROOM).to_vec();
     octets[ROOM + 1] ^= 4;
@@ -233,7 +233,7 @@ fn a_server_answers_each_whole_request_after_its_service() {
 }
 
 #[test]
-fn a_server_whose_client_is_gone_tells_it() {
+fn a_server_reports_that_its_client_is_gone() {
     let (mut sink, peer) = sink(requests(0));
     (&peer).write_all(content::octets(0, 30)).unwrap();
     sink.step(ms(10), &mut [0; ROOM]);
@@ -258,7 +258,7 @@ fn a_listener_without_a_connection_waits() {
 }
 
 #[test]
-fn spans_are_told_to_the_kernel_in_seconds_and_nanoseconds() {
+fn spans_are_passed_to_the_kernel_in_seconds_and_nanoseconds() {
     for (nanos, expected) in [
         (0, (0, 0)),
         (999_999_999, (0, 999_999_999)),

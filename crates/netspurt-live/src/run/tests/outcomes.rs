@@ -117,7 +117,7 @@ fn ended(late: Duration, change: impl FnOnce(&mut Outcome)) -> LiveRun {
 }
 
 #[test]
-fn a_transfer_is_summed_up_from_its_packets_and_its_applications() {
+fn the_sums_of_a_transfer_come_from_its_packets_and_its_applications() {
     let run = ended(Duration::ZERO, |_| {});
     let flows = run.results.table("flows").unwrap();
     for (name, value) in [
@@ -141,7 +141,7 @@ fn a_transfer_is_summed_up_from_its_packets_and_its_applications() {
 }
 
 #[test]
-fn a_run_counts_that_was_in_time_and_happens_again() {
+fn a_run_is_valid_if_it_was_in_time_and_its_replay_agrees() {
     let run = ended(BUDGET, |_| {});
     let Replayed { drops, drops_again, same } = run.report.replayed;
     assert_eq!((drops, drops_again, same), (4, 4, true));
@@ -152,7 +152,7 @@ fn a_run_counts_that_was_in_time_and_happens_again() {
 }
 
 #[test]
-fn a_run_does_not_count_whose_packets_were_late_or_missing_or_happen_otherwise() {
+fn a_run_is_invalid_if_packets_were_late_or_missing_or_its_replay_differs() {
     type Change = fn(&mut Outcome);
     let late = BUDGET + Duration::from_nanos(1);
     let all: [(&str, Duration, Change); 5] = [
@@ -181,7 +181,7 @@ fn damaged_packets_are_added_up_and_make_a_run_invalid() {
 }
 
 #[test]
-fn unknown_packets_and_failures_are_told_and_make_no_run_invalid() {
+fn unknown_packets_and_failures_are_reported_and_the_run_stays_valid() {
     let run = ended(Duration::ZERO, |outcome| {
         outcome.log.strange = 3;
         outcome.notes[0].failure = Some("reset".to_owned());
@@ -193,14 +193,14 @@ fn unknown_packets_and_failures_are_told_and_make_no_run_invalid() {
 }
 
 #[test]
-fn drops_are_compared_and_left_out_where_nobody_wants_them() {
+fn drops_are_compared_and_left_out_if_not_asked_for() {
     let run = ended(Duration::ZERO, |outcome| outcome.wanted.drops = false);
     assert!(run.results.table("drops").is_none());
     assert_eq!((run.report.replayed.drops, run.report.valid), (4, true));
 }
 
 #[test]
-fn what_an_application_did_not_read_was_not_delivered() {
+fn octets_that_an_application_did_not_read_are_not_delivered() {
     let run = ended(Duration::ZERO, |outcome| outcome.notes[1].read_bytes = 7000);
     let flows = run.results.table("flows").unwrap();
     assert_eq!(
@@ -213,7 +213,7 @@ fn what_an_application_did_not_read_was_not_delivered() {
 }
 
 #[test]
-fn a_capture_that_failed_is_the_runs_failure() {
+fn a_failed_capture_fails_the_run() {
     let (outcome, mut watcher) = outcome(Duration::ZERO);
     watcher.failure = Some(std::io::Error::other("the disk is full"));
     let error = outcome.finish(&scenario(), watcher, BUDGET).unwrap_err();

@@ -103,7 +103,7 @@ fn table(watcher: Watcher, name: &str) -> Table {
 }
 
 #[test]
-fn ends_that_send_have_ledgers_where_the_kernel_has_a_part() {
+fn sending_ends_have_ledgers_if_a_kernel_takes_part() {
     let watcher = observer(&[]);
     let kept: Vec<bool> = watcher.ledgers.iter().map(Option::is_some).collect();
     assert_eq!(kept, [true, false, true, true, false, false]);
@@ -111,7 +111,7 @@ fn ends_that_send_have_ledgers_where_the_kernel_has_a_part() {
 }
 
 #[test]
-fn what_hosts_send_is_in_the_ledgers_of_their_ends() {
+fn packets_of_hosts_are_in_the_ledgers_of_their_ends() {
     let mut watcher = observer(&[]);
     let mut labels = Labels::new();
     let mut send = |watcher: &mut Watcher, end: u32, segment| {
@@ -137,7 +137,7 @@ fn what_hosts_send_is_in_the_ledgers_of_their_ends() {
 }
 
 #[test]
-fn deliveries_are_arrivals_of_one_end_and_answers_of_the_other() {
+fn a_delivery_is_data_for_one_ledger_and_an_answer_for_the_other() {
     let mut watcher = observer(&[0]);
     let data = Segment { dest: EndId::at(1), ..with(1, 3000, Flags::ACK) };
     watcher.delivered(ms(10), &data);
@@ -152,7 +152,7 @@ fn deliveries_are_arrivals_of_one_end_and_answers_of_the_other() {
 }
 
 #[test]
-fn round_trips_are_those_of_the_answers_in_the_order_of_time() {
+fn round_trips_are_measured_at_answers_in_the_order_of_time() {
     let mut watcher = observer(&[0, 2]);
     let arrival = |at: u64, end: u32, seq: u32| {
         let segment = Segment { dest: EndId::at(end).peer(), ..with(seq, 100, Flags::ACK) };
@@ -178,7 +178,7 @@ fn poll(at: u64, end: u32, info: TcpInfo) -> Poll {
 }
 
 #[test]
-fn what_the_kernel_says_in_segments_is_written_in_octets() {
+fn values_of_the_kernel_in_segments_are_written_in_octets() {
     let mut watcher = observer(&[0]);
     let info = TcpInfo { smss: 1000, cwnd: 10, ssthresh: 7, unacked: 3, ..TcpInfo::default() };
     let states = [0, 1, 2, TcpInfo::RECOVERY, TcpInfo::LOSS];
@@ -268,7 +268,7 @@ fn a_capture_is_a_file_of_its_node_that_is_never_written_over() {
 }
 
 #[test]
-fn a_run_goes_on_while_its_owner_wants_it_to() {
+fn a_run_continues_until_its_owner_stops_it() {
     let place = Place::new();
     let progress = Box::new(|now, _: &dyn Fn() -> RunScene| now < ms(50));
     let mut watcher = watcher(&network(NONE), &place.0, vec![None; 6], progress).unwrap();

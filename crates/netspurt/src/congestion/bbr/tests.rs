@@ -156,7 +156,7 @@ fn ms(look: &Look) -> u64 {
 
 /// §4.3.2 and §4.3.3: STARTUP fills the pipe within a few round trips, and DRAIN empties the queue.
 #[test]
-fn on_an_ideal_pipe_the_bandwidth_is_found_within_five_percent() {
+fn the_bandwidth_of_an_ideal_path_is_found_within_five_percent() {
     let (bbr, looks) = ideal(5);
     for look in looks.iter().filter(|look| ms(look) > 500) {
         assert!((9_500_000..=10_500_000).contains(&look.bandwidth), "{look:?}");
@@ -173,7 +173,7 @@ fn on_an_ideal_pipe_the_bandwidth_is_found_within_five_percent() {
 /// §4.2.3: the window is the sum of two bandwidth-delay products, three bursts (of 2 segments at 10
 /// Mbit/s), and the two segments that Linux adds while it probes.
 #[test]
-fn on_an_ideal_pipe_the_window_is_two_products() {
+fn the_window_on_an_ideal_path_is_twice_its_bandwidth_delay_product() {
     let (_, looks) = ideal(9);
     let steady = looks.iter().filter(|look| ms(look) > 1000);
     for look in steady {
@@ -188,7 +188,7 @@ fn on_an_ideal_pipe_the_window_is_two_products() {
 /// six times one. Pacing stays one percent below them. PROBE_BW begins in the phase of the
 /// configuration.
 #[test]
-fn the_gain_cycle_goes_round_in_phases_of_a_round_trip() {
+fn each_phase_of_the_gain_cycle_lasts_a_round_trip() {
     let (_, looks) = ideal(5);
     let probing: Vec<Look> =
         looks.iter().copied().filter(|look| look.mode == Mode::ProbeBw).collect();
@@ -296,7 +296,7 @@ fn after(rates: &[u64]) -> (Bbr, Window) {
 
 /// §4.3.2.2: the pipe is full after three rounds in which the bandwidth grew by less than 25 %.
 #[test]
-fn three_rounds_without_a_quarter_of_growth_fill_the_pipe() {
+fn the_pipe_counts_as_full_after_three_rounds_with_less_than_a_quarter_of_growth() {
     for (rates, filled) in [
         (&[8_000_000, 8_000_000, 8_000_000][..], false),
         (&[8_000_000, 9_999_920, 9_999_920, 9_999_920], true),
@@ -394,7 +394,7 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
 /// §4.2.3.4: after a timeout the sender sets the window to one segment. At the end of the repair
 /// the old window is restored.
 #[test]
-fn after_a_timeout_the_window_comes_back_with_the_end_of_the_repair() {
+fn the_window_is_restored_when_the_repair_after_a_timeout_ends() {
     let (mut bbr, mut window) = after(&[8_000_000; 8]);
     let good = window.cwnd;
     bbr.on_congestion(Time::ZERO, Congestion::Timeout, good, SMSS, &window);
@@ -409,7 +409,7 @@ fn after_a_timeout_the_window_comes_back_with_the_end_of_the_repair() {
 
 /// §4.3.4.4: after a silence PROBE_BW paces at the estimate in every phase.
 #[test]
-fn after_a_silence_pacing_starts_at_the_estimate() {
+fn pacing_starts_at_the_estimate_after_a_silence() {
     let (mut bbr, _) = after(&[8_000_000; 8]);
     bbr.enter_phase(0, Time::ZERO);
     bbr.on_idle_restart(Time::ZERO, Duration::from_secs(1));

@@ -64,7 +64,7 @@ fn k_is_the_cube_root_of_the_gap_over_c() {
 /// cwnd_epoch, W(2.0716 s) is 8 C = 3.2 below the plateau, W(K) is the plateau, and W(K + 5 s) is
 /// 125 C = 50 above the plateau.
 #[test]
-fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
+fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     let (mut cubic, window) = cut(90);
     let stage = stage(&mut cubic, window.cwnd);
     let at = |ns| stage.window_at(curve(), Duration::from_nanos(ns));
@@ -79,7 +79,7 @@ fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
 /// 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 = 0.013996. At t
 /// = 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013 = 0.027665.
 #[test]
-fn an_ack_adds_the_way_to_the_target_over_the_window() {
+fn an_ack_adds_the_distance_to_the_target_over_the_window() {
     let (mut cubic, mut window) = cut(1000);
     cubic.on_ack(&ack(0), &mut window);
     assert_eq!(window.cwnd, 700_013);
@@ -104,7 +104,7 @@ fn the_window_grows_by_half_in_a_round_trip_at_most_and_never_shrinks() {
 
 /// §4.3: alpha_cubic = 3 (1 - 0.7) / (1 + 0.7) = 9/17 until W_est reaches cwnd_prior, then 1.
 #[test]
-fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
+fn alpha_is_nine_seventeenths_until_w_est_reaches_cwnd_prior_and_then_one() {
     let (cubic, _) = cut(10);
     assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 9_999), (9, 17));
     assert_eq!(cubic.config.alpha(cubic.memory.cwnd_prior, 10_000), (17, 17));
@@ -114,7 +114,7 @@ fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
 /// by 9/17 of a segment for each acknowledged window. After it has reached the window before the
 /// cut, it grows by one segment, as Reno's does.
 #[test]
-fn in_the_reno_friendly_region_the_window_grows_as_renos() {
+fn the_window_grows_as_renos_in_the_reno_friendly_region() {
     let (mut cubic, mut window) = cut(20);
     let short = AckInfo { srtt: Some(Duration::from_micros(100)), ..ack(0) };
     let mut round = |window: &mut Window| {
@@ -162,7 +162,7 @@ fn average_window(rtt: Duration, every: u64, peak: u64) -> f64 {
 /// function gives for deterministic losses: 1.054 (RTT/p)^0.75 by the curve, or Reno's window if
 /// that is larger. The formulas hold for a continuous window, so an error of 6 % is allowed.
 #[test]
-fn the_average_windows_are_those_of_the_rfcs_tables() {
+fn the_average_windows_agree_with_the_tables_of_the_rfc() {
     for (rtt_ms, every, segments) in [
         (100, 100, 12.0),
         (100, 1_000, 38.0),
@@ -219,7 +219,7 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
 /// §4.10: HyStart++ may end the first slow start without a loss. In that case K is 0, and both
 /// W_max and cwnd_prior are the window.
 #[test]
-fn without_a_loss_before_the_window_is_the_plateau() {
+fn the_plateau_is_the_window_if_no_loss_came_before() {
     let mut cubic = cubic();
     let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
     cubic.on_ack(&ack(0), &mut window);
@@ -230,7 +230,7 @@ fn without_a_loss_before_the_window_is_the_plateau() {
 
 /// §5.8: t leaves out the time in which the window was not filled, and idle time.
 #[test]
-fn time_in_which_the_window_was_not_filled_does_not_count() {
+fn time_with_an_unfilled_window_does_not_count() {
     let (mut cubic, mut window) = cut(1000);
     let elapsed = |cubic: &Cubic| cubic.memory.stage.unwrap().elapsed;
     cubic.on_ack(&ack(1000), &mut window);
@@ -251,7 +251,7 @@ fn time_in_which_the_window_was_not_filled_does_not_count() {
 /// §4.9: an undo restores the state from before the spurious congestion, and does so once. If the
 /// window has already grown beyond its old value, nothing is restored.
 #[test]
-fn an_undo_restores_all_that_the_cut_changed() {
+fn an_undo_restores_everything_that_the_cut_changed() {
     let (mut cubic, mut window) = cut(1000);
     for t in 0..100 {
         cubic.on_ack(&ack(t * 10), &mut window);
@@ -272,7 +272,7 @@ fn an_undo_restores_all_that_the_cut_changed() {
 }
 
 #[test]
-fn slow_start_is_left_to_its_own_algorithms() {
+fn cubic_does_not_change_slow_start() {
     for (abc_limit_segs, exit, grown) in
         [(2, SlowStartExit::None, 2000), (3, SlowStartExit::None, 3000), (2, <_>::default(), 8000)]
     {
@@ -287,7 +287,7 @@ fn slow_start_is_left_to_its_own_algorithms() {
 #[test]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small enough")]
 #[expect(clippy::cast_precision_loss, reason = "a comparison with floating point")]
-fn the_cube_root_is_that_of_floating_point() {
+fn the_cube_root_agrees_with_floating_point() {
     for x in (0..2000).chain((0..2000).map(|n| n * n * n * 1_000_003)) {
         let root = cube_root(x);
         let float = (x as f64).cbrt();
@@ -323,7 +323,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn the_cube_root_is_the_greatest_whose_cube_is_not_above(x in 0..1u128 << 126) {
+    fn the_cube_root_is_rounded_down(x in 0..1u128 << 126) {
         let root = u128::from(cube_root(x));
         prop_assert!(root * root * root <= x);
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
@@ -391,7 +391,7 @@ proptest! {
 /// Linux's `bictcp_update`: the window opens by one segment for twenty acknowledged ones until a
 /// loss shows where the plateau is.
 #[test]
-fn before_any_congestion_the_window_may_climb_by_a_segment_for_twenty() {
+fn the_window_grows_by_at_most_a_segment_for_twenty_before_any_congestion() {
     let grown = |first_climb_segs, congested: bool| {
         let mut cubic = Cubic::new(CubicConfig { first_climb_segs, ..CubicConfig::default() });
         let mut window = Window { cwnd: 48_000, ssthresh: 48_000 };

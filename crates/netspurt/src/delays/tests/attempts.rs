@@ -1,4 +1,4 @@
-//! Programs that time the opening of connections.
+//! Programs that measure the time to open a connection.
 
 use super::{counts, one, reading};
 

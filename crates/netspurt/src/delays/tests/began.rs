@@ -1,4 +1,4 @@
-//! When recordings began.
+//! The start times of recordings.
 
 use super::one;
 

@@ -37,7 +37,7 @@ fn survives(bytes: &[u8]) {
 }
 
 #[test]
-fn samples_are_what_they_seem() {
+fn each_sample_is_recognised_as_its_format() {
     for sample in SAMPLES {
         assert!(
             read("x", sample.as_bytes()).is_ok(),
@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn random_bytes_are_no_panic(
+    fn random_bytes_cause_no_panic(
         head in prop::sample::select(vec![&b""[..], b"PAR1", b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08", b"\xff\xfe", b"{", b"PING "]),
         tail in prop::collection::vec(any::<u8>(), 0..400),
     ) {
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn mutated_samples_are_no_panic(
+    fn mutated_samples_cause_no_panic(
         which in 0..SAMPLES.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..8),
     ) {
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn a_text_of_more_lines_than_are_read_is_refused_with_their_number() {
+fn a_text_with_too_many_lines_is_refused_with_the_limit() {
     let mut text = b"rtt_ms\n".to_vec();
     text.resize(2 * ((1 << 24) + 8), b'\n');
     let error = read("a.csv", &text).unwrap_err().to_string();

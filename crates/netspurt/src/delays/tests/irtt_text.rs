@@ -63,7 +63,7 @@ fn the_interval_follows_from_the_duration_in_the_three_digits_that_irtt_prints()
 }
 
 #[test]
-fn a_text_of_irtt_without_its_end_says_that_probes_may_be_missing() {
+fn a_note_warns_of_missing_probes_if_a_text_of_irtt_has_no_end() {
     let cut = RUN.split_once("[10.9.0.1:2112] [Wait").unwrap().0;
     let delays = one(cut);
     assert_eq!(counts(&delays), [4, 4, 0, 0, 1]);

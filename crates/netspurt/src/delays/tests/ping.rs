@@ -27,7 +27,7 @@ fn numbers_of_16_bits_go_on_behind_65535() {
 }
 
 #[test]
-fn an_outage_of_half_the_numbers_is_lost_probes_and_not_old_replies() {
+fn an_outage_of_half_the_numbers_counts_as_lost_probes_and_not_as_old_replies() {
     let delays = one(&format!("{HEADER}{}", replies((1..70_000).chain(110_000..110_010))));
     assert_eq!(counts(&delays)[..3], [110_009, 70_009, 40_000]);
 }
@@ -87,7 +87,7 @@ fn duplicates_and_disorder_change_no_count_of_probes() {
 }
 
 #[test]
-fn runs_are_told_apart_with_and_without_their_headers() {
+fn runs_are_separated_with_and_without_their_headers() {
     let end = "\n--- a ping statistics ---\n4 packets transmitted, 3 received, 25% packet loss\n";
     let run = format!("{HEADER}{}{end}", replies([1, 2, 4]));
     let two = reading(&format!("{run}\n{run}"));
@@ -157,7 +157,7 @@ fn a_short_probe_has_a_reply_and_no_delay() {
 }
 
 #[test]
-fn a_rounding_without_a_carry_is_put_right() {
+fn a_rounding_without_a_carry_is_corrected() {
     let text = format!("{HEADER}64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=53.10 ms\n");
     assert_eq!(one(&text).probes[0].rtt.unwrap().as_nanos(), 54_000_000);
 }

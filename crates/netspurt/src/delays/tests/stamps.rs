@@ -89,7 +89,7 @@ fn columns_are_refused_for_a_log_with_the_name_of_its_format() {
 }
 
 #[test]
-fn a_report_of_mtr_and_an_unknown_table_say_what_to_do() {
+fn the_errors_for_a_report_of_mtr_and_an_unknown_table_give_the_fix() {
     let text = b"Start: 2024-10-22T10:11:12+0000\nHOST: a       Loss%   Snt   Last   Avg  Best  Wrst StDev\n  1.|-- 10.0.0.1  0.0%    10    0.4   0.5   0.3   0.9   0.1\n";
     let error = read("x", text).unwrap_err().to_string();
     assert!(error.contains("report of mtr") && error.contains("ping -D"), "{error}");
@@ -253,7 +253,7 @@ fn a_date_between_the_lines_of_one_ping_is_the_time_of_sending_of_the_next_probe
 }
 
 #[test]
-fn times_of_day_that_fall_pass_midnight_backwards() {
+fn falling_times_of_day_pass_midnight_backwards() {
     let rows = ["00:00:02", "00:00:01", "23:59:59", "23:59:58"];
     let text: String = rows.iter().map(|time| format!("{time},20\n")).collect();
     assert_eq!(seconds(&format!("time,rtt_ms\n{text}")), (vec![0, 1, 3, 4], 0));

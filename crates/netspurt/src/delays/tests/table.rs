@@ -131,7 +131,7 @@ fn names_may_stand_below_a_title_which_is_reported() {
 }
 
 #[test]
-fn times_of_day_are_instants_and_go_on_behind_midnight() {
+fn times_of_day_are_instants_and_continue_after_midnight() {
     let delays = one("time,latency (ms)\n23:59:59,20\n00:00:00.5,21\n");
     assert_eq!(
         (counts(&delays)[..3].to_vec(), delays.send_times),
@@ -211,7 +211,7 @@ fn words_for_no_answer_are_losses() {
 }
 
 #[test]
-fn a_unit_applies_to_columns_without_names_and_columns_that_say_too_little_are_refused() {
+fn a_unit_applies_to_columns_without_names_and_ambiguous_columns_are_refused() {
     let with = |columns: Columns| Hints { columns, ..Hints::default() };
     let unit = with(Columns { unit: Some("s".into()), ..Columns::default() });
     let reading = read_as("x", b"0.5\n0.25\n", &unit).unwrap();
@@ -237,7 +237,7 @@ fn a_trace_of_mahimahi_is_not_a_list_of_delays() {
 }
 
 #[test]
-fn words_for_the_outcome_are_those_of_many_tools() {
+fn the_outcome_words_of_many_tools_are_read() {
     let text =
         "\"Source\",\"Address\",\"Latency\",\"Status\"\n\"A\",\"8.8.8.8\",\"12\",\"Success\"\n";
     for word in [

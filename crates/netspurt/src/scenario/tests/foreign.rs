@@ -109,7 +109,7 @@ fn a_text_is_pinned_to_the_code_of_its_file_everywhere_but_in_the_title() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_told_with_its_place() {
+fn a_missing_file_is_reported_with_its_place() {
     let slip = scenario("other.py:Steady", "").unwrap_err();
     assert_eq!(slip.message, "there is no file `other.py`");
     assert_eq!(slip.key, "flows.x.tcp.rto.estimator");

@@ -95,7 +95,7 @@ const MISTAKES: &[[&str; 3]] = &[
 ];
 
 #[test]
-fn mistakes_about_the_kernel_are_answered() {
+fn mistakes_about_the_kernel_get_an_error_with_the_fix() {
     for [lines, says, fix] in MISTAKES {
         let error = with(lines).expect_err(lines);
         assert!(error.message.contains(says) && error.fix.contains(fix), "{lines}: {error}");
@@ -104,7 +104,7 @@ fn mistakes_about_the_kernel_are_answered() {
 }
 
 #[test]
-fn what_a_kernel_is_asked_is_spelt_out_and_read_again() {
+fn the_options_of_a_kernels_flow_are_written_out_and_read_back() {
     let text = "endpoint = \"kernel\"\nprofile = \"linux-default\"\ntcp = { sack = false }";
     let scenario = with(text).unwrap();
     assert_eq!(scenario.kernel_flow(), Some("x"));
@@ -120,7 +120,7 @@ fn what_a_kernel_is_asked_is_spelt_out_and_read_again() {
 }
 
 #[test]
-fn one_end_may_be_the_kernels_and_the_other_the_models() {
+fn one_end_may_be_a_kernel_and_the_other_the_model() {
     let text = "endpoint = [\"model\", \"kernel\"]\nprofile = \"linux-6\"";
     let network = with(text).unwrap().network();
     assert!(matches!(network.ends[0].0, NetworkEnd::Model(_)));
@@ -128,7 +128,7 @@ fn one_end_may_be_the_kernels_and_the_other_the_models() {
 }
 
 #[test]
-fn a_shim_stands_at_the_end_it_is_given_to() {
+fn a_shim_is_at_the_end_that_it_is_set_for() {
     let text = "endpoint = \"kernel\"\nprofile = \"reno-1998\"\nshim = [\"sfr\", \"off\"]";
     let network = with(text).unwrap().network();
     let (NetworkEnd::Kernel(from), _) = &network.ends[0] else { panic!() };
@@ -137,7 +137,7 @@ fn a_shim_stands_at_the_end_it_is_given_to() {
 }
 
 #[test]
-fn programs_have_their_connections_behind_all_flows() {
+fn connections_of_programs_come_after_all_flows() {
     let more = "[echo_probes.z]\nfrom = \"a\"\nto = \"b\"\nlengths = [\"40 B\"]\ncount = 1";
     let text = "app = \"programs\"\nendpoint = \"kernel\"\nprofile = \"linux-default\"";
     let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
@@ -150,7 +150,7 @@ fn programs_have_their_connections_behind_all_flows() {
 }
 
 #[test]
-fn nodes_of_programs_are_the_ends_of_the_links_or_told() {
+fn nodes_of_programs_are_the_ends_of_the_links_or_set_by_name() {
     let wires = "stop = \"1 s\"\n[path]\nnodes = [\"a\", \"b\", \"c\"]\nlinks = [{ rate = \"1 Mbit/s\" }, { rate = \"1 Mbit/s\" }]";
     let ends = |side, peer| {
         let scenario = Scenario::for_programs("x", wires, vec![], &[], [side, peer]);
@@ -167,7 +167,7 @@ fn nodes_of_programs_are_the_ends_of_the_links_or_told() {
 
 #[test]
 #[should_panic(expected = "cannot be simulated")]
-fn a_flow_of_the_kernels_is_not_simulated() {
+fn a_flow_with_a_kernels_end_is_not_simulated() {
     with("endpoint = \"kernel\"\nprofile = \"reno-1998\"").unwrap().simulate();
 }
 
@@ -235,7 +235,7 @@ fn a_packet_of_ipv6_is_as_large_and_carries_twenty_octets_less() {
 }
 
 #[test]
-fn a_sweep_says_where_it_has_a_kernels_end() {
+fn a_sweep_reports_where_it_has_a_kernels_end() {
     let kernel = CHAIN.replace(TCP, "profile = \"linux-6\"\nendpoint = \"kernel\"");
     let model = CHAIN.replace(TCP, "profile = \"linux-6\"");
     let over = |words: &str| {
@@ -260,7 +260,7 @@ fn a_sweep_says_where_it_has_a_kernels_end() {
 }
 
 #[test]
-fn a_kernel_is_told_of_a_congestion_control_algorithm_only_if_it_sends() {
+fn a_kernel_gets_a_congestion_control_algorithm_only_if_it_sends() {
     let told = |ends: &str, app: &str| {
         let lines = format!(
             "endpoint = {ends}\nprofile = \"reno-2005\"\ntcp = {{ congestion = \"westwood\" }}{app}"

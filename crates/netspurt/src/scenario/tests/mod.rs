@@ -89,7 +89,7 @@ fn recording_changes_no_flow() {
 }
 
 #[test]
-fn how_often_a_run_is_stopped_on_its_way_changes_nothing() {
+fn stopping_and_continuing_a_run_changes_nothing() {
     let scenario = chain();
     let mut stepped = scenario.simulate();
     for step in 1..200 {
@@ -99,7 +99,7 @@ fn how_often_a_run_is_stopped_on_its_way_changes_nothing() {
 }
 
 #[test]
-fn a_group_of_flows_takes_the_hosts_that_i_names() {
+fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
     let text = r#"
         stop = "2 s"
         [dumbbell]
@@ -137,7 +137,7 @@ fn the_schema_knows_every_key_of_the_starting_point() {
 }
 
 #[test]
-fn a_managed_queue_is_spelt_out_and_runs_the_same_again() {
+fn a_managed_queue_is_written_out_and_runs_the_same_again() {
     let with = |queue: &str| {
         let text = CHAIN.replace("\"3 packets\"", queue).replace("20 segments", "unlimited");
         let scenario = Scenario::parse("x.toml", &text).unwrap();
@@ -185,7 +185,7 @@ send = "5 segments"
 "#;
 
 #[test]
-fn a_timer_that_runs_out_with_nothing_outstanding_is_no_timeout() {
+fn a_timer_that_expires_with_nothing_outstanding_is_not_a_timeout() {
     for recovery in ["tahoe", "reno", "newreno", "sack", "fack"] {
         let values = [("flows.x.tcp.recovery", recovery), ("stop", "100 s")];
         let results = run(&chain().with(&values).unwrap());
@@ -203,7 +203,7 @@ fn a_timer_that_runs_out_with_nothing_outstanding_is_no_timeout() {
 }
 
 #[test]
-fn the_table_of_links_counts_what_was_sent_by_the_end_and_no_more() {
+fn the_table_of_links_counts_only_packets_sent_before_the_end() {
     for stop in ["1 s", "7 s", "10 s"] {
         let results = run(&chain().with(&[("stop", stop), ("flows.x.send", "unlimited")]).unwrap());
         let number = |name: &str| match results.table("links").unwrap().column(name) {
@@ -239,7 +239,7 @@ fn tahoe_is_never_in_recovery() {
 }
 
 #[test]
-fn every_profile_is_spelt_out_and_means_the_same_again() {
+fn every_profile_is_written_out_and_read_back_with_the_same_meaning() {
     for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "plain", "linux-6"] {
         let scenario = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", profile)]);
         let scenario = scenario.unwrap();
@@ -251,7 +251,7 @@ fn every_profile_is_spelt_out_and_means_the_same_again() {
 }
 
 #[test]
-fn no_table_tells_what_happens_after_the_end() {
+fn no_table_has_events_after_the_end() {
     let busy = CHAIN.replace("queue = \"3 packets\"", "loss = { probability = 0.5 }");
     for stop in ["700 ms", "3 s", "10 s"] {
         let scenario = Scenario::parse("x.toml", &busy).unwrap();
@@ -285,7 +285,7 @@ count = 4
 "#;
 
 #[test]
-fn echo_probes_and_limits_are_spelt_out_and_run_the_same_again() {
+fn echo_probes_and_limits_are_written_out_and_run_the_same_again() {
     let lengths = "{ from = \"40 B\", to = \"256 B\", rule = \"random\" }";
     let scenario = Scenario::parse("x.toml", ECHO_PROBES).unwrap();
     let values = [
@@ -356,7 +356,7 @@ const TRANSFER: &str = r#"
 
 /// 20 000 octets are 13 segments and a remainder, which silly window avoidance holds back.
 #[test]
-fn a_window_with_a_remainder_below_a_segment_holds_back_as_one_without() {
+fn a_window_with_a_remainder_limits_as_one_of_whole_segments() {
     let tcp = "{ receive_buffer = \"20000 B\", acks = \"every segment\" }";
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let results = run(&scenario.with(&[("flows.f.tcp", tcp)]).unwrap());
@@ -366,7 +366,7 @@ fn a_window_with_a_remainder_below_a_segment_holds_back_as_one_without() {
 
 /// RFC 6298 §2.1: the first timer is 1 s.
 #[test]
-fn the_silence_before_a_syn_goes_again_was_waited() {
+fn the_silence_before_a_repeated_syn_counts_as_waiting() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let lost = scenario.with(&[("links.l.loss", "[{ nth = [1] }, \"none\"]")]).unwrap();
     assert_eq!(number(&run(&lost), "waited_ns"), 1_000_000_000);
@@ -394,7 +394,7 @@ fn a_probe_with_the_last_octets_ends_the_wait_for_the_window() {
 /// Timeouts at 1.2, 3.2 and 7.2 s. The sender gives up at 15.2 s, and later arrivals change
 /// nothing.
 #[test]
-fn a_flow_that_gave_up_repairs_no_more() {
+fn a_flow_that_gave_up_repairs_nothing_afterwards() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let from_third: Vec<String> = (3..100).map(|nth: u32| nth.to_string()).collect();
     let loss = format!("[{{ nth = [{}] }}, \"none\"]", from_third.join(", "));
@@ -412,7 +412,7 @@ fn a_flow_that_gave_up_repairs_no_more() {
 }
 
 #[test]
-fn a_flow_that_gave_up_says_so() {
+fn a_flow_that_gave_up_is_reported_as_such() {
     let scenario = Scenario::parse("x.toml", TRANSFER).unwrap();
     let dead = scenario.with(&[
         ("links.l.loss", "[{ probability = 1.0 }, \"none\"]"),

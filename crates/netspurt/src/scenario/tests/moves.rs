@@ -74,7 +74,7 @@ pub(super) const SLIPS: &[Slip] = &[
 /// Where nothing is recorded, frames leave a link ahead of time for the next one: the results and the
 /// number of wake-ups are the same, also where the delay falls faster than frames follow each other.
 #[test]
-fn frames_pass_on_ahead_of_time_from_a_link_whose_delay_moves() {
+fn a_link_with_a_changing_delay_hands_on_frames_ahead_of_time() {
     let text = r#"
         stop = "60 s"
         [links]
@@ -159,7 +159,7 @@ fn a_mistake_in_a_followed_file_names_that_file_and_its_line() {
 }
 
 #[test]
-fn a_file_that_is_set_displaces_the_scenario_s_values_but_not_those_that_are_set() {
+fn a_file_set_from_outside_overrides_the_scenarios_values_but_not_other_settings() {
     let base = Scenario::parse("x.toml", CHAIN).unwrap();
     let files = || {
         let moves = "delay = \"9 ms\"\nrate = \"77 kbit/s\"\norder = \"overtaking\"\n";
@@ -177,7 +177,7 @@ fn a_file_that_is_set_displaces_the_scenario_s_values_but_not_those_that_are_set
 }
 
 #[test]
-fn a_followed_file_that_ends_before_the_run_is_told() {
+fn a_followed_file_that_ends_before_the_run_is_noted() {
     let text = CHAIN.replace("delay = \"150 ms\"", "follows = \"pass.toml\"");
     let ends = |stop: &str, pass: &str| {
         let files = vec![("pass.toml".to_owned(), pass.to_owned())];

@@ -40,7 +40,7 @@ fn sum(results: &Results, name: &str) -> i64 {
 
 /// The same connections as flows of a group: each request's time, and what was retransmitted.
 #[test]
-fn a_connection_of_a_population_goes_as_the_same_flow_goes() {
+fn a_connection_of_a_population_behaves_as_the_same_single_flow() {
     let text = r#"
 stop  = "60 s"
 links = { wire = { between = ["client", "server"], rate = "2 Mbit/s", delay = "10 ms", queue = "20 packets" } }
@@ -121,7 +121,7 @@ fn each_request_of_a_connection_has_a_size_of_its_own() {
 }
 
 #[test]
-fn a_load_is_met_on_average() {
+fn a_load_is_reached_on_average() {
     for (share, reply) in [("0.25", "20 kB"), ("0.5", "exponential:mean=8 kB"), ("0.75", "8 kB")] {
         let results = results(&[
             ("stop", "400 s"),
@@ -151,7 +151,7 @@ fn sizes_come_from_a_file() {
 }
 
 #[test]
-fn sums_and_quantiles_are_those_of_the_connections() {
+fn sums_and_quantiles_agree_with_the_single_connections() {
     let results = results(&[]);
     let mut spans = connections(&results, "duration_ns");
     let count = spans.len();
@@ -183,7 +183,7 @@ fn sums_and_quantiles_are_those_of_the_connections() {
 
 /// A line that carries a quarter of what arrives: most connections are still open when the run ends.
 #[test]
-fn a_connection_that_is_not_complete_is_longer_than_all_others() {
+fn an_incomplete_connection_counts_as_longer_than_all_others() {
     let results = results(&[
         ("populations.web.arrivals", "poisson"),
         ("populations.web.load", "{ share = 4.0, link = \"wire\" }"),
@@ -199,7 +199,7 @@ fn a_connection_that_is_not_complete_is_longer_than_all_others() {
 
 /// The last of nine is the greatest, whatever the share.
 #[test]
-fn a_quantile_needs_a_connection_above_it() {
+fn a_quantile_exists_only_with_a_connection_above_it() {
     let of = |count: &str| {
         let values = [("populations.web.most", count), ("populations.web.arrivals", "every:1s")];
         let results = results(&values);
@@ -213,7 +213,7 @@ fn a_quantile_needs_a_connection_above_it() {
 }
 
 #[test]
-fn requests_of_a_population_are_counted_and_their_times_told() {
+fn requests_of_a_population_are_counted_and_timed() {
     let values =
         [("populations.web.requests", "\"3\""), ("populations.web.arrivals", "every:500ms")];
     let results = results(&values);
@@ -225,7 +225,7 @@ fn requests_of_a_population_are_counted_and_their_times_told() {
 }
 
 #[test]
-fn packmimes_sizes_take_the_rate_that_a_load_gives() {
+fn the_sizes_of_packmime_use_the_rate_computed_from_a_load() {
     let of = |arrivals: &str, load: &str, rate: &str| {
         let text = WEB
             .replace("\"poisson:rate=20/s\"", &format!("\"{arrivals}\"\n{load}"))
@@ -327,7 +327,7 @@ fn a_population_of_the_kernels_has_the_connections_that_a_simulation_draws() {
 }
 
 #[test]
-fn mistakes_in_populations_are_told_where_they_are() {
+fn mistakes_in_populations_are_reported_with_their_place() {
     for [key, value, message, fix] in [
         ["arrivals", "poisson:rate=0/s", "", ""],
         ["arrivals", "often", "", ""],

@@ -65,7 +65,7 @@ fn each_request_waits_for_the_reply_before_it() {
 /// With a pause the connection is open before the first request, so the request's time does not
 /// include the handshake.
 #[test]
-fn a_pause_takes_the_handshake_out_of_the_first_request() {
+fn the_first_request_after_a_pause_does_not_include_the_handshake() {
     let results = results(&[("flows.web.pause", "1 s")]);
     let requests = results.table("requests").unwrap();
     assert_eq!(ms(requests, "t_ns")[0], 1020);
@@ -83,7 +83,7 @@ fn a_reply_of_several_windows_begins_before_it_is_complete() {
 }
 
 #[test]
-fn whatever_is_lost_every_reply_comes_once_and_whole() {
+fn every_reply_arrives_once_and_complete_under_any_losses() {
     for profile in ["ns-2", "reno-1998", "reno-2005", "rfc-2026", "plain", "linux-6"] {
         for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
             let results = results(&[
@@ -107,7 +107,7 @@ fn whatever_is_lost_every_reply_comes_once_and_whole() {
 }
 
 #[test]
-fn states_of_the_two_senders_are_told_apart() {
+fn states_of_the_two_senders_are_recorded_separately() {
     let results = results(&[]);
     let cwnd = results.table("cwnd").unwrap();
     for name in Direction::NAMES {
@@ -122,7 +122,7 @@ fn states_of_the_two_senders_are_told_apart() {
 }
 
 #[test]
-fn a_flow_of_requests_is_spelt_out_and_runs_the_same_again() {
+fn a_flow_of_requests_is_written_out_and_runs_the_same_again() {
     let text = WEB.replace(", think = \"50 ms\", serve = \"5 ms\"", "");
     let scenario = Scenario::parse("web.toml", &text).unwrap();
     let resolved = scenario.resolved();
@@ -158,7 +158,7 @@ fn captures_keep_headers_unless_a_scenario_asks_for_more() {
 }
 
 #[test]
-fn mistakes_about_requests_are_answered() {
+fn mistakes_about_requests_get_an_error_with_the_fix() {
     for [from, to, says, fix] in [
         ["send    = \"200 B\"", "", "a request cannot be unlimited", "as in `send = \"200 B\"`"],
         ["\"1000 B\"", "\"0 B\"", "the reply is empty", "such as `20 kB`"],

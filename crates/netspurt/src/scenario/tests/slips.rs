@@ -149,7 +149,7 @@ const SLIPS_OF_MTU: &[Slip] = &[
 ];
 
 #[test]
-fn each_slip_names_the_key_the_value_and_the_fix() {
+fn the_error_for_each_mistake_names_the_key_the_value_and_the_fix() {
     for [from, to, message, fix] in [
         SLIPS,
         SLIPS_OF_SIZE,
@@ -168,7 +168,7 @@ fn each_slip_names_the_key_the_value_and_the_fix() {
 }
 
 #[test]
-fn a_route_that_takes_no_time_would_never_end() {
+fn a_route_that_takes_no_time_is_refused() {
     let text = CHAIN.replace("10 Mbit/s", "unlimited").replace("9600 bit/s", "unlimited");
     assert!(Scenario::parse("x.toml", &text).is_ok(), "150 ms are enough");
     for standstill in [
@@ -198,7 +198,7 @@ fn a_network_in_two_parts_has_no_route() {
 }
 
 #[test]
-fn a_file_that_is_none_says_so() {
+fn an_empty_or_incomplete_file_is_refused_with_the_reason() {
     let message = |text: &str| Scenario::parse("x.toml", text).unwrap_err().to_string();
     assert!(message("").starts_with("the scenario is empty\n   --> x.toml"));
     assert!(message("stop = ").starts_with("not TOML"), "{}", message("stop = "));
@@ -207,7 +207,7 @@ fn a_file_that_is_none_says_so() {
 }
 
 #[test]
-fn a_value_set_from_outside_is_blamed_where_it_was_set() {
+fn the_error_for_a_value_set_from_outside_names_the_setting() {
     let set = |path, value| chain().with(&[(path, value)]);
     let slower = set("links.modem.rate", "2400 bit/s").unwrap();
     assert!(slower.resolved().contains("2400 bit/s"));
@@ -228,7 +228,7 @@ fn setting(values: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn a_name_that_only_the_setting_has_is_the_settings_mistake() {
+fn an_unknown_name_in_a_setting_is_blamed_on_the_setting() {
     assert_eq!(
         setting(&[("flows.blk.tcp.recovery", "sack")]),
         "no flow `blk`\n   --> x.toml with flows.blk.tcp.recovery = sack\
@@ -243,7 +243,7 @@ fn a_name_that_only_the_setting_has_is_the_settings_mistake() {
 }
 
 #[test]
-fn the_links_of_a_short_form_are_set_where_it_says_what_they_are_like() {
+fn the_error_for_a_link_of_a_short_form_names_the_key_to_set() {
     for key in ["rate", "delay"] {
         let told = setting(&[(&format!("links.bottleneck.{key}"), "1 s")]);
         if key == "delay" {
@@ -267,7 +267,7 @@ fn the_links_of_a_short_form_are_set_where_it_says_what_they_are_like() {
 }
 
 #[test]
-fn a_flow_that_starts_too_late_is_named_with_its_time_and_what_makes_it_late() {
+fn a_flow_that_starts_too_late_is_named_with_its_time_and_the_cause() {
     let told = setting(&[("flows.short.every", "4 s")]);
     assert!(told.starts_with("`short.1` would start at 6 s"), "{told}");
     assert!(told.contains("with flows.short.every = 4 s"), "{told}");
@@ -287,13 +287,13 @@ fn a_flow_that_starts_too_late_is_named_with_its_time_and_what_makes_it_late() {
 }
 
 #[test]
-fn all_names_at_the_least_distance_are_suggested() {
+fn all_equally_close_names_are_suggested() {
     let told = setting(&[("flows.bulk.from", "weast0")]);
     assert!(told.ends_with("did you mean `west0` or `east0`?"), "{told}");
 }
 
 #[test]
-fn a_text_without_quotes_is_told_to_be_put_in_quotes() {
+fn the_error_for_a_text_without_quotes_asks_for_quotes() {
     for (from, to, fix) in [
         ("\"reno\"", "reno", "write `\"reno\"`"),
         ("\"reno\"", "tahoe", "write `\"tahoe\"`"),
@@ -314,7 +314,7 @@ fn a_text_without_quotes_is_told_to_be_put_in_quotes() {
 }
 
 #[test]
-fn a_switch_of_another_profile_is_an_error_that_says_so() {
+fn the_error_for_a_switch_of_another_profile_explains_where_it_belongs() {
     let told = |values: &[(&str, &str)]| chain().with(values).unwrap_err().to_string();
     let ns = told(&[("flows.x.tcp.tlp", "true")]);
     assert!(ns.starts_with("ns-2's senders have no `tlp`"), "{ns}");
@@ -329,7 +329,7 @@ fn a_switch_of_another_profile_is_an_error_that_says_so() {
 }
 
 #[test]
-fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
+fn the_error_for_each_mistake_in_echo_probes_names_the_key_and_the_fix() {
     let cases = [
         ("[\"40 B\", \"256 B\"]", "[]", "`lengths` is empty", "at least one"),
         ("[\"40 B\", \"256 B\"]", "[\"27 B\"]", "a request cannot have 27 B", "28 B"),
@@ -375,7 +375,7 @@ fn each_slip_of_echo_probes_names_the_key_and_the_fix() {
 }
 
 #[test]
-fn what_is_set_below_a_key_is_blamed_with_its_key_and_value() {
+fn errors_in_nested_settings_give_the_key_and_the_value() {
     let text = CHAIN
         .replace("queue = \"3 packets\"", "loss = { probability = 0.1 }, order = \"overtaking\"")
         .replace("tcp  = {", "tcp  = { clock = { tick = \"10 ms\" }, rto = { max = \"60 s\" }, ");
@@ -491,7 +491,7 @@ fn a_mistake_in_a_list_is_marked_at_its_entry() {
 }
 
 #[test]
-fn names_are_there_fit_in_a_line_and_belong_to_one_flow() {
+fn names_are_not_empty_fit_in_a_line_and_belong_to_one_flow() {
     let second = "[flows.\"y.0\"]\nfrom = \"a\"\nto = \"c\"\n[flows.y]\ncount = 2\nfrom";
     let two = CHAIN.replace("[flows.x]\nfrom", second);
     let (key, mark) = marked(&two);
@@ -528,7 +528,7 @@ fn captures_need_the_table_of_segments() {
 }
 
 #[test]
-fn a_packet_without_room_for_a_payload_behind_the_time_stamps_is_refused() {
+fn a_packet_without_room_for_payload_after_the_time_stamps_is_refused() {
     let with = |tcp| chain().with(&[("flows.x.tcp", tcp), ("flows.x.profile", "rfc-2026")]);
     let error = with("{ packet_size = \"52 B\" }").unwrap_err().to_string();
     assert!(error.starts_with("a packet of 52 B has no room"), "{error}");

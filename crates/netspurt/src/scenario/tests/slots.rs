@@ -97,7 +97,7 @@ fn successive_probes_differ_by_the_jitter() {
 }
 
 #[test]
-fn a_file_made_from_slots_does_the_same_as_they_do() {
+fn a_link_behaves_the_same_by_slots_and_by_the_file_made_from_them() {
     let text = path(
         "{ drift = \"1 ms\", jitter = { difference = \"2 ms\" }, share = [0.1, 1], \
          spike = { height = [\"15 ms\", \"25 ms\"], lasts = [\"50 ms\", \"300 ms\"] }, \
@@ -122,7 +122,7 @@ fn a_file_made_from_slots_does_the_same_as_they_do() {
 }
 
 #[test]
-fn only_links_that_move_make_a_file() {
+fn only_links_with_changing_values_can_be_written_to_a_file() {
     let still = Scenario::parse("x", STARTING_POINT).unwrap();
     let error = still.moves("modem").unwrap_err();
     assert!(error.message.contains("does not change in a run"), "{error}");
@@ -144,7 +144,7 @@ fn a_scenario_without_its_sweep_may_have_a_kernels_end() {
 }
 
 #[test]
-fn the_start_of_a_flow_may_be_spread_and_is_the_seeds() {
+fn the_start_of_a_flow_may_be_random_and_depends_on_the_seed() {
     let text =
         path("{}").replace("send =", "count = 3\nevery = \"10 s\"\nspread = \"2 s\"\nsend =");
     let starts = |seed: &str| {

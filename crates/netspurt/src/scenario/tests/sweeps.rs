@@ -55,7 +55,7 @@ fn a_range_has_both_its_ends_and_its_unit() {
 }
 
 #[test]
-fn several_paths_may_be_set_alike() {
+fn one_axis_may_set_several_keys_to_the_same_value() {
     let sweep = sweep(
         "over.rate = { path = [\"links.modem.rate\", \"links.lan.rate\"], values = [\"5 kbit/s\"] }",
     )
@@ -64,7 +64,7 @@ fn several_paths_may_be_set_alike() {
 }
 
 #[test]
-fn what_a_sweep_runs_quickly_is_what_it_reads_slowly() {
+fn the_fast_way_of_building_a_case_gives_the_same_scenario_as_parsing() {
     let sweep = sweep(
         "seeds = 1\nover.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
          over.acks = { path = \"flows.x.tcp.acks\", values = [\"every segment\", { delayed = \"200 ms\" }] }",
@@ -101,7 +101,7 @@ fn a_case_is_the_same_whether_the_parts_or_all_of_the_file_are_read_again() {
 }
 
 #[test]
-fn a_combination_is_known_by_its_values_and_not_by_its_seed() {
+fn a_combination_is_identified_by_its_values_and_not_by_its_seed() {
     let print = |text: &str, n| {
         let sweep = sweep(text).unwrap();
         sweep.combination(n * sweep.seeds()).unwrap().fingerprint
@@ -125,7 +125,7 @@ fn sweeps_of_other_values_or_names_are_other_sweeps() {
 }
 
 #[test]
-fn an_axis_that_draws_gives_each_run_its_own_value_and_all_combinations_the_same() {
+fn a_random_axis_gives_each_run_its_own_value_and_all_combinations_the_same_values() {
     let text = "seeds = 40\n\
          over.delay = { path = \"links.modem.delay\", from = \"10 ms\", to = \"90 ms\", draw = true }\n\
          over.rate = { path = \"links.modem.rate\", values = [\"1 kbit/s\", \"2 kbit/s\"] }\n\
@@ -156,7 +156,7 @@ fn an_axis_that_draws_gives_each_run_its_own_value_and_all_combinations_the_same
 }
 
 #[test]
-fn drawn_values_are_as_fine_as_a_scenario_takes_them() {
+fn drawn_values_have_the_precision_of_scenarios() {
     for (path, from, to) in [
         ("links.modem.delay", "1 us", "2 us"),
         ("links.modem.rate", "1 kbit/s", "2 kbit/s"),
@@ -336,7 +336,7 @@ const SLIPS: &[[&str; 4]] = &[
 ];
 
 #[test]
-fn a_slip_is_told_with_its_place_and_its_fix() {
+fn a_mistake_is_reported_with_its_place_and_the_fix() {
     for [text, key, message, fix] in SLIPS {
         let error = sweep(text).expect_err(text);
         assert_eq!(error.key, *key, "{error}");

@@ -1,4 +1,4 @@
-//! The definitions of switches, and everything that is made from them.
+//! The definitions of switches, and everything that is generated from them.
 
 use super::*;
 use crate::scenario::kernel_config::KernelTcp;
@@ -58,7 +58,7 @@ fn changed(config: &RfcConfig) -> Vec<(&'static str, RfcConfig, String)> {
 }
 
 #[test]
-fn what_is_written_for_a_switch_is_what_is_read_and_set() {
+fn a_written_switch_is_read_back_and_set_unchanged() {
     for profile in [Profile::Rfc2026, Profile::Plain, Profile::Linux6, Profile::Reno1998] {
         for (key, changed, text) in changed(&profile.rfc().unwrap()) {
             match tcp_config(profile.word(), &[(key, &text)]) {
@@ -156,7 +156,7 @@ fn timer(values: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
 }
 
 #[test]
-fn the_constants_of_a_flows_timer_stand_in_its_text() {
+fn the_text_of_a_flows_timer_has_its_constants() {
     let text = "rfc6298:alpha=1/16,min=20ms";
     let scenario = timer(&[("flows.x.tcp.rto.estimator", text)]).unwrap();
     let resolved = scenario.resolved();
@@ -173,7 +173,7 @@ fn the_constants_of_a_flows_timer_stand_in_its_text() {
 }
 
 #[test]
-fn a_timer_counts_in_the_jiffies_of_its_host_unless_it_says_otherwise() {
+fn a_timer_uses_the_jiffies_of_its_host_unless_its_text_sets_others() {
     let linux = chain().with(&[("flows.x.tcp", "{}"), ("flows.x.profile", "linux-6")]).unwrap();
     let line = |scenario: &Scenario| {
         let resolved = scenario.resolved();
@@ -207,7 +207,7 @@ fn a_sweep_varies_the_constants_of_a_timer() {
 }
 
 #[test]
-fn a_slip_in_a_timers_text_is_shown_in_its_place() {
+fn a_mistake_in_a_timers_text_is_marked_at_its_place() {
     let slip = |line: &str| {
         let flow = format!("profile = \"rfc-2026\"\n{line}");
         let text = CHAIN.replace("tcp  = { recovery = \"reno\" }", &flow);
@@ -234,7 +234,7 @@ fn a_slip_in_a_timers_text_is_shown_in_its_place() {
 }
 
 #[test]
-fn a_value_of_another_type_is_answered_with_what_may_be_written() {
+fn the_error_for_a_value_of_another_type_lists_the_possible_values() {
     for [value, message, fix] in [
         ["{ tlp = 1 }", "wrong type: integer `1`", "write `true` or `false`"],
         ["{ tlp = \"yes\" }", "wrong type: string \"yes\"", "write `true` or `false`"],

@@ -11,7 +11,7 @@ fn expressions_that_would_exhaust_the_stack_are_refused() {
 }
 
 #[test]
-fn an_expression_written_and_read_is_the_same() {
+fn a_written_expression_is_read_back_unchanged() {
     for text in [
         "1 + 2 * 3 == 7",
         "(1 + 2) * 3 == 9",

@@ -36,7 +36,7 @@ impl End {
             .collect()
     }
 
-    /// Hands over an acknowledgment; what follows at once.
+    /// Hands over an acknowledgment, and returns the segments that follow at once.
     fn acked(&mut self, now: Time, ack: u32) -> Vec<Segment> {
         let segment = Segment { ack, size_bytes: 40, flags: Flags::ACK, ..Segment::default() };
         self.connection.push(now, 0, segment, &mut self.events);
@@ -68,7 +68,7 @@ fn with_handshake() -> NsConfig {
 }
 
 #[test]
-fn a_syn_goes_alone_and_its_answer_lets_the_initial_window_out() {
+fn a_syn_is_sent_alone_and_its_answer_releases_the_initial_window() {
     let mut source = End::writes(with_handshake(), 6000);
     let syn = source.sends(Time::ZERO);
     assert_eq!((numbers(&syn), syn[0].flags), (vec![(0, 0, 40)], Flags::SYN));

@@ -116,7 +116,7 @@ const RULES: [Rule; 15] = [
 
 /// Each of the rules in which Linux departs from the RFCs does something by itself.
 #[test]
-fn each_rule_of_its_own_shows_in_some_connection() {
+fn each_linux_rule_by_itself_changes_some_connection() {
     for (name, flip) in RULES {
         let shows = (0..200).any(|seed| {
             [RfcConfig::rfc_2026(), RfcConfig::linux_6()].into_iter().any(|usual| {
@@ -129,9 +129,9 @@ fn each_rule_of_its_own_shows_in_some_connection() {
     }
 }
 
-/// Whoever rests goes on as if nothing had been, in the midst of a repair, too.
+/// An end that was packed continues as before, also in the middle of a repair.
 #[test]
-fn an_end_that_rested_goes_on_as_if_it_had_not() {
+fn an_end_that_was_packed_continues_as_if_it_had_not_been() {
     let algorithms = [
         CongestionConfig::Reno(RenoConfig {
             slow_start_exit: SlowStartExit::default(),

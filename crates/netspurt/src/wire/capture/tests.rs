@@ -362,7 +362,7 @@ fn files_of_old_and_of_patched_programs_are_read() {
 }
 
 #[test]
-fn the_upper_half_of_a_link_type_is_not_part_of_it() {
+fn the_upper_16_bits_of_a_link_type_are_ignored() {
     let mut file = pcap(false, false, &[&[0x45]]);
     file[23] = 0x14;
     assert_eq!(told(&file)[0].3, 101);

@@ -87,7 +87,7 @@ fn a_packet_that_is_not_a_fragment_of_tcp_is_returned_unchanged() {
 }
 
 #[test]
-fn the_whole_comes_with_the_fragment_that_completes_it() {
+fn the_datagram_is_delivered_with_the_fragment_that_completes_it() {
     for six in [false, true] {
         let whole = packet(six, 9, 300);
         let parts = parts(&whole, 8);
@@ -210,7 +210,7 @@ fn copies_of_fragments_are_allowed_and_overlaps_in_ipv6_are_refused() {
 }
 
 #[test]
-fn extension_headers_stay_where_they_were() {
+fn extension_headers_keep_their_order() {
     let mut whole = packet(true, 9, 300);
     whole.splice(40..40, [6, 0, 1, 4, 0, 0, 0, 0]);
     (whole[4], whole[5], whole[6]) = (1, 84, 60);
@@ -231,7 +231,7 @@ fn extension_headers_stay_where_they_were() {
 
 proptest! {
     #[test]
-    fn fragments_in_any_order_with_copies_are_the_packet(
+    fn fragments_in_any_order_with_copies_make_the_packet(
         six: bool, len in 1_u16..3000, units in 1_usize..200,
         order in proptest::collection::vec(any::<prop::sample::Index>(), 0..60),
     ) {
