@@ -37,7 +37,8 @@ def captures_of(folder: Path) -> list[str]:
     chosen = set(found)
     for file in files:
         if file.suffix in _NAMED and not file.is_dir() and file not in chosen:
-            complain(ValueError(f"{named(file)}: neither pcap nor pcapng; left out"), "warning:")
+            what = f"{named(os.fspath(file))}: neither pcap nor pcapng; left out"
+            complain(ValueError(what), "warning:")
     return [os.fspath(file) for file in found]
 
 

@@ -22,8 +22,8 @@ pub struct Limits {
     short: bool,
     /// Whether an acknowledgement was captured.
     heard: bool,
-    /// Whether a FIN was sent, so that there is no more data.
-    finished: bool,
+    /// Whether data was sent, and no FIN.
+    goes_on: bool,
     /// When data was last sent or acknowledged, which restarts the retransmission timer.
     pub progress: Option<Time>,
 }
@@ -48,13 +48,14 @@ impl Limits {
                 }
             } else {
                 self.fresh(packet);
+                self.goes_on = true;
                 if !self.heard {
                     // The sender goes on, so acknowledgements that were not captured ended the repair.
                     self.repair_end = 0;
                 }
             }
         }
-        self.finished |= packet.flags().has(Flags::FIN);
+        self.goes_on &= !packet.flags().has(Flags::FIN);
         self.progress = Some(at);
     }
 
@@ -99,7 +100,7 @@ impl Limits {
         if octets.outstanding().is_empty() {
             // While the window is closed, the sender cannot go on (RFC 9293 §3.8.6.1).
             let closed = self.window_end.is_some_and(|end| end <= octets.sequence().highest());
-            return (closed && !self.finished).then_some(WaitingFor::ReceiveWindow);
+            return (closed && self.goes_on).then_some(WaitingFor::ReceiveWindow);
         }
         let next = octets.sequence().highest() + u64::from(self.full_bytes.max(1));
         Some(if octets.una() < self.repair_end {

@@ -69,7 +69,8 @@ fn a_repeated_syn_waits_once_and_its_answer_waits_for_no_timer() {
 fn beside_the_receiver_a_round_trip_is_no_pause_of_the_application() {
     let syn = Segment { flags: Flags::SYN, ..Segment::default() };
     let syn_ack = Segment { flags: Flags::SYN.with(Flags::ACK), ack: 1, ..Segment::default() };
-    let ack = |ack| Segment { flags: Flags::ACK, seq: 1, ack, ..Segment::default() };
+    let flags = Flags::ACK;
+    let ack = |ack| Segment { flags, seq: 1, ack, window: 5000, ..Segment::default() };
     let found = explained(&[
         (1, 0, syn),
         (0, 20, syn_ack),
