@@ -158,7 +158,7 @@ fn one_marked_fragment_marks_the_datagram() {
 
 proptest! {
     #[test]
-    fn any_chain_of_cuts_in_any_order_comes_to_the_same_datagram(
+    fn fragments_of_any_cuts_in_any_order_make_the_same_datagram(
         size in 40..=u16::MAX,
         mtus in proptest::collection::vec(68..4000_u32, 0..4),
         shuffle in any::<u64>(),

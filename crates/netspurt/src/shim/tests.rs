@@ -121,7 +121,7 @@ fn a_segment_is_retransmitted_at_most_the_given_number_of_times() {
 }
 
 #[test]
-fn a_reset_ends_it() {
+fn a_reset_stops_the_shim() {
     let mut shim = opened("fixed:rto=50ms");
     shim.sent(at(30), &data(0));
     shim.came(at(40), &Segment { flags: Flags::RST, ..Segment::default() });
@@ -160,7 +160,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn whatever_passes_only_the_first_outstanding_is_retransmitted_and_never_early(
+    fn only_the_first_outstanding_segment_is_retransmitted_and_never_early(
         steps in proptest::collection::vec(step(), 0..80), name in 0..4_usize
     ) {
         let text = ["sfr", "rfc6298:min=1ms", "linux:rto_min=5ms", "quic"][name];

@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn contents_come_back(octets: Vec<u8>) {
+    fn contents_are_the_same_after_unpacking(octets: Vec<u8>) {
         prop_assert_eq!(all(&gzip(&octets)[..]).unwrap(), &octets[..]);
         let short = &octets[..octets.len().min(255)];
         prop_assert_eq!(all(&zstd(short)[..]).unwrap(), short);

@@ -74,10 +74,11 @@ fn the_curve_is_c_times_the_cube_of_the_distance_from_k() {
     assert_eq!(at(k + 5_000_000_000), 140_000);
 }
 
-/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). At t
-/// = 0, with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and an RTT of 100 ms, the target is
-/// 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 = 0.013996. At t
-/// = 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013 = 0.027665.
+/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). In
+/// the beginning, with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and an RTT of 100 ms, the
+/// target is 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 =
+/// 0.013996. After 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013
+/// = 0.027665.
 #[test]
 fn an_ack_adds_the_way_to_the_target_over_the_window() {
     let (mut cubic, mut window) = cut(1000);
@@ -114,7 +115,7 @@ fn alpha_is_nine_seventeenths_until_w_est_is_back_and_then_one() {
 /// by 9/17 of a segment for each acknowledged window. After it has reached the window before the
 /// cut, it grows by one segment, as Reno's does.
 #[test]
-fn in_the_reno_friendly_region_the_window_grows_as_renos() {
+fn in_the_reno_friendly_region_the_window_grows_like_renos() {
     let (mut cubic, mut window) = cut(20);
     let short = AckInfo { srtt: Some(Duration::from_micros(100)), ..ack(0) };
     let mut round = |window: &mut Window| {
@@ -219,7 +220,7 @@ fn after_a_timeout_the_curve_starts_on_its_plateau() {
 /// §4.10: HyStart++ may end the first slow start without a loss. In that case K is 0, and both
 /// W_max and cwnd_prior are the window.
 #[test]
-fn without_a_loss_before_the_window_is_the_plateau() {
+fn before_any_loss_the_window_is_the_plateau() {
     let mut cubic = cubic();
     let mut window = Window { cwnd: 80_000, ssthresh: 80_000 };
     cubic.on_ack(&ack(0), &mut window);
@@ -323,7 +324,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn the_cube_root_is_the_greatest_whose_cube_is_not_above(x in 0..1u128 << 126) {
+    fn the_cube_root_is_the_greatest_number_whose_cube_is_not_above_the_argument(x in 0..1u128 << 126) {
         let root = u128::from(cube_root(x));
         prop_assert!(root * root * root <= x);
         prop_assert!((root + 1) * (root + 1) * (root + 1) > x);
@@ -332,7 +333,7 @@ proptest! {
     /// The curve climbs `gap` octets in the time that `climb` returns, if this is less than the
     /// longest time of 73 minutes, which corresponds to 2^34 segments.
     #[test]
-    fn climb_and_offset_are_each_others_reverse(gap in 0..1u64 << 36, smss in 4..10_000u64) {
+    fn climb_and_offset_are_inverse_to_each_other(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
         let back = curve.offset(curve.climb(gap));
         prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);

@@ -37,7 +37,7 @@ fn survives(bytes: &[u8]) {
 }
 
 #[test]
-fn samples_are_what_they_seem() {
+fn every_sample_is_a_readable_file() {
     for sample in SAMPLES {
         assert!(
             read("x", sample.as_bytes()).is_ok(),
@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn random_bytes_are_no_panic(
+    fn random_bytes_do_not_panic(
         head in prop::sample::select(vec![&b""[..], b"PAR1", b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08", b"\xff\xfe", b"{", b"PING "]),
         tail in prop::collection::vec(any::<u8>(), 0..400),
     ) {
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn mutated_samples_are_no_panic(
+    fn mutated_samples_do_not_panic(
         which in 0..SAMPLES.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..8),
     ) {

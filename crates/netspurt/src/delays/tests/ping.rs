@@ -87,7 +87,7 @@ fn duplicates_and_disorder_change_no_count_of_probes() {
 }
 
 #[test]
-fn runs_are_told_apart_with_and_without_their_headers() {
+fn runs_are_separated_with_and_without_their_headers() {
     let end = "\n--- a ping statistics ---\n4 packets transmitted, 3 received, 25% packet loss\n";
     let run = format!("{HEADER}{}{end}", replies([1, 2, 4]));
     let two = reading(&format!("{run}\n{run}"));
