@@ -61,7 +61,15 @@ class RunError(ValueError):
 
 @dataclass(frozen=True)
 class Origin:
-    """An algorithm that is not netspurt's: its text, the file of its code, the file's SHA-256."""
+    """An algorithm that is not netspurt's.
+
+    Attributes
+    ----------
+    text
+        The text that names it in the scenario.
+    file, sha256
+        The file of its code, and the SHA-256 of the file.
+    """
 
     text: str
     file: str
@@ -91,6 +99,8 @@ class Run:
         The resolved scenario, as TOML.
     tables
         The tables by name.
+    folder
+        The folder in which the run was kept; `None` if it was not.
     live
         For a live run: its lateness, whether it counts, and the settings of the kernel.
     algorithms

@@ -201,6 +201,17 @@ def _machine() -> str:
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
+def is_partial(folder: Path) -> bool:
+    """Return whether a folder has the name of one that is not complete.
+
+    Examples
+    --------
+    >>> is_partial(Path("runs/.early.partial-5bce98f7-1-2")), is_partial(Path("runs/early"))
+    (True, False)
+    """
+    return re.fullmatch(r"\..+\.partial-[0-9a-f-]+", folder.resolve().name) is not None
+
+
 def leftovers(folder: Path) -> list[Path]:
     """Return the partial folders that killed processes of this machine have left in a folder.
 

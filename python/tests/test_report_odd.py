@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 
 import netspurt as ns
 from netspurt import timelines
+from netspurt.analysis.bootstrap import Interval
 from netspurt.pictures import View, picture
+from netspurt.pictures.cases import Figures, of_cases
 from netspurt.pictures.marks import Line, Picture, Scale
 from netspurt.plots.marks import draw_picture
 from netspurt.report import compared_section, page, run_section
@@ -18,6 +22,8 @@ from netspurt.report.compared import Subject
 from netspurt.report.drawn import numbers
 from netspurt.report.flows import Room, flows_of, ways
 from netspurt.table import Table
+
+from conftest import Command, refused
 
 PATH = """
 title = "A plain path"
@@ -86,7 +92,7 @@ def test_the_timelines_of_a_run_are_read_once(monkeypatch: pytest.MonkeyPatch) -
     read = timelines.read_followed
     asked: list[object] = []
 
-    def counting(*of: object) -> timelines.Timeline:
+    def counting(*of: Any) -> timelines.Timeline:
         asked.append(of)
         return read(*of)
 
@@ -152,6 +158,55 @@ def test_spurious_retransmissions_that_no_node_recorded_are_not_denied(tmp_path:
     assert "No retransmission was spurious" not in text
 
 
+def test_bars_stand_on_the_axis_unless_some_hang_below_zero() -> None:
+    def ends(low: float) -> tuple[float, float]:
+        figures: Figures = {
+            ("a",): Interval(2.0, 1.0, 3.0, 0.95, 1),
+            ("b",): Interval(1.0, low, 2.0, 0.95, 1),
+        }
+        return of_cases("bar", figures, ["sender"], "timeouts").ends[1]
+
+    assert ends(0.5)[0] == 0
+    assert ends(0.0)[0] == 0
+    assert ends(-0.5)[0] < -0.5
+
+
+FAILING = """
+title = "A timer that fails"
+stop = "5 s"
+[links]
+wire = { between = ["a", "b"], rate = "5 Mbit/s", delay = "20 ms", queue = "9 packets" }
+[flows]
+x = { from = "a", to = "b", profile = "linux-6", send = "200 kB" }
+[sweep]
+seeds = 3
+[sweep.over]
+timer = { path = "flows.x.tcp.rto.estimator", values = ["rfc6298", "fail.py:Fails"] }
+queue = { path = "links.wire.queue", values = ["5 packets", "9 packets"] }
+"""
+
+
+def test_failed_cases_are_told_once_and_not_for_each_measure(netspurt: Command) -> None:
+    Path("fail.py").write_text(
+        "class Fails:\n"
+        "    def on_sample(self, sample): raise RuntimeError('no <b>way</b>')\n"
+        "    def on_timeout(self, now): pass\n"
+        "    def rto(self): return 1.0\n"
+    )
+    Path("sweep.toml").write_text(FAILING)
+    netspurt("sweep", "sweep.toml", "--out", "sweep")
+    netspurt("report", "sweep", "--out", "page.html")
+    text = Path("page.html").read_text()
+    assert "6 done, 6 failed." in text
+    assert "RuntimeError: no &lt;b&gt;way" in text
+    told = re.findall(r"<li>(6 cases of 12 without .+?)</li>", text)
+    assert len(told) == 1
+    assert told[0].startswith("6 cases of 12 without mean completion time, goodput, ")
+    assert told[0].endswith(
+        "such as those that failed or did not finish, are left out of their means."
+    )
+
+
 def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
     shown = picture(plain.run(), "time-sequence", View(flow="x"))
     ack = next(mark for mark in shown.marks if mark.label == "ACK")
@@ -165,3 +220,23 @@ def test_a_line_of_one_point_is_visible(plain: ns.Scenario) -> None:
     draw_picture(axes, Picture((ack,), Scale("sequence number", "B")))
     assert [line.get_marker() for line in axes.lines] != ["None"]
     plt.close(figure)
+
+
+def test_one_retransmission_was_spurious_and_several_were(tmp_path: Path) -> None:
+    run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
+    again = int(run.flows["retransmissions"].sum())
+    assert int(run.flows["spurious"].sum()) == 1
+    assert f"1 of {again} retransmissions was spurious." in text_of(run, tmp_path)
+    several = text_of(ns.load("early-timeout").run(), tmp_path)
+    assert "156 of 224 retransmissions were spurious." in several
+
+
+def test_what_a_killed_run_left_is_no_recording(
+    plain: ns.Scenario, netspurt: Command, tmp_path: Path
+) -> None:
+    """Its table of round trips could be read as delays."""
+    plain.run().save(tmp_path / "whole").rename(tmp_path / ".whole.partial-5bce98f7-1-2")
+    (tmp_path / ".whole.partial-5bce98f7-1-2" / "run.json").unlink()
+    ran = netspurt("report", ".whole.partial-5bce98f7-1-2", "--out", "page.html")
+    refused(ran, "is not complete: the process that wrote it is at work or was killed")
+    assert not Path("page.html").exists()

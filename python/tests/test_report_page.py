@@ -10,7 +10,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,17 @@ import netspurt as ns
 from netspurt.pictures import constancy, series
 from netspurt.pictures import ranges as curves
 from netspurt.pictures.lengths import against_length
-from netspurt.pictures.marks import Bars, Blocks, Cells, Line, Picture, Scale, Spans
+from netspurt.pictures.marks import (
+    Bars,
+    Blocks,
+    Cells,
+    Line,
+    Mark,
+    Picture,
+    Points,
+    Scale,
+    Spans,
+)
 from netspurt.report import Section, compared_section, page, replay_section, run_section
 from netspurt.report.compared import Subject
 from netspurt.report.parts import Flow, Group, Panel, Part, Side
@@ -408,6 +418,69 @@ def test_no_width_makes_the_page_scroll_sideways(browser: Any, two: Path, width:
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
+def test_the_page_of_a_handover_shades_the_time_in_which_its_link_is_dead(
+    browser: Any, tmp_path: Path
+) -> None:
+    run = ns.load("handover-dead").replace({"stop": "20 s"}).run()
+    file = tmp_path / "page.html"
+    file.write_text(page([run_section(run, "handover")], file))
+    opened(browser, file)
+    assert browser.get_log("browser") == []
+    names = [one.text for one in all_of(browser, ".legend button")]
+    assert "link space dead" in names
+    full = drawn(browser)
+    button(browser, "link space dead").click()
+    settled(browser)
+    assert drawn(browser) != full
+    button(browser, "link space dead").click()
+    low, high = span(browser)
+    over = canvas(browser, "Round trip and RTO")
+    width = over.size["width"]
+    dead = []
+    for place in range(40, width, 20):
+        hover(browser, over, place - width // 2, 0)
+        told = all_of(browser, ".readout")[0].text
+        at = re.match(r"at (\S+ \S+)", told)
+        if at and "link space dead" in told:
+            dead.append(seconds(at[1]))
+    assert len(dead) > 2
+    # The link is dead for three seconds from 10 s on.
+    assert low < 10 <= min(dead) < max(dead) <= 13 < high
+
+
+@pytest.mark.parametrize("kind", Mark.__subclasses__(), ids=lambda kind: str(kind.__name__))
+def test_each_type_of_mark_is_drawn_by_the_page(
+    browser: Any, tmp_path: Path, kind: type[Mark]
+) -> None:
+    """A mark that matplotlib draws and the page does not know would end its script."""
+    ends = np.array([1.0, 2.0])
+    given: dict[str, Any] = {
+        one.name: np.array([[1.0, 2.0]]) if one.name == "values" else ends + (one.name == "high")
+        for one in fields(kind)
+        if one.name in {"x", "y", "low", "high", "left", "right", "values"}
+    }
+    if "right" in given:
+        given["right"] = ends + 0.5
+    mark = kind(label="mine", ink="red", **given)
+    frame = Points(label="frame", ink="blue", x=np.array([0.0, 3.0]), y=np.array([0.0, 4.0]))
+    shown = {"with": Picture((mark, frame), Scale("y", "s")), "bare": Picture((frame,), Scale("y"))}
+    pictures = {}
+    for name, one in shown.items():
+        open_pictures(browser, {"rto": one}, tmp_path / f"{name}.html")
+        assert browser.get_log("browser") == []
+        reds = """
+        const canvas = document.querySelector('.stack canvas');
+        const dots = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        let count = 0;
+        for (let n = 0; n < dots.length; n += 4) count += Math.abs(dots[n] - dots[n + 1]) > 20;
+        return count;
+        """
+        pictures[name] = browser.execute_script(reds)
+        hover(browser, canvas(browser, "rto"), 0, 0)
+        assert browser.get_log("browser") == []
+    assert pictures["with"] > pictures["bare"]
+
+
 def two_scales(file: Path) -> Path:
     """Write a page of two subjects whose y axes are linear and logarithmic by themselves."""
     x = np.array([0.0, 1.0])
@@ -686,7 +759,7 @@ def test_a_sweep_is_a_table_and_pictures(browser: Any, netspurt: Command, tmp_pa
     assert re.search(r" better| worse| cannot tell| same", rows[4])
     titles = [heading.text for heading in all_of(browser, ".panel h4")]
     assert "Goodput, by rate and window" in titles
-    assert "without mean completion time, such as those that did not finish" in browser.page_source
+    assert "without mean completion time, such as those that failed" in browser.page_source
 
 
 SWEEP = """

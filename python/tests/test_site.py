@@ -264,6 +264,24 @@ def test_every_public_name_of_the_package_is_explained() -> None:
     assert len(list(names())) > 80
 
 
+def test_words_of_a_parent_and_of_python_explain_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    import netspurt as ns
+    from netspurt.run import Run, RunError
+    from netspurt.sweep import Chunk
+
+    told = Chunk.__doc__
+    assert told
+    monkeypatch.setattr(RunError, "__doc__", None)
+    monkeypatch.setattr(Run.timelines, "__doc__", None)
+    # A data class without words of its own gets its signature from Python.
+    monkeypatch.setattr(Chunk, "__doc__", "Chunk(first: int, count: int)")
+    assert ns.RunError is RunError
+    expected = {"netspurt.RunError", "netspurt.Run.timelines", "netspurt.sweep.Chunk"}
+    assert set(undocumented()) == expected
+    monkeypatch.setattr(Chunk, "__doc__", told.replace("count", "number"))
+    assert "netspurt.sweep.Chunk.count" in undocumented()
+
+
 def test_a_picture_of_a_page_that_is_not_drawn_is_an_error(tmp_path: Path) -> None:
     page = "<!-- picture: netspurt new x.toml && netspurt new x.toml | Never drawn -->"
     ((first, second),) = drawn_by(page)

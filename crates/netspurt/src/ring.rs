@@ -1,7 +1,11 @@
 //! A queue in a ring of slots.
 
-/// A queue whose capacity doubles when it is full. A queue that runs empty starts at its first slot
-/// again, which is in the processor's cache.
+/// A queue of values. The first value is in a field of the queue, and the others are in slots. The
+/// number of slots doubles when all are full.
+///
+/// A queue of one value uses no other memory, and the next value is always in the queue itself. When
+/// the slots become empty, the queue starts again at the first slot, which is in the processor's
+/// cache.
 ///
 /// ```
 /// use netspurt::ring::Ring;
@@ -11,15 +15,18 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// The number of slots is a power of two, or zero.
-    slots: Vec<T>,
-    first: u32,
+    /// The value that has been in the queue for the longest time, if the queue is not empty.
+    first: T,
     len: u32,
+    /// The slot of the second value.
+    second: u32,
+    /// The slots with the values after the first. Their number is a power of two, or zero.
+    slots: Vec<T>,
 }
 
-impl<T> Default for Ring<T> {
+impl<T: Default> Default for Ring<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), first: 0, len: 0 }
+        Self { first: T::default(), len: 0, second: 0, slots: Vec::new() }
     }
 }
 
@@ -39,27 +46,37 @@ impl<T: Copy + Default> Ring<T> {
     /// The value that has been in the queue for the longest time.
     #[inline]
     pub fn first(&self) -> Option<&T> {
-        if self.len == 0 { None } else { self.slots.get(self.first as usize) }
+        if self.len == 0 { None } else { Some(&self.first) }
     }
 
     /// Appends a value.
     #[inline]
     pub fn push(&mut self, value: T) {
-        if self.len as usize == self.slots.len() {
-            self.grow();
+        if self.len == 0 {
+            self.first = value;
+        } else {
+            let behind = self.len - 1;
+            if behind as usize == self.slots.len() {
+                self.grow();
+            }
+            let place = self.place(behind);
+            self.slots[place] = value;
         }
-        let place = self.place(self.len);
-        self.slots[place] = value;
         self.len += 1;
     }
 
     /// Removes the value that has been in the queue for the longest time.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
-        let value = *self.first()?;
+        if self.len == 0 {
+            return None;
+        }
+        let value = self.first;
         self.len -= 1;
-        // This code has no branch, because the processor would mispredict it every other time.
-        self.first = self.place(1) as u32 * u32::from(self.len > 0);
+        if self.len > 0 {
+            self.first = self.slots[self.second as usize];
+            self.second = self.place(1) as u32 * u32::from(self.len > 1);
+        }
         Some(value)
     }
 
@@ -68,17 +85,17 @@ impl<T: Copy + Default> Ring<T> {
         *self = Self::default();
     }
 
-    /// The slot of the value that is `behind` values after the first.
+    /// The slot of the value that is `behind` values after the second.
     #[inline]
     fn place(&self, behind: u32) -> usize {
-        (self.first + behind) as usize & (self.slots.len() - 1)
+        (self.second + behind) as usize & (self.slots.len() - 1)
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.slots.rotate_left(self.first as usize);
-        self.first = 0;
+        self.slots.rotate_left(self.second as usize);
+        self.second = 0;
         let slots = (2 * self.slots.len()).max(1);
         self.slots.reserve_exact(slots - self.slots.len());
         self.slots.resize(slots, T::default());

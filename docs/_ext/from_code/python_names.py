@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -73,10 +74,11 @@ def undocumented() -> list[str]:
         if not _is_code(one):
             found += [] if comment_of(module, name) else [f"{module}.{name}"]
             continue
-        if not (inspect.getdoc(one) or "").strip():
+        if not _own_words(one):
             found.append(f"{module}.{name}")
         if inspect.isclass(one):
-            found += [f"{module}.{name}.{member}" for member in _silent_members(one)]
+            silent = [*_silent_members(one), *_silent_fields(one)]
+            found += [f"{module}.{name}.{member}" for member in silent]
     return found
 
 
@@ -94,12 +96,31 @@ def _is_code(one: Any) -> bool:
     return inspect.isclass(one) or inspect.isroutine(one)
 
 
+def _own_words(one: Any) -> str:
+    """Return the docstring of a class or function, without that of a parent.
+
+    A data class without one has its signature in that place, which Python writes.
+    """
+    told = str(
+        vars(one).get("__doc__") or "" if inspect.isclass(one) else inspect.getdoc(one) or ""
+    )
+    return "" if told.startswith(f"{one.__name__}(") else told.strip()
+
+
 def _silent_members(one: type) -> Iterator[str]:
     for name, member in vars(one).items():
         is_code = inspect.isroutine(member) or isinstance(member, property | classmethod)
         descriptor = type(member).__name__ == "getset_descriptor"
         if not name.startswith("_") and (is_code or descriptor) and not inspect.getdoc(member):
             yield name
+
+
+def _silent_fields(one: type) -> Iterator[str]:
+    """Yield the public fields of a data class that its docstring does not name."""
+    for field in fields(one) if is_dataclass(one) else ():
+        named = re.search(rf"\b{field.name}\b", one.__doc__ or "")
+        if not field.name.startswith("_") and not named:
+            yield field.name
 
 
 def _directive(module: str, name: str) -> str:

@@ -13,7 +13,14 @@ _BIT = 1e-9
 
 @dataclass(frozen=True)
 class Sums:
-    """The times of a run's probes, in seconds, before rounding."""
+    """The times of a run's probes before rounding.
+
+    Attributes
+    ----------
+    good_s, lost_s, spurious_s
+        The time of answered probes, the waits for lost ones, and the time of spurious
+        retransmissions [s].
+    """
 
     good_s: float
     lost_s: float

@@ -74,10 +74,16 @@ def _sections(paths: Sequence[Path], estimators: Sequence[str]) -> Iterator[Sect
     """Yield the sections for the paths, in their order. Two runs or captures are compared."""
     from netspurt.report import compared_section
     from netspurt.report.drawn import BUDGET
+    from netspurt.stored import is_partial
 
     for path in paths:
         if not path.exists():
             raise ValueError(f"{path} does not exist")
+        if is_partial(path):
+            raise ValueError(
+                f"{path} is not complete: the process that wrote it is at work or was killed; "
+                "run it again"
+            )
     if estimators and not any(map(_has_recordings, paths)):
         raise ValueError(_NO_RECORDING)
     names = [named(path.resolve().name) for path in paths]

@@ -21,6 +21,7 @@ from netspurt.pictures.marks import (
     Picture,
     Scale,
 )
+from netspurt.pictures.marks import reach as reach_of
 from netspurt.pictures.measures import fitting_unit, in_words
 from netspurt.quantities import quantity
 from netspurt.wording import rounded
@@ -154,7 +155,11 @@ def _bars(
         some = np.where(reach.any(axis=0), 0.0, np.nan)
         columns[name] = values, values - reach[0] + some, values + reach[1] + some
     x = Scale(names[0], ticks=_ticks(rows, across=True))
-    return Picture(bars(columns), Scale(label), x, legend=_second(names))
+    marks = bars(columns)
+    # Bars stand on the axis, unless some hang below zero.
+    least, most = reach_of(marks, 1) or (0.0, 0.0)
+    y = Scale(label, low=0.0 if least >= -1e-9 * most else None)
+    return Picture(marks, y, x, legend=_second(names))
 
 
 def _second(names: Sequence[str]) -> str:

@@ -120,7 +120,8 @@ def _words(run: Run) -> Iterator[str]:
     flows = run.flows
     again, spurious = int(flows["retransmissions"].sum()), int(flows["spurious"].sum())
     if again:
-        yield f"{number(spurious)} of {counted(again, 'retransmission')} were spurious."
+        were = "was" if spurious == 1 else "were"
+        yield f"{number(spurious)} of {counted(again, 'retransmission')} {were} spurious."
     if run.live is not None and not run.live.valid:
         yield f"This live run does not count: {run.live.why_not()}."
 

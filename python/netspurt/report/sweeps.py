@@ -79,15 +79,19 @@ def _words(folder: SweepFolder) -> Iterator[str]:
 
 
 def _without(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence on cases without a measure: their groups look better or worse than real."""
+    """Yield sentences on cases without measures: their groups look better or worse than real."""
+    lacking: dict[int, list[str]] = {}
     for measure in chosen:
         rows = summarise(cases, measure, folder.names, folder.labels)
         if missing := sum(row.without for row in rows):
-            words = in_words(measure)[0]
-            yield (
-                f"{counted(missing, 'case')} of {number(len(cases['case']))} without {words}, such "
-                "as those that did not finish, are left out of its means."
-            )
+            lacking.setdefault(missing, []).append(in_words(measure)[0])
+    for missing, words in lacking.items():
+        whose = "its" if len(words) == 1 else "their"
+        yield (
+            f"{counted(missing, 'case')} of {number(len(cases['case']))} without "
+            f"{', '.join(words)}, such as those that failed or did not finish, are left out of "
+            f"{whose} means."
+        )
 
 
 def _notes(folder: SweepFolder, chosen: Sequence[str]) -> Iterator[str]:

@@ -16,7 +16,13 @@ from netspurt.sweep.plan import Sweep
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive cases."""
+    """Consecutive cases.
+
+    Attributes
+    ----------
+    first, count
+        The number of the first case, and the number of cases.
+    """
 
     first: int
     count: int

@@ -88,6 +88,8 @@ class SweepFolder:
     seeds, paired
         The number of runs of each combination, and whether the runs of all combinations share their
         seeds.
+    fingerprint
+        Its fingerprint. Sweeps with equal fingerprints have equal results.
     """
 
     where: str

@@ -1,8 +1,8 @@
 //! Retransmissions of connections of which only one direction was captured.
 //!
-//! Without acknowledgements a repair that they called for looks like one by a timer. While the sender
-//! goes on to new octets, only a timer that backs off shows by itself: the same octets are sent again
-//! and again, and the waits double (RFC 6298 §5.5).
+//! Without acknowledgements a repair that they called for looks like one by a timer. Only a timer
+//! that backs off shows by itself: the same octets are sent again and again, and the waits double
+//! (RFC 6298 §5.5).
 
 use crate::segment::Cause;
 use crate::units::Duration;
@@ -25,7 +25,7 @@ pub fn judge_alone(way: &mut EndedWay) {
     while begins < all.len() {
         let copies = backed_off(&all[begins..]);
         for one in &mut all[begins..begins + copies] {
-            if copies >= WAITS && one.cause.get().is_none() {
+            if copies >= WAITS && one.cause.get() != Some(Cause::Syn) {
                 one.cause = Some(Cause::Rto).into();
                 (one.rule, one.cause_confidence) = (CauseRule::Backoff, CONFIDENCE);
             }

@@ -89,7 +89,7 @@ impl DropTail {
         if self.line.loses_at_entry(now, parcel, transit) {
             return None;
         }
-        let size = parcel.size_bytes;
+        let size = parcel.size_bytes();
         if !self.backlog.admits(size) {
             self.line.refuse(now, DropReason::QueueFull, parcel, transit);
             return None;

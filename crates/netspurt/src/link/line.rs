@@ -88,7 +88,7 @@ impl Line {
             };
             if end == End::Flushed {
                 self.count.carried -= 1;
-                self.count.carried_bytes -= u64::from(parcel.size_bytes);
+                self.count.carried_bytes -= u64::from(parcel.size_bytes());
             }
             self.refuse(at, reason, parcel, transit);
         }

@@ -66,7 +66,7 @@ impl Managed {
     fn start<F: Frame>(&mut self, now: Time, transit: &mut Transit<F>) {
         let mut desk = Desk { line: &mut self.line, transit };
         if let Some(parcel) = self.discipline.dequeue(now, &mut desk) {
-            let size = parcel.size_bytes;
+            let size = parcel.size_bytes();
             let span = self.line.transmit(now, size);
             self.in_service = Some((span.1, size));
             // The order at one instant follows the start of the transmission, not the frame's

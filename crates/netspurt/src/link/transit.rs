@@ -7,15 +7,47 @@ use crate::stage::Frame;
 /// A frame on its way, as links handle it: its place in its [`Transit`], and the fields that every
 /// link uses. The owner of a parcel passes it on or takes it out of the transit, so there is only
 /// one parcel for each frame.
+///
+/// It consists of two words, which the compiler keeps in registers. Four fields it would write to the
+/// stack one by one and copy from there at once, and the copy would wait for the writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
-    place: u32,
+    /// The place, and above it the octets of the frame.
+    place_and_size: u64,
+    /// The destination end, and above it the node of that end.
+    dest_and_home: u64,
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "each half is a number of 32 bits")]
+impl Parcel {
+    #[inline(always)]
+    fn new(place: u32, size_bytes: u32, dest: EndId, home: u32) -> Self {
+        let pair = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        Self { place_and_size: pair(place, size_bytes), dest_and_home: pair(dest.place(), home) }
+    }
+
+    #[inline(always)]
+    fn place(self) -> usize {
+        self.place_and_size as u32 as usize
+    }
+
     /// Octets of the frame.
-    pub size_bytes: u32,
+    #[inline(always)]
+    pub fn size_bytes(self) -> u32 {
+        (self.place_and_size >> 32) as u32
+    }
+
     /// The destination end.
-    pub dest: EndId,
+    #[inline(always)]
+    pub fn dest(self) -> EndId {
+        EndId::at(self.dest_and_home as u32)
+    }
+
     /// The node of that end, by number.
-    pub home: u32,
+    #[inline(always)]
+    pub fn home(self) -> u32 {
+        (self.dest_and_home >> 32) as u32
+    }
 }
 
 /// The place of a frame. A simulated segment fills one cache line, which is seldom still in the
@@ -35,7 +67,7 @@ struct Berth<F>(F);
 /// use netspurt::segment::Segment;
 /// let mut transit = Transit::new(Wanted::default());
 /// let parcel = transit.enter(Segment { size_bytes: 1500, ..Segment::default() }, 0);
-/// assert_eq!((parcel.size_bytes, transit.len()), (1500, 1));
+/// assert_eq!((parcel.size_bytes(), transit.len()), (1500, 1));
 /// assert_eq!(transit.leave(parcel).size_bytes, 1500);
 /// assert!(transit.is_empty());
 /// ```
@@ -93,7 +125,7 @@ impl<F: Frame> Transit<F> {
             }
             None => self.add(frame),
         };
-        Parcel { place, size_bytes, dest, home }
+        Parcel::new(place, size_bytes, dest, home)
     }
 
     /// Counts the first frame of a flow that has no counter yet.
@@ -112,25 +144,25 @@ impl<F: Frame> Transit<F> {
     /// The frame of `parcel`.
     #[inline]
     pub fn frame(&self, parcel: Parcel) -> &F {
-        &self.frames[parcel.place as usize].0
+        &self.frames[parcel.place()].0
     }
 
     /// Removes the frame of `parcel`.
     #[inline]
     pub fn leave(&mut self, parcel: Parcel) -> F {
-        self.free.push(parcel.place);
-        self.in_flight[parcel.dest.flow().index()] -= 1;
-        self.frames[parcel.place as usize].0
+        self.free.push(parcel.place() as u32);
+        self.in_flight[parcel.dest().flow().index()] -= 1;
+        self.frames[parcel.place()].0
     }
 
     /// Puts a copy of the frame of `parcel` on its way, and returns the copy's parcel.
     pub(super) fn copy(&mut self, parcel: Parcel) -> Parcel {
-        self.enter(*self.frame(parcel), parcel.home)
+        self.enter(*self.frame(parcel), parcel.home())
     }
 
     /// Sets the congestion mark of the frame of `parcel` (RFC 3168 §5).
     pub(super) fn mark(&mut self, parcel: Parcel) {
-        let frame = &mut self.frames[parcel.place as usize].0;
+        let frame = &mut self.frames[parcel.place()].0;
         *frame = frame.with_mark();
     }
 }

@@ -122,8 +122,10 @@ impl Link {
         parcel: Parcel,
         transit: &mut Transit<F>,
     ) -> Option<Arrival> {
-        if parcel.size_bytes > self.most_bytes {
-            self.take_in_too_big(when, parcel, transit);
+        if parcel.size_bytes() > self.most_bytes {
+            // A copy of its own: `when` itself stays in registers, as no pointer to it is passed.
+            let Appointment { at, since, by } = when;
+            self.take_in_too_big(Appointment { at, since, by }, parcel, transit);
             return None;
         }
         match &mut self.queued {
@@ -150,7 +152,7 @@ impl Link {
         }
         let frame = transit.leave(parcel);
         for part in fragments(frame, self.most_bytes) {
-            let parcel = transit.enter(part, parcel.home);
+            let parcel = transit.enter(part, parcel.home());
             self.offer(when, parcel, transit);
         }
     }

@@ -17,6 +17,8 @@ pub(super) struct FlowEnd<E> {
     pub(super) home: u32,
     /// The node that the other end is at.
     pub(super) peer_home: u32,
+    /// The link by which frames for the other end leave.
+    pub(super) exit: Option<u32>,
     /// The number of entries of this end in the event queue, including stale ones.
     entries: u32,
     /// Whether the flow is removed when it is over.
@@ -31,11 +33,24 @@ pub(super) struct FlowEnd<E> {
 const GONE: &str = "a flow that is not over has both its hosts";
 
 impl<E> FlowEnd<E> {
-    /// A host at the node `home` without an entry in the event queue.
-    fn new(flow: FlowId, (host, home): (E, u32), peer_home: u32, mortal: bool) -> Self {
-        let appointed = (Time::NEVER, Time::ZERO);
-        let host = Some(host);
-        Self { host, flow, home, peer_home, entries: 0, mortal, entered: Time::NEVER, appointed }
+    /// A host of `flow` without an entry in the event queue, whose frames leave by the link `exit`
+    /// for the node `peer_home`.
+    fn new(
+        (flow, mortal): (FlowId, bool),
+        (host, home): (E, u32),
+        (exit, peer_home): (Option<u32>, u32),
+    ) -> Self {
+        Self {
+            host: Some(host),
+            flow,
+            home,
+            peer_home,
+            exit,
+            entries: 0,
+            mortal,
+            entered: Time::NEVER,
+            appointed: (Time::NEVER, Time::ZERO),
+        }
     }
 
     #[inline]
@@ -70,14 +85,22 @@ impl<E> Ends<E> {
         Self { slots: FlowSlots::default(), ends: Vec::new() }
     }
 
-    /// Adds the ends of a flow; returns their places.
-    pub(super) fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>, mortal: bool) -> [usize; 2] {
+    /// Adds the ends of a flow; returns their places. `exit` finds the link by which frames leave a
+    /// node for another one.
+    pub(super) fn admit(
+        &mut self,
+        (flow, mortal): (FlowId, bool),
+        ends: FlowEnds<E>,
+        exit: impl Fn(u32, u32) -> Option<u32>,
+    ) -> [usize; 2] {
         self.slots.claim(flow);
         let places = self.places(flow);
         let [from, to] = ends.each_ref().map(|end| end.1);
         let [first, second] = ends;
-        let ends =
-            [FlowEnd::new(flow, first, to, mortal), FlowEnd::new(flow, second, from, mortal)];
+        let ends = [
+            FlowEnd::new((flow, mortal), first, (exit(from, to), to)),
+            FlowEnd::new((flow, mortal), second, (exit(to, from), from)),
+        ];
         if places[0] == self.ends.len() {
             self.ends.extend(ends);
         } else {

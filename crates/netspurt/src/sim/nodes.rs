@@ -3,7 +3,7 @@
 use crate::stage::Appointment;
 
 /// log2 of a block's width in nanoseconds.
-pub(super) const BLOCK: u32 = 24;
+pub(super) const BLOCK: u32 = 22;
 /// The number that stands for no node.
 pub(super) const NONE: u32 = u32::MAX;
 

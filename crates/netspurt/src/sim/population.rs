@@ -9,7 +9,8 @@ pub type FlowEnds<E> = [(E, u32); 2];
 /// Provides the flows that start while a world runs, sees the frames that leave and reach all ends,
 /// and takes back the ends of flows that are over.
 pub trait Population<F, E> {
-    /// When the next flow starts; [`Time::NEVER`] if none does.
+    /// When the next flow starts; [`Time::NEVER`] if none does. While the world runs, it changes only
+    /// by [`start`](Self::start).
     fn next_start(&self) -> Time {
         Time::NEVER
     }

@@ -1,7 +1,7 @@
 //! The event queue. Its appointments are ordered by time, then by when they were made, then by what
 //! caused them, and then by the order of entry.
 //!
-//! Time is divided into slots of 4096 ns, and blocks of 4096 slots, about 17 ms. The slots of the
+//! Time is divided into slots of 1024 ns, and blocks of 4096 slots, about 4 ms. The slots of the
 //! current block and of the next one are sorted lists, and two levels of bitmaps find the next list
 //! with an entry. Entries of later blocks are in a wheel whose slots are as wide as a block, or in
 //! one of the wheels above it, whose slots are each as wide as the whole wheel below. They move

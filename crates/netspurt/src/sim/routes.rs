@@ -86,7 +86,7 @@ pub struct Routes {
 
 /// How a node forwards frames.
 #[derive(Clone, Copy, Debug)]
-struct Onwards {
+pub(super) struct Onwards {
     /// The only link of a node without a table; `NO_LINK` if the node has no link.
     only: u32,
     /// Where the node's table begins, or `NO_TABLE`.
@@ -134,7 +134,19 @@ impl Routes {
     /// The link by which frames for node `to` leave node `at`.
     #[inline]
     pub fn next(&self, at: u32, to: u32) -> Option<u32> {
-        let Onwards { only, table } = self.from[at as usize];
+        self.choose(self.from[at as usize], to)
+    }
+
+    /// How the node `at` forwards frames; a node that does not exist has no link.
+    pub(super) fn onwards(&self, at: u32) -> Onwards {
+        let none = Onwards { only: NO_LINK, table: NO_TABLE };
+        self.from.get(at as usize).copied().unwrap_or(none)
+    }
+
+    /// The link by which frames for node `to` leave a node that forwards as `onwards` says.
+    #[inline]
+    pub(super) fn choose(&self, onwards: Onwards, to: u32) -> Option<u32> {
+        let Onwards { only, table } = onwards;
         let link = if table == NO_TABLE { only } else { self.tables[(table + to) as usize] };
         (link != NO_LINK).then_some(link)
     }

@@ -8,7 +8,7 @@ use super::nodes::{NONE, Nodes};
 const BITS: u32 = 8;
 const SLOTS: usize = 1 << BITS;
 /// The number of wheels that hold every block of a time of 64 bits in nanoseconds.
-const WHEELS: usize = 5;
+const WHEELS: usize = 6;
 
 /// Lists of nodes, grouped by the block in which the nodes are due, from a first block on.
 #[derive(Debug)]

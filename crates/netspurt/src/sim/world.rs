@@ -8,6 +8,7 @@ use crate::units::{Duration, Time};
 
 use super::ends::{Ends, FlowEnd};
 use super::population::{FlowEnds, Population};
+use super::routes::Onwards;
 use super::{EventQueue, Graph, Routes};
 
 /// The parts of a world.
@@ -65,6 +66,8 @@ pub struct World<F, E, P = ()> {
     served: u64,
     queue: EventQueue,
     roads: Vec<Road>,
+    /// The source of each link's frames.
+    feeders: Vec<Feeder>,
     ends: Ends<E>,
     routes: Routes,
     /// For each node, whether it reports the frames that it sees.
@@ -81,15 +84,21 @@ struct Road {
     link: Link,
     /// The instant of the link's valid entry in the event queue, which may also have stale entries.
     entered: Time,
-    node: u32,
-    /// Whether the destination node reports the frames that it sees.
-    observed: bool,
-    /// The source of the link's frames.
-    feeder: Feeder,
+    to: Destination,
     /// Whether another link gets all its frames from this link.
     leads_on: bool,
     /// When a frame last arrived ahead of time, and when the first arrival then had been settled.
     passed: (Time, Time),
+}
+
+/// The node at the end of a link.
+#[derive(Clone, Copy, Debug)]
+struct Destination {
+    node: u32,
+    /// Whether the node reports the frames that it sees.
+    observed: bool,
+    /// How the node forwards frames.
+    onwards: Onwards,
 }
 
 /// The source of a link's frames.
@@ -124,9 +133,11 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             Road {
                 link: Link::new(number, link),
                 entered: Time::NEVER,
-                node,
-                observed: observed[node as usize],
-                feeder: Feeder::Nothing,
+                to: Destination {
+                    node,
+                    observed: observed[node as usize],
+                    onwards: config.routes.onwards(node),
+                },
                 leads_on: false,
                 passed: (Time::NEVER, Time::NEVER),
             }
@@ -136,6 +147,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             now: Time::ZERO,
             served: 0,
             queue: EventQueue::new(),
+            feeders: vec![Feeder::Nothing; roads.len()],
             roads,
             ends: Ends::new(),
             routes: config.routes,
@@ -154,7 +166,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     /// Adds a flow that starts now. It does not come from the population, and it stays to the end
     /// of the run.
     pub fn admit(&mut self, flow: FlowId, ends: FlowEnds<E>) {
-        for place in self.ends.admit(flow, ends, false) {
+        let exit = |at, to| self.routes.next(at, to);
+        for place in self.ends.admit((flow, false), ends, exit) {
             let next = self.ends[place].host().next_wakeup();
             self.enter_end(place, next, (self.now, self.now));
         }
@@ -165,7 +178,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     #[inline(never)]
     fn start_flow(&mut self, at: Time) {
         let (flow, ends) = self.population.start();
-        let [place, _] = self.ends.admit(flow, ends, true);
+        let exit = |at, to| self.routes.next(at, to);
+        let [place, _] = self.ends.admit((flow, true), ends, exit);
         self.now = at;
         self.served += 1;
         let by = (at, Time::ZERO);
@@ -204,16 +218,16 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         for [a, b] in pairs.into_iter().flat_map(|[a, b]| [[a, b], [b, a]]) {
             let mut feeder = Feeder::Any;
             for link in self.routes.path(graph, a, b).unwrap_or_default() {
-                let road = &mut self.roads[link as usize];
-                let alone = road.feeder == Feeder::Nothing || road.feeder == feeder;
-                road.feeder = if alone { feeder } else { Feeder::Any };
-                feeder =
-                    if drops || queue || road.observed { Feeder::Any } else { Feeder::Link(link) };
+                let observed = self.roads[link as usize].to.observed;
+                let known = &mut self.feeders[link as usize];
+                let alone = *known == Feeder::Nothing || *known == feeder;
+                *known = if alone { feeder } else { Feeder::Any };
+                feeder = if drops || queue || observed { Feeder::Any } else { Feeder::Link(link) };
             }
         }
-        for index in 0..self.roads.len() {
-            if let Feeder::Link(link) = self.roads[index].feeder {
-                self.roads[link as usize].leads_on = true;
+        for feeder in &self.feeders {
+            if let Feeder::Link(link) = feeder {
+                self.roads[*link as usize].leads_on = true;
             }
         }
     }
@@ -278,18 +292,27 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         while self.served < limit {
             let start = self.population.next_start();
             let before = start.as_nanos().checked_sub(1).map(|at| Time::from_nanos(at).min(until));
-            let Some((when, stage)) = before.and_then(|before| self.queue.pop_by(before)) else {
-                if start <= until {
-                    self.start_flow(start);
-                    continue;
-                }
+            if before.is_some_and(|before| self.serve_by(before, limit) == Advance::Full) {
+                break;
+            }
+            if start > until {
                 self.now = self.now.max(until);
                 return Advance::Reached;
-            };
+            }
+            self.start_flow(start);
+        }
+        Advance::Full
+    }
+
+    /// Serves the wake-ups due by `until`, until `limit` wake-ups were served since the start of
+    /// time or the buffer of events is full.
+    fn serve_by(&mut self, until: Time, limit: u64) -> Advance {
+        while self.served < limit {
+            let Some((when, stage)) = self.queue.pop_by(until) else { return Advance::Reached };
             self.served += 1;
             self.serve(when, stage as usize);
             if self.transit.events.is_full() {
-                return Advance::Full;
+                break;
             }
         }
         Advance::Full
@@ -317,37 +340,39 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     }
 
     /// Lets a stage process what is due, and passes on the results.
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, when: Appointment, stage: usize) {
         let by = (when.at, when.since);
-        match self.roads.get_mut(stage) {
-            Some(road) if road.entered == when.at => {
-                road.entered = Time::NEVER;
-                self.now = when.at;
+        let Some(road) = self.roads.get_mut(stage) else {
+            return self.serve_end(by, stage - self.roads.len());
+        };
+        if road.entered == when.at {
+            road.entered = Time::NEVER;
+            self.now = when.at;
+            if road.link.is_plain() {
                 self.serve_road(by, stage);
+            } else {
+                self.serve_managed_road(by, stage);
             }
-            Some(_) => {}
-            None => self.serve_end(by, stage - self.roads.len()),
         }
     }
 
-    /// Passes on the frames that arrived at the end of a link, in the wake-up that was due and
+    /// Passes on the frames that arrived at the end of a plain link, in the wake-up that was due and
     /// settled then.
     ///
     /// Most links are plain. Their arrivals do not pass through a function that other links share,
     /// since that would write each of them to memory and read it again.
     #[inline(always)]
     fn serve_road(&mut self, by: (Time, Time), index: usize) {
-        if !self.roads[index].link.is_plain() {
-            return self.serve_managed_road(by, index);
-        }
         loop {
             let road = &mut self.roads[index];
-            let Some(arrival) = road.link.take_plain(by.0) else { break };
-            let (node, observed) = (road.node, road.observed);
-            self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, node, observed);
+            let Some(arrival) = road.link.take_plain(by.0) else {
+                let next = road.link.first_plain();
+                return road.enter(index, next, by, &mut self.queue);
+            };
+            let to = road.to;
+            self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, to);
         }
-        self.enter_road(index, self.roads[index].link.first_plain(), by);
     }
 
     /// The same for a link with a managed queue or with effects.
@@ -356,8 +381,8 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         loop {
             let road = &mut self.roads[index];
             let Some(arrival) = road.link.take(by.0, &mut self.transit) else { break };
-            let (node, observed) = (road.node, road.observed);
-            self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, node, observed);
+            let to = road.to;
+            self.arrive(Appointment { by, ..arrival.when }, arrival.parcel, to);
             if self.roads[index].link.next_at() > by.0 {
                 break;
             }
@@ -382,18 +407,20 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
 
     /// Delivers a frame that reaches a node, or forwards it.
     #[inline(always)]
-    fn arrive(&mut self, when: Appointment, parcel: Parcel, node: u32, observed: bool) {
+    fn arrive(&mut self, when: Appointment, parcel: Parcel, to: Destination) {
         let at = when.at;
-        let here = parcel.home == node;
+        let Destination { node, observed, onwards } = to;
+        let here = parcel.home() == node;
         if observed {
             let way = if here { Way::In } else { Way::Through };
             let frame = *self.transit.frame(parcel);
             self.transit.events.report(at, What::Seen { node, way, frame });
         }
         if !here {
-            return self.forward(when, node, parcel);
+            let link = next_link(&self.routes, onwards, parcel);
+            return self.forward(when, link, parcel);
         }
-        let place = self.ends.place(parcel.dest);
+        let place = self.ends.place(parcel.dest());
         let frame = self.transit.leave(parcel);
         let host = self.ends[place].host_mut();
         if let Some(whole) = host.gather(at, frame, &mut self.transit.events) {
@@ -410,7 +437,7 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
     fn emit(&mut self, when: Appointment, place: usize) {
         loop {
             let end = &mut self.ends[place];
-            let (node, to) = (end.home, end.peer_home);
+            let (node, to, exit) = (end.home, end.peer_home, end.exit);
             let sent = end.host_mut().pop(when.at, &mut self.transit.events);
             let next = end.host().next_wakeup();
             let Some((at, _, frame)) = sent else { return self.enter_end(place, next, when.by) };
@@ -419,34 +446,36 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
                 self.transit.events.report(at, What::Seen { node, way: Way::Out, frame });
             }
             let parcel = self.transit.enter(frame, to);
-            self.forward(Appointment { at, ..when }, node, parcel);
+            self.forward(Appointment { at, ..when }, exit.expect(CHECKED), parcel);
             if next.is_none_or(|next| next > when.at) {
                 return self.enter_end(place, next, when.by);
             }
         }
     }
 
-    /// Sends a frame from a node towards its end, up to the next place where it may meet other
-    /// frames. Its fate on the links before that place is known at once.
+    /// Sends a frame over the link `number` towards its end, up to the next place where it may meet
+    /// other frames. Its fate on the links before that place is known at once.
     #[inline(always)]
-    fn forward(&mut self, mut when: Appointment, node: u32, parcel: Parcel) {
-        let mut number = self.next_link(node, parcel);
+    fn forward(&mut self, mut when: Appointment, mut number: u32, parcel: Parcel) {
         loop {
             let road = &mut self.roads[number as usize];
             let Some(arrival) = road.link.take_in(when, parcel, &mut self.transit) else {
                 return self.enter_managed_road(number as usize, when.by);
             };
             let Appointment { at, since, .. } = arrival.when;
-            if road.leads_on && road.node != parcel.home && at <= self.horizon {
-                let (clear, node) = (road.link.is_clear(), road.node);
-                let next = self.next_link(node, parcel);
-                if clear && self.roads[next as usize].feeder == Feeder::Link(number) {
-                    when = self.pass(number, at, since);
+            if road.leads_on && road.to.node != parcel.home() && at <= self.horizon {
+                let next = next_link(&self.routes, road.to.onwards, parcel);
+                if road.link.is_clear() && self.feeders[next as usize] == Feeder::Link(number) {
+                    // The frame arrives ahead of time. Arrivals at one instant are one wake-up.
+                    if road.passed.0 != at {
+                        road.passed = (at, since);
+                        self.served += 1;
+                    }
+                    when = Appointment { at, since, by: road.passed };
                     number = next;
                     continue;
                 }
             }
-            let road = &mut self.roads[number as usize];
             road.link.keep(arrival);
             if at < road.entered {
                 road.entered = at;
@@ -456,41 +485,13 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
         }
     }
 
-    /// Passes a frame to the next link, after it arrived at the end of a link ahead of time.
-    #[inline(always)]
-    fn pass(&mut self, number: u32, at: Time, since: Time) -> Appointment {
-        let road = &mut self.roads[number as usize];
-        if road.passed.0 != at {
-            road.passed = (at, since);
-            self.served += 1;
-        }
-        Appointment { at, since, by: road.passed }
-    }
-
-    /// The link by which a frame leaves a node.
-    #[inline(always)]
-    fn next_link(&self, node: u32, parcel: Parcel) -> u32 {
-        self.routes.next(node, parcel.home).expect("routes are checked before a run")
-    }
-
-    /// Ensures that a link's `next` arrival has an entry in the queue; `by` is the event that caused
-    /// it.
-    #[inline(always)]
-    fn enter_road(&mut self, index: usize, next: Option<Appointment>, by: (Time, Time)) {
-        let road = &mut self.roads[index];
-        if let Some(mut next) = next
-            && next.at < road.entered
-        {
-            road.entered = next.at;
-            next.by = next.by.max(by);
-            self.queue.push(next, index as u32);
-        }
-    }
-
-    /// The same for a link with a managed queue or with effects.
+    /// Ensures that the next arrival of a link with a managed queue or with effects has an entry in
+    /// the queue.
     #[inline(never)]
     fn enter_managed_road(&mut self, index: usize, by: (Time, Time)) {
-        self.enter_road(index, self.roads[index].link.appointment(), by);
+        let road = &mut self.roads[index];
+        let next = road.link.appointment();
+        road.enter(index, next, by, &mut self.queue);
     }
 
     /// Ensures that a host's `next` wake-up has an entry in the queue, as for links.
@@ -507,4 +508,34 @@ impl<F: Frame, E: Host<F>, P: Population<F, E>> World<F, E, P> {
             self.queue.push(Appointment { at, since, by }, (self.roads.len() + place) as u32);
         }
     }
+}
+
+impl Road {
+    /// Ensures that the link's `next` arrival has an entry in the queue; `by` is the event that caused
+    /// it.
+    #[inline(always)]
+    fn enter(
+        &mut self,
+        index: usize,
+        next: Option<Appointment>,
+        by: (Time, Time),
+        queue: &mut EventQueue,
+    ) {
+        if let Some(mut next) = next
+            && next.at < self.entered
+        {
+            self.entered = next.at;
+            next.by = next.by.max(by);
+            queue.push(next, index as u32);
+        }
+    }
+}
+
+/// What is said where a route is missing.
+const CHECKED: &str = "routes are checked before a run";
+
+/// The link by which a frame leaves a node that forwards as `onwards` says.
+#[inline(always)]
+fn next_link(routes: &Routes, onwards: Onwards, parcel: Parcel) -> u32 {
+    routes.choose(onwards, parcel.home()).expect(CHECKED)
 }

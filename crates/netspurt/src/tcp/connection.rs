@@ -552,6 +552,8 @@ impl Stage<Segment> for Connection {
             // The queue starts again at its first place, which is in the cache.
             self.outbox.clear();
         }
-        Some((self.ready, 0, segment))
+        // Field by field: the segment has just been written so, and wider loads would wait until all
+        // of it has left the processor's store buffer. What needs its destination would wait with them.
+        Some((self.ready, 0, Segment { dest: self.end.peer(), ..segment }))
     }
 }

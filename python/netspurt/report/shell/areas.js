@@ -69,13 +69,13 @@ function drawCells(pen, mark, map) {
   }
 }
 
-// Areas from the top of the picture to its bottom. The edge keeps one visible that is narrower than a dot.
+// Areas over the whole height; each is at least a dot wide.
 function drawShades(pen, mark, map) {
   pen.globalAlpha = mark.alpha;
   pen.beginPath();
   for (let n = 0; n < mark.left.length; n += 1) {
-    const left = map.x(mark.left[n]);
-    pen.rect(left, map.top, Math.max(map.x(mark.right[n]) - left, map.dot), map.height);
+    const [left, right] = [map.x(mark.left[n]), map.x(mark.right[n])];
+    pen.rect(left, map.top, Math.max(right - left, map.dot), map.height);
   }
   pen.fill();
   pen.globalAlpha = 1;

@@ -216,7 +216,7 @@ function drawRules(pen, mark, map) {
 
 const DRAWN = {
   Line: drawLine, Bars: drawBars, Points: drawPoints, Band: drawBand, Rules: drawRules,
-  Blocks: drawBlocks, Cells: drawCells, Shades: drawShades, Spans: drawSpans,
+  Blocks: drawBlocks, Cells: drawCells, Spans: drawSpans, Shades: drawShades,
 };
 
 function drawMark(pen, mark, map, ink) {

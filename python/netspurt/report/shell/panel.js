@@ -293,7 +293,7 @@ class Panel {
 
 // How many there are of a mark.
 function lengthOf(mark) {
-  return (mark.x || mark.y || mark.values || mark.left).length;
+  return (mark.x || mark.y || mark.left || mark.values).length;
 }
 
 // The place of the first value that is not below `wanted`, or, after equals, above it.

@@ -8,15 +8,12 @@ function valueAt(mark, x) {
   return x - mark.x[after - 1] <= mark.x[after] - x ? after - 1 : after;
 }
 
-// The lines and bands of a panel at x, and the shades that hold x, in words.
+// The areas, lines and bands of a panel at x, in words.
 function readLines(panel, x) {
   const { unit } = panel.picture.y;
-  const found = [];
+  const areas = panel.shown().filter((one) => one.type === "Shades");
+  const found = areas.filter((one) => one.left.some((left, n) => left <= x && x <= one.right[n])).map((one) => one.label);
   for (const mark of panel.marks) {
-    if (mark.type === "Shades" && !panel.hidden.has(mark.label)) {
-      if (mark.left.some((left, n) => left <= x && x <= mark.right[n])) found.push(mark.label);
-      continue;
-    }
     const isLine = (mark.type === "Line" || mark.type === "Band") && mark.sorted;
     if (!isLine || !mark.label || panel.hidden.has(mark.label) || !mark.x.length) continue;
     const n = valueAt(mark, x);

@@ -615,6 +615,8 @@ fn without_acknowledgements_only_a_timer_that_backs_off_shows() {
     for at in [1000.0, 1800.0, 3400.0, 6600.0] {
         talk.data(at, 11_000);
     }
+    // The sender goes on, so acknowledgements came.
+    talk.data(7000.0, 12_000);
     let causes = |talk: &Talk| -> Vec<_> {
         let way = talk.way();
         way.retransmissions.iter().map(|one| (one.cause.get(), one.verdict)).collect()
@@ -623,6 +625,6 @@ fn without_acknowledgements_only_a_timer_that_backs_off_shows() {
     assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
     assert!(talk.way().floors.waits().is_empty());
     // With acknowledgements more is known.
-    talk.ack(6700.0, 12_000);
+    talk.ack(7100.0, 13_000);
     assert_ne!(causes(&talk)[0], unknown);
 }

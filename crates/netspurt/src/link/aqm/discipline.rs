@@ -58,7 +58,7 @@ impl Discipline {
         held: (u32, u64),
         desk: &mut Desk<'_, F>,
     ) {
-        let size = parcel.size_bytes;
+        let size = parcel.size_bytes();
         let (verdict, limit, ecn, fifo) = match self {
             Self::FqCoDel(queues) => return queues.enqueue(now, parcel, held, desk),
             Self::Red(red, fifo) => (red.judge(now, size, held), red.limit(), red.ecn(), fifo),

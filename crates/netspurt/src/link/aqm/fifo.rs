@@ -13,14 +13,14 @@ pub(in crate::link) struct Fifo {
 
 impl Fifo {
     pub(super) fn add(&mut self, now: Time, parcel: Parcel) {
-        self.bytes += u64::from(parcel.size_bytes);
+        self.bytes += u64::from(parcel.size_bytes());
         self.frames.push((now, parcel));
     }
 
     /// Removes the frame that has waited longest and returns it with its instant of arrival.
     pub(super) fn take(&mut self) -> Option<(Time, Parcel)> {
         let (since, parcel) = self.frames.pop()?;
-        self.bytes -= u64::from(parcel.size_bytes);
+        self.bytes -= u64::from(parcel.size_bytes());
         Some((since, parcel))
     }
 

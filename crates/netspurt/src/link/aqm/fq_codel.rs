@@ -70,7 +70,7 @@ impl FqCoDel {
         held: (u32, u64),
         desk: &mut Desk<'_, F>,
     ) {
-        let size = parcel.size_bytes;
+        let size = parcel.size_bytes();
         self.algorithm.largest = self.algorithm.largest.max(size);
         let index = bucket(desk.transit.frame(parcel).flow_hash(), self.salt, self.flows.len());
         let flow = &mut self.flows[index as usize];
@@ -100,7 +100,7 @@ impl FqCoDel {
         let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.queue.held().1);
         if let Some((_, parcel)) = fattest.and_then(|flow| flow.queue.take()) {
             self.packets -= 1;
-            self.bytes -= u64::from(parcel.size_bytes);
+            self.bytes -= u64::from(parcel.size_bytes());
             desk.drop(now, DropReason::QueueFull, parcel);
         }
     }
@@ -129,7 +129,7 @@ impl FqCoDel {
             self.bytes -= before.1 - after.1;
             match parcel {
                 Some(parcel) => {
-                    flow.deficit -= i64::from(parcel.size_bytes);
+                    flow.deficit -= i64::from(parcel.size_bytes());
                     let list = if is_new { &mut self.new } else { &mut self.old };
                     list.push_front(index);
                     return Some(parcel);
