@@ -362,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_comes_out_again(
+        fn unpacking_gives_the_packed_value(
             number: u32,
             foul: bool,
             rain: Vec<(u64, u128)>,
@@ -379,14 +379,14 @@ mod tests {
         }
 
         #[test]
-        fn zeros_come_back(octets in prop::collection::vec(0_u8..3, 0..40)) {
+        fn removed_zeros_are_restored(octets in prop::collection::vec(0_u8..3, 0..40)) {
             let all = with_zeros(&without_zeros(&octets));
             prop_assert_eq!(&all[..octets.len()], &octets[..]);
             prop_assert!(all[octets.len()..].iter().all(|octet| *octet == 0));
         }
 
         #[test]
-        fn ranges_come_out_again(pairs: Vec<(u16, u8)>) {
+        fn unpacking_gives_the_packed_ranges(pairs: Vec<(u16, u8)>) {
             let mut ranges = Ranges::default();
             for (left, len) in pairs {
                 ranges.insert(left.into(), u64::from(left) + u64::from(len));

@@ -1,9 +1,11 @@
 //! A queue in a ring of slots.
 
-/// A queue whose first value lies in the queue itself, and the others in slots, whose number doubles
-/// when they are full. So a queue of one value touches no other memory, and the next value is at
-/// hand before it is needed. Slots that run empty are used from the first one on again, which is in
-/// the processor's cache.
+/// A queue of values. The first value is in a field of the queue, and the others are in slots. The
+/// number of slots doubles when all are full.
+///
+/// A queue of one value uses no other memory, and the next value is always in the queue itself. When
+/// the slots become empty, the queue starts again at the first slot, which is in the processor's
+/// cache.
 ///
 /// ```
 /// use netspurt::ring::Ring;
@@ -13,12 +15,12 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// The value that has waited longest, if one waits.
+    /// The value that has been in the queue for the longest time, if the queue is not empty.
     first: T,
     len: u32,
-    /// The slot of the value that follows it.
+    /// The slot of the second value.
     second: u32,
-    /// The values behind the first. The number of slots is a power of two, or zero.
+    /// The slots with the values after the first. Their number is a power of two, or zero.
     slots: Vec<T>,
 }
 

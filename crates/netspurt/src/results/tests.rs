@@ -141,7 +141,7 @@ fn nodes_whose_names_look_alike_have_files_of_their_own() {
 
 proptest! {
     #[test]
-    fn no_two_captures_share_a_file_and_none_leaves_its_folder(
+    fn each_capture_has_a_file_of_its_own_inside_the_folder(
         nodes in proptest::collection::hash_set("[./ _a1-]{0,4}", 0..8)
     ) {
         let files = capture_files(nodes.iter().map(String::as_str));

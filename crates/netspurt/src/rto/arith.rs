@@ -241,7 +241,7 @@ mod tests {
         }
 
         #[test]
-        fn a_step_lies_between_where_it_starts_and_where_it_goes(
+        fn a_step_ends_between_its_start_and_its_target(
             from in any::<u64>(), to in any::<u64>(), num in 0..100u64, more in 0..10_000u64,
         ) {
             let ns = |n| Smooth::of(Duration::from_nanos(n));

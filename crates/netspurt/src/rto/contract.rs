@@ -302,7 +302,7 @@ proptest! {
     }
 
     #[test]
-    fn no_timeout_shortens_the_timer_and_many_bring_it_to_its_ceiling(past in steps()) {
+    fn timeouts_never_shorten_the_timer_and_many_timeouts_bring_it_to_its_maximum(past in steps()) {
         for algorithm in algorithms() {
             let mut timer = with_past(&algorithm, &past);
             let first = timer.rto();
@@ -327,7 +327,7 @@ proptest! {
     }
 
     #[test]
-    fn an_ambiguous_sample_moves_nothing_where_karns_rule_holds(
+    fn an_ambiguous_sample_changes_nothing_if_karns_rule_applies(
         past in steps(), sample in sample(),
     ) {
         for algorithm in algorithms().into_iter().filter(|algorithm| algorithm.karn) {
@@ -339,7 +339,7 @@ proptest! {
     }
 
     #[test]
-    fn progress_without_a_sample_ends_a_backoff_only_where_the_algorithm_says_so(past in steps()) {
+    fn progress_without_a_sample_ends_a_backoff_only_in_some_algorithms(past in steps()) {
         for algorithm in algorithms() {
             let mut timer = with_past(&algorithm, &past);
             timer.on_timeout(Time::ZERO, TimeoutKind::Rto);

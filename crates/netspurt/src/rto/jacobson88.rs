@@ -170,8 +170,8 @@ mod tests {
         assert_eq!(scaled(&[4, 8, 2]), Some((34, 10)));
     }
 
-    /// By hand: the paper of 1988 gives ((36 / 4) + 10) / 2 = 9 ticks, and that of 1990 gives (36 /
-    /// 8) + 10 = 14.
+    /// By hand: the paper of 1988 gives ((36 / 4) + 10) / 2 = 9 ticks, and the paper of 1990 gives
+    /// (36 / 8) + 10 = 14.
     #[test]
     fn two_deviations_in_1988_became_four_in_1990() {
         assert_eq!(after(Deviations::Two, &[4, 8]).rto(), ticks(9));

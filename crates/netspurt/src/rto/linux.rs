@@ -346,7 +346,7 @@ mod tests {
     /// 300 000. The deviation would grow by 300 000 - 200 000, but only an eighth of this is added,
     /// so mdev is 812 500. The timer is 362 500 + 812 500.
     #[test]
-    fn a_fall_lifts_the_deviation_by_an_eighth_of_what_a_rise_would() {
+    fn a_fall_raises_the_deviation_by_an_eighth_of_the_effect_of_a_rise() {
         let timer = after(&[(400_000, 0), (100_000, 0)]);
         assert_eq!(fields(&timer), (2_900_000, 812_500, 812_500, 812_500));
         assert_eq!(micros(&timer), 1_175_000);

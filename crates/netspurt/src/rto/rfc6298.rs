@@ -285,9 +285,10 @@ mod tests {
 
     /// RFC 6298 §2.2: the first sample becomes the mean, and half of it the variation. §2.3: with a
     /// later sample the variation moves first, by a quarter and against the old mean; then the mean
-    /// moves by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. 180 ms gives 0.75 · 50
-    /// + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340. 60 ms gives 0.75 ·
-    /// 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75 and a timer of 103.75 + 222.5 = 326.25.
+    /// moves by an eighth. By hand: 100 ms gives 100, 50 and a timer of 300. The sample of 180 ms
+    /// gives 0.75 · 50 + 0.25 · 80 = 57.5, 87.5 + 22.5 = 110 and a timer of 110 + 230 = 340. The
+    /// sample of 60 ms gives 0.75 · 57.5 + 0.25 · 50 = 55.625, 96.25 + 7.5 = 103.75 and a timer of
+    /// 103.75 + 222.5 = 326.25.
     #[test]
     fn mean_and_variation_follow_the_rfc() {
         let at = |samples: &[u64]| fields(&after(without_floor(), samples));

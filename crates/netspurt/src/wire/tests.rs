@@ -190,7 +190,7 @@ proptest! {
     }
 
     #[test]
-    fn options_of_any_kind_are_read_as_far_as_they_go(area in vec(any::<u8>(), 0..=10), syn: bool) {
+    fn options_of_any_kind_are_read_up_to_the_first_malformed_one(area in vec(any::<u8>(), 0..=10), syn: bool) {
         let mut options: Vec<u8> = area.iter().map(|octet| octet % 12).collect();
         options.resize(options.len().next_multiple_of(4), 0);
         let flags = if syn { Flags::SYN } else { Flags::ACK };

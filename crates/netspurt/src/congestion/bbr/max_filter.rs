@@ -44,7 +44,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_greatest_value_of_the_last_rounds(
+        fn the_maximum_is_the_greatest_value_of_the_last_rounds(
             steps in prop::collection::vec((0..3u64, 0..1000u64), 1..100),
             rounds in 1..12u32,
         ) {

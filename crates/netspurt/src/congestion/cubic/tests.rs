@@ -74,10 +74,11 @@ fn the_curve_follows_c_times_the_cube_of_the_time_from_k() {
     assert_eq!(at(k + 5_000_000_000), 140_000);
 }
 
-/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). At t
-/// = 0, with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and an RTT of 100 ms, the target is
-/// 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 = 0.013996. At t
-/// = 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013 = 0.027665.
+/// §4.4: each new ACK adds (target - cwnd) / cwnd segments, where target is W_cubic(t + RTT). In
+/// the beginning, with W_max 1000, cwnd 700, K = cbrt(750) = 9.0856 s and an RTT of 100 ms, the
+/// target is 1000 - 0.4 · 8.9856^3 = 709.797, and one acknowledged segment adds 9.797 / 700 =
+/// 0.013996. After 100 ms the target is 719.379, and one acknowledged segment adds 19.366 / 700.013
+/// = 0.027665.
 #[test]
 fn an_ack_adds_the_distance_to_the_target_over_the_window() {
     let (mut cubic, mut window) = cut(1000);
@@ -332,7 +333,7 @@ proptest! {
     /// The curve climbs `gap` octets in the time that `climb` returns, if this is less than the
     /// longest time of 73 minutes, which corresponds to 2^34 segments.
     #[test]
-    fn climb_and_offset_are_each_others_reverse(gap in 0..1u64 << 36, smss in 4..10_000u64) {
+    fn climb_and_offset_are_inverse_to_each_other(gap in 0..1u64 << 36, smss in 4..10_000u64) {
         let curve = Curve { c: (2, 5), smss };
         let back = curve.offset(curve.climb(gap));
         prop_assert!(back <= gap && gap - back <= 1 + gap / 100_000, "{} {}", gap, back);

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_samples_judge_nothing() {
+    fn a_round_is_not_judged_after_seven_samples() {
         let mut bench = Bench::new(HyStartPpConfig::default());
         bench.round(100_000);
         let end = bench.una + 100 * SMSS;
