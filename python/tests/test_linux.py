@@ -37,7 +37,7 @@ def is_time(item: str) -> bool:
 
 
 def disagreements(filed: Numbers, found: Numbers) -> list[str]:
-    """The measurements that are outside the filed range."""
+    """Return the measurements that are outside the filed range."""
     wrong = []
     for (case, item), (median, least, most) in filed.items():
         if (case, item) not in found:
