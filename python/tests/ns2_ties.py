@@ -20,7 +20,7 @@ Times = NDArray[np.int64]
 
 
 def coincidences(case: dict[str, object]) -> Times:
-    """Return when, in our own run, something hangs on the order of two things at one instant.
+    """Return the instants of our own run at which the order of two events matters.
 
     That is where a packet reaches the bottleneck's full queue as another leaves it, or the
     receiver as the hold of an earlier packet's ACK ends.

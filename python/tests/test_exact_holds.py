@@ -10,7 +10,7 @@ from typing import Any
 
 from ns2_cases import Row, cases, drive, first_difference, rows_of, scenario_of
 
-#: By how much the exact run is slower.
+#: The factor by which the exact run is slower.
 SLOWER = 3
 
 #: Rates at which an octet takes whole nanoseconds when they are divided by `SLOWER`.

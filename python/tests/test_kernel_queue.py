@@ -18,13 +18,13 @@ from lateness import real_time
 #: A frame takes 84.5 ms; three buffers, as in RFC 2416: one for the frame in transmission.
 RATE_BPS, FRAME, BUFFERS = 96_000, 1014, 3
 
-#: By how much an instant of sending may be off, either way, and no other frame is dropped.
+#: An error of this size in an instant of sending does not change which frames are dropped.
 MARGIN_S = 0.012
 
 #: Seeds of instants whose drops do not hang on a few milliseconds: 3 of the first 60.
 SEEDS = (8, 48, 55)
 
-#: What the machine needs, and how it says that it has it.
+#: Commands that succeed only on a machine with the features that the test needs.
 NEEDED = (
     "ip link add near type veth peer name far && "
     "tc qdisc add dev near root handle 1: tbf rate 1mbit burst 2000 limit 9000 && "
@@ -79,7 +79,7 @@ def is_clear(times: list[float], seed: int) -> bool:
 
 
 def unavailable() -> str:
-    """Why there is no queue of the kernel to compare with; empty if there is one."""
+    """Return why no queue of the kernel can be compared; empty if one can."""
     missing = [name for name in ("unshare", "ip", "tc") if shutil.which(name) is None]
     if missing:
         return f"no command {', '.join(missing)}"

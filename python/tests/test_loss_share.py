@@ -1,4 +1,4 @@
-"""The share of losses counts outages, and a choice of a timer says when it rests on few of them."""
+"""The share of losses counts outages, and the advice warns if it depends on few of them."""
 
 from __future__ import annotations
 

@@ -672,7 +672,7 @@ def test_a_recording_has_its_timers_and_distributions(browser: Any, tmp_path: Pa
     read = re.search(r"^(\S+ m?s)$", told, re.MULTILINE)
     assert read
     assert seconds(read[1]) == pytest.approx(seconds(cells[0]), abs=1e-6)
-    # On a logarithmic axis the cursor reads the value, not its logarithm.
+    # On a logarithmic axis the cursor shows the value, not its logarithm.
     hover(browser, canvas(browser, "Distributions"), 0, 40)
     at = all_of(browser, ".readout")[1].text.split(" · ")[0]
     rtt = found.delays.rtt_s
