@@ -50,7 +50,7 @@ struct Transfer {
     octets: u64,
     ends: [Connection; 2],
     events: Events<Segment>,
-    /// Under way.
+    /// The segments in flight.
     flying: Flying,
 }
 
