@@ -1,4 +1,4 @@
-"""How large a report is, and how fast Chromium opens it.
+"""Measures the size of a report, and the time in which Chromium opens it.
 
     python bench/report.py [MARKS ...]          # by default 100,000 and 1,000,000
 
@@ -71,7 +71,7 @@ def browser() -> Any:
 
 
 def opening_s(driver: Any, file: Path) -> float:
-    """Return how long a page takes until it is drawn, as its own clock has it [s]."""
+    """Return the time until a page is drawn, by the page's own clock [s]."""
     driver.get("about:blank")
     driver.get(file.as_uri())
     script = "return document.documentElement.dataset.ready"

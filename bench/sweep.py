@@ -1,4 +1,4 @@
-"""Measures what a sweep costs besides its cases: `python bench/sweep.py`, a few minutes.
+"""Measures the costs of a sweep in addition to its cases: `python bench/sweep.py`, some minutes.
 
 The two variants of a ratio take turns in one run. A *case* is the simulation of a transfer of some
 thousand segments. It takes about a millisecond, and longer with a larger `--segments`.

@@ -1,4 +1,4 @@
-"""Measures what a timer at the server's edge does for pages with tail losses, with two profiles.
+"""Measures the effect of a timer at the server's edge on pages with tail losses.
 
     python bench/tail_loss.py --out runs/tail-loss [--fetches 500] [--rows reno,reno-sfr]
 

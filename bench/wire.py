@@ -1,4 +1,4 @@
-"""The cost of forwarding real packets, compared with a bare forwarder.
+"""Measures the cost of forwarding real packets, compared with a bare forwarder.
 
 Run `cargo build --release -p netspurt-live --example wire`, then `python3 bench/wire.py`. TUN
 devices need root if only root may open /dev/net/tun. Variants take turns, and ratios are computed

@@ -1,5 +1,5 @@
-//! Captures of any octets: files as they are, and packets of any link type in files that are well
-//! formed.
+//! Fuzzes the reader of captures: with files of any octets, and with packets of any link type in
+//! well-formed files.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use std::io::Read;
 use libfuzzer_sys::fuzz_target;
 use netspurt::wire::{CaptureReader, Checks, Datagrams, TcpView, decode, decode_echo};
 
-/// Every link type that is read, and one that is not.
+/// Every link type that the reader supports, and one that it does not support.
 const LINKS: [u8; 20] =
     [0, 1, 9, 10, 12, 14, 50, 51, 100, 101, 104, 105, 108, 113, 127, 147, 204, 228, 229, 239];
 
@@ -28,7 +28,7 @@ fuzz_target!(|octets: &[u8]| {
     }
 });
 
-/// A file of pcap whose packets are the parts of `octets`, each behind its length.
+/// Makes a pcap file from `octets`. They contain each packet after the packet's length.
 fn pcap(link: u16, mut octets: &[u8]) -> Vec<u8> {
     let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0];
     file.extend(u32::from(link).to_le_bytes());
@@ -44,7 +44,7 @@ fn pcap(link: u16, mut octets: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Reads everything that can be read, and checks what must hold of anything.
+/// Reads as much as possible, and checks the rules that every result must keep.
 fn read<R: Read>(reader: Result<CaptureReader<R>, netspurt::wire::CaptureFault>) {
     let mut reader = match reader {
         Ok(reader) => reader,

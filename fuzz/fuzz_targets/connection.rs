@@ -1,6 +1,7 @@
-//! Two connections and a hostile network, in two moods. In the first it loses, copies, delays, reorders and
-//! marks: no octet arrives that was not sent, and once it relents all arrive. In the second it also
-//! forges segments near the connection's numbers: then nothing panics and nothing hangs.
+//! Fuzzes two connections over a hostile network, in two modes. In the first mode the network
+//! loses, copies, delays, reorders and marks packets. No octet arrives that was not sent, and all
+//! octets arrive after the network stops doing harm. In the second mode the network also forges
+//! segments near the connection's numbers. The code must not panic or hang.
 
 #![no_main]
 
@@ -17,7 +18,7 @@ use netspurt::units::{Duration, Time};
 const PROFILES: [fn() -> RfcConfig; 4] =
     [RfcConfig::rfc_2026, RfcConfig::linux_6, RfcConfig::reno_1998, RfcConfig::reno_2005];
 
-/// Wake-ups after which a transfer over a network that relented has to be over.
+/// A transfer must end within this number of wake-ups after the network stops doing harm.
 const STEPS_MAX: u32 = 200_000;
 
 fuzz_target!(|octets: &[u8]| {
@@ -41,7 +42,7 @@ fuzz_target!(|octets: &[u8]| {
     }
 });
 
-/// Segments and the end that each goes to.
+/// The segments in flight, each with the end that receives it.
 type Flying = VecDeque<(usize, Segment)>;
 
 struct Transfer {
@@ -49,7 +50,7 @@ struct Transfer {
     octets: u64,
     ends: [Connection; 2],
     events: Events<Segment>,
-    /// Under way.
+    /// The segments in flight.
     flying: Flying,
 }
 
@@ -65,7 +66,7 @@ impl Transfer {
         transfer
     }
 
-    /// What the ends send now is under way.
+    /// Puts the segments that the ends send now in flight.
     fn collect(&mut self) {
         for end in 0..2 {
             let mut sent = 0;
@@ -86,7 +87,7 @@ impl Transfer {
         self.collect();
     }
 
-    /// Delivers what `take` takes of the segments under way, if it takes one.
+    /// Delivers the segment that `take` removes from the segments in flight, if it removes one.
     fn deliver_some(&mut self, take: impl Fn(&mut Flying) -> Option<(usize, Segment)>) {
         if let Some((to, segment)) = take(&mut self.flying) {
             self.deliver(to, segment);
@@ -161,7 +162,7 @@ impl Transfer {
     }
 }
 
-/// A segment like one that is under way, with some of its fields changed.
+/// Returns a segment like one in flight, but with some fields changed.
 fn forged(action: [u8; 8], flying: &Flying) -> Segment {
     let [_, which, flags, seq, ack, len, window, block] = action;
     let like = flying.back().map_or(Segment::default(), |(_, segment)| *segment);

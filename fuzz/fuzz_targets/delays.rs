@@ -1,4 +1,4 @@
-//! Recordings of delays of any octets: in the format that they show, or in one that is named.
+//! Fuzzes the reader of delays with any octets, in a detected format or in a named one.
 
 #![no_main]
 

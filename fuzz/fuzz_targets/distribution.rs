@@ -1,4 +1,5 @@
-//! Distributions of any text form: what is read is written and read again as the same, and draws.
+//! Fuzzes the text form of distributions. A distribution that was read gives the same one after
+//! writing and reading, and it can draw.
 
 #![no_main]
 

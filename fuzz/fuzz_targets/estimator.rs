@@ -1,4 +1,5 @@
-//! Estimators of any text form, fed with any samples: a timer is above 0 and within its bounds.
+//! Fuzzes the text form of estimators and their samples. A timer is always above 0 and within its
+//! bounds.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Conversations of any segments, explained: the numbers are small and near each other, so that
-//! repairs, holes, duplicates and wraps come about.
+//! Fuzzes the explanation of captures with any segments. Their numbers are small and near each
+//! other, so that there are repairs, holes, duplicates and wraps.
 
 #![no_main]
 
@@ -33,7 +33,7 @@ fuzz_target!(|octets: &[u8]| {
     }
 });
 
-/// A capture whose packets are the groups of twelve octets.
+/// Makes a capture. Each group of twelve octets becomes a packet.
 fn capture(octets: &[u8]) -> Vec<u8> {
     let mut file = PcapngWriter::new(Vec::new(), "fuzz", "netspurt").expect("memory takes all");
     let mut unix_ns = 1_000_000_000_000;
@@ -53,7 +53,7 @@ fn capture(octets: &[u8]) -> Vec<u8> {
     file.finish().expect("memory takes all")
 }
 
-/// The time before a packet, who sends it on which connection, and the segment.
+/// Returns the time before a packet, its sender and connection, and the segment.
 fn packet(octets: [u8; 12]) -> (u64, (bool, u16), Segment) {
     let [wait, who, flags, seq, ack, len, window, left, right, val, ecr, _] = octets;
     let number = |octet: u8| (u32::MAX - 40_000).wrapping_add(u32::from(octet) * 500);

@@ -1,5 +1,5 @@
-//! Element sets of any text: the satellites that are accepted are somewhere at any time, or the error
-//! says why not.
+//! Fuzzes the reader of element sets with any text. An accepted satellite has a position at any
+//! time, or an error says why it has none.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Tables of Parquet of any octets: what is read is written and read again as the same.
+//! Fuzzes the reader of Parquet with any octets. A table that was read is the same after writing
+//! and reading.
 
 #![no_main]
 

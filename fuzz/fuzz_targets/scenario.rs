@@ -1,12 +1,12 @@
-//! Scenarios of any text: what is read is written and read again as the same, and its run and the
-//! first case of its sweep go some way.
+//! Fuzzes the reader of scenarios with any text. A scenario that was read is the same after writing
+//! and reading. Its run and the first case of its sweep are started and run for some wake-ups.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use netspurt::scenario::Scenario;
 
-/// Wake-ups that are served of a run.
+/// The most wake-ups of a run that are served.
 const SERVED_MAX: u64 = 500;
 
 fuzz_target!(|text: &str| {
@@ -26,7 +26,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Runs `scenario` for a while, if nobody else has to.
+/// Runs `scenario` for a limited number of wake-ups, if the simulator alone can run it.
 fn go(scenario: &Scenario) {
     if scenario.kernel_flow().is_some() || scenario.programs_flow().is_some() {
         return;

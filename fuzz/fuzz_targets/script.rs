@@ -1,4 +1,4 @@
-//! Scripts of any text, played to a connection.
+//! Fuzzes scripts: plays any text to a connection.
 
 #![no_main]
 

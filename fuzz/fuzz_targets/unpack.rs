@@ -1,4 +1,4 @@
-//! Compressed files of any octets: they end, or stop at a fault.
+//! Fuzzes the reader of compressed files with any octets. It reaches the end, or stops at a fault.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Packets of any octets: a segment that is decoded is encoded and decoded again as the same.
+//! Fuzzes the decoder of packets with any octets. A decoded segment is the same after encoding and
+//! decoding.
 
 #![no_main]
 

@@ -63,8 +63,7 @@ class Delays:
         sent
             When each probe left, in seconds, shape (n,), in ascending order. Give this or `every`.
         every
-            The seconds from one probe to the next. Without `sent` and `every` the times are
-            unknown.
+            The seconds from one probe to the next. Without it and `sent`, times are unknown.
         wire_bytes
             Octets of each probe on the wire, shape (n,).
         order
@@ -103,8 +102,7 @@ class Delays:
     def lost_after(self, seconds: float) -> Delays:
         """Return the recording with replies later than `seconds` counted as lost.
 
-        RFC 889 counted a probe as lost after 30 s. A note gives the number of replies that now
-        count as lost.
+        RFC 889 counted a probe as lost after 30 s. A note counts the late replies.
 
         Parameters
         ----------
@@ -130,9 +128,8 @@ class Delays:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the probes as CSV, which `read_delays` reads as the same recording.
 
-        The CSV has the instant at which the recording began. It has no notes, no marks of late
-        replies, no duplicates and no values of single directions. The file appears only when it is
-        complete.
+        The CSV has the instant at which the recording began. It has no notes, late marks,
+        duplicates or single directions. The file appears when it is complete.
 
         Parameters
         ----------
@@ -291,8 +288,7 @@ class Delays:
     def forward_s(self) -> NDArray[np.float64]:
         """The one-way delays of the requests in seconds, by the clocks of both ends, shape (n,).
 
-        The values are NaN if the recording does not have them. A difference of the clocks shifts
-        them, possibly below zero.
+        They are NaN if not recorded. A difference of the clocks shifts them, even below zero.
         """
         forward = self._core.forward_ns()
         if forward is None:
@@ -345,7 +341,7 @@ class Delays:
         return first, end - first
 
     def loss_words(self) -> list[str]:
-        """Return a sentence on the lengths of the runs of losses, or an empty text without losses.
+        """Return a sentence on the lengths of the runs of losses, or no sentence.
 
         Examples
         --------
@@ -368,7 +364,7 @@ class Delays:
         return [f"{said}{length[longest]:,} probes{self._since(int(first[longest]))}"]
 
     def pause_words(self) -> list[str]:
-        """Return a sentence on the pauses in sending, or an empty text without a pause.
+        """Return a sentence on the pauses in sending, or no sentence without a pause.
 
         A pause is a time between two probes that exceeds five times the median.
 

@@ -87,7 +87,7 @@ class HeaderLine:
 
 @dataclass(frozen=True)
 class EchoProbeLine:
-    """An echo probe that was answered or given up. An answered one has both round trips.
+    """An echo probe that was answered or given up. An answered probe has both round trips.
 
     Attributes
     ----------
@@ -96,16 +96,15 @@ class EchoProbeLine:
     raw_ns, user_tx_ns, kernel_tx_ns
         When it left, by three clocks [ns].
     lost, why
-        Whether no answer came in time, and what came instead, if anything did.
+        Whether no answer came in time, and the packet that came instead, if there was one.
     rtt_ns, by
-        The round trip [ns], and whose time stamps it is from: the kernel's or the program's
-        (`user`).
+        The round trip [ns], and the source of its time stamps: the kernel or the program (`user`).
     user_rtt_ns, user_rx_ns, kernel_rx_ns
         The round trip by the program's time stamps, and when the answer came by two clocks [ns].
     ttl
         The hop limit in the answer's IP header.
     clock_step_ns
-        By how many nanoseconds the machine's clock was set between the probe and its answer.
+        The step of the machine's clock between the probe and its answer [ns].
     """
 
     echo_probe: int

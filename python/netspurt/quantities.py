@@ -37,7 +37,7 @@ def quantity(text: str) -> tuple[str, float]:
 
 
 def seconds(text: str) -> float:
-    """Return a time in seconds; a number without unit is in seconds.
+    """Return a time in seconds. A number without a unit is in seconds.
 
     Raises
     ------

@@ -85,7 +85,7 @@ class Run:
     title
         One line that says what the run shows.
     source
-        Where the scenario came from.
+        The source of the scenario.
     seed
         The seed of its random draws.
     version
@@ -213,7 +213,7 @@ class Run:
 
     @property
     def flows(self) -> Table:
-        """A row for each direction with data: what was sent, retransmitted and delivered."""
+        """A row for each direction with data: its counts of sent and delivered data."""
         return self.table("flows")
 
     @property
@@ -293,7 +293,7 @@ class Run:
         start: float | None = None,
         end: float | None = None,
     ) -> list[Crossing]:
-        """Return when round trips exceeded the RTO, and what followed, in order of time.
+        """Return the instants at which round trips exceeded the RTO, with the sender's reaction.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class Run:
         FileExistsError
             If something of that name exists.
         OSError
-            If the folder cannot be written; then nothing of it is left.
+            If the folder cannot be written. In that case no part of it is left.
         """
         if self._results is None:
             raise RunError(f"this run is already saved in {self.folder}: copy that folder")

@@ -21,7 +21,7 @@ _STEPS = 200
 
 
 class Scenario:
-    """A network, the flows over it, and what to record.
+    """A network, the flows over it, and the tables to record.
 
     Examples
     --------
@@ -82,8 +82,8 @@ class Scenario:
         values
             Dotted paths to values, each as TOML or as bare text.
         side, peer
-            The nodes; by default those of the flow with `app = "programs"`, or the two ends of the
-            path.
+            The nodes. By default they are the nodes of the flow with `app = "programs"`, or else
+            the two ends of the path.
         folder
             The folder of the files that the scenario names.
 
@@ -106,7 +106,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The name for errors; for a file, its path."""
+        """The scenario's name in errors. For a file it is the path."""
         return self._core.name
 
     @property
@@ -126,7 +126,7 @@ class Scenario:
 
     @property
     def kernel_flow(self) -> str | None:
-        """The first flow with a kernel's end; a scenario with such a flow can only be run live."""
+        """The first flow with a kernel's end. A scenario with such a flow can only be run live."""
         return self._core.kernel_flow()
 
     def replace(self, values: Mapping[str, Any]) -> Scenario:
@@ -158,7 +158,7 @@ class Scenario:
     def _with(self, values: Mapping[str, str]) -> Scenario:
         """Return the scenario with some values replaced, given as TOML or as bare text.
 
-        Files that the values name are looked for in the working directory.
+        If a value names a file, the file is searched in the working directory.
         """
         pairs = [(_unbroken(path), _unbroken(value)) for path, value in values.items()]
         code = _code(files_named("\n".join(values.values())), Path())
@@ -188,8 +188,8 @@ class Scenario:
     def moves(self, link: str) -> str:
         """Return the changes of a link during a run, as the text of a file that a link can follow.
 
-        The text has the link's delay, rate and handovers, as far as they change. Random values of
-        `slots` are drawn with the scenario's seed.
+        The text has those values of delay, rate and handovers that change. Random values of `slots`
+        are drawn with the scenario's seed.
 
         Raises
         ------
@@ -201,7 +201,7 @@ class Scenario:
     def notes(self) -> list[str]:
         """Return a sentence for each file whose last change comes before the end of the run.
 
-        Links follow these files. After its last change, a file's last values hold.
+        Links follow these files. After its last change, a file's last values stay in force.
         """
         stop = self.stop
         return [

@@ -1,7 +1,7 @@
 """Scenarios that come with netspurt, by name.
 
 A scenario's name is the path of its file below `shelf/scenarios`, without the suffix: `rfc2416`,
-`live/rfc2416`. Files that links follow are beside the scenarios; they have no names.
+`live/rfc2416`. Files that links follow are in the same folders, and have no such names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 #: The folder of the scenarios.
 SHELF = Path(__file__).parent / "shelf" / "scenarios"
 
-#: The key that tells a scenario from a file that links follow: only scenarios have it.
+#: The key that distinguishes a scenario from a file that links follow. Only scenarios have it.
 _STOP = re.compile(r"^stop\s*=", re.MULTILINE)
 
 #: The folder of the scenarios that run on the kernel's TCP.

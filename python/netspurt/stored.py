@@ -39,7 +39,7 @@ def sealed(told: Mapping[str, Any]) -> bytes:
 
 
 def is_sealed(content: bytes) -> bool:
-    """Return whether these are exactly the octets that `sealed` returned for some object."""
+    """Return whether `sealed` returned exactly these octets for an object."""
     return content == sealed(json.loads(content))
 
 
@@ -55,7 +55,7 @@ def refuse_link(path: Path, what: str, error: type[ValueError]) -> None:
     path
         The path.
     what
-        What the folder stores: `run` or `sweep`.
+        The content of the folder: `run` or `sweep`.
     error
         The error to raise if it is a link.
     """
@@ -102,14 +102,14 @@ def locked(opened: int) -> bool:
 def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Provide a hidden folder to fill, and rename it when it is complete.
 
-    First, partial folders that killed processes of this machine have left beside it are removed.
+    First, partial folders beside it are removed if killed processes of this machine left them.
 
     Raises
     ------
     FileExistsError
         If something of that name exists.
     OSError
-        If the folder cannot be written; then nothing of it is left.
+        If the folder cannot be written. In that case no part of it is left.
     """
     folder = check_free(folder)
     remove_leftovers(folder.parent)
@@ -153,7 +153,7 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
     FileExistsError
         If something of that name exists.
     OSError
-        If the file cannot be written; then nothing of it is left.
+        If the file cannot be written. In that case no part of it is left.
     """
     path = check_free(path, "file")
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}-{uuid.uuid4().hex[:8]}")
@@ -231,7 +231,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _is_free(folder: Path) -> bool:
-    """Return whether the folder's lock is free; false if the folder cannot be opened."""
+    """Return whether the folder's lock is free, or false if the folder cannot be opened."""
     try:
         opened = os.open(folder, os.O_RDONLY)
     except OSError:

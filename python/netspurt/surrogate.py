@@ -1,4 +1,4 @@
-"""Surrogates: recordings made up to fit a printed row, because the original recording is lost."""
+"""Surrogates: artificial recordings that fit a printed row, because the original is lost."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from netspurt.delays import Delays
 #: How the delays of a surrogate follow each other.
 Structure = Literal["independent", "glitches", "levels", "queue"]
 
-#: Lengths in octets: one length; the two bounds of random lengths; or two alternating runs, each as
-#: a length and a number of probes.
+#: Lengths in octets, in one of three forms: one length; the two bounds of random lengths; two
+#: alternating runs of probes, each with a length and a number of probes.
 Lengths = int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]]
 
 
@@ -26,19 +26,19 @@ class Row:
     mean
         The mean delay of the answered probes, in seconds.
     cov
-        The standard deviation of their delays over the mean.
+        The standard deviation of their delays, divided by the mean.
     probes, lost
         The number of probes, and how many of them are lost.
     burst
         The number of consecutive losses in a burst.
     lengths
-        The length of the probes in octets; or the bounds of random lengths, which are drawn from
-        zero and raised to the lower bound; or, for two alternating runs, the length and the number
-        of each.
+        The length of the probes in octets. Or the bounds of random lengths: these are drawn from
+        zero to the upper bound, and raised to the lower bound. Or, for two alternating runs, the
+        length and the number of probes in each run.
     line
         The delay of an undisturbed probe by its length, as points of octets and seconds with
-        straight lines between them; the mean scales it. Empty if the delay does not depend on the
-        length.
+        straight lines between them. It is scaled to fit the mean. It is empty if the delay does not
+        depend on the length.
     glitches
         The number of bursts of the structure `glitches`.
     name

@@ -77,7 +77,7 @@ def pandas_column(library: ModuleType, column: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column. With `texts`, the values are indices into it; `valid` says which values exist."""
+    """A column. With `texts`, values are indices into `texts`. `valid` says which values exist."""
 
     values: NDArray[Any]
     texts: list[str] | None
@@ -209,7 +209,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return seconds
 
     def where(self, **equal: str | int | bool | None) -> Table:
-        """Return the rows whose columns equal the given values; `None` means any value.
+        """Return the rows whose columns equal the given values. `None` means any value.
 
         Examples
         --------
@@ -278,7 +278,7 @@ class Table(Mapping[str, NDArray[Any]]):
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas data frame; needs pandas, and no Arrow."""
+        """Return the table as a pandas data frame; needs pandas, but not Arrow."""
         library = pandas()
         columns = {}
         for name in self:

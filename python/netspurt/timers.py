@@ -1,7 +1,7 @@
 """Retransmission timers replayed on recorded delays, and conclusions from the results.
 
 The replay is open loop: each probe is judged by the timer that an algorithm would have armed when
-the probe left. Only a simulation or a live run shows what retransmissions do to later delays.
+the probe left. Only a simulation or a live run shows the effect of retransmissions on later delays.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from netspurt.advice import Price
     from netspurt.plots.replay import ReplayPlots
 
-#: The estimators that are replayed if none is named.
+#: The estimators that are replayed if the user names no estimator.
 USUAL = ("rfc6298", "rfc6298:min=0s", "linux", "quic", "mills", "mills-single")
 
 
@@ -60,21 +60,22 @@ class Algorithm:
     probes, answered, lost, spurious
         The number of probes, and their outcomes.
     lost_before
-        Those lost that left before any delay was known. Their waits are the initial timer's.
+        The number of lost probes that left before any delay was known. Their waits are the initial
+        timer.
     good, waited, spurious_time
-        RFC 889's sums: all delays; the waits for lost probes without `lost_before`; once more the
-        delays of the probes that were retransmitted spuriously.
+        RFC 889's sums: all delays; the waits for lost probes, except those that `lost_before`
+        counts; the delays of the probes that were retransmitted spuriously, counted a second time.
     waited_before
-        The waits for `lost_before`, which no other sum contains.
+        The waits for the probes that `lost_before` counts. No other sum contains these waits.
     mean, cov, efficiency
         RFC 889's figures: the mean delay over all probes, the spread of the delays, `good` over all
         three sums.
     bad_share, waited_in_delays
-        Allman and Paxson's figures: bad timeouts among all; the mean wait of a necessary one in
-        delays.
+        Allman and Paxson's figures: the share of bad timeouts, and the mean wait of a good timeout,
+        in delays.
     spurious_share, timer
         Spurious retransmissions per answer, and the mean timer of the probes that left after a
-        delay was known (earlier timers do not depend on the path); each with its interval.
+        delay was known. Earlier timers do not depend on the path. Each figure has its interval.
     """
 
     estimator: str
@@ -216,11 +217,11 @@ class Replay:
     def versus(self, first: Algorithm, second: Algorithm) -> Versus:
         """Return whether an algorithm is more efficient than another, by RFC 889's measure.
 
-        An event that was not observed is not necessarily rare. So an algorithm that is ahead
-        because of its shorter timer is *better* only if at least `SEEN` of its retransmissions were
-        spurious. One that is ahead because of its longer timer is *better* only if the difference
-        in spurious retransmissions is beyond chance. Otherwise the interval is widened to contain
-        zero.
+        An event that was not observed is not necessarily rare. An algorithm may be more efficient
+        because of its shorter timer. In that case it is *better* only if at least `SEEN` of its
+        retransmissions were spurious. Or it may be more efficient because of its longer timer. In
+        that case it is *better* only if the difference in spurious retransmissions is beyond
+        chance. Otherwise the interval is widened to contain zero.
         """
         a, b = (self.algorithms.index(algorithm) for algorithm in (first, second))
         ahead = self.resamples.interval(lambda s: efficiency(s, a) - efficiency(s, b))
@@ -280,12 +281,12 @@ class Replay:
         return _replay(self.delays, estimator, order=self.order, clock=self.clock, told=self.told)
 
     def recommendation(self, price: Price | None = None) -> list[str]:
-        """Return paragraphs: which algorithm costs least, how sure that is, how to deploy it.
+        """Return paragraphs on the cheapest algorithm, its certainty, and its deployment.
 
         Parameters
         ----------
         price
-            What a spurious retransmission costs; see `netspurt.advice.Price`.
+            The price of a spurious retransmission; see `netspurt.advice.Price`.
         """
         from netspurt.advice import advise
 
@@ -312,7 +313,7 @@ class Versus:
     first, second
         The algorithms.
     ahead
-        The first one's efficiency less the second's.
+        The efficiency of the first minus that of the second.
     """
 
     first: Algorithm
@@ -355,12 +356,12 @@ def replay(  # noqa: PLR0913 - each is a choice of its own
         `sequence`: one probe in flight, as in RFC 889. `causal`: a sample is known when its reply
         has arrived. The default follows the recording.
     clock
-        How the host reads round trips and when its timers fire: `exact`, `linux-hz250`, or the
-        length of a tick, such as `10 ms`.
+        The clock for the host's round trips and timers: `exact`, `linux-hz250`, or the length of a
+        tick, such as `10 ms`.
     told
-        Whether algorithms learn of their timeouts, once per probe, and back off; the reply to a
-        retransmitted probe is then an ambiguous sample. By default all replies are samples and no
-        timeout is reported, as in RFC 889 and as for a sender with time stamps.
+        Whether algorithms learn of their timeouts, once per probe, and back off. If they do, the
+        reply to a retransmitted probe is an ambiguous sample. By default all replies are samples
+        and no timeout is reported, as in RFC 889 and as for a sender with time stamps.
     seed
         The seed of the resamples for the intervals.
 
@@ -457,7 +458,7 @@ def _replay(
     clock: str,
     told: bool,
 ) -> _core.Replayed:
-    """Replay one estimator; an estimator from Python is named by its place."""
+    """Replay one estimator. The name of an estimator from Python is its place."""
     if isinstance(estimator, type):
         estimator = estimator()
     made = make_estimator(estimator) if isinstance(estimator, str) else estimator
@@ -475,11 +476,11 @@ def grid_front(  # noqa: PLR0913 - each is a choice of its own
     told: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[list[str], int]:
-    """Return the estimators of a grid that no other one beats, and how many there were.
+    """Return the estimators of a grid that no other one beats, and the number of all.
 
     An estimator beats another if it has no more spurious retransmissions and no longer a mean
-    timer. Grids of RFC 889's filter run side by side in binary64, others one estimator after the
-    other. Memory does not grow with the grid.
+    timer. In a grid of RFC 889's filter, all estimators run side by side in binary64. In other
+    grids they run one after the other. Memory does not grow with the grid.
 
     Parameters
     ----------
@@ -567,7 +568,7 @@ def _ms(seconds: float) -> str:
 
 
 def save_records(replays: Iterable[Replay], path: str | os.PathLike[str]) -> Path:
-    """Write the table `replay` as a Parquet file; it appears only when it is complete."""
+    """Write the table `replay` as a Parquet file. The file appears only when it is complete."""
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""Numbers and texts as people see them: grouped digits, fitting units, visible escapes."""
+"""Numbers and texts for people: grouped digits, suitable units, visible escapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Units = Sequence[tuple[float, str]]
 _RATES: _Units = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES: _Units = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
-#: What is said of a capture without TCP.
+#: The sentence on a capture without TCP.
 NO_TCP = "No packet with a header of TCP was captured, so there is nothing to explain."
 
 
@@ -38,7 +38,7 @@ def plain(text: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number: a whole one with grouped digits, another one with `digits` digits.
+    """Return a number: a whole number with grouped digits, any other with `digits` digits.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def rounded(value: float, digits: int = 3) -> str:
 
 
 def counted(count: float, what: str) -> str:
-    """Return a count and what is counted, in the singular or the plural.
+    """Return a count with its noun, in the singular or the plural.
 
     Examples
     --------
@@ -95,5 +95,5 @@ def octets(count: float) -> str:
 
 
 def _fitting(value: float, units: _Units) -> str:
-    """Return a value with the largest unit that it reaches; empty if it reaches none."""
+    """Return a value in the largest unit that it reaches, or an empty text if it reaches none."""
     return next((f"{value / size:.3g} {unit}" for size, unit in units if value >= size), "")

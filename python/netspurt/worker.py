@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True)
 class EchoProbesTask:
-    """A series of echo probes; `netspurt.probe.Plan` explains the fields."""
+    """A series of echo probes. `netspurt.probe.Plan` explains the fields."""
 
     target: Target
     count: int | None
@@ -84,7 +84,7 @@ class ServeTask:
 
 @dataclass(frozen=True)
 class CaptureTask:
-    """A capture of the packets to and from an address; port 0 stands for all ports of TCP."""
+    """A capture of the packets to and from an address. Port 0 stands for all ports of TCP."""
 
     address: str
     port: int

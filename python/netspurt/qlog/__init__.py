@@ -1,6 +1,6 @@
 """Connections of a run or of a capture in qlog, the format of QUIC's logs.
 
-qlog has no schema for TCP. Packets are events of netspurt's own namespace. Events of loss recovery
+qlog has no schema for TCP. Packets are events in a namespace of netspurt. Events of loss recovery
 have the names and units of draft-ietf-quic-qlog-quic-events-13. docs/interchange.md describes both.
 """
 

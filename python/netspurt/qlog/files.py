@@ -80,7 +80,7 @@ def _events(tables: HasTables, seen: Vantage, form: Form) -> list[str]:
 
 
 def _trace(tables: HasTables, seen: Vantage, form: Form) -> dict[str, Any]:
-    """Return the members of a trace that describe it: all but its events."""
+    """Return all members of a trace except its events."""
     return {
         "title": f"{seen.flow} at {seen.node}",
         "description": tables.title,

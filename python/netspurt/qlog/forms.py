@@ -75,7 +75,7 @@ CURRENT = Form(
 )
 
 #: Version 0.3, draft-ietf-quic-qlog-main-schema-02 and draft-ietf-quic-qlog-quic-events-01, which
-#: qvis reads. It knows QUIC's names alone, so that packets are QUIC's in it.
+#: qvis reads. Qvis knows only QUIC's names, so this form writes packets as QUIC packets.
 QVIS = Form(
     "qvis",
     {

@@ -28,7 +28,8 @@ _SENT = {
 }
 
 #: QUIC's word for the reason why the sender gave up the earlier transmission, by the cause with
-#: which the repair began. A tail loss probe gives nothing up. A shim's timer is not the sender's.
+#: which the repair began. After a tail loss probe, the sender gives up no transmission. A shim's
+#: timer is not the sender's timer.
 _LOST = {
     "fast": "reordering_threshold",
     "sack-recovery": "reordering_threshold",
@@ -102,7 +103,7 @@ def _words(values: NDArray[np.str_], words: Mapping[str, str]) -> NDArray[np.str
 def _frames(own: Table, sent: Table) -> Texts:
     """Return the data of packets in QUIC's schema: STREAM frames, and ACK frames with new ranges.
 
-    A packet counts as acknowledged when the cumulative ACK covers it, not when a SACK block does.
+    A packet counts as acknowledged when the cumulative ACK covers it. A SACK block is not enough.
     """
     stream = of(
         member("frame_type", quoted(np.full(len(own), "stream"))),

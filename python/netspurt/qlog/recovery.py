@@ -67,9 +67,9 @@ def _metrics(found: dict[str, Table | None]) -> Events:
 def _changes(  # noqa: PLR0913 - what, when, and how it is written
     name: str, t: Whole, table: Table, values: Whole, *, in_ms: bool = False, always: bool = False
 ) -> Texts:
-    """Return a metric at those of the instants `t` at which it changed, else empty texts.
+    """Return a metric at the instants `t`, with an empty text where it did not change.
 
-    With `always` it is at each instant at which the table has a value.
+    With `always`, the metric is returned at each instant at which the table has a value.
     """
     there = ~np.ma.getmaskarray(values)
     at, known = table["t_ns"][there], np.ma.getdata(values)[there].astype(np.int64)

@@ -38,7 +38,7 @@ def quoted(values: Texts) -> Texts:
 
 
 def member(name: str, values: Texts, there: NDArray[np.bool_] | None = None) -> Texts:
-    """Return `"name":value` for each value; an empty text where `there` is false."""
+    """Return `"name":value` for each value, or an empty text where `there` is false."""
     made = np.strings.add(f'"{name}":', values)
     return made if there is None else np.where(there, made, np.array("", dtype=TEXT))
 
@@ -60,7 +60,7 @@ def of(*members: Texts) -> Texts:
 
 
 def grouped(values: Texts, groups: NDArray[np.intp], count: int) -> Texts:
-    """Return a JSON array for each group, with its texts in order; empty for groups without any.
+    """Return a JSON array of each group's texts in order. A group without texts has an empty array.
 
     Parameters
     ----------

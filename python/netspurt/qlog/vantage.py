@@ -63,12 +63,12 @@ def vantages(
         The direction that counts as sent at a node between the ends; by default `forward`.
     ends
         Whether a node that sends packets is an end. For a capture this is false, because a capture
-        does not tell where it was made.
+        does not show where it was made.
 
     Raises
     ------
     ValueError
-        If there is no such flow or node, or no flow was seen anywhere.
+        If there is no such flow or node, or if no node saw a flow.
     """
     segments = segments_of(tables)
     seen: dict[tuple[str, str], Vantage] = {}

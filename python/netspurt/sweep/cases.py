@@ -27,8 +27,8 @@ _HEAD = 10
 class Cases(Mapping[str, NDArray[Any]]):
     """The cases of a sweep: a row for each case, with its values, its end and its measures.
 
-    Columns are numpy arrays; measures that a case does not have are masked. `about` is the sweep's
-    folder.
+    Columns are numpy arrays. If a case does not have a measure, the value is masked. `about` is the
+    sweep's folder.
     """
 
     def __init__(self, columns: dict[str, NDArray[Any]], about: SweepFolder) -> None:
@@ -101,7 +101,7 @@ class Cases(Mapping[str, NDArray[Any]]):
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the cases as a pandas data frame; needs pandas, and no Arrow."""
+        """Return the cases as a pandas data frame; needs pandas, but not Arrow."""
         library = pandas()
         frame: pd.DataFrame = library.DataFrame(
             {name: pandas_column(library, column) for name, column in self.items()}

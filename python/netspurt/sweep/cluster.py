@@ -54,9 +54,9 @@ class Ray:
     sweep
         The sweep whose chunks are run.
     address
-        The cluster's address; by default a cluster is started on this machine and ended with the
-        sweep. It listens on loopback only, since its ports run code. All machines of a cluster
-        need this version of netspurt.
+        The cluster's address. By default a cluster is started on this machine and stopped at the
+        end of the sweep. That cluster listens on loopback only, because anyone who reaches its
+        ports can run code. All machines of a cluster need this version of netspurt.
     workers
         The number of parallel tasks; 0 for one per processor of the cluster.
     task_s

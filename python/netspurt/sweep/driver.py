@@ -19,16 +19,16 @@ Progress = Callable[[float, float], None]
 #: A chunk should have about this many wake-ups, which take a quarter of a second on a machine of
 #: 2024. An interrupt then loses little work, and there are few files.
 _CHUNK_EVENTS = 1_000_000
-#: The cost of reading and building a case, in wake-ups; and the most wake-ups of a case that are
-#: run to estimate its cost.
+#: The cost of reading and building a case, in wake-ups, and the most wake-ups that are run to
+#: estimate the cost of a case.
 _CASE_EVENTS = 1000
 _TRIED_EVENTS = 250_000
-#: The least number of chunks, which lets all threads end at about the same time; and the most cases
-#: of a chunk.
+#: The least number of chunks, so that all threads end at about the same time, and the most cases of
+#: a chunk.
 _CHUNKS = 32
 _MOST = 5000
-#: The seconds for which cases are timed, to choose the length of an engine's tasks; and the longest
-#: wait for the first case.
+#: The seconds for which cases are timed, to choose the length of an engine's tasks, and the longest
+#: wait for the first case [s].
 _TIMED_S = 0.2
 _FIRST_S = 1.0
 
@@ -57,14 +57,14 @@ def run_sweep(
     out
         A folder, which is made if it does not exist, or a URL of an object store.
     engine
-        A function that makes the engine, if there are cases to run; by default threads of this
+        A function that makes the engine, if there are cases to run. The default is threads of this
         process, one per core. `functools.partial(Threads, threads=1)` uses one thread, and `Live`
         runs the cases live that have a kernel's end.
     chunk
         The number of cases in a file of a new folder; by default `guess_chunk(sweep)`.
     strict
-        Whether the sweep stops at the first case with an error, also at one that the folder already
-        has.
+        Whether the sweep stops at the first case with an error. Cases that the folder already has
+        count, too.
     progress
         Called with the number of finished cases and the number in all.
 

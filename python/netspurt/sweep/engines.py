@@ -1,7 +1,7 @@
 """Engines: three methods, for any place of computation.
 
-`submit` takes a chunk, `as_completed` yields finished chunks, and `cancel` ends all. Every engine
-gives the same bytes for a chunk.
+`submit` takes a chunk, `as_completed` yields finished chunks, and `cancel` stops all chunks. Every
+engine gives the same bytes for a chunk.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Engine(Protocol):
         """Schedule a chunk."""
 
     def as_completed(self) -> Iterator[tuple[Chunk, _core.Outcome]]:
-        """Yield finished chunks until none is left; more may be submitted meanwhile."""
+        """Yield finished chunks until all are done. More chunks may be submitted meanwhile."""
 
     def cancel(self) -> None:
         """Cancel running chunks."""
@@ -95,5 +95,5 @@ class Threads:
                 yield Chunk(first, self._counts.pop(first)), outcome
 
     def cancel(self) -> None:
-        """Cancel all chunks. Running ones stop within moments."""
+        """Cancel all chunks. Running chunks stop almost at once."""
         self._engine.cancel()

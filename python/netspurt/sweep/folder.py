@@ -43,8 +43,8 @@ class Tally:
     Attributes
     ----------
     done, cut, late, errors
-        Cases that ran to their end, that were cut at their budget, that ran live and do not count,
-        and that had an error.
+        Four counts: cases that ran to their end, cases that were cut at their budget, live cases
+        that do not count, and cases with an error.
     first_error
         The first case with an error: its number, and the error.
     """
@@ -127,7 +127,7 @@ class SweepFolder:
         _write(self._store, _file(chunk), content)
 
     def tally(self) -> Tally:
-        """Return the numbers of the stored cases by their end. Files are read one at a time."""
+        """Return the number of stored cases for each kind of end. Files are read one at a time."""
         tally = Tally()
         for chunk in self.there():
             table = self._table(chunk)
@@ -239,7 +239,7 @@ def held(where: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def prepare(where: str | os.PathLike[str], sweep: Sweep, chunk: Callable[[], int]) -> SweepFolder:
-    """Return the folder of a sweep; make it if it does not exist.
+    """Return the folder of a sweep. Make it if it does not exist.
 
     Parameters
     ----------

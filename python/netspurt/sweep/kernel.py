@@ -34,7 +34,7 @@ class Live:
     sweep
         The sweep whose cases are run.
     budget
-        How late a delivery may be in a run that counts, in seconds.
+        The greatest lateness of a delivery in a run that counts, in seconds.
 
     Raises
     ------
@@ -124,7 +124,7 @@ class Live:
         try:
             bare = _bare(scenario, most_ns)
         except _core.ScenarioError:
-            # With this stop a flow would start after the end of the run.
+            # The scenario is invalid because a flow would start after this stop.
             return self._outcome(case, began)
         try:
             late, counts = self._counting(bare)
@@ -142,7 +142,8 @@ class Live:
         Returns
         -------
         str, tuple
-            Why the last run does not count, or an empty text; its tables, and its end [ns].
+            The reason why the last run does not count, or an empty text; then its tables and its
+            end [ns].
 
         Raises
         ------

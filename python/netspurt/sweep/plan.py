@@ -72,7 +72,7 @@ class Sweep:
         Raises
         ------
         ValueError
-            If it has none.
+            If the scenario has no `[sweep]`.
         """
         core = _core.Sweep.of(scenario._core)
         if core is None:
@@ -97,16 +97,16 @@ class Sweep:
         """Return a sweep over scenarios that Python made, for sweeps that need logic.
 
         Scenarios with the same labels are repeats of each other, each with its own seed. So
-        thousands of random paths need no labels of their own.
+        thousands of random paths need no labels.
 
         Parameters
         ----------
         cases
-            Labels by name, and a scenario made by `Scenario.replace`; all cases have the same
+            Labels by name, and a scenario made by `Scenario.replace`. All cases have the same
             names.
         seeds, paired
-            The number of runs of each scenario; and whether the n-th runs of all scenarios have the
-            same seed if the scenarios have.
+            The number of runs of each scenario, and whether the n-th runs of scenarios with the
+            same seed share a seed.
         events, time
             A case is cut after this many wake-ups or seconds of wall-clock time.
         title
@@ -165,7 +165,7 @@ class Sweep:
 
     @property
     def is_live(self) -> bool:
-        """Whether a case has a kernel's end; such a sweep needs the engine `Live`."""
+        """Whether a case has a kernel's end. Such a sweep needs the engine `Live`."""
         return self._core.is_live
 
     def check_simulated(self) -> None:
@@ -174,7 +174,7 @@ class Sweep:
         Raises
         ------
         ScenarioError
-            If one has.
+            If a case has a kernel's end.
         """
         self._core.check_simulated()
 

@@ -13,7 +13,7 @@ from netspurt.stored import locked, refuse_link, replace_file
 
 
 class Store(Protocol):
-    """Named files, each of which exists completely or not at all."""
+    """Named files. Each file exists completely or not at all."""
 
     where: str
 

@@ -30,7 +30,7 @@ _MEASURED = ("Each direction has its own delay, as the clocks of both ends tell 
 
 @dataclass(frozen=True)
 class Directions:
-    """The delays of both directions [s], shape (n,) each, NaN if lost, and which lost a probe.
+    """The delays of both directions [s], shape (n,) each, NaN if lost, and each loss's direction.
 
     `reverse` is missing if the recording is of one direction. `measured` says whether the recording
     has the delay of each direction.
@@ -60,12 +60,12 @@ class Directions:
         return ahead, float(np.mean(ways == REVERSE)) / max(1 - ahead, 1e-9)
 
     def all_lost(self, run: tuple[int, int], way: int) -> bool:
-        """Return whether the direction `way` lost all probes of a run: from its first place on."""
+        """Return whether the direction `way` lost all probes of a run that begins at a place."""
         return bool(np.all(self.lost_way[slice(*run)] == way))
 
 
 def each_way(share: float, ways: int) -> float:
-    """Return the probability in each direction of an event that a share of all probes met."""
+    """Return the probability of an event in each direction, from the share of probes with it."""
     return float(1 - math.pow(1 - min(share, 1.0), 1 / ways))
 
 

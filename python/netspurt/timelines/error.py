@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: The number of characters of a long line that an error shows, and of those before the place.
+#: The number of characters of a long line that an error shows, and how many are before the place.
 _SHOWN, _BEFORE = 100, 40
 
 
@@ -12,9 +12,9 @@ class TimelineError(ValueError):
     Attributes
     ----------
     message
-        What is wrong.
+        The mistake.
     fix
-        What to do.
+        The correction.
     file
         The file.
     line, column

@@ -11,7 +11,7 @@ from netspurt.delays import Delays
 from netspurt.timelines.directions import FORWARD, REVERSE, each_way, split
 from netspurt.timelines.timeline import MOST_POINTS, Outage, Timeline, Way
 
-#: As many consecutive losses count as an outage of the path. Fewer count as single losses.
+#: This many consecutive losses count as an outage of the path. Fewer count as single losses.
 OUTAGE = 2
 
 #: An answer was overtaken if it came more than this [s] after the answer to a later probe. The
@@ -26,13 +26,14 @@ def follow(recording: Delays, *, outage: int = OUTAGE) -> Timeline:
     """Return the timeline of a link on which probes see the delays and losses of a recording.
 
     Delays: each direction has half of the round trip, or its own delay if the recording has it
-    (irtt). The forward delay holds from the sending of a probe on, the reverse delay from the
-    instant at which the probe reaches the other end. Both hold until the next probe that came back.
+    (irtt). The forward delay is in force from the instant at which a probe leaves. The reverse
+    delay is in force from the instant at which the probe reaches the other end. Both stay in force
+    until the next probe that came back.
 
     Outages: `outage` or more consecutive losses are an outage, in which arriving packets are
-    dropped. It affects the direction that lost the probes, or both if that is not known. Forward,
-    it lasts from the first lost probe to the next probe that came back; in reverse, it is a forward
-    delay later.
+    dropped. It affects the direction that lost the probes, or both if that is not known. In the
+    forward direction it lasts from the first lost probe to the next probe that came back. In the
+    reverse direction it is later by the forward delay.
 
     Losses: other losses become a probability, so that probes are lost as often as in the recording.
     It is the same in both directions, unless the recording has the direction of each loss.
@@ -122,7 +123,7 @@ def _runs(answered: Places, least: int) -> tuple[list[tuple[int, int]], Places]:
 
 def _forward(at: Floats, first: int, behind: int) -> Outage | None:
     """Return the outage of a run of losses in the forward direction."""
-    # After the last probe, the recording does not tell when the path was back.
+    # After the last probe, the recording does not show when the path was back.
     end = at[behind] if behind < len(at) else at[-1]
     return _outage(_ns(at[first]), _ns(end))
 
@@ -130,12 +131,12 @@ def _forward(at: Floats, first: int, behind: int) -> Outage | None:
 def _reverse(crossing: Floats, at: Floats, runs: list[tuple[int, int]]) -> list[Outage]:
     """Return the outages of runs of losses in the reverse direction.
 
-    A probe turns at the other end at its crossing. An outage begins when the first lost probe would
-    have crossed with the delay of its neighbours, and ends when a later probe crossed. If another
-    probe that came back crossed in between, the reverse direction worked then. So the outage begins
-    after the last such crossing.
+    The crossing of a probe is the instant at which it reaches the other end. An outage begins when
+    the first lost probe would have crossed with the delay of its neighbours. It ends when a later
+    probe crossed. If another probe that came back crossed in between, the reverse direction worked
+    then. So the outage begins after the last such crossing.
     """
-    # The earliest crossing of each probe and all later ones; infinite after the last probe.
+    # For each probe, the earliest crossing of this probe and all later ones; infinite at the end.
     soonest = np.append(np.fmin.accumulate(crossing[::-1])[::-1], np.nan)
     all_ns = np.sort(np.rint(crossing[~np.isnan(crossing)] * 1e9))
     found = []

@@ -1,4 +1,4 @@
-"""Timelines from tables: each row has an instant, and the values that hold from it on."""
+"""Timelines from tables: each row has an instant, and the values in force from it on."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _outages(rows: Sequence[Row], silent: Sequence[str | None]) -> list[Outage]:
     Raises
     ------
     TimelineError
-        If the last row begins an outage, whose end is not known.
+        If the last row begins an outage, because its end is not known.
     """
     if silent[-1]:
         fix = "add a row with the instant at which it ends"

@@ -14,7 +14,7 @@ MOST_POINTS = 200_000
 
 _Value = TypeVar("_Value")
 
-#: Instants [ns], each with the value that holds from it on.
+#: Instants [ns], each with the value in force from it on.
 Steps = Sequence[tuple[int, _Value]]
 
 
@@ -27,7 +27,7 @@ class Outage:
     at_ns
         When it begins [ns].
     dead_ns
-        How long it lasts [ns]. With zero another path takes over at once.
+        The length of the outage [ns]. If it is zero, another path takes over at once.
     arrivals
         `drop` if packets that arrive meanwhile are dropped, `queue` if they wait.
     """
@@ -74,7 +74,8 @@ class Timeline:
     name
         The file or recording that it comes from.
     forward
-        The values of the forward direction; of both directions without `reverse`.
+        The values of the forward direction. Without `reverse` they are the values of both
+        directions.
     reverse
         The values of the reverse direction, if they differ.
     between
@@ -86,7 +87,7 @@ class Timeline:
     measured
         Whether the delays of the two directions were measured.
     notes
-        Sentences that one should know before the timeline is used.
+        Facts that a user should know before using the timeline, one sentence each.
     remarks
         Lines of comment for the head of the file.
     """

@@ -23,9 +23,9 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
     """Return the lines of a trace, in milliseconds.
 
     Opportunities are rounded up to whole milliseconds. A rate gives an opportunity in the
-    millisecond in which it has offered another 1500 octets. An outage offers nothing; if a trace
-    ends in one, an opportunity at its end keeps the outage in the trace, which begins again at its
-    last line. A trace has neither delays nor losses.
+    millisecond in which it has offered another 1500 octets. An outage has no opportunities. A trace
+    begins again after its last line. So if a trace ends with an outage, an opportunity at the end
+    keeps the outage in the trace. A trace has neither delays nor losses.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def mahimahi(way: Way, length_ns: int | None = None) -> list[int]:
 
 
 def silence_at_end(way: Way, length_ns: int) -> int:
-    """Return how long the outage lasts in which a direction with a rate ends [ns]; 0 for none."""
+    """Return the length of the outage with which a direction with a rate ends [ns]; 0 for none."""
     t, bits = _offered(way, length_ns)
     return int(t[-1] - t[np.searchsorted(bits, bits[-1])])
 

@@ -54,7 +54,7 @@ class Answer:
     cause, cause_confidence
         The cause, or `unknown`, and the probability that this is right.
     verdict, verdict_confidence
-        `needed`, `spurious` or `unknown`; and the probability that this is right.
+        `needed`, `spurious` or `unknown`, and the probability that this is right.
     original_missing
         Whether the explanation says that the capture does not have the original.
     """
@@ -142,7 +142,8 @@ def _side(packets: Sequence[Packet], addresses: Sequence[str], answer: Answer) -
     """Return the side of the packet that an answer is about: `sender` or `receiver`."""
     own = {ipaddress.ip_address(address).packed for address in addresses}
 
-    # In a simulation an ACK and the data that it releases have one time stamp; data is larger.
+    # In a simulation, an ACK and the data that it releases have the same time stamp. So the longer
+    # packet is taken.
     def apart(packet: Packet) -> tuple[int, int]:
         return abs(packet.unix_ns - answer.t_ns), -packet.size_bytes
 

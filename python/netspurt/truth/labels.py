@@ -39,9 +39,9 @@ class Label:
     seq, len_bytes
         The first octet, counted from the SYN's number, and the octets of payload.
     cause
-        Why it was sent.
+        The cause of the retransmission.
     spurious
-        Whether all its octets had arrived before, or were still to arrive, when it was sent.
+        Whether earlier copies of all its octets had arrived when it was sent, or arrived later.
     side
         The side on which the capture sees it: the `sender`, the `receiver`, or the `middle`.
     original

@@ -53,11 +53,10 @@ _DIRECTION = {"from": "forward", "to": "reverse"}
 
 
 def sums(run: Run) -> list[Sum]:
-    """Return the sums of a run's labels with the kernel's counters; none for a simulation.
+    """Return the sums of a run's labels with the kernel's counters; empty for a simulation.
 
-    Each end of a flow is a host of its own. There are five sums. None of them is for tail loss
-    probes that sent octets again, because the kernel counts these together with probes of new
-    octets.
+    Each end of a flow is a separate host. There are five sums. There is no sum for tail loss probes
+    that sent octets again, because the kernel counts these together with probes of new octets.
     """
     if run.live is None:
         return []

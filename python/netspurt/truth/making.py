@@ -59,7 +59,7 @@ class Collection:
 
 @dataclass(frozen=True)
 class Kept:
-    """The result of one case: the files that are kept, or the reason why none are."""
+    """The result of one case: the kept files, or the reason why no file is kept."""
 
     case: Case
     captures: int = 0
@@ -83,7 +83,7 @@ def make_collection(
     Parameters
     ----------
     folder
-        The folder to make; it has a folder for each case.
+        The folder to make. It gets a folder for each case.
     cases
         The cases.
     jobs
@@ -154,7 +154,7 @@ def _addresses(run: Run, ends: Mapping[str, Mapping[str, str]], node: str) -> li
 
 
 def _run(case: Case, room: Path) -> Run:
-    """Run a case with `room` as the run's folder, and return the run."""
+    """Run a case in the folder `room`, and return the run."""
     scenario = case.scenario()
     if case.live:
         return run_live(scenario, room, offload=case.offload)

@@ -1,4 +1,4 @@
-"""Makes worse captures from good ones: with packets left out, and with packets cut.
+"""Makes incomplete captures from whole ones: without some packets, or with shortened packets.
 
 The module reads only pcapng files that netspurt writes: one section in little-endian order, with
 one interface and time stamps in nanoseconds.

@@ -12,7 +12,7 @@ from typing import Any
 from netspurt.truth.answers import Answer, Matched
 from netspurt.truth.labels import Label
 
-#: Causes that only the sender's configuration separates count as one class.
+#: Causes count as one class if only the sender's configuration distinguishes them.
 CLASSES = {
     "fast": "fast, SACK or RACK",
     "sack-recovery": "fast, SACK or RACK",
@@ -68,8 +68,8 @@ class SideScore:
     held
         The number of retransmissions in captures.
     found, missed, invented
-        The numbers of retransmissions with an answer, of retransmissions without an answer that are
-        not unseen, and of answers about packets that are no retransmissions.
+        Three counts: retransmissions with an answer; retransmissions without an answer that are not
+        unseen; answers about packets that are not retransmissions.
     unseen_not_found
         The number of unseen retransmissions without an answer.
     confusion
@@ -106,7 +106,7 @@ class SideScore:
 
 @dataclass(frozen=True)
 class Bin:
-    """The answers whose confidence is from `low` to `high`: their number, and the right ones.
+    """The answers whose confidence is from `low` to `high`: the number of all and of right ones.
 
     `mean` is their mean confidence, `share` is the share of right answers, and `interval` is
     Wilson's interval of 95 % for that share.
@@ -186,7 +186,7 @@ class Score:
         return bins(self._confidence[question])
 
     def failures(self) -> list[str]:
-        """Return which bars are not reached, in words.
+        """Return in words the bars that are not reached.
 
         The bars apply to captures at the sender's side that have TCP's options.
         """
@@ -223,7 +223,7 @@ class Score:
 
 
 def _why_wrong(label: Label, answer: Answer | None) -> str:
-    """Return the mistake in an answer; an empty text if it is right or may be `unknown`."""
+    """Return the mistake in an answer, or an empty text if it is right or may be `unknown`."""
     unseen = label.original == "unseen"
     if answer is None:
         return "" if unseen else "missed"

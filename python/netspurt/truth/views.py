@@ -1,6 +1,6 @@
 """Views: captures that keep all packets at a node, and captures that keep less.
 
-A capture that keeps less is made from the whole capture, so it is known what it lacks.
+A capture that keeps less is made from the whole capture, so the missing packets are known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 #: Octets of each packet that a whole capture keeps: all headers of IPv4 and IPv6 with full options.
 HEADERS = 100
 
-#: Octets of an IP header without options or extensions, by version; and of TCP's.
+#: Octets of an IP header without options or extensions, by version, and of a TCP header.
 _IP_HEADER, _TCP_HEADER = {4: 20, 6: 40}, 20
 
 
@@ -43,14 +43,14 @@ class View:
         return f"{node}.{self.name}.pcapng" if self.name else f"{node}.pcapng"
 
     def snap_bytes(self, octets: bytes) -> int:
-        """Return the octets that are kept of each packet, in a file whose first packet is given."""
+        """Return the number of octets to keep of each packet, from the first packet of the file."""
         version = octets[0] >> 4 if octets else 4
         return _IP_HEADER.get(version, 20) + _TCP_HEADER if self.without_options else HEADERS
 
     def kept(self, packets: int, key: str) -> list[int]:
         """Return the numbers of the packets that the capture keeps, from 0.
 
-        The packets that it misses follow from the name of the case and of the file, `key`.
+        The names of the case and of the file, `key`, decide which packets it misses.
         """
         if not self.lost:
             return list(range(packets))
