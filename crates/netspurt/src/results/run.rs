@@ -1,5 +1,7 @@
 //! Makes the tables of a run that has ended.
 
+use std::mem::take;
+
 use crate::app::{EchoProbes, Exchange};
 use crate::event::Wanted;
 use crate::ids::{EndId, FlowId, TransmissionId};
@@ -58,15 +60,15 @@ impl EndedRun {
     /// Makes the tables: `flows`, `retransmissions` and `links` first, then `echo_probes`,
     /// `requests`, `populations` and `connections` if the run has such flows. The recorded tables,
     /// `shadows` and the tables of this kind of run follow.
-    pub fn finish(self) -> Results {
+    pub fn finish(mut self) -> Results {
         let names = self.recorder.names().clone();
-        let of_populations = self.populations.as_ref().map(PopulationSums::senders);
-        let senders = [&self.sums[..], &of_populations.unwrap_or_default()].concat();
-        let mut tables = vec![
-            flows_table(&names, &self.sums),
-            retransmissions_table(&names, &senders),
-            links_table(&names, &self.links),
-        ];
+        let flows = flows_table(&names, &self.sums);
+        // The sums of many flows take most of the memory, so they are not copied.
+        let mut senders = take(&mut self.sums);
+        senders.extend(self.populations.as_ref().map(PopulationSums::senders).unwrap_or_default());
+        let retransmissions = retransmissions_table(&names, &senders);
+        drop(senders);
+        let mut tables = vec![flows, retransmissions, links_table(&names, &self.links)];
         if names.flows.iter().any(|flow| flow.echo_probes) {
             tables.push(echo_probes_table(&names, &self.echo_probes));
         }
