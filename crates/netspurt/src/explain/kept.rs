@@ -1,6 +1,7 @@
 //! What is kept of an outstanding segment.
 
 use crate::observe::{OneWay, Outstanding};
+use crate::segment::Flags;
 use crate::wire::CapturedTcp;
 
 /// What is kept of an outstanding segment beside its place and its times.
@@ -24,3 +25,16 @@ pub type Acknowledged = Outstanding<CapturedSegment>;
 
 /// The octets of one direction, with what is kept of each segment.
 pub type CapturedOctets = OneWay<CapturedSegment>;
+
+/// Whether a segment is a FIN without data. Some receivers acknowledge it before they take its
+/// time stamp (gVisor), so that the echo may be that of the octets before it.
+pub fn is_bare_fin(packet: &impl CapturedTcp) -> bool {
+    packet.flags().has(Flags::FIN) && packet.len() == 0
+}
+
+/// Whether a packet is a duplicate acknowledgement (RFC 5681 §2). Its window does not matter.
+pub fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
+    let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);
+    let same = octets.sequence().octet(packet.ack()) == octets.una();
+    bare && same && octets.una() < octets.sequence().highest()
+}

@@ -49,7 +49,8 @@ impl Limits {
         self.progress = Some(at);
     }
 
-    fn fresh(&mut self, packet: &impl CapturedTcp) {
+    /// Takes a segment with new octets of payload.
+    pub fn fresh(&mut self, packet: &impl CapturedTcp) {
         if !self.offered {
             self.full_bytes = self.full_bytes.max(packet.len());
         }

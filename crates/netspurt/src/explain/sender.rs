@@ -10,7 +10,7 @@ use super::infer::{
     Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene, SenderTrouble,
     SendingOrder, Vantage, Waking,
 };
-use super::kept::{Acknowledged, CapturedOctets};
+use super::kept::{Acknowledged, CapturedOctets, is_bare_fin, is_duplicate};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
@@ -95,19 +95,37 @@ impl Sender {
     ) {
         if let Some(stamps) = packet.timestamps() {
             self.path.stamp_echoed(at, stamps.ecr);
-            if Self::is_bare_fin(packet) && self.fin_val.is_none() {
+            if is_bare_fin(packet) && self.fin_val.is_none() {
                 self.fin_val = self.order.is_newer(stamps.val).then_some(stamps.val);
             }
         }
-        let calm = self.trouble.is_none() && self.dup_acks == 0;
-        let fresh = calm && left == octets.sequence().highest()
+        let fresh = self.is_calm() && left == octets.sequence().highest()
             || self.sending_in_trouble(at, packet, left, octets);
         if packet.flags().has(Flags::SYN) {
             self.sack.syn(false, packet);
         }
-        self.order.take(at, packet, fresh);
         self.started = true;
         self.smss_bytes = self.smss_bytes.max(packet.len());
+        self.left(at, packet, (left, fresh), octets);
+    }
+
+    /// Whether nothing is, or may be, missing.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        self.trouble.is_none() && self.dup_acks == 0
+    }
+
+    /// Notes what every segment tells that occupies sequence numbers from `left` on. `fresh` says
+    /// whether they are new.
+    #[inline]
+    pub(super) fn left(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        (left, fresh): (u64, bool),
+        octets: &CapturedOctets,
+    ) {
+        self.order.take(at, packet, fresh);
         let Self { lately, waking, path, .. } = self;
         if fresh {
             lately.take(at, left, || path.least().unwrap_or_default() * 3 / 5);
@@ -248,12 +266,6 @@ impl Sender {
         unseen && !trouble.watch.knows(left, right) || trouble.gaps.holds(left, right)
     }
 
-    /// Whether a segment is a FIN without data. Some receivers acknowledge it before they take its
-    /// time stamp (gVisor), so that the echo may be that of the octets before it.
-    fn is_bare_fin(packet: &impl CapturedTcp) -> bool {
-        packet.flags().has(Flags::FIN) && packet.len() == 0
-    }
-
     /// Whether a segment probes the receiver: a keep-alive repeats the last octet (RFC 9293 §3.8.4),
     /// a window probe sends one octet that the window does not allow (RFC 9293 §3.8.6.1).
     fn is_probe(
@@ -311,7 +323,7 @@ impl Sender {
         let val = packet.timestamps().map(|stamps| stamps.val);
         let before = trouble.arrived_before(old.left, old.right, old.una);
         let any = val.unwrap_or_default().wrapping_sub(u32::MAX / 2);
-        let oldest_val = if Self::is_bare_fin(packet) { self.fin_val.or(val) } else { Some(any) };
+        let oldest_val = if is_bare_fin(packet) { self.fin_val.or(val) } else { Some(any) };
         trouble.add(told, (val, oldest_val.unwrap_or_default()), before);
     }
 
@@ -431,7 +443,9 @@ impl Sender {
         answer: &Answer,
         octets: &CapturedOctets,
     ) {
-        if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous) {
+        if let Some(sample) = &answer.sample
+            && !sample.ambiguous
+        {
             self.path.far_sample(sample.rtt);
             if self.before.1 && !sample.handshake {
                 self.acks.lone_acknowledged(sample.rtt, self.path.far().unwrap_or(sample.rtt));
@@ -448,7 +462,7 @@ impl Sender {
             if self.trouble.is_none() && packet.sack().is_empty() {
                 return;
             }
-        } else if !packet.sack().is_empty() || Self::is_duplicate(packet, octets) {
+        } else if !packet.sack().is_empty() || is_duplicate(packet, octets) {
             self.duplicate(at, packet);
         } else {
             return self.answered_when_idle(at, packet, octets);
@@ -467,13 +481,6 @@ impl Sender {
         {
             trouble.machine.traits.limited.1 += 1;
         }
-    }
-
-    /// Whether a packet is a duplicate acknowledgement (RFC 5681 §2). Its window does not matter.
-    fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
-        let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);
-        let same = octets.sequence().octet(packet.ack()) == octets.una();
-        bare && same && octets.una() < octets.sequence().highest()
     }
 
     /// Takes an acknowledgement that tells nothing new. It counts if nothing is outstanding.
