@@ -8,7 +8,7 @@ use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::{CapturedTcp, PlainSegment, TcpView};
 
-use super::pending::PendingSegments;
+use super::pending::{PendingSegment, PendingSegments};
 use super::resting::RestingConnection;
 use super::twins::Twins;
 use super::{CapturedSegment, CapturedWay, EndedBy, EndedWay, SpareWays, TimeSpent, WaitingFor};
@@ -24,7 +24,7 @@ pub struct CapturedConnection {
     /// Segments that were captured and are not taken yet.
     pending: PendingSegments,
     /// The two directions, by the side that sends. Both are `None` while the connection rests.
-    ways: [Option<Box<CapturedWay>>; 2],
+    pub(super) ways: [Option<Box<CapturedWay>>; 2],
     /// The packed directions. `None` unless the connection rests.
     resting: Option<RestingConnection>,
     /// The side that sent the first packet captured.
@@ -36,7 +36,7 @@ pub struct CapturedConnection {
     /// Whether data may be sent.
     established: bool,
     /// The time that the connection spent on each thing that it waited for.
-    spent: TimeSpent,
+    pub(super) spent: TimeSpent,
     /// The latest packets, if the capture holds some of them twice.
     twins: Option<Box<Twins>>,
 }
@@ -123,16 +123,20 @@ impl CapturedConnection {
         }
         let mut pending = take(&mut self.pending);
         let (mut at, mut others) = (pending.first, pending.others.iter());
-        for one in &pending.all {
-            at += one.gap();
+        let mut words = pending.words();
+        while let Some(one) = PendingSegment::next_of(&mut words) {
+            at += one.gap;
             if let Some(segment) = &one.plain {
-                self.take(one.side(), at, segment, spare);
+                self.take(one.side, at, segment, spare);
+                let continued = one.continued(segment);
+                if continued.len() > 0 {
+                    at = self.take_continued(one.side, at, segment, continued, spare);
+                }
             } else if let Some(segment) = others.next() {
-                self.take(one.side(), at, segment, spare);
+                self.take(one.side, at, segment, spare);
             }
         }
-        pending.all.clear();
-        pending.others.clear();
+        pending.clear();
         self.pending = pending;
     }
 
@@ -176,7 +180,7 @@ impl CapturedConnection {
     /// Counts a packet that the capture holds already.
     #[cold]
     fn take_twin(&mut self, side: Side, at: Time, packet: &impl CapturedTcp) {
-        let shift = self.sent_shift(side);
+        let shift = self.shift_offered(side);
         if let Some(way) = self.ways[side.index()].as_deref_mut() {
             let CapturedWay { octets, statistics, sender, .. } = way;
             let left = octets.sequence().octet(packet.seq());
@@ -217,22 +221,14 @@ impl CapturedConnection {
         if !self.established {
             return WaitingFor::Handshake;
         }
-        let [own, other] = self
-            .ways
-            .each_ref()
-            .map(|way| way.as_deref().and_then(|way| way.limits.waiting(&way.octets)));
-        match (own, other) {
-            (Some(own), Some(other)) if own as u8 >= other as u8 => own,
-            (own, other) => other.or(own).unwrap_or(WaitingFor::Application),
-        }
+        let [one, other] = Side::BOTH.map(|side| self.sender_waits(side));
+        WaitingFor::of_senders(one, other)
     }
 
-    /// The shift of the windows that `side` advertises, if both SYNs were captured and offer scaling.
-    fn sent_shift(&self, side: Side) -> Option<u8> {
-        match self.shifts {
-            [Some(_), Some(_)] => self.shifts[side.index()],
-            _ => None,
-        }
+    /// What `side` waits for as a sender. `None` if it has nothing outstanding.
+    #[inline]
+    pub(super) fn sender_waits(&self, side: Side) -> Option<WaitingFor> {
+        self.ways[side.index()].as_deref().and_then(|way| way.limits.waiting(&way.octets))
     }
 
     /// The shift of the windows that `side` advertises; 0 unless both SYNs offer scaling (RFC 7323
@@ -241,6 +237,14 @@ impl CapturedConnection {
         match (self.syns, self.shifts) {
             ([Some(_), Some(_)], [Some(_), Some(_)]) => self.shifts[side.index()],
             ([Some(_), Some(_)], _) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The shift of the windows that `side` advertises, if both SYNs that were captured offer scaling.
+    pub(super) fn shift_offered(&self, side: Side) -> Option<u8> {
+        match self.shifts {
+            [Some(_), Some(_)] => self.shifts[side.index()],
             _ => None,
         }
     }
@@ -256,7 +260,7 @@ impl CapturedConnection {
         answers_syn: bool,
         spare: &mut SpareWays,
     ) -> Option<WaitingFor> {
-        let shift = self.sent_shift(side);
+        let shift = self.shift_offered(side);
         let way =
             self.ways[side.index()].get_or_insert_with(|| spare.begin(Sequence::seen_from(packet)));
         let CapturedWay { octets, statistics, sender, limits, floors, .. } = &mut **way;
@@ -318,7 +322,8 @@ impl CapturedConnection {
             floors.sample(sample);
         }
         limits.answered(at, packet, answer.acked_bytes > 0, ack, shift);
-        if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous)
+        if let Some(sample) = &answer.sample
+            && !sample.ambiguous
             && let Some(back) = self.ways[side.peer().index()].as_deref_mut()
         {
             back.sender.path.near_sample(sample.rtt);

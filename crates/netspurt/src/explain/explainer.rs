@@ -136,19 +136,28 @@ impl Explainer {
     }
 
     /// Takes the next packet.
+    #[inline]
     pub fn take(&mut self, packet: &CapturedPacket<'_>) {
         self.passed.packets += 1;
         self.notes.take(packet);
+        let plain = match packet.captured_ip() {
+            Some(ip) if self.transcript.is_none() => PlainSegment::of(ip),
+            _ => None,
+        };
+        match plain {
+            Some((ends, segment)) => self.plain(packet.unix_ns, ends, &segment),
+            None => self.take_other(packet),
+        }
+    }
+
+    /// Takes a packet that is not a plain segment.
+    #[inline(never)]
+    fn take_other(&mut self, packet: &CapturedPacket<'_>) {
         let Some(ip) = packet.captured_ip() else {
             self.passed.no_ip += 1;
             self.notes.unread(packet);
             return;
         };
-        if self.transcript.is_none()
-            && let Some((ends, segment)) = PlainSegment::of(ip)
-        {
-            return self.plain(packet.unix_ns, ends, &segment);
-        }
         let Some(ip) = self.datagrams.take(packet.unix_ns, ip) else {
             self.passed.fragments += 1;
             return;

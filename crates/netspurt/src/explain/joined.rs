@@ -40,17 +40,10 @@ impl<R: Read> JoinedCaptures<R> {
     /// Lets `explainer` take the next packets; returns whether there may be more.
     pub fn explain(&mut self, explainer: &mut Explainer) -> bool {
         let [only] = &mut self.readers[..] else { return self.explain_joined(explainer) };
-        for _ in 0..Self::AT_ONCE {
-            match only.next_packet() {
-                Ok(Some(packet)) => explainer.take(&packet),
-                Ok(None) => return false,
-                Err(fault) => {
-                    self.faults.push((0, fault));
-                    return false;
-                }
-            }
-        }
-        true
+        only.each_packet(Self::AT_ONCE, |packet| explainer.take(packet)).unwrap_or_else(|fault| {
+            self.faults.push((0, fault));
+            false
+        })
     }
 
     fn explain_joined(&mut self, explainer: &mut Explainer) -> bool {

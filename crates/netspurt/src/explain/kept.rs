@@ -1,6 +1,7 @@
 //! What is kept of an outstanding segment.
 
 use crate::observe::{OneWay, Outstanding};
+use crate::segment::Flags;
 use crate::units::{Duration, Time};
 use crate::wire::CapturedTcp;
 
@@ -34,4 +35,11 @@ pub fn before_tail(octets: &CapturedOctets, una_at: Time) -> Duration {
         (Some(last), Some(before)) => last.saturating_since(before.max(una_at)),
         _ => Duration::ZERO,
     }
+}
+
+/// Whether a packet is a duplicate acknowledgement (RFC 5681 §2). Its window does not matter.
+pub fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
+    let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);
+    let same = octets.sequence().octet(packet.ack()) == octets.una();
+    bare && same && octets.una() < octets.sequence().highest()
 }

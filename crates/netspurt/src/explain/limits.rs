@@ -48,18 +48,14 @@ impl Limits {
                 }
             } else {
                 self.fresh(packet);
-                self.goes_on = true;
-                if !self.heard {
-                    // The sender goes on, so acknowledgements that were not captured ended the repair.
-                    self.repair_end = 0;
-                }
             }
         }
         self.goes_on &= !packet.flags().has(Flags::FIN);
         self.progress = Some(at);
     }
 
-    fn fresh(&mut self, packet: &impl CapturedTcp) {
+    /// Takes a segment with new octets of payload.
+    pub fn fresh(&mut self, packet: &impl CapturedTcp) {
         if !self.offered {
             self.full_bytes = self.full_bytes.max(packet.len());
         }
@@ -67,6 +63,11 @@ impl Limits {
         let full =
             if self.offered { self.full_bytes.saturating_sub(stamps) } else { self.full_bytes };
         self.short = packet.flags().has(Flags::PSH) && !packet.len().is_multiple_of(full.max(1));
+        self.goes_on = true;
+        if !self.heard {
+            // The sender goes on, so acknowledgements that were not captured ended the repair.
+            self.repair_end = 0;
+        }
     }
 
     /// Takes an acknowledgement of this direction. `shift` is the shift of its window; `None` if

@@ -7,6 +7,7 @@
 
 mod columns;
 mod connection;
+mod continuing;
 mod csv;
 mod ended;
 mod ended_way;

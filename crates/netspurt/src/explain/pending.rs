@@ -4,60 +4,103 @@ use crate::ids::Side;
 use crate::units::{Duration, Time};
 use crate::wire::{PlainSegment, TcpView};
 
-/// A segment that its connection has not taken.
+/// A segment that its connection has not taken, and those that continue it.
 #[derive(Clone, Copy, Debug)]
-pub struct PendingSegment {
-    /// Twice the nanoseconds since the segment before was captured; one more if [`Side::To`] sent
-    /// this segment.
-    gap_twice: u32,
+pub struct PendingSegment<'a> {
+    /// Who sent it.
+    pub side: Side,
+    /// The time since the segment before was captured; zero for the first.
+    pub gap: Duration,
     /// `None` if it is not plain; then it is the next one of the others.
     pub plain: Option<PlainSegment>,
+    /// A word for each segment behind it that continues it.
+    continued: &'a [u64],
 }
 
 /// The segments of a connection that were captured and are not taken yet.
 ///
-/// A connection has some 2.5 KB of state, and a segment 32 octets. If each segment were taken when it
-/// comes, the processor's caches would often have lost the state since the segment before.
+/// A connection has some 2.5 KB of state, and a segment 32 octets or 8. If each segment were taken
+/// when it comes, the processor's caches would often have lost the state since the segment before.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct PendingSegments {
     /// When the last one was captured.
     last: Time,
-    /// All of them, in order.
-    pub all: Vec<PendingSegment>,
+    /// All of them, in order. A plain segment has four words. One that continues the segment before
+    /// has one word, and one that is not plain has one, too.
+    words: Vec<u64>,
+    /// The place of the last segment with four words, if all segments behind it continue it.
+    whole: Option<u16>,
     /// When the first one was captured.
     pub first: Time,
     /// Those that are not plain, in order.
     pub others: Vec<TcpView>,
 }
 
-impl PendingSegment {
-    /// Who sent it.
+/// The layout of the first word of a segment: whether it continues another one, the nanoseconds since
+/// the segment before in 30 bits, whether [`Side::To`] sent it, and a half that depends on the kind of
+/// the segment. That of one that is not plain is empty.
+struct FirstWord(u64);
+
+impl FirstWord {
+    const CONTINUES: u64 = 1 << 63;
+    const PLAIN: u64 = 1 << 62;
+    const BACK: u64 = 1 << 61;
+    /// The longest gap between two segments in nanoseconds, some half a second.
+    const MOST_GAP: u64 = (1 << 29) - 1;
+
     #[inline]
-    pub fn side(&self) -> Side {
-        if self.gap_twice & 1 == 0 { Side::From } else { Side::To }
+    fn gap(self) -> Duration {
+        Duration::from_nanos(self.0 >> 32 & Self::MOST_GAP)
     }
 
-    /// The time since the segment before was captured; zero for the first.
     #[inline]
-    pub fn gap(&self) -> Duration {
-        Duration::from_nanos(u64::from(self.gap_twice >> 1))
+    fn continues(self) -> bool {
+        self.0 & Self::CONTINUES != 0
+    }
+}
+
+impl<'a> PendingSegment<'a> {
+    /// Takes the next segment from the front of `words`, with those that continue it.
+    #[inline]
+    pub fn next_of(words: &mut &'a [u64]) -> Option<Self> {
+        let first = *words.first()?;
+        let plain = match words.first_chunk() {
+            Some(whole) if first & FirstWord::PLAIN != 0 => Some(PlainSegment::of_words(*whole)),
+            _ => None,
+        };
+        let behind = &words[if plain.is_some() { 4 } else { 1 }..];
+        let many = behind.iter().position(|word| !FirstWord(*word).continues());
+        let (continued, behind) = behind.split_at(many.unwrap_or(behind.len()));
+        *words = behind;
+        let side = if first & FirstWord::BACK == 0 { Side::From } else { Side::To };
+        Some(Self { side, gap: FirstWord(first).gap(), plain, continued })
+    }
+
+    /// The segments that continue this one, if it is `plain`, each with the time since the one before.
+    #[inline]
+    pub fn continued(
+        &self,
+        plain: &PlainSegment,
+    ) -> impl ExactSizeIterator<Item = (Duration, PlainSegment)> {
+        let plain = *plain;
+        self.continued.iter().enumerate().map(move |(before, word)| {
+            (FirstWord(*word).gap(), plain.continued(before as u32 + 1, *word as u32))
+        })
     }
 }
 
 impl PendingSegments {
-    /// The most segments.
-    const MOST: usize = 128;
+    /// The most words.
+    const MOST: usize = 256;
     /// The most segments that are not plain. They need more memory.
     const MOST_OTHERS: usize = 32;
-    /// The longest gap between two segments in nanoseconds, some two seconds.
-    const MOST_GAP: u64 = (u32::MAX >> 1) as u64;
 
     /// Whether there is room for a segment that was captured at `at`.
     #[inline]
     pub fn have_room(&self, at: Time) -> bool {
         let gap = at.as_nanos().wrapping_sub(self.last.as_nanos());
-        self.all.is_empty() || gap <= Self::MOST_GAP && self.all.len() < Self::MOST
+        self.words.is_empty() || gap <= FirstWord::MOST_GAP && self.words.len() <= Self::MOST - 4
     }
 
     /// Whether there is room for a segment that was captured at `at` and is not plain.
@@ -68,12 +111,32 @@ impl PendingSegments {
     /// Adds a plain segment that `side` sent and that was captured at `at`. There must be room.
     #[inline]
     pub fn add_plain(&mut self, side: Side, at: Time, segment: &PlainSegment) {
-        self.add(side, at, Some(*segment));
+        let (gap, back) = (self.gap_to(at), Self::back(side));
+        let mut own = segment.to_words();
+        if self.words.len() + 4 > self.words.capacity() {
+            self.grow();
+        }
+        if let Some(place) = self.whole
+            && let Some(whole) = self.words[usize::from(place)..].first_chunk()
+            && whole[0] & FirstWord::BACK == back
+            && let Some(continuation) = PlainSegment::continuation(
+                *whole,
+                self.words.len() as u32 - u32::from(place) - 3,
+                own,
+            )
+        {
+            return self.words.push(FirstWord::CONTINUES | gap | u64::from(continuation));
+        }
+        self.whole = Some(self.words.len() as u16);
+        own[0] |= FirstWord::PLAIN | back | gap;
+        self.words.extend_from_slice(&own);
     }
 
     /// Adds any other segment.
     pub fn add_other(&mut self, side: Side, at: Time, segment: &TcpView) {
-        self.add(side, at, None);
+        let word = self.gap_to(at) | Self::back(side);
+        self.words.push(word);
+        self.whole = None;
         if self.others.len() == self.others.capacity() {
             self.others.reserve_exact(Self::MOST_OTHERS / 8);
         }
@@ -81,42 +144,146 @@ impl PendingSegments {
     }
 
     #[inline]
-    fn add(&mut self, side: Side, at: Time, plain: Option<PlainSegment>) {
-        if self.all.is_empty() {
-            (self.first, self.last) = (at, at);
+    fn back(side: Side) -> u64 {
+        if side == Side::To { FirstWord::BACK } else { 0 }
+    }
+
+    /// The time from the last segment to `at`, in its place in a word. Room says that it is short.
+    #[inline]
+    fn gap_to(&mut self, at: Time) -> u64 {
+        if self.words.is_empty() {
+            (self.first, self.last, self.whole) = (at, at, None);
         }
-        // Room says that the gap is short.
-        let gap = at.as_nanos().wrapping_sub(self.last.as_nanos()) as u32;
+        let gap = at.as_nanos().wrapping_sub(self.last.as_nanos());
         self.last = at;
-        if self.all.len() == self.all.capacity() {
-            self.grow();
-        }
-        let back = side == Side::To;
-        self.all.push(PendingSegment { gap_twice: gap << 1 | u32::from(back), plain });
+        gap << 32
     }
 
     /// Makes room for a few segments, as most connections are short.
     #[inline(never)]
     fn grow(&mut self) {
-        self.all.reserve_exact(Self::MOST / 4);
+        self.words.reserve_exact(Self::MOST / 4);
+    }
+
+    /// The words of all segments, for [`PendingSegment::next_of`].
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.others.clear();
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.words.is_empty()
     }
 
     /// Whether there is memory for any.
     pub fn have_memory(&self) -> bool {
-        self.all.capacity() > 0
+        self.words.capacity() > 0
     }
 
     /// The memory of an empty list. Without that for segments that are not plain if it is much more
     /// than most connections need.
     #[must_use]
     pub fn spared(self) -> Self {
-        let most = Self::MOST_OTHERS / 4;
+        let most = Self::MOST_OTHERS / 2;
         let others = if self.others.capacity() > most { Vec::new() } else { self.others };
         Self { others, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{Flags, Segment, Timestamps};
+    use crate::wire::{CapturedIp, Packet, encode};
+    use proptest::prelude::*;
+
+    /// The segment with these numbers, as it is captured.
+    fn plain(
+        seq: u32,
+        len: u16,
+        window: u16,
+        stamps: Option<(u32, u32)>,
+        ip_id: u16,
+    ) -> PlainSegment {
+        let mut segment = Segment { seq, len, window, flags: Flags::ACK, ..Segment::default() };
+        if let Some((val, ecr)) = stamps {
+            segment.set_timestamps(Timestamps { val, ecr });
+        }
+        let [source, destination] =
+            ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
+        let mut bytes = Vec::new();
+        encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
+        let ip = CapturedIp { bytes: &bytes, original_bytes: bytes.len() as u32 };
+        PlainSegment::of(ip).unwrap().1
+    }
+
+    #[test]
+    fn a_segment_that_continues_the_one_before_takes_one_word() {
+        let mut pending = PendingSegments::default();
+        let at = |us| Time::ZERO + Duration::from_micros(us);
+        let words = |pending: &PendingSegments| pending.words().len();
+        for place in 0..10_u32 {
+            let segment = plain(
+                (u32::MAX - 3000).wrapping_add(place * 1000),
+                1000,
+                5,
+                Some((7 + place, 9)),
+                3,
+            );
+            pending.add_plain(Side::To, at(place.into()), &segment);
+        }
+        assert_eq!(words(&pending), 4 + 9);
+        // Another side, another window, no payload, another echo, a stamp of long after.
+        let next = (u32::MAX - 3000).wrapping_add(10_000);
+        pending.add_plain(Side::From, at(20), &plain(next, 1000, 5, Some((17, 9)), 3));
+        pending.add_plain(Side::To, at(21), &plain(next, 1000, 5, Some((17, 9)), 3));
+        pending.add_plain(Side::To, at(22), &plain(next + 1000, 1000, 6, Some((17, 9)), 3));
+        pending.add_plain(Side::To, at(23), &plain(next + 2000, 0, 6, Some((17, 9)), 3));
+        pending.add_plain(Side::To, at(24), &plain(next + 2000, 0, 6, Some((17, 9)), 3));
+        pending.add_plain(Side::To, at(25), &plain(next + 2000, 9, 6, Some((17, 8)), 3));
+        pending.add_plain(
+            Side::To,
+            at(26),
+            &plain(next + 2009, 9, 6, Some((17 + (1 << 16), 8)), 3),
+        );
+        assert_eq!(words(&pending), 4 + 9 + 7 * 4);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_added_comes_out_in_order(
+            steps in prop::collection::vec((0..9_u8, any::<u16>(), 0..3_u32, any::<bool>()), 0..60)
+        ) {
+            let (mut pending, mut added) = (PendingSegments::default(), Vec::new());
+            let (mut at, mut seq) = (Time::from_nanos(5), 0);
+            for (kind, mark, tick, stamped) in steps {
+                let stamps = stamped.then_some((u32::MAX - 5 + tick, 4));
+                let segment = plain(seq, 100 + u16::from(kind / 8), 7, stamps, mark);
+                seq = if kind == 7 { seq + 5 } else { seq + 100 };
+                let side = if kind == 6 { Side::From } else { Side::To };
+                let gap = u64::from(mark) * u64::from(mark) % (FirstWord::MOST_GAP + 1);
+                at += Duration::from_nanos(if added.is_empty() { 0 } else { gap });
+                prop_assert!(pending.have_room(at));
+                pending.add_plain(side, at, &segment);
+                added.push((side, at, segment));
+            }
+            let (mut words, mut at, mut found) = (pending.words(), pending.first, Vec::new());
+            while let Some(one) = PendingSegment::next_of(&mut words) {
+                at += one.gap;
+                let segment = one.plain.unwrap();
+                found.push((one.side, at, segment));
+                for (gap, next) in one.continued(&segment) {
+                    at += gap;
+                    found.push((one.side, at, next));
+                }
+            }
+            prop_assert_eq!(found, added);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Infers why one side of a captured connection retransmits.
 
+mod repeated;
+
 use crate::observe::{Answer, CoveredBy};
 use crate::segment::{Cause, Flags};
 use crate::units::{Duration, Time};
@@ -10,7 +12,7 @@ use super::infer::{
     InferenceReport, Inferred, LabelHint, Lately, PathTimes, SackUse, ScenePlace, SenderScene,
     SenderTrouble, SendingOrder, Vantage, Waking, is_bare_fin,
 };
-use super::kept::{Acknowledged, CapturedOctets, before_tail};
+use super::kept::{Acknowledged, CapturedOctets, before_tail, is_duplicate};
 use super::retransmission::{ExplainedRetransmission, VerdictEvidence};
 use super::rule::CauseRule;
 
@@ -101,15 +103,33 @@ impl Sender {
                 self.fin_val = self.order.is_newer(stamps.val).then_some(stamps.val);
             }
         }
-        let calm = self.trouble.is_none() && self.dup_acks == 0;
-        let fresh = calm && left == octets.sequence().highest()
+        let fresh = self.is_calm() && left == octets.sequence().highest()
             || self.sending_in_trouble(at, packet, left, octets);
         if packet.flags().has(Flags::SYN) {
             self.sack.syn(false, packet);
         }
-        self.order.take(at, packet, fresh);
         self.started = true;
         self.smss_bytes = self.smss_bytes.max(packet.len());
+        self.left(at, packet, (left, fresh), octets);
+    }
+
+    /// Whether nothing is, or may be, missing.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        self.trouble.is_none() && self.dup_acks == 0
+    }
+
+    /// Notes what every segment tells that occupies sequence numbers from `left` on. `fresh` says
+    /// whether they are new.
+    #[inline]
+    pub(super) fn left(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        (left, fresh): (u64, bool),
+        octets: &CapturedOctets,
+    ) {
+        self.order.take(at, packet, fresh);
         let Self { lately, waking, path, .. } = self;
         if fresh {
             self.fresh_at = at;
@@ -405,7 +425,9 @@ impl Sender {
         answer: &Answer,
         octets: &CapturedOctets,
     ) {
-        if let Some(sample) = answer.sample.filter(|sample| !sample.ambiguous) {
+        if let Some(sample) = &answer.sample
+            && !sample.ambiguous
+        {
             self.path.far_sample(sample.rtt);
             if self.before.1 && !sample.handshake {
                 self.acks.lone_acknowledged(sample.rtt, self.path.far().unwrap_or(sample.rtt));
@@ -423,7 +445,7 @@ impl Sender {
             if self.trouble.is_none() && packet.sack().is_empty() {
                 return;
             }
-        } else if !packet.sack().is_empty() || Self::is_duplicate(packet, octets) {
+        } else if !packet.sack().is_empty() || is_duplicate(packet, octets) {
             self.duplicate(at, packet);
             if same_window {
                 self.answered_copy(at, packet, octets);
@@ -444,44 +466,6 @@ impl Sender {
             && let Some(trouble) = &mut self.trouble
         {
             trouble.machine.traits.limited.1 += 1;
-        }
-    }
-
-    /// Whether a packet is a duplicate acknowledgement (RFC 5681 §2). Its window does not matter.
-    fn is_duplicate(packet: &impl CapturedTcp, octets: &CapturedOctets) -> bool {
-        let bare = packet.seq_len() == 0 && !packet.flags().has(Flags::RST);
-        let same = octets.sequence().octet(packet.ack()) == octets.una();
-        bare && same && octets.una() < octets.sequence().highest()
-    }
-
-    /// Takes an acknowledgement that tells nothing new. It counts if nothing is outstanding.
-    fn answered_when_idle(
-        &mut self,
-        at: Time,
-        packet: &impl CapturedTcp,
-        octets: &CapturedOctets,
-        same_window: bool,
-    ) {
-        if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
-            return;
-        }
-        self.idle_acks += 1;
-        self.acks.idle = self.acks.idle.max(self.idle_acks);
-        if same_window || self.sack.known() == Some(false) {
-            self.answered_copy(at, packet, octets);
-        }
-    }
-
-    /// Takes an acknowledgement that repeats the one before. If all that is outstanding was sent too
-    /// late to have caused it, a segment caused it whose octets had arrived (RFC 5681 §4.2). With
-    /// D-SACK it would have a block (RFC 2883 §4).
-    fn answered_copy(&mut self, at: Time, packet: &impl CapturedTcp, octets: &CapturedOctets) {
-        let (Some(trouble), Some(far)) = (&mut self.trouble, self.path.far()) else { return };
-        let silent = self.sack.known().is_some_and(|sack| !sack || !trouble.reports_duplicates);
-        let since = |one: &Acknowledged| at.saturating_since(one.first_sent);
-        let older = octets.outstanding().front().is_some_and(|one| since(one) >= far * 7 / 8);
-        if silent && !older && packet.sack().is_empty() && packet.options_whole() {
-            trouble.duplicate_answered(at, far);
         }
     }
 

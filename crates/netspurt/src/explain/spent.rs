@@ -49,6 +49,18 @@ impl WaitingFor {
     ];
 }
 
+impl WaitingFor {
+    /// What a connection waits for whose senders wait for these. Senders with nothing outstanding
+    /// wait for nothing.
+    #[inline]
+    pub fn of_senders(one: Option<Self>, other: Option<Self>) -> Self {
+        match (one, other) {
+            (Some(one), Some(other)) if one as u8 >= other as u8 => one,
+            (one, other) => other.or(one).unwrap_or(Self::Application),
+        }
+    }
+}
+
 /// The time that a connection spent on each thing that it waited for.
 ///
 /// The span between two packets counts for the thing that the connection waited for after the first

@@ -1,6 +1,7 @@
 //! Captures explained.
 
 mod causes;
+mod flights;
 mod hostile;
 mod odd_captures;
 mod other_stacks;

@@ -133,6 +133,9 @@ pub struct Flows<T> {
     /// processor's cache holds more of it.
     places: HashTable<u32>,
     live: Vec<Live<T>>,
+    /// For each of `live`, an instant: until then a check of its age has no effect, unless a packet
+    /// comes. A check reads this first, since `live` itself is mostly not in the processor's cache.
+    due: Vec<Time>,
     /// The index of the connection that had a packet last, by a part of the hash of its key.
     recent: Box<[u32; RECENT]>,
     /// The next connection whose age is checked.
@@ -146,8 +149,7 @@ pub struct Flows<T> {
 impl<T: Default> Flows<T> {
     /// The memory for this many connections is never freed.
     const ROOM: usize = 64;
-    /// Each time this many packets have passed, the age of one connection is checked. The check
-    /// reads memory that the packet does not need, which is slow.
+    /// Each time this many packets have passed, the age of one connection is checked.
     const CHECK_EVERY: u8 = 4;
     /// The number of connections that are checked when a connection begins. Two are too few if each
     /// connection has only one packet: a young connection takes the place of a retired one, and
@@ -161,6 +163,7 @@ impl<T: Default> Flows<T> {
             hashes: RandomState::default(),
             places: HashTable::new(),
             live: Vec::new(),
+            due: Vec::new(),
             recent: Box::new([0; RECENT]),
             hand: 0,
             unchecked: 0,
@@ -195,6 +198,9 @@ impl<T: Default> Flows<T> {
         one.last = one.last.max(at);
         one.fins[side.index()] |= flags.has(Flags::FIN);
         one.reset |= flags.has(Flags::RST);
+        if one.is_closed() {
+            self.due[place as usize] = Time::ZERO;
+        }
         (Sighting { number: one.number, side, born: lives.is_none() }, &mut one.state)
     }
 
@@ -248,6 +254,7 @@ impl<T: Default> Flows<T> {
             reset: false,
             state: T::default(),
         });
+        self.due.push(Time::ZERO);
         let hash_of = |place: &u32| self.hashes.hash_one(self.live[*place as usize].key);
         self.places.insert_unique(hash, place, hash_of);
         self.born += 1;
@@ -257,9 +264,9 @@ impl<T: Default> Flows<T> {
     /// Checks the next connection in turn, and retires it if its lifetime has ended at `at`. Calls
     /// check all connections again and again.
     fn look_at_one(&mut self, at: Time) {
-        match self.live.get(self.hand) {
+        match self.due.get(self.hand) {
             None => self.hand = 0,
-            Some(one) if one.is_over(at, self.lifetimes) => {
+            Some(due) if at > *due && self.live[self.hand].is_over(at, self.lifetimes) => {
                 self.retire(u32::try_from(self.hand).expect("a place"));
             }
             Some(_) => self.hand += 1,
@@ -267,20 +274,32 @@ impl<T: Default> Flows<T> {
     }
 
     /// What is kept of the connection whose age the next packet will check. `None` if the next
-    /// packet checks no connection, if the connection is not closed, or if a packet of it was seen
-    /// within the last `quiet`.
+    /// packet checks no connection, if the connection is not closed, if a packet of it was seen
+    /// within the last `quiet`, or if the same was returned since its last packet. `quiet` is the
+    /// same for all calls, and shorter than the lifetime of a closed connection.
     #[inline]
     pub fn look_at_closed(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
         if self.unchecked + 1 < Self::CHECK_EVERY {
             return None;
         }
-        let one = self.live.get_mut(self.hand)?;
+        self.due.get(self.hand).filter(|due| at > **due)?;
+        self.look_at_due(at, quiet)
+    }
+
+    #[inline(never)]
+    fn look_at_due(&mut self, at: Time, quiet: Duration) -> Option<&mut T> {
+        let (one, due) = (self.live.get_mut(self.hand)?, self.due.get_mut(self.hand)?);
         let rests = one.is_closed() && at.saturating_since(one.last) > quiet;
+        *due = match one.is_closed() && !rests {
+            true => one.last + quiet,
+            false => one.last + one.lifetime(self.lifetimes),
+        };
         rests.then_some(&mut one.state)
     }
 
     fn retire(&mut self, place: u32) {
         let one = self.live.swap_remove(place as usize);
+        self.due.swap_remove(place as usize);
         let hash = self.hashes.hash_one(one.key);
         self.places.find_entry(hash, |known| *known == place).expect("its place").remove();
         if let Some(moved) = self.live.get(place as usize) {
@@ -292,6 +311,7 @@ impl<T: Default> Flows<T> {
         let most = 4 * self.live.len() + Self::ROOM;
         if self.live.capacity() > most {
             self.live.shrink_to(most / 2);
+            self.due.shrink_to(most / 2);
             let hash_of = |place: &u32| self.hashes.hash_one(self.live[*place as usize].key);
             self.places.shrink_to(most / 2, hash_of);
         }
@@ -358,7 +378,11 @@ impl<T> Live<T> {
 
     /// Whether the connection has outlived its lifetime at `at`.
     fn is_over(&self, at: Time, lifetimes: Lifetimes) -> bool {
-        let most = if self.is_closed() { lifetimes.closed } else { lifetimes.idle };
-        at.saturating_since(self.last) > most
+        at.saturating_since(self.last) > self.lifetime(lifetimes)
+    }
+
+    /// How long the connection is remembered after its last packet.
+    fn lifetime(&self, lifetimes: Lifetimes) -> Duration {
+        if self.is_closed() { lifetimes.closed } else { lifetimes.idle }
     }
 }

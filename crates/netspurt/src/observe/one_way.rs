@@ -180,24 +180,40 @@ impl<T: Copy> OneWay<T> {
         }
         // Octets that are already acknowledged were seen late.
         if right > highest && right > self.una {
-            self.smss_bytes = self.smss_bytes.max(segment.len());
-            self.outstanding.push_back(Outstanding {
-                left: left.max(highest),
-                right,
-                first_sent: at,
-                last_sent: at,
-                wire_bytes: segment.size_bytes(),
-                // New octets after old ones: an acknowledgement of them is ambiguous.
-                retransmissions: again.into(),
-                sacked: false,
-                kept,
-            });
-            let most = if self.answered { Self::MOST } else { Self::MOST_UNANSWERED };
-            if self.outstanding.len() > most {
-                self.outstanding.pop_front();
-            }
+            // New octets after old ones: an acknowledgement of them is ambiguous.
+            let octets = Transmission { left: left.max(highest), ..transmission };
+            self.push(octets, at, segment, kept);
         }
         Some(transmission)
+    }
+
+    /// As [`sent`](Self::sent), for a `segment` whose octets are the next ones: none of them were
+    /// sent or acknowledged before.
+    #[inline]
+    pub fn sent_next(&mut self, at: Time, segment: &impl Observed, kept: T) -> Transmission {
+        let transmission = self.sequence.take_at(self.sequence.highest(), segment);
+        self.push(transmission, at, segment, kept);
+        transmission
+    }
+
+    /// Adds new octets of `segment` to those outstanding.
+    #[inline]
+    fn push(&mut self, octets: Transmission, at: Time, segment: &impl Observed, kept: T) {
+        self.smss_bytes = self.smss_bytes.max(segment.len());
+        self.outstanding.push_back(Outstanding {
+            left: octets.left,
+            right: octets.right,
+            first_sent: at,
+            last_sent: at,
+            wire_bytes: segment.size_bytes(),
+            retransmissions: octets.again.into(),
+            sacked: false,
+            kept,
+        });
+        let most = if self.answered { Self::MOST } else { Self::MOST_UNANSWERED };
+        if self.outstanding.len() > most {
+            self.outstanding.pop_front();
+        }
     }
 
     /// Notes a retransmission of octets. If it is a complete copy of a segment, `kept` replaces

@@ -53,11 +53,17 @@ pub struct PlainSegment {
 
 /// Which headers a plain segment has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum PlainLayout {
     Four,
     FourStamped,
     Six,
     SixStamped,
+}
+
+impl PlainLayout {
+    /// All of them, in the order of their numbers.
+    const ALL: [Self; 4] = [Self::Four, Self::FourStamped, Self::Six, Self::SixStamped];
 }
 
 impl PlainSegment {
@@ -110,6 +116,75 @@ impl PlainSegment {
             },
         };
         Some((ends, segment))
+    }
+
+    /// All fields as four words. The upper half of the first one is zero.
+    #[inline]
+    pub fn to_words(self) -> [u64; 4] {
+        let Timestamps { val, ecr } = self.timestamps;
+        let [mark_high, header_bytes, flags, layout] =
+            [self.mark_high, self.header_bytes, self.flags.0, self.layout as u8].map(u64::from);
+        [
+            self.seq.into(),
+            u64::from(self.ack) << 32 | u64::from(ecr),
+            u64::from(val) << 32 | u64::from(self.mark) << 16 | u64::from(self.payload_bytes),
+            u64::from(self.captured_bytes) << 48
+                | u64::from(self.window) << 32
+                | mark_high << 24
+                | header_bytes << 16
+                | flags << 8
+                | layout,
+        ]
+    }
+
+    /// The segment with these words. The upper half of the first one does not matter.
+    #[inline]
+    pub fn of_words([first, second, third, fourth]: [u64; 4]) -> Self {
+        let [_, _, _, _, mark_high, header_bytes, flags, layout] = fourth.to_be_bytes();
+        Self {
+            seq: first as u32,
+            ack: (second >> 32) as u32,
+            timestamps: Timestamps { val: (third >> 32) as u32, ecr: second as u32 },
+            payload_bytes: third as u16,
+            captured_bytes: (fourth >> 48) as u16,
+            window: (fourth >> 32) as u16,
+            mark: (third >> 16) as u16,
+            mark_high,
+            header_bytes,
+            flags: Flags(flags),
+            layout: PlainLayout::ALL[usize::from(layout) % PlainLayout::ALL.len()],
+        }
+    }
+
+    /// What distinguishes the segment of the words `own` from the one of `first`, if there are `many`
+    /// segments from that one to this one, each with the next octets and as many, which differ in
+    /// nothing else but later time stamps and identifications, or flow labels. `None` if more differs.
+    #[inline]
+    pub fn continuation(first: [u64; 4], many: u32, own: [u64; 4]) -> Option<u32> {
+        let payload_bytes = own[2] as u16;
+        let seq = (first[0] as u32).wrapping_add(many.wrapping_mul(payload_bytes.into()));
+        let ticks = ((own[2] >> 32) as u32).wrapping_sub((first[2] >> 32) as u32);
+        let alike = own[0] as u32 == seq
+            && own[1] == first[1]
+            && own[3] == first[3]
+            && payload_bytes == first[2] as u16
+            && payload_bytes > 0
+            && ticks <= u16::MAX.into();
+        alike.then_some(ticks << 16 | (own[2] >> 16) as u32 & 0xffff)
+    }
+
+    /// The segment that comes `many` segments after this one and is distinguished by this
+    /// [`continuation`](Self::continuation).
+    #[inline]
+    pub fn continued(&self, many: u32, continuation: u32) -> Self {
+        let Timestamps { val, ecr } = self.timestamps;
+        let val = val.wrapping_add(continuation >> 16);
+        Self {
+            seq: self.seq.wrapping_add(many.wrapping_mul(self.payload_bytes.into())),
+            timestamps: Timestamps { val, ecr },
+            mark: continuation as u16,
+            ..*self
+        }
     }
 
     #[inline]

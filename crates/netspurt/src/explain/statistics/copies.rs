@@ -10,7 +10,8 @@ use crate::wire::CapturedTcp;
 /// number its packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
-    last: [(u16, u32); Copies::REMEMBERED],
+    /// The identification above the sequence number.
+    last: [u64; Copies::REMEMBERED],
     next: u8,
     /// The number of copies.
     pub count: u64,
@@ -25,8 +26,9 @@ impl Copies {
         if packet.ip_id() == 0 {
             return;
         }
-        let name = (packet.ip_id(), packet.seq());
-        if self.last.contains(&name) {
+        let name = u64::from(packet.ip_id()) << 32 | u64::from(packet.seq());
+        // All are compared, since that takes no branches.
+        if self.last.iter().fold(false, |any, one| any | (*one == name)) {
             self.count += 1;
             return;
         }

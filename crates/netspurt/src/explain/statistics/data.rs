@@ -73,43 +73,47 @@ pub enum SegmentKind {
 }
 
 impl DataCounts {
-    /// Takes a packet with payload.
-    pub fn take(&mut self, packet: &impl CapturedTcp) {
+    /// Takes `many` packets with as much payload as `packet`.
+    #[inline]
+    pub fn take(&mut self, packet: &impl CapturedTcp, many: u64) {
         let bytes = packet.len();
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
         self.bytes_max = self.bytes_max.max(bytes);
-        self.bytes_min = if self.packets == 1 { bytes } else { self.bytes_min.min(bytes) };
+        self.bytes_min = if self.packets == 0 { bytes } else { self.bytes_min.min(bytes) };
+        self.packets += many;
+        self.bytes += u64::from(bytes) * many;
         let cut = bytes.saturating_sub(packet.captured_bytes());
-        self.cut_bytes += u64::from(cut);
-        self.cut_packets += u64::from(cut > 0);
+        self.cut_bytes += u64::from(cut) * many;
+        self.cut_packets += if cut > 0 { many } else { 0 };
     }
 
-    /// Takes a packet that occupies sequence numbers, and returns its kind. `novelty` tells which
-    /// of them are new; `closed` says whether the peer's window is zero.
+    /// Takes `many` packets that occupy as many sequence numbers as `packet`, and returns their kind.
+    /// `novelty` tells which of each packet's numbers are new; `closed` says whether the peer's
+    /// window is zero.
+    #[inline]
     pub fn place(
         &mut self,
         packet: &impl CapturedTcp,
         novelty: Novelty,
         closed: bool,
+        many: u64,
     ) -> SegmentKind {
         let [syn, fin] = [Flags::SYN, Flags::FIN].map(|flag| packet.flags().has(flag));
         // SYN and FIN do not count as payload.
         let outside =
             u64::from(syn && novelty.first_repeated) + u64::from(fin && novelty.last_repeated);
         let repeated = novelty.repeated.saturating_sub(outside);
-        self.unique_bytes += u64::from(packet.len()).saturating_sub(repeated);
+        self.unique_bytes += u64::from(packet.len()).saturating_sub(repeated) * many;
         if closed && !syn {
-            self.window_probes += 1;
-            self.window_probe_bytes += u64::from(packet.len());
+            self.window_probes += many;
+            self.window_probe_bytes += u64::from(packet.len()) * many;
             return SegmentKind::WindowProbe;
         }
         if novelty.repeated > 0 {
-            self.retransmissions += 1;
-            self.retransmitted_bytes += novelty.repeated;
+            self.retransmissions += many;
+            self.retransmitted_bytes += novelty.repeated * many;
             return SegmentKind::Retransmission;
         }
-        self.out_of_order += u64::from(novelty.late);
+        self.out_of_order += if novelty.late { many } else { 0 };
         if novelty.late { SegmentKind::OutOfOrder } else { SegmentKind::New }
     }
 
@@ -118,11 +122,13 @@ impl DataCounts {
         (self.packets > 0).then(|| self.bytes as f64 / self.packets as f64)
     }
 
-    /// Takes a segment with payload that was sent before the first acknowledgement of data.
-    pub fn begin(&mut self, packet: &impl CapturedTcp, kind: SegmentKind) {
+    /// Takes `many` segments of one kind, with as much payload as `packet`, that were sent before the
+    /// first acknowledgement of data.
+    #[inline]
+    pub fn begin(&mut self, packet: &impl CapturedTcp, kind: SegmentKind, many: u64) {
         if kind != SegmentKind::Retransmission {
-            self.initial_window_bytes += u64::from(packet.len());
-            self.initial_window_packets += 1;
+            self.initial_window_bytes += u64::from(packet.len()) * many;
+            self.initial_window_packets += many;
         }
     }
 }

@@ -31,8 +31,7 @@ use crate::wire::CapturedTcp;
 
 use super::kept::{Acknowledged, CapturedSegment};
 use data::SegmentKind;
-use round_trips::CoveredSegments;
-use seen::{LateSegment, SeenOctets};
+use seen::{LateSegment, Novelty, SeenOctets};
 
 /// Counts, sizes, round trips and times of one direction.
 #[derive(Clone, Debug, Default)]
@@ -78,13 +77,13 @@ impl Statistics {
         octets: &OneWay<CapturedSegment>,
         shift: Option<u8>,
     ) {
-        self.packets.take(packet);
+        self.packets.take(packet, 1);
         self.offers.take(packet);
         self.copies.take(packet);
-        self.windows.take(packet, shift);
+        self.windows.take(packet, shift, 1);
         self.times.take(at, packet.len() > 0);
         if packet.len() > 0 {
-            self.data.take(packet);
+            self.data.take(packet, 1);
         }
         let kind = sent.map(|sent| self.place(at, packet, sent, octets));
         let orderly = !matches!(kind, Some(SegmentKind::Retransmission | SegmentKind::OutOfOrder));
@@ -118,11 +117,50 @@ impl Statistics {
         if novelty.repeated > 0 && left < octets.una() {
             self.round_trips.repeated(at);
         }
-        let kind = self.data.place(packet, novelty, self.duplicate_acks.closed);
+        self.kind(packet, novelty, 1)
+    }
+
+    /// Takes `many` packets that occupy sequence numbers, and returns their kind.
+    #[inline]
+    fn kind(&mut self, packet: &impl CapturedTcp, novelty: Novelty, many: u64) -> SegmentKind {
+        let kind = self.data.place(packet, novelty, self.duplicate_acks.closed, many);
         if packet.len() > 0 && !self.data_acked {
-            self.data.begin(packet, kind);
+            self.data.begin(packet, kind, many);
         }
         kind
+    }
+
+    /// Whether the next octet to be seen in order is `left`.
+    #[inline]
+    pub fn goes_on_at(&self, left: u64) -> bool {
+        self.seen.goes_on_at(left)
+    }
+
+    /// As [`sent`](Self::sent), for a segment of new octets that continues the one before. The caller
+    /// gives several such segments to [`continued`](Self::continued) afterwards.
+    #[inline]
+    pub fn continuing(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        sent: Transmission,
+        octets: &OneWay<CapturedSegment>,
+    ) {
+        self.copies.take(packet);
+        self.times.take(at, true);
+        self.seen.take(sent.left, sent.right, at);
+        self.flight.look(sent.right.saturating_sub(octets.una()));
+        self.flight.change(at, outstanding(octets));
+    }
+
+    /// Takes what `many` segments that were [continuing](Self::continuing) have in common with
+    /// `packet`, which is one of them.
+    #[inline]
+    pub fn continued(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u32) {
+        self.packets.take(packet, many);
+        self.windows.take(packet, shift, many.into());
+        self.data.take(packet, many.into());
+        self.kind(packet, Novelty::default(), many.into());
     }
 
     /// Takes a segment that begins below the highest octet sent. The caller adds it to `octets`
@@ -143,10 +181,9 @@ impl Statistics {
     pub fn acknowledging(&mut self, at: Time, ack: u64) {
         let Self { seen, round_trips, .. } = self;
         seen.acknowledge(ack, |LateSegment { left, right, sent }| {
-            let last = right == ack;
-            let payload_bytes = right - left;
-            round_trips
-                .cover(at, CoveredSegments { payload_bytes, sent, once: true, syn: false, last });
+            if round_trips.cover(sent, right == ack) {
+                round_trips.sample(at.saturating_since(sent), right - left, false);
+            }
         });
     }
 
@@ -156,25 +193,22 @@ impl Statistics {
         if covered == CoveredBy::ByBlock {
             return;
         }
-        let syn = self.syn == Some(segment.left);
-        let fin = self.fin.is_some_and(|fin| fin + 1 == segment.right);
         let sent = segment.last_sent;
-        let ambiguous = self.round_trips.cover(
-            at,
-            CoveredSegments {
-                payload_bytes: (segment.right - segment.left)
-                    .saturating_sub(u64::from(syn) + u64::from(fin)),
-                sent,
-                // New octets that a retransmission adds after old ones were sent once.
-                once: segment.retransmissions == 0
-                    || segment.retransmissions == 1 && segment.first_sent == sent,
-                syn,
-                last: segment.right == ack,
-            },
-        );
-        if ambiguous {
-            let repairs = self.repairs.get_or_insert_default();
-            repairs.ambiguous.add(at.saturating_since(sent));
+        if !self.round_trips.cover(sent, segment.right == ack) {
+            return;
+        }
+        let rtt = at.saturating_since(sent);
+        // New octets that a retransmission adds after old ones were sent once.
+        let once = segment.retransmissions == 0
+            || segment.retransmissions == 1 && segment.first_sent == sent;
+        if once {
+            let syn = self.syn == Some(segment.left);
+            let fin = self.fin.is_some_and(|fin| fin + 1 == segment.right);
+            let payload_bytes =
+                (segment.right - segment.left).saturating_sub(u64::from(syn) + u64::from(fin));
+            self.round_trips.sample(rtt, payload_bytes, syn);
+        } else {
+            self.repairs.get_or_insert_default().ambiguous.add(rtt);
         }
     }
 

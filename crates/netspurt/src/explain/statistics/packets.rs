@@ -53,18 +53,22 @@ packed_value!(PacketStatistics {
 });
 
 impl PacketStatistics {
-    /// Takes a packet of the direction.
+    /// Takes `many` packets of the direction that have the same flags, options and payload length
+    /// as `packet`.
     #[inline]
-    pub fn take(&mut self, packet: &impl CapturedTcp) {
+    pub fn take(&mut self, packet: &impl CapturedTcp, many: u32) {
         let flags = packet.flags();
         let [reset, ack] = [Flags::RST, Flags::ACK].map(|flag| flags.has(flag));
+        let tally = |count: &mut u32, counts: bool| {
+            *count = count.saturating_add(if counts { many } else { 0 });
+        };
         tally(&mut self.all, true);
         tally(&mut self.acks, ack);
         if packet.len() > 0 {
             tally(&mut self.pushes, flags.has(Flags::PSH));
             if flags.has(Flags::URG) {
                 tally(&mut self.urgent, true);
-                self.urgent_bytes += u64::from(packet.urgent());
+                self.urgent_bytes += u64::from(packet.urgent()) * u64::from(many);
             }
         } else {
             let others = Flags::SYN.with(Flags::FIN).with(Flags::RST);
@@ -76,22 +80,12 @@ impl PacketStatistics {
         if !packet.sack().is_empty() {
             tally(&mut self.sacks, true);
             if ack && !reset {
-                self.take_blocks(packet.ack(), packet.sack());
+                tally(&mut self.sack_acks, true);
+                tally(&mut self.dsacks, reports_duplicates(packet.ack(), packet.sack()));
+                self.sack_blocks_max = self.sack_blocks_max.max(packet.sack().len() as u8);
             }
         }
     }
-
-    fn take_blocks(&mut self, ack: u32, blocks: &[SackBlock]) {
-        tally(&mut self.sack_acks, true);
-        self.sack_blocks_max = self.sack_blocks_max.max(blocks.len() as u8);
-        tally(&mut self.dsacks, reports_duplicates(ack, blocks));
-    }
-}
-
-/// Counts one more if `counts`.
-#[inline]
-pub fn tally(count: &mut u32, counts: bool) {
-    *count = count.saturating_add(counts.into());
 }
 
 /// Whether the first block reports octets that arrived twice. It does if it lies below the

@@ -1,24 +1,9 @@
 //! Round trips by the acknowledgements of segments.
 
 use crate::packed::packed_value;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 use super::spread::Spread;
-
-/// A segment that an acknowledgement covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CoveredSegments {
-    /// Octets of payload.
-    pub payload_bytes: u64,
-    /// When it was sent last.
-    pub sent: Time,
-    /// Whether it was sent once.
-    pub once: bool,
-    /// Whether it is the SYN.
-    pub syn: bool,
-    /// Whether it ends where the acknowledgement does.
-    pub last: bool,
-}
 
 /// Round trips between the capture's point and the receiver of a direction.
 ///
@@ -55,36 +40,30 @@ packed_value!(RoundTripStatistics {
 });
 
 impl RoundTripStatistics {
-    /// Takes an acknowledgement at `at` that is the first to cover `segment`. Returns whether it
-    /// would end the round trip of a segment that was sent more than once.
+    /// Takes an acknowledgement that is the first to cover a segment, which was sent last at `sent`.
+    /// `last` says whether the segment ends where the acknowledgement does. Returns whether the
+    /// acknowledgement ends the round trip of this segment, which may have been sent more than once.
     #[inline]
-    pub fn cover(&mut self, at: Time, segment: CoveredSegments) -> bool {
-        let overtaken = self.latest > segment.sent;
-        self.latest = self.latest.max(segment.sent);
-        if !segment.last {
-            self.cumulative += 1;
-            return false;
-        }
-        if overtaken {
-            self.post_loss += 1;
-            return false;
-        }
-        if segment.once {
-            self.sample(at, segment);
-        }
-        !segment.once
+    pub fn cover(&mut self, sent: Time, last: bool) -> bool {
+        let overtaken = self.latest > sent;
+        self.latest = self.latest.max(sent);
+        self.cumulative += u64::from(!last);
+        self.post_loss += u64::from(last && overtaken);
+        last && !overtaken
     }
 
-    fn sample(&mut self, at: Time, segment: CoveredSegments) {
-        let rtt = at.saturating_since(segment.sent);
+    /// Takes the round trip of a segment with `payload_bytes` that was sent once. `syn` says whether
+    /// it is the SYN.
+    #[inline]
+    pub fn sample(&mut self, rtt: Duration, payload_bytes: u64, syn: bool) {
         self.all.add(rtt);
-        if segment.syn {
+        if syn {
             self.handshake = Some(rtt.as_nanos());
         }
-        if segment.payload_bytes > self.full_bytes {
-            (self.full_bytes, self.full_size) = (segment.payload_bytes, Spread::default());
+        if payload_bytes > self.full_bytes {
+            (self.full_bytes, self.full_size) = (payload_bytes, Spread::default());
         }
-        if segment.payload_bytes > 0 && segment.payload_bytes == self.full_bytes {
+        if payload_bytes > 0 && payload_bytes == self.full_bytes {
             self.full_size.add(rtt);
         }
     }

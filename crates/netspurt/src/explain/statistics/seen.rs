@@ -76,6 +76,12 @@ impl SeenOctets {
         self.take_other(left, right, at)
     }
 
+    /// Whether the next octet to be seen in order is `left`.
+    #[inline]
+    pub fn goes_on_at(&self, left: u64) -> bool {
+        self.right == left && left > 0
+    }
+
     /// Takes a segment that does not follow the last octet seen.
     fn take_other(&mut self, left: u64, right: u64, at: Time) -> Novelty {
         if left > self.right {

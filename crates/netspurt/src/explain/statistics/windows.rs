@@ -27,8 +27,10 @@ pub struct Windows {
 packed_value!(Windows { count, zeros, max, min, sum, scaled });
 
 impl Windows {
-    /// Takes a packet of the side. `shift` is the shift in use, if there is one.
-    pub fn take(&mut self, packet: &impl CapturedTcp, shift: Option<u8>) {
+    /// Takes `many` packets of the side with the flags and the window of `packet`. `shift` is the
+    /// shift in use, if there is one.
+    #[inline]
+    pub fn take(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
         let [syn, ack, reset] =
             [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags().has(flag));
         let Some(advertised) = packet.advertised().filter(|_| !reset && (syn || ack)) else {
@@ -42,9 +44,9 @@ impl Windows {
         if self.scaled && syn {
             return;
         }
-        self.count += 1;
-        self.sum += u64::from(window);
-        self.zeros += u64::from(ack && window == 0);
+        self.count += many;
+        self.sum += u64::from(window) * many;
+        self.zeros += if ack && window == 0 { many } else { 0 };
         self.max = self.max.max(window);
         if window > 0 && (self.min == 0 || window < self.min) {
             self.min = window;

@@ -200,13 +200,42 @@ impl<R: Read> CaptureReader<R> {
     /// When the file fails, ends within a packet, or is malformed. Nothing is read after that.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureFault> {
-        let found = match &self.format {
-            CaptureFormat::Pcap(layout) if !self.over => Self::buffered(&mut self.buffer, layout),
-            _ => None,
-        };
-        match found {
+        match self.next_buffered() {
             Some(found) => Ok(Some(self.give(&found))),
             None => self.next_item(),
+        }
+    }
+
+    /// Gives the next packets, at most `most`, to `take`. Returns whether there may be more.
+    ///
+    /// # Errors
+    /// As [`next_packet`](Self::next_packet).
+    #[inline]
+    pub fn each_packet(
+        &mut self,
+        most: usize,
+        mut take: impl FnMut(&CapturedPacket<'_>),
+    ) -> Result<bool, CaptureFault> {
+        for _ in 0..most {
+            // Both ways to a packet take it by code of their own: a packet that came from either
+            // would be written to memory and read again at once, for which processors wait.
+            match self.next_buffered() {
+                Some(found) => take(&self.give(&found)),
+                None => match self.next_item()? {
+                    Some(packet) => take(&packet),
+                    None => return Ok(false),
+                },
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next packet of a pcap file, if it is in memory as a whole.
+    #[inline(always)]
+    fn next_buffered(&mut self) -> Option<FoundPacket> {
+        match &self.format {
+            CaptureFormat::Pcap(layout) if !self.over => Self::buffered(&mut self.buffer, layout),
+            _ => None,
         }
     }
 
@@ -224,7 +253,7 @@ impl<R: Read> CaptureReader<R> {
             return None;
         }
         Some(FoundPacket {
-            unix_ns: record.unix_ns,
+            unix_ns: Some(record.unix_ns),
             link: layout.link(),
             interface: 0,
             original_bytes: record.original_bytes,

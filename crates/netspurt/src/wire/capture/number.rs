@@ -34,6 +34,17 @@ impl ByteOrder {
         }
     }
 
+    /// The four numbers of 32 bits.
+    #[inline]
+    pub(super) fn words(self, octets: &[u8; 16]) -> [u32; 4] {
+        let (words, _) = octets.as_chunks();
+        let little = [0, 1, 2, 3].map(|place: usize| u32::from_le_bytes(words[place]));
+        match self {
+            Self::Big => little.map(u32::swap_bytes),
+            Self::Little => little,
+        }
+    }
+
     /// The number of 64 bits at offset `at`.
     ///
     /// # Panics

@@ -76,13 +76,13 @@ impl Datagrams {
     /// Takes the packet `ip`, which was captured at `unix_ns`. Returns it unchanged if it is not a
     /// fragment of TCP. Returns the whole datagram if the packet completes one, and `None` if
     /// fragments are still missing.
-    #[inline]
+    #[inline(always)]
     pub fn take<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
         match ip.bytes.first_chunk() {
             // The packet has offset zero and no more fragments follow, and TCP follows the header.
             Some([0x40..=0x4f, _, _, _, _, _, 0 | 0x40, 0]) => Some(ip),
             Some([0x60..=0x6f, _, _, _, _, _, TCP, _]) => Some(ip),
-            _ => self.take_other(unix_ns, ip),
+            _ => self.take_other(unix_ns, ip.bytes, ip.original_bytes),
         }
     }
 
@@ -97,7 +97,13 @@ impl Datagrams {
     }
 
     #[inline(never)]
-    fn take_other<'a>(&'a mut self, unix_ns: i64, ip: CapturedIp<'a>) -> Option<CapturedIp<'a>> {
+    fn take_other<'a>(
+        &'a mut self,
+        unix_ns: i64,
+        bytes: &'a [u8],
+        original_bytes: u32,
+    ) -> Option<CapturedIp<'a>> {
+        let ip = CapturedIp { bytes, original_bytes };
         match CapturedPart::of(ip) {
             CapturedPart::Other => Some(ip),
             CapturedPart::Malformed => {

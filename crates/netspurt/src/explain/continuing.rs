@@ -1,0 +1,76 @@
+//! Segments that continue the one before: most of a flight.
+//!
+//! A segment that carries the next octets, and whose headers are else those of the segment before,
+//! tells little that is new (compare Jacobson, "4BSD TCP Header Prediction", 1990). Its
+//! acknowledgement, its window and its echoed time stamp repeat what the segment before told, and its
+//! receiver waits for no other octets than before. So such segments are taken by less code than others,
+//! and what they have in common is counted once. They leave the state that
+//! [`CapturedConnection::take`] leaves.
+
+use crate::ids::Side;
+use crate::observe::Observed as _;
+use crate::units::{Duration, Time};
+use crate::wire::{CapturedTcp as _, PlainSegment};
+
+use super::{CapturedConnection, CapturedSegment, CapturedWay, SpareWays, WaitingFor};
+
+impl CapturedConnection {
+    /// Whether the octets of `side` that were seen, sent and not acknowledged all end with those of
+    /// `segment`, which was taken last.
+    fn goes_on(&self, side: Side, segment: &PlainSegment) -> bool {
+        self.ways[side.index()].as_deref().is_some_and(|way| {
+            let highest = way.octets.sequence().highest();
+            let end = segment.seq().wrapping_add(segment.len());
+            way.octets.sequence().octet(end) == highest
+                && way.octets.una() < highest
+                && !way.octets.outstanding().is_empty()
+                && way.statistics.goes_on_at(highest)
+        })
+    }
+
+    /// Takes segments that `side` sent and that continue `before`, the segment that was taken last and
+    /// captured at `at`; each with the time since the one before. Returns when the last one was
+    /// captured.
+    pub(super) fn take_continued(
+        &mut self,
+        side: Side,
+        mut at: Time,
+        before: &PlainSegment,
+        segments: impl ExactSizeIterator<Item = (Duration, PlainSegment)>,
+        spare: &mut SpareWays,
+    ) -> Time {
+        // Copies are looked for among all packets.
+        if self.twins.is_some() || !self.goes_on(side, before) {
+            for (gap, segment) in segments {
+                at += gap;
+                self.take(side, at, &segment, spare);
+            }
+            return at;
+        }
+        let many = segments.len() as u32;
+        let (shift, other) = (self.shift_offered(side), self.sender_waits(side.peer()));
+        let Self { ways, spent, .. } = self;
+        let Some(way) = &mut ways[side.index()] else { return at };
+        let CapturedWay { octets, statistics, sender, limits, .. } = &mut **way;
+        let calm = sender.is_calm();
+        // They are alike, and `before` may have had no new octets.
+        limits.fresh(before);
+        for (gap, segment) in segments {
+            at += gap;
+            let segment = &segment;
+            let left = octets.sequence().highest();
+            if calm {
+                sender.left(at, segment, (left, true), octets);
+            } else {
+                sender.sending(at, segment, left, octets);
+            }
+            sender.labelled(at, segment.flow_label());
+            let sent = octets.sent_next(at, segment, CapturedSegment::of(segment));
+            statistics.continuing(at, segment, sent, octets);
+            spent.packet(at, None, WaitingFor::of_senders(limits.waiting(octets), other));
+        }
+        limits.progress = Some(at);
+        statistics.continued(before, shift, many);
+        at
+    }
+}

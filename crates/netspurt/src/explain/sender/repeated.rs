@@ -1,0 +1,45 @@
+//! Acknowledgements that repeat the one before.
+
+use crate::units::Time;
+use crate::wire::CapturedTcp;
+
+use super::super::kept::{Acknowledged, CapturedOctets};
+use super::Sender;
+
+impl Sender {
+    /// Takes an acknowledgement that tells nothing new. It counts if nothing is outstanding.
+    pub(super) fn answered_when_idle(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        octets: &CapturedOctets,
+        same_window: bool,
+    ) {
+        if packet.seq_len() > 0 || !octets.outstanding().is_empty() || !self.started {
+            return;
+        }
+        self.idle_acks += 1;
+        self.acks.idle = self.acks.idle.max(self.idle_acks);
+        if same_window || self.sack.known() == Some(false) {
+            self.answered_copy(at, packet, octets);
+        }
+    }
+
+    /// Takes an acknowledgement that repeats the one before. If all that is outstanding was sent too
+    /// late to have caused it, a segment caused it whose octets had arrived (RFC 5681 §4.2). With
+    /// D-SACK it would have a block (RFC 2883 §4).
+    pub(super) fn answered_copy(
+        &mut self,
+        at: Time,
+        packet: &impl CapturedTcp,
+        octets: &CapturedOctets,
+    ) {
+        let (Some(trouble), Some(far)) = (&mut self.trouble, self.path.far()) else { return };
+        let silent = self.sack.known().is_some_and(|sack| !sack || !trouble.reports_duplicates);
+        let since = |one: &Acknowledged| at.saturating_since(one.first_sent);
+        let older = octets.outstanding().front().is_some_and(|one| since(one) >= far * 7 / 8);
+        if silent && !older && packet.sack().is_empty() && packet.options_whole() {
+            trouble.duplicate_answered(at, far);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Flights of segments that continue each other, taken together and one by one.
+
+use proptest::prelude::*;
+
+use super::{Explainer, Explanation};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
+use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
+
+/// A step of one side.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// So many new segments of one length back to back, with PSH or without.
+    Flight(u32, u16, bool),
+    /// Octets that were sent, so far back, are sent again as part of a flight of so many segments.
+    Again(u32, u32),
+    /// Octets are left out, as if the capture had lost them.
+    Skip(u32),
+    /// The peer's octets are acknowledged but for the last so many, with a SACK block of so many or
+    /// none.
+    Ack(u32, u32),
+    /// The window becomes this.
+    Window(u16),
+    /// Nothing is sent for so many milliseconds.
+    Wait(u32),
+    /// A FIN.
+    Fin,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..30_u32, prop_oneof![Just(1000_u16), Just(1), 1..1448_u16], any::<bool>())
+            .prop_map(|(many, len, push)| Step::Flight(many, len, push)),
+        1 => (1..9_u32, 1..5_u32).prop_map(|(back, many)| Step::Again(back, many)),
+        1 => (1..3_u32).prop_map(Step::Skip),
+        4 => (0..6_u32, 0..3_u32).prop_map(|(less, sack)| Step::Ack(less, sack)),
+        1 => prop_oneof![Just(0_u16), Just(40), any::<u16>()].prop_map(Step::Window),
+        1 => (1..900_u32).prop_map(Step::Wait),
+        1 => Just(Step::Fin),
+    ]
+}
+
+/// One end, as it sends.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    next: u32,
+    acked: u32,
+    window: u16,
+    id: u16,
+}
+
+/// The packets of a connection: when each is sent, by which side, and with which identification.
+fn packets(steps: &[(bool, Step)], begin: u32, stamped: bool) -> Vec<(u64, usize, u16, Segment)> {
+    let (mut ns, mut all) = (0, Vec::new());
+    let end = |next, window| End { next, acked: begin, window, id: 7 };
+    let mut ends = [end(begin, 900), end(begin, 60_000)];
+    for (from_second, step) in steps {
+        let side = usize::from(*from_second);
+        let peer = ends[1 - side];
+        let end = &mut ends[side];
+        let mut send = |end: &mut End, seq: u32, len: u16, more: Flags, sack: Option<SackBlock>| {
+            ns += 9_000 + u64::from(seq % 5) * 700;
+            end.id = end.id.wrapping_add(1);
+            let flags = Flags::ACK.with(more);
+            let (ack, window) = (end.acked, end.window);
+            let mut one = Segment { seq, ack, len, window, flags, ..Segment::default() };
+            one.size_bytes = 52 + len;
+            if stamped {
+                one.set_timestamps(Timestamps { val: (ns / 1_000_000) as u32, ecr: end.acked });
+            }
+            if let Some(block) = sack {
+                let mut blocks = SackBlocks::default();
+                blocks.add(block);
+                one.set_sack(&blocks);
+            }
+            all.push((ns, side, end.id, one));
+        };
+        match *step {
+            Step::Flight(many, len, push) => {
+                let more = if push { Flags::PSH } else { Flags::ACK };
+                for _ in 0..many {
+                    send(end, end.next, len, more, None);
+                    end.next = end.next.wrapping_add(len.into());
+                }
+            }
+            Step::Again(back, many) => {
+                let seq = end.next.wrapping_sub(back * 1000);
+                for place in 0..many {
+                    send(end, seq.wrapping_add(place * 1000), 1000, Flags::PSH, None);
+                }
+                let right = seq.wrapping_add(many * 1000);
+                if many > back {
+                    end.next = right;
+                }
+            }
+            Step::Skip(many) => end.next = end.next.wrapping_add(many * 1000),
+            Step::Ack(less, sack) => {
+                end.acked = peer.next.wrapping_sub(less * 1000);
+                let right = end.acked.wrapping_add((1 + sack) * 1000);
+                let block = SackBlock { left: end.acked.wrapping_add(1000), right };
+                send(end, end.next, 0, Flags::ACK, (sack > 0).then_some(block));
+            }
+            Step::Window(window) => end.window = window,
+            Step::Wait(ms) => ns += u64::from(ms) * 1_000_000,
+            Step::Fin => {
+                send(end, end.next, 0, Flags::FIN, None);
+                end.next = end.next.wrapping_add(1);
+            }
+        }
+    }
+    all
+}
+
+fn explained(
+    packets: &[(u64, usize, u16, Segment)],
+    six: bool,
+    mut explainer: Explainer,
+) -> Explanation {
+    let texts =
+        if six { ["[2001:db8::1]:9", "[2001:db8::2]:80"] } else { ["10.0.0.1:9", "10.0.0.2:80"] };
+    let ends = texts.map(|end| end.parse().unwrap());
+    let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
+    let mut bytes = Vec::new();
+    for &(ns, side, ip_id, segment) in packets {
+        let (source, destination) = (ends[side], ends[1 - side]);
+        encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
+        file.packet(1_000_000_000 + ns, &bytes, None).unwrap();
+    }
+    let bytes = file.finish().unwrap();
+    let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+    while let Some(packet) = reader.next_packet().unwrap() {
+        explainer.take(&packet);
+    }
+    explainer.finish()
+}
+
+proptest! {
+    /// With a transcript every segment is taken when it comes, and none by the code for those that
+    /// continue the one before.
+    #[test]
+    fn flights_taken_together_tell_what_their_segments_tell_one_by_one(
+        steps in prop::collection::vec((any::<bool>(), step()), 0..60),
+        begin: u32, stamped: bool, six: bool,
+    ) {
+        let packets = packets(&steps, begin, stamped);
+        let one_by_one = explained(&packets, six, Explainer::default().with_transcript(None));
+        let together = explained(&packets, six, Explainer::default());
+        let text = |found: Explanation| format!("{:#?}", (found.passed, found.notes, found.connections));
+        prop_assert_eq!(text(together), text(one_by_one));
+    }
+}
