@@ -216,7 +216,7 @@ class LiveReport:
         return read(cls, parse(file.read_bytes()))
 
     def why_not(self) -> str:
-        """Return in words why the run does not count. The list is empty if it counts."""
+        """Return in words why the run does not count. The text is empty if it counts."""
         if self.valid:
             return ""
         late_ms, budget_ms = (ns / 1e6 for ns in (self.lateness.max_ns, self.budget_ns))

@@ -103,7 +103,7 @@ def block_length(series: ArrayLike) -> int:
     centred = np.where(known, values - values[known].mean(), 0.0)
     if n < 8 or not np.any(centred):
         return 1
-    # The search ends at this lag, or after five small autocorrelations in a row.
+    # The search ends after `quiet` small autocorrelations in a row, or at the lag `lags`.
     quiet = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
     lags = int(np.ceil(np.sqrt(n))) + quiet
     covariance = _autocovariance(centred, 2 * lags)

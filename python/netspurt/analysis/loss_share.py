@@ -160,7 +160,7 @@ def percent(share: float) -> str:
 
 
 def share_words(delays: Delays) -> list[str]:
-    """Return a sentence on the share of lost probes, or an empty text if none was lost.
+    """Return a sentence on the share of lost probes, or no sentence if none was lost.
 
     Examples
     --------

@@ -111,7 +111,7 @@ def _chosen(
     ways: list[ComparedWay],
     names: list[str],
 ) -> list[str]:
-    """Return the connections that were chosen in captures, if the user named no connection."""
+    """Return lines on the connections that were chosen because the user named none."""
     lines = []
     for run, flow, way, name in zip(runs, flows, ways, names, strict=True):
         connections = set(run.flows["flow"]) if is_explained(run) else set()
@@ -150,7 +150,7 @@ def _early_acks(
     seen: list[list[Seen]],
     names: list[str],
 ) -> Iterator[str]:
-    """Return in which runs the ACK of the handshake may be in a queue before the data."""
+    """Yield a line on runs whose handshake's ACK may be in a queue before the data."""
     from netspurt.analysis.compare import opening
 
     for run, way, own, name in zip(runs, ways, seen, names, strict=True):

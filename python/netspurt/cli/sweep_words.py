@@ -37,7 +37,7 @@ def suggested(cases: Columns, folder: SweepFolder) -> str:
 
 
 def _by_kind(cases: Columns, folder: SweepFolder) -> dict[str, list[str]]:
-    """Return the measures in three groups: with different values, with equal ones, without any."""
+    """Return the measures in three groups: different values, equal values, zero or no values."""
     import numpy as np
 
     from netspurt.analysis.cases import measures
