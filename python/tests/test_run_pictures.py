@@ -397,6 +397,15 @@ def test_every_column_of_a_sweep_has_words() -> None:
         assert bool(unit) == bool(re.search("_(ns|bytes|bps|packets)(_|$)", column)), column
 
 
+def test_ten_names_are_slanted_and_none_is_left_out() -> None:
+    names = ["reno", "floor", "limited", "early", "sfr", "sfr-next", "rack-tlp", "both", "linux"]
+    names.append("linux-sfr")
+    figures: Figures = {(name,): interval(1.0) for name in names}
+    labels = draw_cases("bar", figures, ["stack"], "sent").axes[0].get_xticklabels()
+    assert [label.get_text() for label in labels] == names
+    assert labels[0].get_rotation() > 0
+
+
 def test_a_thousand_labels_are_thinned_or_refused() -> None:
     many: Figures = {(f"{n} ms",): interval(float(n)) for n in range(1000)}
     for kind in ("bar", "line"):

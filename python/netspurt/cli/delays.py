@@ -77,8 +77,8 @@ def delays(
     if recording is not None and timeline is None:
         raise typer.BadParameter("it applies to --timeline: add that", param_hint="--recording")
     if plot is not None and timeline is None:
-        told = "it draws the link that --timeline writes: add that, or draw the recording with "
-        raise typer.BadParameter(f"{told}`netspurt report {files[0]}`", param_hint="--plot")
+        what = "it draws the link that --timeline writes: add that, or draw the recording with "
+        raise typer.BadParameter(f"{what}`netspurt report {files[0]}`", param_hint="--plot")
     if timeline is not None:
         write_recorded(readings.values(), timeline, recording, plot)
     elif form.for_people:

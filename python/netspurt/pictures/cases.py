@@ -123,8 +123,8 @@ def _in_unit(figures: Figures, measure: str) -> tuple[Figures, str]:
 def _ticks(labels: Sequence[str], *, across: bool) -> tuple[tuple[float, str], ...]:
     """Return labels at the whole numbers of an axis, but no more than are legible."""
     at = np.arange(float(len(labels)))
-    long = across and sum(map(len, labels)) > _ROOM
     if across:
+        long = crowded(labels)
         # A slanted label needs only the width of a few characters.
         shown = legible(at, [label[:_SLANTED] for label in labels] if long else labels)
     else:
@@ -203,6 +203,17 @@ def in_ratios(numbers: Sequence[float]) -> bool:
     gaps = [np.diff(np.sort(scale)) for scale in (np.log(numbers), np.asarray(numbers))]
     by_ratio, by_distance = (float(np.std(gap) / np.mean(gap)) for gap in gaps)
     return by_ratio < by_distance
+
+
+def crowded(labels: Sequence[str]) -> bool:
+    """Return whether labels at equal distances do not fit side by side, so that they are slanted.
+
+    Examples
+    --------
+    >>> crowded(["reno", "sack"]), crowded(["reno", "sack", "rack-tlp"] * 4)
+    (False, True)
+    """
+    return len(labels) * (max(map(len, labels), default=0) + 2) > _ROOM
 
 
 def legible(at: Sequence[float] | NDArray[np.float64], labels: Sequence[str]) -> list[int]:

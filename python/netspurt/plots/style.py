@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from netspurt.pictures import marks
+from netspurt.pictures.cases import crowded
 from netspurt.pictures.measures import fitting_unit
 
 #: The colours by name.
@@ -153,16 +154,12 @@ def _linear(axis: Any, scale: marks.Scale, most: float) -> str:
     return f"{scale.label} [{unit}]" if unit else scale.label
 
 
-#: Labels of more characters together than this are slanted.
-_ROOM = 80
-
-
 def _name(axes: Axes, which: Literal["x", "y"], scale: marks.Scale) -> None:
     """Write labels at their places."""
     places, labels = zip(*scale.ticks, strict=True)
     axes.set(**{f"{which}ticks": places, f"{which}ticklabels": labels})
     axes.minorticks_off()
-    if which == "x" and sum(map(len, labels)) > _ROOM:
+    if which == "x" and crowded(labels):
         axes.tick_params(axis="x", labelrotation=25)
 
 

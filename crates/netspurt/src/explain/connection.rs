@@ -38,7 +38,7 @@ pub struct CapturedConnection {
     /// The time that the connection spent on each thing that it waited for.
     pub(super) spent: TimeSpent,
     /// The latest packets, if the capture holds some of them twice.
-    twins: Option<Box<Twins>>,
+    pub(super) twins: Option<Box<Twins>>,
 }
 
 impl CapturedConnection {

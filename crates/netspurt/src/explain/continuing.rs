@@ -1,10 +1,9 @@
 //! Segments that continue the one before: most of a flight.
 //!
-//! A segment that carries the next octets, and whose headers are else those of the segment before,
-//! tells little that is new (compare Jacobson, "4BSD TCP Header Prediction", 1990). Its
-//! acknowledgement, its window and its echoed time stamp repeat what the segment before told, and its
-//! receiver waits for no other octets than before. So such segments are taken by less code than others,
-//! and what they have in common is counted once. They leave the state that
+//! Such a segment carries the next octets, and its other header fields equal those of the segment
+//! before. So it has little new information (compare Jacobson, "4BSD TCP Header Prediction", 1990): it
+//! repeats the acknowledgement, the window and the echoed time stamp. Less code takes such segments
+//! than others, and their common part is counted once. They leave the state that
 //! [`CapturedConnection::take`] leaves.
 
 use crate::ids::Side;
@@ -15,8 +14,8 @@ use crate::wire::{CapturedTcp as _, PlainSegment};
 use super::{CapturedConnection, CapturedSegment, CapturedWay, SpareWays, WaitingFor};
 
 impl CapturedConnection {
-    /// Whether the octets of `side` that were seen, sent and not acknowledged all end with those of
-    /// `segment`, which was taken last.
+    /// Whether `segment`, which was taken last, has the last octets of `side`: the last that were
+    /// seen, the last that were sent, and the last that are outstanding.
     fn goes_on(&self, side: Side, segment: &PlainSegment) -> bool {
         self.ways[side.index()].as_deref().is_some_and(|way| {
             let highest = way.octets.sequence().highest();
