@@ -203,7 +203,8 @@ def test_failed_cases_are_told_once_and_not_for_each_measure(netspurt: Command) 
     assert len(told) == 1
     assert told[0].startswith("6 cases of 12 without mean completion time, goodput, ")
     assert told[0].endswith(
-        "such as those that failed or did not finish, are left out of their means."
+        "such as those that failed, did not finish, or have too few times for a quantile, "
+        "are left out of their means."
     )
 
 

@@ -89,9 +89,8 @@ def _without(cases: Cases, folder: SweepFolder, chosen: Sequence[str]) -> Iterat
         whose = "its" if len(words) == 1 else "their"
         yield (
             f"{counted(missing, 'case')} of {number(len(cases['case']))} without "
-            f"{', '.join(words)}, such as those that failed, did not finish, or have too few times for a "
-            "quantile, are left out of "
-            f"{whose} means."
+            f"{', '.join(words)}, such as those that failed, did not finish, or have too few times "
+            f"for a quantile, are left out of {whose} means."
         )
 
 
