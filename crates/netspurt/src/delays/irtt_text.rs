@@ -13,7 +13,7 @@ use super::{Delays, HalfDelays};
 /// An answer, as `seq=1 rtt=64.95ms rd=33.44ms sd=31.51ms ipdv=4.6ms`. The line ends with `(LATE)`
 /// if the answer to a later probe came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Answer {
+struct IrttAnswer {
     number: u64,
     rtt: Duration,
     /// The delay of the request, if the server stamps the requests that it receives.
@@ -22,7 +22,7 @@ struct Answer {
 
 /// The facts about the whole run, which are in the first lines and in the statistics.
 #[derive(Clone, Copy, Debug, Default)]
-struct Whole {
+struct IrttRun {
     /// How many probes were sent and how many were answered.
     counts: Option<(u64, u64)>,
     /// The duration of the run, and the part of it that was a wait for the last answers.
@@ -32,7 +32,7 @@ struct Whole {
     v6: bool,
 }
 
-impl Whole {
+impl IrttRun {
     /// Takes a line, if it is about the whole run.
     fn take(&mut self, line: &str) {
         let text = line.trim_start();
@@ -101,7 +101,7 @@ fn span(text: &str) -> Option<i64> {
 
 /// Reads the line of an answer. `Err` if the line begins like an answer but does not continue like
 /// one.
-fn answer(line: &str) -> Option<Result<Answer, &'static str>> {
+fn answer(line: &str) -> Option<Result<IrttAnswer, &'static str>> {
     let (number, rest) = integer(line.strip_prefix("seq=")?)?;
     let mut words = rest.strip_prefix(' ')?.split(' ');
     let rtt = words.next()?.strip_prefix("rtt=")?;
@@ -117,7 +117,7 @@ fn answer(line: &str) -> Option<Result<Answer, &'static str>> {
             forward = Some(ns);
         }
     }
-    let read = Answer { number, rtt: Duration::from_nanos(rtt), forward };
+    let read = IrttAnswer { number, rtt: Duration::from_nanos(rtt), forward };
     Some(if whole { Ok(read) } else { Err("the line ends within the answer") })
 }
 
@@ -166,7 +166,7 @@ pub(super) fn knows(line: &str) -> bool {
 /// When more probes are missing than the limit allows.
 pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, RecordingError> {
     let mut reading = Reading::default();
-    let mut whole = Whole::default();
+    let mut whole = IrttRun::default();
     let mut tally = Tally::default();
     let mut one_way = HashMap::new();
     for (_, line) in lines(text) {
@@ -174,7 +174,7 @@ pub(super) fn parse(name: &str, text: &str, hints: &Hints) -> Result<Reading, Re
     }
     for (place, line) in lines(text) {
         match answer(line) {
-            Some(Ok(Answer { number, rtt, forward })) => {
+            Some(Ok(IrttAnswer { number, rtt, forward })) => {
                 if tally.reply(number, Some(rtt), whole.wire_bytes()) {
                     one_way.extend(forward.map(|ns| (number, HalfDelays::Forward(ns))));
                 }

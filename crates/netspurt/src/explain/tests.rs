@@ -1,5 +1,6 @@
 //! Captures explained.
 
+mod at_receiver;
 mod causes;
 mod flights;
 mod hostile;

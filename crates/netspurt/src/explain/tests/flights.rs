@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Explainer, Explanation};
+use crate::ids::Side;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
 
@@ -49,14 +50,14 @@ struct End {
 }
 
 /// The packets of a connection: when each is sent, by which side, and with which identification.
-fn packets(steps: &[(bool, Step)], begin: u32, stamped: bool) -> Vec<(u64, usize, u16, Segment)> {
+fn packets(steps: &[(bool, Step)], begin: u32, stamped: bool) -> Vec<(u64, Side, u16, Segment)> {
     let (mut ns, mut all) = (0, Vec::new());
     let end = |next, window| End { next, acked: begin, window, id: 7 };
     let mut ends = [end(begin, 900), end(begin, 60_000)];
     for (from_second, step) in steps {
-        let side = usize::from(*from_second);
-        let peer = ends[1 - side];
-        let end = &mut ends[side];
+        let side = if *from_second { Side::To } else { Side::From };
+        let peer = ends[side.peer().index()];
+        let end = &mut ends[side.index()];
         let mut send = |end: &mut End, seq: u32, len: u16, more: Flags, sack: Option<SackBlock>| {
             ns += 9_000 + u64::from(seq % 5) * 700;
             end.id = end.id.wrapping_add(1);
@@ -111,7 +112,7 @@ fn packets(steps: &[(bool, Step)], begin: u32, stamped: bool) -> Vec<(u64, usize
 }
 
 fn explained(
-    packets: &[(u64, usize, u16, Segment)],
+    packets: &[(u64, Side, u16, Segment)],
     six: bool,
     mut explainer: Explainer,
 ) -> Explanation {
@@ -121,7 +122,7 @@ fn explained(
     let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
     let mut bytes = Vec::new();
     for &(ns, side, ip_id, segment) in packets {
-        let (source, destination) = (ends[side], ends[1 - side]);
+        let (source, destination) = (ends[side.index()], ends[side.peer().index()]);
         encode(&Packet { source, destination, ip_id, segment, payload: None }, &mut bytes);
         file.packet(1_000_000_000 + ns, &bytes, None).unwrap();
     }

@@ -115,3 +115,28 @@ fn a_closed_window_is_no_pause_of_the_application() {
         assert_eq!(spent.of(waited).as_nanos() / 1_000_000, ms, "{window}");
     }
 }
+
+#[test]
+fn without_acknowledgements_only_a_timer_that_backs_off_shows() {
+    let mut talk = Talk::midway();
+    talk.flight(0.0, 0, 10).data(80.0, 2000);
+    for (at, first) in [(200.0, 10), (600.0, 11)] {
+        talk.data(at, 1000 * first);
+    }
+    // Waits of 0.4, 0.8, 1.6 and 3.2 s for the same octets.
+    for at in [1000.0, 1800.0, 3400.0, 6600.0] {
+        talk.data(at, 11_000);
+    }
+    // The sender goes on, so acknowledgements came.
+    talk.data(7000.0, 12_000);
+    let causes = |talk: &Talk| -> Vec<_> {
+        let way = talk.way();
+        way.retransmissions.iter().map(|one| (one.cause.get(), one.verdict)).collect()
+    };
+    let (unknown, timeout) = ((None, Verdict::Unknown), (Some(Cause::Rto), Verdict::Unknown));
+    assert_eq!(causes(&talk), [unknown, timeout, timeout, timeout, timeout]);
+    assert!(talk.way().floors.waits().is_empty());
+    // With acknowledgements more is known.
+    talk.ack(7100.0, 13_000);
+    assert_ne!(causes(&talk)[0], unknown);
+}
