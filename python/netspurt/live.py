@@ -172,7 +172,8 @@ def run_live(  # noqa: PLR0913 - each is a choice of its own
     if scenario.kernel_flow is None:
         raise LiveError(
             "no flow has a kernel's end: "
-            'add `endpoint = "kernel"` to one, or run it with `netspurt run`'
+            f'add `endpoint = "kernel"` to one, as with `--set {scenario.first_endpoint}=kernel`, '
+            "or run it with `netspurt run`"
         )
     order = _order(scenario, budget, spin, wire, offload)
     with new_folder(folder) as partial:

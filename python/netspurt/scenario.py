@@ -125,6 +125,11 @@ class Scenario:
         return self._core.stop_ns / 1e9
 
     @property
+    def first_endpoint(self) -> str:
+        """The path of the endpoint of the first flow or population, as `flows.web.endpoint`."""
+        return self._core.first_endpoint()
+
+    @property
     def kernel_flow(self) -> str | None:
         """The first flow with a kernel's end. A scenario with such a flow can only be run live."""
         return self._core.kernel_flow()

@@ -48,9 +48,11 @@ REASONS = {
     "idletime_max": "unexplained",
 }
 #: Reasons that do not follow from a column's name.
-OTHER_REASONS = {"segment-end", "nothing-outstanding", "idle"}
+OTHER_REASONS = {"segment-end", "nothing-outstanding", "idle", "captured-twice"}
 #: Captures in which tcptrace counts other connections than we do.
 FILES = {"fack034.pcap": "idle"}
+#: Directions whose packets the capture holds twice.
+TWICE = {("tcptrace__discard.solaris.dmp", "5", "a2b")}
 
 
 @dataclass(frozen=True, order=True)
@@ -191,6 +193,9 @@ def reason(one: Difference) -> str:
     if one.column.startswith(("duplicate_acks", "triple_dupacks")):
         more = int(one.netspurt) > int(one.tcptrace)
         return "segment-end" if more else "nothing-outstanding"
+    way = (one.file, one.connection, one.column[-3:])
+    if way in TWICE and not one.column.startswith("wavg_owin"):
+        return "captured-twice"
     if one.file in FILES and not one.column.startswith(("RTT_full", "RTT full")):
         return FILES[one.file]
     return next(why for start, why in REASONS.items() if one.column.startswith(start))

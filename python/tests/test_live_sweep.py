@@ -216,8 +216,9 @@ from = "a"
 to = "b"
 endpoint = "kernel"
 profile = "linux-default"
-arrivals = { every = "100 ms" }
-reply = { file = "sizes.txt" }
+arrivals = "every:50 ms"
+send = "400 B"
+reply = "4 kB"
 [sweep]
 seeds = 2
 """
@@ -225,7 +226,6 @@ seeds = 2
 
 def test_a_population_on_kernels_needs_the_flag(netspurt: Command, tmp_path: Path) -> None:
     (tmp_path / "web.toml").write_text(POPULATION)
-    (tmp_path / "sizes.txt").write_text("4000\n")
     refused(netspurt("sweep", "web.toml", "--out", "x"), "web.toml:7:", "netspurt sweep --live")
     assert Sweep.of(ns.load(tmp_path / "web.toml")).is_live
 

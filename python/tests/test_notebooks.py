@@ -110,7 +110,7 @@ def test_a_table_is_never_read_as_an_array_of_its_column_names(
     run: ns.Run, cases: ns.Cases
 ) -> None:
     for table in (run.flows, cases):
-        with pytest.raises(TypeError, match=r"(is|are) no array"):
+        with pytest.raises(TypeError, match=r"(is|are) not an array"):
             np.asarray(table)
     pandas = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match=r"table\.to_pandas\(\)"):

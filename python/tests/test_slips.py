@@ -67,7 +67,7 @@ def r(saved_run: Path, tmp_path: Path) -> None:
         ("run good.toml --set links.paht.delay=5ms", "did you mean `path`?"),
         ("run good.toml --seed -1", "'-1' is not a whole number, 0 or more"),
         ("run good.toml --seed 1.5", "'1.5' is not a whole number, 0 or more"),
-        ("run good.toml --seed 9223372036854775808", "from 0 to 2^63 - 1 at most"),
+        ("run good.toml --seed 9223372036854775808", "from 0 to 2^63 - 1"),
         ("run good.toml --case 0", "good.toml has no [sweep]: add"),
         ("run swept.toml --case 3", "there is no case 3: swept.toml is a sweep of 3 cases"),
         ("run good.toml --out folder", "folder exists already: name another folder"),

@@ -145,6 +145,11 @@ impl PyScenario {
         self.0.algorithms().into_iter().map(parts).collect()
     }
 
+    /// The path of the endpoint of the first flow or population.
+    fn first_endpoint(&self) -> String {
+        self.0.first_endpoint()
+    }
+
     /// The name of the first flow with an end that the kernel plays; `None` if there is none.
     fn kernel_flow(&self) -> Option<&str> {
         self.0.kernel_flow()
