@@ -193,8 +193,10 @@ def test_requests_take_the_kernel_as_long_as_the_model(
     assert told.returncode == 0, told.stderr
     assert "flow web (reverse) at b" in told.stdout
     told = netspurt("compare", "model", "real")
+    assert "flow web (reverse) at b" in told.stdout
+    assert "--direction forward" in told.stderr
+    told = netspurt("compare", "model", "real", "--direction", "forward")
     assert "flow web at a" in told.stdout
-    assert "--direction reverse" in told.stderr
     drawn = netspurt("plot", "real", *reverse, "--node", "b")
     assert drawn.returncode == 0, drawn.stderr
 

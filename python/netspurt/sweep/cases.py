@@ -65,7 +65,7 @@ class Cases(Mapping[str, NDArray[Any]]):
 
     def __array__(self, dtype: object = None, copy: object = None) -> NDArray[Any]:
         raise TypeError(
-            "cases are no array: take a column, as in cases['sent'], or a data frame, as in "
+            "cases are not an array: take a column, as in cases['sent'], or a data frame, as in "
             "cases.to_pandas() or cases.to_polars()"
         )
 
