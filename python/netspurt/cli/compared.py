@@ -67,6 +67,8 @@ def ways_of(
 
     If no direction is given, it is the direction with more data in the first run.
     """
+    from netspurt.pictures import busier
+
     if not any(is_explained(run) for run in runs):
         common = flows[0] or _common_flow(runs)
         flows = [flows[0] or common, flows[1] or common]
@@ -80,17 +82,10 @@ def ways_of(
             ways.append(ComparedWay(chosen[0], direction or chosen[1], "capture"))
         elif is_run(run):
             name = given or _first_flow(run)
-            first = ways[0].direction if ways and is_run(runs[0]) else _busier(run, name)
+            first = ways[0].direction if ways and is_run(runs[0]) else busier(run, name)
             way = direction or first
             ways.append(ComparedWay(name, way, node or sender_of(run, name, way)))
     return ways
-
-
-def _busier(run: Run, flow: str) -> str | None:
-    """Return the direction of a flow that carries more data."""
-    from netspurt.pictures import busier
-
-    return busier(run, flow)
 
 
 def _first_flow(run: Run) -> str:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from netspurt.pictures.cwnd import congestion_window
 from netspurt.pictures.flows import progress
 from netspurt.pictures.kinds import check_kind
@@ -20,7 +18,7 @@ from netspurt.pictures.queue import queues
 from netspurt.pictures.rto import timer
 from netspurt.pictures.time_sequence import time_sequence
 from netspurt.pictures.traffic import density, outstanding_data, throughput
-from netspurt.pictures.view import Tables, View
+from netspurt.pictures.view import Tables, View, direction_with_more
 from netspurt.table import optional
 
 __all__ = ["KINDS", "NEEDS", "OPTIONS", "Picture", "Tables", "View", "busier", "picture"]
@@ -72,12 +70,9 @@ def busier(tables: Tables, flow: str | None = None) -> str | None:
     The result is `None` if the flow is not known. By default the flow is the first one.
     """
     flows = optional(tables, "flows")
-    if flows is None or len(flows) == 0 or "acked_bytes" not in list(flows):
-        return None
-    own = flows.where(flow=str(flows["flow"][0]) if flow is None else flow)
-    if len(own) == 0:
-        return None
-    return str(own["direction"][int(np.argmax(own["acked_bytes"]))])
+    if flows is not None and len(flows):
+        flows = flows.where(flow=str(flows["flow"][0]) if flow is None else flow)
+    return direction_with_more(flows)
 
 
 def picture(tables: Tables, kind: str, view: View | None = None) -> Picture:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from netspurt.pictures.marks import SERIES, Line, Mark, Picture, Points, Scale
-from netspurt.pictures.view import DIRECTIONS, Tables, View, pick
+from netspurt.pictures.view import Tables, View, direction_with_more, pick
 from netspurt.table import Table, optional
 
 #: More flows than this cannot be distinguished.
@@ -23,7 +23,7 @@ def progress(run: Tables, view: View) -> Picture:
     """
     segments = run.table("segments")
     if view.direction is None:
-        view = replace(view, direction=_busier(run))
+        view = replace(view, direction=direction_with_more(optional(run, "flows")))
     chosen = _named(segments, view) if view.flow else _largest(segments, view)
     if not chosen:
         raise ValueError(f"no flow has {view.sends} data")
@@ -35,15 +35,6 @@ def progress(run: Tables, view: View) -> Picture:
         marks.append(Line(label=label, ink=ink, x=own.seconds(), y=end, steps=True, width=1.3))
         marks += _repeats(own)
     return Picture(tuple(marks), Scale("octets sent", "B", low=0.0))
-
-
-def _busier(run: Tables) -> str | None:
-    """Return the direction in which most octets were acknowledged; `None` if nothing is known."""
-    flows = optional(run, "flows")
-    if flows is None or len(flows) == 0 or "acked_bytes" not in list(flows):
-        return None
-    sums = {way: int(flows.where(direction=way)["acked_bytes"].sum()) for way in DIRECTIONS}
-    return max(sums, key=lambda way: sums[way])
 
 
 def _repeats(own: Table) -> list[Mark]:

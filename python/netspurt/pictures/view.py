@@ -128,6 +128,17 @@ def acknowledgements(segments: Table) -> Table:
     return segments.select((segments["flags"] & _ACK_NOT_SYN) == _ACK)
 
 
+def direction_with_more(sums: Table | None) -> str | None:
+    """Return the direction in which most octets were acknowledged; forward, if equal.
+
+    `sums` has rows of the table `flows`. The result is `None` if they say nothing of it.
+    """
+    if sums is None or len(sums) == 0 or "acked_bytes" not in list(sums):
+        return None
+    octets = {way: int(sums.where(direction=way)["acked_bytes"].sum()) for way in DIRECTIONS}
+    return max(octets, key=lambda way: octets[way])
+
+
 def flow_end(run: Tables, flow: str, direction: str) -> float:
     """Return when a direction ended, in seconds.
 

@@ -225,7 +225,7 @@ impl CapturedConnection {
         WaitingFor::of_senders(one, other)
     }
 
-    /// What `side` waits for as a sender. `None` if it has nothing outstanding.
+    /// What `side` waits for as a sender. `None` if it has nothing outstanding and may send.
     #[inline]
     pub(super) fn sender_waits(&self, side: Side) -> Option<WaitingFor> {
         self.ways[side.index()].as_deref().and_then(|way| way.limits.waiting(&way.octets))

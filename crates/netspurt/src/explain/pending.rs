@@ -38,7 +38,7 @@ pub struct PendingSegments {
 }
 
 /// The layout of the first word of a segment: whether it continues another one, the nanoseconds since
-/// the segment before in 30 bits, whether [`Side::To`] sent it, and a half that depends on the kind of
+/// the segment before in 29 bits, whether [`Side::To`] sent it, and a half that depends on the kind of
 /// the segment. That of one that is not plain is empty.
 struct FirstWord(u64);
 

@@ -27,9 +27,12 @@ fn file_of(segments: &[(usize, u64, Segment)]) -> Vec<u8> {
 }
 
 fn explained(segments: &[(usize, u64, Segment)]) -> Explanation {
-    let bytes = file_of(segments);
-    let mut reader = CaptureReader::new(&bytes[..]).unwrap();
-    let mut explainer = Explainer::default();
+    read_all(&file_of(segments), Explainer::default())
+}
+
+/// Explains all packets of a capture.
+fn read_all(capture: &[u8], mut explainer: Explainer) -> Explanation {
+    let mut reader = CaptureReader::new(capture).unwrap();
     while let Some(packet) = reader.next_packet().unwrap() {
         explainer.take(&packet);
     }

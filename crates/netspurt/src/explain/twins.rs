@@ -16,9 +16,9 @@ use crate::wire::CapturedTcp;
 ///
 /// Packets are the same if all fields of TCP are, and the IP identification. An identification
 /// proves it, because a sender does not use it again so soon (RFC 6864 §4.1). Without
-/// identifications a segment is a copy if no sender would send it again so soon. If a third of the
-/// segments or more were copies, any packet is one that comes as soon as those did, and no more
-/// often.
+/// identifications a segment is a copy if no sender would send it again so soon. If copies are
+/// frequent, a third of the segments or more, another packet counts as a copy, too: it must come
+/// about as soon as the earlier copies did, and no packet gets more copies than one had before.
 #[derive(Clone, Debug)]
 pub struct Twins {
     latest: [Latest; 2],

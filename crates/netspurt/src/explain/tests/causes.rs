@@ -3,13 +3,14 @@
 use crate::ids::Side;
 use crate::record::Data;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
-use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
+use crate::wire::{Packet, PcapngWriter, encode};
 
 use super::super::hosts::settle;
 use super::super::{
     CauseRule, EndedWay, ExplainedRetransmission, Explainer, Explanation, Vantage, Verdict,
     VerdictEvidence, waits_table,
 };
+use super::read_all;
 
 /// Octets of a segment.
 const FULL: u16 = 1000;
@@ -155,12 +156,7 @@ impl Talk {
             file.packet((at * 1e6) as u64, &bytes, None).unwrap();
         }
         let bytes = file.finish().unwrap();
-        let mut reader = CaptureReader::new(&bytes[..]).unwrap();
-        let mut explainer = Explainer::default();
-        while let Some(packet) = reader.next_packet().unwrap() {
-            explainer.take(&packet);
-        }
-        explainer.finish()
+        read_all(&bytes, Explainer::default())
     }
 
     pub(super) fn way(&self) -> EndedWay {

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::{Explainer, Explanation};
+use super::{Explainer, Explanation, read_all};
 use crate::ids::Side;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
-use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
+use crate::wire::{Packet, PcapngWriter, encode};
 
 /// A step of one side.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +114,7 @@ fn packets(steps: &[(bool, Step)], begin: u32, stamped: bool) -> Vec<(u64, Side,
 fn explained(
     packets: &[(u64, Side, u16, Segment)],
     six: bool,
-    mut explainer: Explainer,
+    explainer: Explainer,
 ) -> Explanation {
     let texts =
         if six { ["[2001:db8::1]:9", "[2001:db8::2]:80"] } else { ["10.0.0.1:9", "10.0.0.2:80"] };
@@ -127,11 +127,7 @@ fn explained(
         file.packet(1_000_000_000 + ns, &bytes, None).unwrap();
     }
     let bytes = file.finish().unwrap();
-    let mut reader = CaptureReader::new(&bytes[..]).unwrap();
-    while let Some(packet) = reader.next_packet().unwrap() {
-        explainer.take(&packet);
-    }
-    explainer.finish()
+    read_all(&bytes, explainer)
 }
 
 proptest! {

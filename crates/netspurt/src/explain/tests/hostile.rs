@@ -7,7 +7,9 @@ use crate::explain::{
     spent_table, waits_table,
 };
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions, Timestamps};
-use crate::wire::{CaptureReader, Packet, PcapngWriter, encode};
+use crate::wire::{Packet, PcapngWriter, encode};
+
+use super::read_all;
 
 /// A packet of twelve random octets: when, from which side, and the segment. Numbers are few and
 /// near the end of the space, so that holes, repairs, duplicates and wraps come about.
@@ -37,7 +39,7 @@ fn packet(octets: [u8; 12]) -> (u64, usize, Segment) {
     ((1 << (wait % 40)) - 1, usize::from(who & 1), segment)
 }
 
-fn explained(packets: &[[u8; 12]], mut explainer: Explainer) -> Explanation {
+fn explained(packets: &[[u8; 12]], explainer: Explainer) -> Explanation {
     let ends = ["10.0.0.1:4000", "10.0.0.2:80"].map(|end| end.parse().unwrap());
     let mut file = PcapngWriter::new(Vec::new(), "here", "netspurt").unwrap();
     let (mut unix_ns, mut bytes) = (1_000_000_000_000, Vec::new());
@@ -54,11 +56,7 @@ fn explained(packets: &[[u8; 12]], mut explainer: Explainer) -> Explanation {
         file.packet(unix_ns, &bytes, None).unwrap();
     }
     let bytes = file.finish().unwrap();
-    let mut reader = CaptureReader::new(&bytes[..]).unwrap();
-    while let Some(packet) = reader.next_packet().unwrap() {
-        explainer.take(&packet);
-    }
-    explainer.finish()
+    read_all(&bytes, explainer)
 }
 
 proptest! {
