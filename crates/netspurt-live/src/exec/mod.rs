@@ -240,12 +240,11 @@ fn hosts_text(names: &Names, first: FlowId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netspurt::record::FlowName;
+    use netspurt::record::FlowProperties;
 
     /// A network of two nodes with these names.
     fn names(nodes: [&str; 2]) -> Names {
-        let flow = FlowName {
-            name: "web".to_owned(),
+        let flow = FlowProperties {
             from: 0,
             to: 1,
             smss: 1000,
@@ -255,7 +254,7 @@ mod tests {
             ipv6: false,
             population: true,
         };
-        Names::new(nodes.map(str::to_owned).to_vec(), Vec::new(), vec![flow])
+        Names::new(nodes.map(str::to_owned).to_vec(), Vec::new(), [("web".to_owned(), flow)])
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) fn make_ends(
         };
         let host = sandbox.add_host(&plan)?;
         let socket = host.within(|| open(&asked.tcp, own, asked.listens))?.map_err(|error| {
-            LiveError::Socket { flow: network.names.flows[flow].name.clone(), error }
+            LiveError::Socket { flow: network.names.flow_names[flow].clone(), error }
         })?;
         made.push(Made { end, host, socket: Some(socket), plan, asked: asked.clone() });
     }

@@ -232,7 +232,7 @@ impl Outcome {
             [arrived, [shims(from.verdict), shims(to.verdict)]]
         };
         let counts: Vec<Counts> = Self::flows_of_programs(watcher).map(of).collect();
-        let name = &self.names.flows[programs.first.index()].name;
+        let name = &self.names.flow_names[programs.first.index()];
         Some(connections_table(name, &programs.connections, &counts))
     }
 

@@ -209,7 +209,7 @@ impl EndReport {
     pub(super) fn of_kernel(names: &Names, made: &Made) -> Self {
         let tcp = &made.asked.tcp;
         Self {
-            flow: names.flows[made.end.flow().index()].name.clone(),
+            flow: names.name(made.end.flow()),
             side: made.end.side().name(),
             profile: tcp.profile.name(),
             sysctls: sysctls(&made.plan),
@@ -234,7 +234,7 @@ impl EndReport {
         Side::BOTH.map(|side| {
             let plan = &pair.plans[side.index()];
             Self {
-                flow: names.flows[pair.first.index()].name.clone(),
+                flow: names.name(pair.first),
                 side: side.name(),
                 profile: pair.asked.tcp.profile.name(),
                 sysctls: sysctls(plan),

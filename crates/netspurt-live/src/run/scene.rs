@@ -128,7 +128,7 @@ impl LastHeard {
             None => (*self.cwnd.get(&end)?, *self.rto.get(&end)?),
         };
         Some(WatchedSender {
-            flow: self.names.flows[end.flow().index()].name.clone(),
+            flow: self.names.name(end.flow()),
             direction: Direction::BOTH[end.side().index()].name(),
             cwnd_bytes: cwnd.cwnd_bytes,
             flight_bytes: cwnd.flight_bytes,

@@ -6,7 +6,7 @@ mod watching;
 use std::collections::BTreeMap;
 
 use netspurt::ids::{EndId, TransmissionId};
-use netspurt::record::{Column, Data, FlowName, Names, Table};
+use netspurt::record::{Column, Data, FlowProperties, Names, Table};
 use netspurt::results::RunContents;
 use netspurt::segment::{Cause, Segment};
 use netspurt::shim::Retransmission;
@@ -163,8 +163,7 @@ fn drops_are_equal_if_every_value_is() {
 }
 
 fn names() -> Names {
-    let flow = FlowName {
-        name: "transfer".to_owned(),
+    let flow = FlowProperties {
         from: 0,
         to: 1,
         smss: 1000,
@@ -174,7 +173,7 @@ fn names() -> Names {
         ipv6: false,
         population: false,
     };
-    Names::new(vec!["a".to_owned(), "b".to_owned()], Vec::new(), vec![flow])
+    Names::new(vec!["a".to_owned(), "b".to_owned()], Vec::new(), [("transfer".to_owned(), flow)])
 }
 
 fn column(table: &Table, name: &str) -> Vec<i64> {

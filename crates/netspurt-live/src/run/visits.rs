@@ -32,7 +32,7 @@ pub(super) fn add_visits(
     network: &Network,
 ) -> Result<(), LiveError> {
     let Some(visits) = &network.visits else { return Ok(()) };
-    let name = || network.names.of(pair.first).name.clone();
+    let name = || network.names.name(pair.first);
     let refused = |error: std::io::Error| LiveError::Socket { flow: name(), error };
     allow_many_descriptors();
     let [from, to] = addresses(&network.names, pair.first);

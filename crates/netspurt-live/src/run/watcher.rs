@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use netspurt::event::{Event, What};
 use netspurt::ids::EndId;
-use netspurt::record::{FlowName, Recorder, flow_addresses};
+use netspurt::record::{FlowProperties, Recorder, flow_addresses};
 use netspurt::results::capture_files;
 use netspurt::scenario::{Network, NetworkEnd};
 use netspurt::segment::Segment;
@@ -78,7 +78,7 @@ pub fn watcher(
     progress: Progress,
 ) -> io::Result<Watcher> {
     let names = &network.names;
-    let ledgers = |(flow, pair): (&FlowName, &[(NetworkEnd, u32); 2])| {
+    let ledgers = |(flow, pair): (&FlowProperties, &[(NetworkEnd, u32); 2])| {
         if flow.population {
             return [None, None];
         }

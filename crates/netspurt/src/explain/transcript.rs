@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::event::{Event, Way, What};
 use crate::ids::{EndId, FlowId, Side, TransmissionId};
 use crate::observe::{Observed, Sighting};
-use crate::record::{FlowName, FlowSum, Names, Recorder, Table, flows_table};
+use crate::record::{FlowProperties, FlowSum, Names, Recorder, Table, flows_table};
 use crate::rto::{EstimatorConfig, RtoEstimator};
 use crate::sample::RttSample;
 use crate::segment::{Cause, Flags, SackBlock, SackBlocks, Segment};
@@ -160,8 +160,7 @@ impl Transcript {
 fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>) -> Names {
     let flows = connections.iter().map(|one| {
         let largest = |side| extents.get(&(one.number, side)).map_or(0, |way| way.payload_bytes);
-        FlowName {
-            name: format!("c{}", one.number),
+        let properties = FlowProperties {
             from: 0,
             to: 0,
             smss: largest(Side::From).max(largest(Side::To)).max(1),
@@ -170,9 +169,10 @@ fn names(connections: &[EndedConnection], extents: &HashMap<(u64, Side), Extent>
             messages: [None; 2],
             ipv6: one.ends[0].is_ipv6(),
             population: false,
-        }
+        };
+        (format!("c{}", one.number), properties)
     });
-    Names::new(vec![NODE.into()], Vec::new(), flows.collect())
+    Names::new(vec![NODE.into()], Vec::new(), flows)
 }
 
 /// The totals of each direction that has data.

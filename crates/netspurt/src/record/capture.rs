@@ -10,7 +10,7 @@ use crate::segment::{
 };
 use crate::wire::{EchoPacket, Packet, PcapngWriter, cut, encode, encode_echo};
 
-use super::names::{FlowName, Names};
+use super::names::{FlowProperties, Names};
 use super::table::{Data, Table};
 
 /// The instant at which a simulated run starts in its captures: 2000-01-01 00:00:00 UTC.
@@ -306,11 +306,11 @@ pub fn flow_addresses(names: &Names) -> impl Iterator<Item = [SocketAddr; 2]> {
 /// Returns the addresses and ports of a flow's two ends. The opener's ports repeat after 50 000
 /// flows, but with the next listening port.
 #[expect(clippy::cast_possible_truncation, reason = "both stay below 65536")]
-fn addresses(flow: FlowId, names: &FlowName) -> [SocketAddr; 2] {
-    let host = |node| if names.ipv6 { IpAddr::V6(ipv6_address(node)) } else { node_address(node) };
+fn addresses(flow: FlowId, of: &FlowProperties) -> [SocketAddr; 2] {
+    let host = |node| if of.ipv6 { IpAddr::V6(ipv6_address(node)) } else { node_address(node) };
     let port = (FIRST_PORT + flow.0 % 50_000) as u16;
     let listening = LISTENING_PORT + (flow.0 / 50_000 % 4000) as u16;
-    [SocketAddr::new(host(names.from), port), SocketAddr::new(host(names.to), listening)]
+    [SocketAddr::new(host(of.from), port), SocketAddr::new(host(of.to), listening)]
 }
 
 fn numbers<'a>(table: &'a Table, name: &str) -> Option<&'a [i64]> {

@@ -25,7 +25,7 @@ pub use connections::{ConnectionSum, PopulationSums, sums_of_ends};
 pub use digest::digest;
 pub use echo_probes::{EchoProbeSum, echo_probes_table};
 pub use judge::{Judge, Retransmissions, SenderVerdict};
-pub use names::{FlowName, LinkName, Names};
+pub use names::{FlowProperties, LinkName, Names};
 pub use parquet::{TableError, read_table, read_table_bytes, write_table};
 pub use recorder::Recorder;
 pub use replay::{ReplayedAlgorithm, replay_table};

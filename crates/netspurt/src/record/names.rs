@@ -10,11 +10,9 @@ use crate::units::Time;
 
 use super::table::{Column, Data};
 
-/// The name of a flow, and its properties that the tables need.
-#[derive(Clone, Debug)]
-pub struct FlowName {
-    /// The name of the flow.
-    pub name: String,
+/// What the tables need to know of a flow, except its name.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowProperties {
     /// The number of the node from which the flow starts.
     pub from: u32,
     /// The number of the node at the other end.
@@ -30,8 +28,7 @@ pub struct FlowName {
     pub messages: [Option<NonZero<u64>>; 2],
     /// Whether the packets of the flow are IPv6 packets.
     pub ipv6: bool,
-    /// Whether this is the name of a population, whose connections come and go, and not of a single
-    /// flow.
+    /// Whether this is a population, whose connections come and go, and not a single flow.
     pub population: bool,
 }
 
@@ -56,17 +53,17 @@ pub struct Names {
     pub nodes: Arc<[String]>,
     /// The names of the directions of links.
     pub links: Arc<[LinkName]>,
-    /// The names of the flows: first TCP flows, then echo probes, and last the populations. Flow
-    /// *f* has the ends 2*f* and 2*f* + 1. The connections of populations are flows with higher
-    /// numbers.
-    pub flows: Arc<[FlowName]>,
+    /// The properties of the flows: first TCP flows, then echo probes, and last the populations.
+    /// Flow *f* has the ends 2*f* and 2*f* + 1. The connections of populations are flows with
+    /// higher numbers.
+    pub flows: Arc<[FlowProperties]>,
+    /// The names of `flows`.
+    pub flow_names: Arc<[String]>,
     /// The number of populations in `flows`.
     populations: u32,
-    /// The names of `flows`, as columns use them.
-    flow_texts: Arc<[String]>,
 }
 
-impl FlowName {
+impl FlowProperties {
     /// Returns how the octets that travel in `direction` are cut into packets.
     pub(super) fn packetization(&self, direction: Direction) -> Packetization {
         let message_bytes = self.messages[direction.index()];
@@ -84,16 +81,20 @@ impl FlowName {
 
 impl Names {
     /// Makes the names from those of the nodes, the directions of links, and the flows.
-    pub fn new(nodes: Vec<String>, links: Vec<LinkName>, flows: Vec<FlowName>) -> Self {
-        let flow_texts = flows.iter().map(|flow| flow.name.clone()).collect();
+    pub fn new(
+        nodes: Vec<String>,
+        links: Vec<LinkName>,
+        flows: impl IntoIterator<Item = (String, FlowProperties)>,
+    ) -> Self {
+        let (flow_names, flows): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
         let populations = flows.iter().filter(|flow| flow.population).count();
         let populations = u32::try_from(populations).expect("flows are numbered in 32 bits");
         Self {
             nodes: nodes.into(),
             links: links.into(),
             flows: flows.into(),
+            flow_names: flow_names.into(),
             populations,
-            flow_texts,
         }
     }
 
@@ -113,12 +114,12 @@ impl Names {
     ///
     /// ```
     /// use netspurt::ids::FlowId;
-    /// use netspurt::record::{FlowName, Names};
-    /// let flow = |name: &str, population| FlowName {
-    ///     name: name.to_owned(), from: 0, to: 1, smss: 1460, echo_probes: false, answers: true,
-    ///     messages: [None; 2], ipv6: false, population,
-    /// };
-    /// let flows = vec![flow("own", false), flow("web", true), flow("mail", true)];
+    /// use netspurt::record::{FlowProperties, Names};
+    /// let flow = |name: &str, population| (name.to_owned(), FlowProperties {
+    ///     from: 0, to: 1, smss: 1460, echo_probes: false, answers: true, messages: [None; 2],
+    ///     ipv6: false, population,
+    /// });
+    /// let flows = [flow("own", false), flow("web", true), flow("mail", true)];
     /// let names = Names::new(vec![], vec![], flows);
     /// let third = names.connection(FlowId(2), 2).unwrap();
     /// assert_eq!(names.name(third), "mail.2");
@@ -144,18 +145,18 @@ impl Names {
         self.in_population(flow).map(|(population, _)| population)
     }
 
-    /// Returns the name and properties of a flow. A connection of a population has those of its
-    /// population.
-    pub fn of(&self, flow: FlowId) -> &FlowName {
+    /// Returns the properties of a flow. A connection of a population has those of its population.
+    pub fn of(&self, flow: FlowId) -> &FlowProperties {
         &self.flows[self.population(flow).unwrap_or(flow).index()]
     }
 
     /// Returns the name of a flow. A connection's name is that of its population with a number.
     pub fn name(&self, flow: FlowId) -> String {
-        let name = &self.of(flow).name;
         match self.in_population(flow) {
-            Some((_, number)) => format!("{name}.{number}"),
-            None => name.clone(),
+            Some((population, number)) => {
+                format!("{}.{number}", self.flow_names[population.index()])
+            }
+            None => self.flow_names[flow.index()].clone(),
         }
     }
 
@@ -172,7 +173,7 @@ impl Names {
     /// Makes a column called `name` from the numbers of flows.
     pub(super) fn flows_column(&self, name: &'static str, codes: Vec<u32>) -> Column {
         let texts = match codes.iter().copied().max().filter(|last| *last >= self.named()) {
-            None => self.flow_texts.clone(),
+            None => self.flow_names.clone(),
             Some(last) => (0..=last).map(|flow| self.name(FlowId(flow))).collect(),
         };
         Column::new(name, Data::Text { codes, texts })

@@ -16,8 +16,7 @@ const OPENER: EndId = EndId::at(0);
 const LISTENER: EndId = EndId::at(1);
 
 fn names() -> Names {
-    let flow = FlowName {
-        name: "f".into(),
+    let flow = FlowProperties {
         from: 0,
         to: 1,
         smss: SMSS,
@@ -27,7 +26,7 @@ fn names() -> Names {
         ipv6: false,
         population: false,
     };
-    Names::new(vec!["a".into(), "b".into()], Vec::new(), vec![flow])
+    Names::new(vec!["a".into(), "b".into()], Vec::new(), [("f".into(), flow)])
 }
 
 /// Makes the tables of a run in which node 0 sees `segments`, one in each microsecond.
@@ -273,8 +272,8 @@ fn echo_probes_are_echoes_in_tables_and_captures() {
     assert_eq!(longs(segments, "packet"), [1, 1, 2, 2, 2, 2]);
     let offsets = [None, None, None, Some(0), Some(48), Some(96)];
     assert_eq!(optional(segments, "offset_bytes"), offsets);
-    let flow = FlowName { echo_probes: true, ..names().flows[0].clone() };
-    let names = Names::new(names().nodes.to_vec(), Vec::new(), vec![flow]);
+    let flow = FlowProperties { echo_probes: true, ..names().flows[0] };
+    let names = Names::new(names().nodes.to_vec(), Vec::new(), [("f".into(), flow)]);
     let file = capture(&tables, &names);
     let packets = packets(&file);
     let head = |packet: &[u8]| (packet.len(), packet[9], packet[20], packet[26..28].to_vec());

@@ -7,9 +7,9 @@ use crate::event::Wanted;
 use crate::ids::{EndId, FlowId, TransmissionId};
 use crate::link::LinkCount;
 use crate::record::{
-    CaptureError, Capturing, EchoProbeSum, FlowName, FlowSum, Names, PopulationSums, Recorder,
-    SeenTables, Table, digest, echo_probes_table, flows_table, links_table, requests_table,
-    retransmissions_table, shadows_table, write_capture,
+    CaptureError, Capturing, EchoProbeSum, FlowProperties, FlowSum, Names, PopulationSums,
+    Recorder, SeenTables, Table, digest, echo_probes_table, flows_table, links_table,
+    requests_table, retransmissions_table, shadows_table, write_capture,
 };
 use crate::rto::EstimatorConfig;
 use crate::units::Time;
@@ -142,7 +142,7 @@ impl Results {
 
     /// The flows whose addresses and ports are known from the scenario: flows of TCP, except those
     /// of programs.
-    pub(super) fn addressed_flows(&self) -> impl Iterator<Item = (usize, &FlowName)> {
+    pub(super) fn addressed_flows(&self) -> impl Iterator<Item = (usize, &FlowProperties)> {
         let own = self.programs.map_or(self.names.flows.len(), FlowId::index);
         self.names
             .flows

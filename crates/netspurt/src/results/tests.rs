@@ -11,16 +11,15 @@ use crate::app::{EchoProbePlan, EchoProbes, Exchange};
 use crate::event::{Event, Events, Wanted, What};
 use crate::ids::{EndId, FlowId, Side};
 use crate::record::{
-    Capturing, Column, Data, EchoProbeSum, FlowName, FlowSum, Names, Recorder, Table,
+    Capturing, Column, Data, EchoProbeSum, FlowProperties, FlowSum, Names, Recorder, Table,
     read_table_bytes,
 };
 use crate::rto::EstimatorConfig;
 use crate::stage::Stage;
 use crate::units::{Duration, Time};
 
-fn flow(name: &str, answers: bool, echo_probes: bool) -> FlowName {
-    FlowName {
-        name: name.to_owned(),
+fn flow(name: &str, answers: bool, echo_probes: bool) -> (String, FlowProperties) {
+    let properties = FlowProperties {
         from: 0,
         to: 1,
         smss: 1000,
@@ -29,15 +28,16 @@ fn flow(name: &str, answers: bool, echo_probes: bool) -> FlowName {
         messages: [None; 2],
         ipv6: false,
         population: false,
-    }
+    };
+    (name.to_owned(), properties)
 }
 
-fn names(flows: Vec<FlowName>) -> Names {
+fn names(flows: Vec<(String, FlowProperties)>) -> Names {
     Names::new(["a", "b/c"].map(str::to_owned).to_vec(), Vec::new(), flows)
 }
 
 /// A run of these flows. Flow 0 had a sample of its round trip at 30 ms.
-fn ended(flows: Vec<FlowName>) -> EndedRun {
+fn ended(flows: Vec<(String, FlowProperties)>) -> EndedRun {
     let mut recorder = Recorder::new(names(flows));
     let at = Time::ZERO + Duration::from_millis(30);
     let (sent, rtt) = (Time::ZERO, Duration::from_millis(30));

@@ -8,7 +8,7 @@ use crate::app::Task;
 use crate::event::Wanted;
 use crate::ids::Side;
 use crate::link::Messages;
-use crate::record::{self, Capturing, FlowName, Names};
+use crate::record::{self, Capturing, FlowProperties, Names};
 use crate::rto::EstimatorConfig;
 use crate::sim::{Graph, Routes};
 use crate::units::{Duration, Time};
@@ -149,30 +149,33 @@ impl Plan {
 impl Plan {
     /// Takes the names of all nodes, links and flows out of the plan.
     pub(super) fn take_names(&mut self) -> Names {
-        let flows = self.flows.iter_mut().map(|flow| FlowName {
-            name: std::mem::take(&mut flow.name),
-            from: flow.from,
-            to: flow.to,
-            smss: flow.traffic.smss(),
-            echo_probes: matches!(*flow.traffic, Traffic::EchoProbes { .. }),
-            answers: flow.traffic.answers(),
-            messages: flow.traffic.messages(),
-            ipv6: flow.ipv6,
-            population: matches!(*flow.traffic, Traffic::Programs { .. }),
+        let flows = self.flows.iter_mut().map(|flow| {
+            let properties = FlowProperties {
+                from: flow.from,
+                to: flow.to,
+                smss: flow.traffic.smss(),
+                echo_probes: matches!(*flow.traffic, Traffic::EchoProbes { .. }),
+                answers: flow.traffic.answers(),
+                messages: flow.traffic.messages(),
+                ipv6: flow.ipv6,
+                population: matches!(*flow.traffic, Traffic::Programs { .. }),
+            };
+            (std::mem::take(&mut flow.name), properties)
         });
         let simulated = self.populations.iter().filter(|population| !population.is_real());
-        let populations = simulated.map(|population| FlowName {
-            name: population.name.clone(),
-            from: population.from,
-            to: population.to,
-            smss: population.end.smss(),
-            echo_probes: false,
-            answers: !population.is_of_transfers(),
-            messages: [None; 2],
-            ipv6: population.ipv6,
-            population: true,
+        let populations = simulated.map(|population| {
+            let properties = FlowProperties {
+                from: population.from,
+                to: population.to,
+                smss: population.end.smss(),
+                echo_probes: false,
+                answers: !population.is_of_transfers(),
+                messages: [None; 2],
+                ipv6: population.ipv6,
+                population: true,
+            };
+            (population.name.clone(), properties)
         });
-        let flows = flows.chain(populations).collect();
         let links = (0..).zip(&mut self.links).map(|(i, link)| {
             let (from, to) = self.graph.ends(i);
             record::LinkName {
@@ -182,7 +185,7 @@ impl Plan {
                 to,
             }
         });
-        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows)
+        Names::new(std::mem::take(&mut self.nodes), links.collect(), flows.chain(populations))
     }
 }
 

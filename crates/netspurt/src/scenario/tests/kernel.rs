@@ -143,7 +143,7 @@ fn connections_of_programs_come_after_all_flows() {
     let scenario = Scenario::parse("x", &format!("{}\n{more}", CHAIN.replace(TCP, text))).unwrap();
     assert_eq!(scenario.programs_flow(), Some("x"));
     let names = scenario.network().names;
-    let flows: Vec<&str> = names.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let flows: Vec<&str> = names.flow_names.iter().map(String::as_str).collect();
     assert_eq!(flows, ["z", "x"]);
     let connections = [0, 1].map(|n| names.name(names.connection(FlowId(1), n).unwrap()));
     assert_eq!(connections, ["x.0", "x.1"]);

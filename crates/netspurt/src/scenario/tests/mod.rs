@@ -114,7 +114,7 @@ fn the_index_i_selects_the_hosts_of_each_flow_in_a_group() {
         send = "2 segments"
     "#;
     let results = run(&Scenario::parse("x", text).unwrap());
-    let names: Vec<&str> = results.names().flows.iter().map(|f| f.name.as_str()).collect();
+    let names: Vec<&str> = results.names().flow_names.iter().map(String::as_str).collect();
     assert_eq!(names, ["f.0", "f.1", "f.2"]);
     let Some(crate::record::Data::OptionalI64(ends)) =
         results.table("flows").unwrap().column("finished_ns")
