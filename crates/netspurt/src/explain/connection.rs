@@ -78,10 +78,11 @@ impl CapturedConnection {
 
     /// Ends the connection and returns its directions, by the side that sends.
     pub fn finish(self) -> [Option<EndedWay>; 2] {
-        match self.resting {
-            Some(resting) => resting.unpacked().map(|way| way.map(EndedWay::of_rested)),
-            None => self.ways.map(|way| way.map(|way| EndedWay::of(*way))),
+        if let Some(resting) = self.resting {
+            return resting.unpacked().map(|way| way.map(EndedWay::of_rested));
         }
+        let [from, to] = self.ways;
+        [from.map(|way| EndedWay::of(*way)), to.map(|way| EndedWay::of(*way))]
     }
 
     /// As [`take`](Self::take), but the segment may be taken later, together with others.
@@ -221,8 +222,7 @@ impl CapturedConnection {
         if !self.established {
             return WaitingFor::Handshake;
         }
-        let [one, other] = Side::BOTH.map(|side| self.sender_waits(side));
-        WaitingFor::of_senders(one, other)
+        WaitingFor::of_senders(self.sender_waits(Side::From), self.sender_waits(Side::To))
     }
 
     /// What `side` waits for as a sender. `None` if it has nothing outstanding and may send.

@@ -107,9 +107,20 @@ impl RowText {
                     self.put_tenths(value);
                 }
             }
-            ColumnCell::Flag(of) => self.put(if of(row) { b"true" } else { b"false" }),
+            ColumnCell::Flag(of) => self.put_flag(of(row)),
             ColumnCell::Tag(texts, of) => self.put(texts[usize::from(of(row))].as_bytes()),
             ColumnCell::Address(of) => self.put_address(of(row)),
+        }
+    }
+
+    #[inline]
+    fn put_flag(&mut self, flag: bool) {
+        self.put_octet(b'e');
+        for octet in if flag { *b"urt" } else { *b"sla" } {
+            self.put_octet(octet);
+        }
+        if !flag {
+            self.put_octet(b'f');
         }
     }
 
@@ -137,7 +148,9 @@ impl RowText {
         let mut start = self.start;
         while value >= 10 {
             start -= 2;
-            self.room[start..start + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
+            // Two octets one by one: a copy of a slice may be a call of a function.
+            let [tens, ones] = PAIRS[(value % 100) as usize];
+            (self.room[start], self.room[start + 1]) = (tens, ones);
             value /= 100;
         }
         if value > 0 {
@@ -174,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_addresses_are_written_as_the_general_formatting_writes_them() {
+    fn numbers_addresses_and_flags_are_written_as_the_general_formatting_writes_them() {
         let edges = (0..20).flat_map(|power| [10_u64.pow(power) - 1, 10_u64.pow(power)]);
         for value in edges.chain([0, 7, 42, 105, 9_090, u64::MAX]) {
             let mut text = RowText::default();
@@ -190,6 +203,11 @@ mod tests {
             let mut text = RowText::default();
             text.put_address(address.parse().unwrap());
             assert_eq!(str::from_utf8(text.octets()), Ok(address));
+        }
+        for flag in [false, true] {
+            let mut text = RowText::default();
+            text.put_flag(flag);
+            assert_eq!(str::from_utf8(text.octets()), Ok(&flag.to_string()[..]));
         }
     }
 }

@@ -73,9 +73,8 @@ impl EndPair {
     /// The ends at these addresses, which have 32 bits or, if they are of IPv6, `six`, 128. `ports`
     /// are as the first four octets of a TCP header have them.
     #[inline]
-    pub fn new(addresses: [u128; 2], ports: u32, six: bool) -> Self {
-        let [source, destination] = addresses.map(EndAddress::from);
-        Self { source, destination, ports, six }
+    pub fn new([source, destination]: [u128; 2], ports: u32, six: bool) -> Self {
+        Self { source: source.into(), destination: destination.into(), ports, six }
     }
 
     /// The pair in an order that does not depend on the sender, and whether it has this order.

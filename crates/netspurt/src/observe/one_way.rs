@@ -264,7 +264,7 @@ impl<T: Copy> OneWay<T> {
         let mut covered = NewlyCovered { first: None, once: None, sacked: None, again: false };
         let acked_bytes = self.take_ack(ack, &mut covered, &mut each);
         for block in segment.sack() {
-            let [left, right] = [block.left, block.right].map(|edge| self.sequence.octet(edge));
+            let (left, right) = (self.sequence.octet(block.left), self.sequence.octet(block.right));
             self.take_block((left.max(self.una), right), &mut covered, &mut each);
         }
         Answer { acked_bytes, sample: self.sample(&covered, at, acked_bytes) }

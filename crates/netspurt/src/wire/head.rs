@@ -54,10 +54,13 @@ impl<'a> IpHead<'a> {
     #[inline]
     pub fn numbers(self) -> [u128; 2] {
         match self {
-            Self::V4(head) => [12, 16].map(|at| word(head, at).into()),
-            Self::V6(head) => [8, 24].map(|at| {
-                u128::from_be_bytes(*head[at..].first_chunk().expect("the header has both"))
-            }),
+            Self::V4(head) => [word(head, 12).into(), word(head, 16).into()],
+            Self::V6(head) => {
+                let number = |at: usize| {
+                    u128::from_be_bytes(*head[at..].first_chunk().expect("the header has both"))
+                };
+                [number(8), number(24)]
+            }
         }
     }
 

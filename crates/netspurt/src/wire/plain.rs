@@ -122,18 +122,16 @@ impl PlainSegment {
     #[inline]
     pub fn to_words(self) -> [u64; 4] {
         let Timestamps { val, ecr } = self.timestamps;
-        let [mark_high, header_bytes, flags, layout] =
-            [self.mark_high, self.header_bytes, self.flags.0, self.layout as u8].map(u64::from);
         [
             self.seq.into(),
             u64::from(self.ack) << 32 | u64::from(ecr),
             u64::from(val) << 32 | u64::from(self.mark) << 16 | u64::from(self.payload_bytes),
             u64::from(self.captured_bytes) << 48
                 | u64::from(self.window) << 32
-                | mark_high << 24
-                | header_bytes << 16
-                | flags << 8
-                | layout,
+                | u64::from(self.mark_high) << 24
+                | u64::from(self.header_bytes) << 16
+                | u64::from(self.flags.0) << 8
+                | self.layout as u64,
         ]
     }
 

@@ -97,7 +97,8 @@ impl DataCounts {
         closed: bool,
         many: u64,
     ) -> SegmentKind {
-        let [syn, fin] = [Flags::SYN, Flags::FIN].map(|flag| packet.flags().has(flag));
+        let flags = packet.flags();
+        let (syn, fin) = (flags.has(Flags::SYN), flags.has(Flags::FIN));
         // SYN and FIN do not count as payload.
         let outside =
             u64::from(syn && novelty.first_repeated) + u64::from(fin && novelty.last_repeated);

@@ -58,7 +58,7 @@ impl PacketStatistics {
     #[inline]
     pub fn take(&mut self, packet: &impl CapturedTcp, many: u32) {
         let flags = packet.flags();
-        let [reset, ack] = [Flags::RST, Flags::ACK].map(|flag| flags.has(flag));
+        let (reset, ack) = (flags.has(Flags::RST), flags.has(Flags::ACK));
         let tally = |count: &mut u32, counts: bool| {
             *count = count.saturating_add(if counts { many } else { 0 });
         };

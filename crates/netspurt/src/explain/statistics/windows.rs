@@ -31,9 +31,10 @@ impl Windows {
     /// shift in use, if there is one.
     #[inline]
     pub fn take(&mut self, packet: &impl CapturedTcp, shift: Option<u8>, many: u64) {
-        let [syn, ack, reset] =
-            [Flags::SYN, Flags::ACK, Flags::RST].map(|flag| packet.flags().has(flag));
-        let Some(advertised) = packet.advertised().filter(|_| !reset && (syn || ack)) else {
+        let flags = packet.flags();
+        let (syn, ack) = (flags.has(Flags::SYN), flags.has(Flags::ACK));
+        let tells = !flags.has(Flags::RST) && (syn || ack);
+        let Some(advertised) = packet.advertised().filter(|_| tells) else {
             return;
         };
         let shift = shift.filter(|_| !syn);

@@ -37,11 +37,20 @@ impl ByteOrder {
     /// The four numbers of 32 bits.
     #[inline]
     pub(super) fn words(self, octets: &[u8; 16]) -> [u32; 4] {
-        let (words, _) = octets.as_chunks();
-        let little = [0, 1, 2, 3].map(|place: usize| u32::from_le_bytes(words[place]));
+        let (&[a, b, c, d], _) = octets.as_chunks().0.split_first_chunk().expect("four words");
         match self {
-            Self::Big => little.map(u32::swap_bytes),
-            Self::Little => little,
+            Self::Big => [
+                u32::from_be_bytes(a),
+                u32::from_be_bytes(b),
+                u32::from_be_bytes(c),
+                u32::from_be_bytes(d),
+            ],
+            Self::Little => [
+                u32::from_le_bytes(a),
+                u32::from_le_bytes(b),
+                u32::from_le_bytes(c),
+                u32::from_le_bytes(d),
+            ],
         }
     }
 
