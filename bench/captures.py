@@ -5,7 +5,7 @@
 
 The captures depend on nothing but this file: `many.pcap` has 40,000 connections with 3 million
 packets, and `small/` 2,000 files of one short connection each. Every connection transfers segments
-of 1448 octets with time stamps, of which 96 octets are captured at the sender. 2 % of the segments
+of 1448 octets with timestamps, of which 96 octets are captured at the sender. 2 % of the segments
 are lost once. They are repaired by a fast retransmission with SACK, or by a timeout if they are
 among the last three. Round-trip times are log-normal; the receiver delays ACKs.
 """

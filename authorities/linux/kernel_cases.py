@@ -273,7 +273,7 @@ async def after_handshake(flow: Flow, out: Answers) -> None:
 def late_syn_ack(rtt: float, drops: int, echo: bool) -> Case:
     """Ignore `drops` SYNs and answer the next one after `rtt` seconds.
 
-    With `echo` the answer echoes that SYN's time stamp; otherwise it has no time stamps.
+    With `echo` the answer echoes that SYN's timestamp; otherwise it has no timestamps.
     """
 
     async def case(flow: Flow, out: Answers) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 KERNEL = "10.9.0.1"
 JIFFY_NS = 4_000_000
-FULL = 1448  # octets of a full segment with time stamps, MTU 1500
+FULL = 1448  # octets of a full segment with timestamps, MTU 1500
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Flow:
         self.iss, self.irs = 1_000_000, 0
         self.kernel_port = 0
         self.nxt, self.rcv = 1, 1
-        self.newest = 0  # the latest time stamp from the kernel
+        self.newest = 0  # the latest timestamp from the kernel
         self.packets: asyncio.Queue[Packet] = asyncio.Queue()
         self.sock = cubic_socket()
         self.listener: socket.socket | None = None
